@@ -1,0 +1,42 @@
+# lynxpp_library(<name> SOURCES <files> DEPENDS <targets> [PRIVATE <targets>])
+#
+# A static library of one folder. DEPENDS are the folders and libraries its headers show; PRIVATE ones only its .cpp files see.
+function(lynxpp_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  lynxpp_warnings(${name})
+endfunction()
+
+function(lynxpp_warnings name)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+  # g++ 12 reports these falsely inside libstdc++'s own std::string and std::variant at -O2.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${name} PRIVATE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+  endif()
+  if(LYNXPP_WERROR)
+    target_compile_options(${name} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# lynxpp_antlr(<target> <grammar.g4> <namespace>)
+#
+# Generates lexer, parser and visitor from a combined grammar into the build folder and compiles them into an object
+# library <target> without our warnings; link it PRIVATE. Generated headers are included by their bare name.
+function(lynxpp_antlr target grammar namespace)
+  get_filename_component(base ${grammar} NAME_WE)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  set(sources ${out}/${base}Lexer.cpp ${out}/${base}Parser.cpp ${out}/${base}Visitor.cpp ${out}/${base}BaseVisitor.cpp)
+  add_custom_command(
+    OUTPUT ${sources}
+    COMMAND ${LYNXPP_ANTLR4} -Dlanguage=Cpp -visitor -no-listener -package ${namespace} -o ${out}
+            ${CMAKE_CURRENT_SOURCE_DIR}/${grammar}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${grammar}
+    COMMENT "ANTLR ${grammar}"
+    VERBATIM)
+  add_library(${target} STATIC ${sources})
+  target_include_directories(${target} SYSTEM PUBLIC ${out})
+  target_link_libraries(${target} PUBLIC lynxpp_antlr_runtime)
+  target_compile_options(${target} PRIVATE -w)
+endfunction()

@@ -1,0 +1,219 @@
+// C-on-Demand: a specification (.cod text) ▶ what the splice pass and the report need.
+//
+//   parse + analyse  ▶ Specification (targets, filters, storage, per-thread state; AST kept inside)
+//   lower_device     ▶ one PTX routine per handler (LLVM O2, NVPTX)
+//   compile_host     ▶ the ON_REPORT part, native code through LLVM ORC
+//
+// No ANTLR or LLVM type leaves cod/*.cpp. Everything here is immutable after creation and thread safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ptx/ir/opcode.h"
+#include "support/result.h"
+
+namespace lynxpp::cod {
+
+// ---------------------------------------------------------------- where a handler goes
+
+enum class TargetKind { kernel_entry, kernel_exit, basic_block_entry, basic_block_exit, instruction };
+
+/// Instruction classes of a filter; bits of InstructionFilter::classes.
+enum InstructionClass : std::uint32_t {
+  mem_read = 1u << 0,
+  mem_write = 1u << 1,
+  call = 1u << 2,
+  branch = 1u << 3,
+  barrier = 1u << 4,
+  atomic = 1u << 5,
+  arithmetic = 1u << 6,
+  predicated = 1u << 7,
+};
+enum AddressSpace : std::uint32_t {
+  space_global = 1u << 0,
+  space_local = 1u << 1,
+  space_shared = 1u << 2,
+  space_const = 1u << 3,
+  space_param = 1u << 4,
+  space_texture = 1u << 5,
+  space_generic = 1u << 6,
+};
+enum DataKind : std::uint32_t { integer = 1u << 0, floating_point = 1u << 1 };
+
+/// Within a kind the bits add up, between kinds they narrow; a kind without a bit does not narrow.
+struct InstructionFilter {
+  std::uint32_t classes = 0;
+  std::uint32_t spaces = 0;
+  std::uint32_t data = 0;
+
+  bool matches(const ptx::OpcodeTraits& traits, bool guarded) const;
+};
+
+// ---------------------------------------------------------------- storage
+
+enum class Extent { constant, basic_blocks, instructions, blocks, warps, threads, sms, lanes };
+
+struct Dimension {
+  Extent extent = Extent::constant;
+  std::uint64_t constant = 1;
+  std::string name;  ///< as written: "BASIC_BLOCKS", "4"
+};
+
+/// Scalar types of the language, on device and host alike.
+enum class ScalarType { i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 };
+std::uint32_t size_of(ScalarType type);
+
+/// `global unsigned long counts[THREADS];` No dimension: one element. Zero when a launch begins.
+struct GlobalArray {
+  std::string name;
+  ScalarType type = ScalarType::u64;
+  std::vector<Dimension> dimensions;
+};
+
+/// A 64-bit word of the hidden kernel parameter, which a handler reads as `__lynxpp_word_<index>`.
+struct Word {
+  enum class Kind {
+    array_address,  ///< device address of arrays()[index]
+    extent,         ///< value of `extent` for the launch
+    dropped,        ///< address of a 64-bit count of accesses out of bounds
+  };
+  Kind kind = Kind::array_address;
+  std::uint32_t index = 0;
+  Extent extent = Extent::constant;
+};
+
+/// A per-thread variable at file scope. Lives in the register `__lynxpp_state_<index>`; zero before the initialiser runs.
+struct StateVariable {
+  std::string name;
+  ScalarType type = ScalarType::u64;
+};
+
+// ---------------------------------------------------------------- device code
+
+/// Names a handler's PTX may contain as an operand of `mov`; the splice pass replaces each for every site.
+/// `<name>` stands for one of site_value_names().
+///   mov.b64 %rd1, __lynxpp_word_3;         the word (u64)
+///   mov.b64 %rd1, __lynxpp_state_0;        read of a state register   (b32 for types up to 32 bits, b64 else; f32/f64 likewise by size)
+///   mov.b64 __lynxpp_state_0, %rd1;        write
+///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, but u64 for memory_address
+inline constexpr std::string_view word_prefix = "__lynxpp_word_";
+inline constexpr std::string_view state_prefix = "__lynxpp_state_";
+inline constexpr std::string_view site_prefix = "__lynxpp_site_";
+
+enum class SiteValue {
+  basic_block_id,                            ///< index of the block in the kernel and what it calls, from 0
+  basic_block_count,
+  basic_block_instruction_count,             ///< instructions of the block
+  basic_block_executed_instruction_count,    ///< those whose guard held, counted by this thread in this pass through the block
+  basic_block_predicated_instruction_count,  ///< guarded instructions of the block
+  instruction_id,                            ///< index of the instruction in the kernel and what it calls, from 0
+  instruction_count,
+  memory_address,                            ///< address of this access with its offset, u64 (instruction targets)
+  access_size,                               ///< bytes per thread (instruction targets)
+  predicate_value,                           ///< 1 when the instruction's guard holds or it has none
+};
+std::string_view name_of(SiteValue value);  ///< "basic_block_id"
+
+struct Handler {
+  TargetKind target = TargetKind::kernel_entry;
+  InstructionFilter filter;          ///< of instruction targets
+  bool is_initializer = false;       ///< initialisers of state variables: runs before all other entry handlers
+  SourceLocation location;           ///< of the target label
+  std::vector<SiteValue> site_values;  ///< which ones its code reads
+  bool uses_state = false;
+  bool needs_convergence = false;    ///< uses warp votes, shuffles or syncWarp
+};
+
+/// PTX of one handler: the text of a module holding exactly one `.func` without parameters whose body is to be spliced.
+/// The body falls to a single `ret;` at its end or has several; each means "end of handler".
+struct HandlerCode {
+  std::string ptx;
+};
+
+struct DeviceTarget {
+  int sm = 75;  ///< the code may use what this compute capability has, e.g. redux.sync from 80
+};
+
+struct DeviceCode {
+  std::vector<HandlerCode> handlers;  ///< one per Specification::handlers(), same order
+  int minimum_sm = 0;                 ///< the least `.target` the code needs (70 match, 80 redux)
+  int minimum_ptx = 0;                ///< the least `.version` × 10 (62 activemask, 70 redux)
+};
+
+// ---------------------------------------------------------------- host code
+
+/// One result of a launch. `values` in row-major order of `dimensions`; no dimension: a number.
+struct Emitted {
+  std::string name;
+  std::vector<std::uint64_t> dimensions;
+  std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>> values;
+  std::string unit;
+};
+
+/// What ON_REPORT sees of one launch. Pointers are borrowed for the call.
+struct LaunchView {
+  std::string_view kernel;
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint64_t basic_blocks = 0;
+  std::uint64_t instructions = 0;
+  std::uint64_t sms = 0;
+  std::uint32_t clock_khz = 0;                       ///< SM clock, 0 when unknown
+  std::vector<std::span<std::byte>> arrays;          ///< contents of Specification::arrays(), same order
+  std::function<void(Emitted)> emit;                 ///< receives emit(…)
+  std::function<void(std::string_view)> print;       ///< receives print(…)
+};
+
+class HostReport {
+ public:
+  virtual ~HostReport() = default;
+  /// Runs ON_REPORT once. Out-of-bounds reads of arrays yield 0 and are reported in the failure.
+  virtual Status run(const LaunchView& launch) const = 0;
+};
+
+// ---------------------------------------------------------------- the specification
+
+class Specification {
+ public:
+  virtual ~Specification() = default;
+
+  virtual const std::string& name() const = 0;      ///< file name without folder and ".cod"
+  virtual const std::string& summary() const = 0;   ///< the first comment line of the file
+  virtual const std::string& source() const = 0;
+  virtual const std::vector<Handler>& handlers() const = 0;
+  virtual const std::vector<GlobalArray>& arrays() const = 0;
+  virtual const std::vector<StateVariable>& state() const = 0;
+  virtual const std::vector<Word>& words() const = 0;
+
+  virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
+
+  /// Native code of ON_REPORT. Without an ON_REPORT the report emits every array under its own name.
+  virtual Result<std::shared_ptr<const HostReport>> compile_host() const = 0;
+};
+
+/// `name` is the file's path for diagnostics. Failure: every error found, each with a place. Warnings of a successful compilation are
+/// appended to `warnings` when it is not null.
+Result<std::shared_ptr<const Specification>> compile(std::string source, const std::string& name,
+                                                     Diagnostics* warnings = nullptr);
+
+/// The value of an extent for a launch.
+struct LaunchExtents {
+  std::uint64_t basic_blocks = 0;
+  std::uint64_t instructions = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t warps = 0;    ///< blocks × ceil(threads per block / 32)
+  std::uint64_t threads = 0;
+  std::uint64_t sms = 0;      ///< an upper bound of %smid + 1
+};
+std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents);
+/// Elements of the array; 0 when the product does not fit 64 bits.
+std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& extents);
+
+}  // namespace lynxpp::cod

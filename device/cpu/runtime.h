@@ -1,0 +1,36 @@
+// The CUDA runtime API of the cpu device, as a table of functions by exported name, and the device::Device the launch session
+// drives. The API functions have the signatures of the toolkit's public headers (cuda_runtime_api.h) and of the
+// registration entry points nvcc's generated host code calls (__cudaRegisterFatBinary, …).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "device/device.h"
+
+namespace lynxpp::device::cpu {
+
+struct ApiFunction {
+  const char* name;
+  void* address;
+};
+
+/// Every runtime API function the cpu device has, sorted by name.
+std::span<const ApiFunction> runtime_api();
+
+/// What the interceptor is told about the kernel of a launch. Borrowed for the call.
+struct KernelIdentity {
+  const std::string* name = nullptr;  ///< mangled
+  const std::string* ptx = nullptr;   ///< text of its module
+};
+
+/// Sees every launch before it is made; returns true when it has made the launch itself.
+/// Launch::function is the handle to give to cpu_device() calls.
+using LaunchInterceptor = bool (*)(const Launch& launch, const KernelIdentity& kernel);
+void set_launch_interceptor(LaunchInterceptor interceptor);
+
+/// The one cpu device. Its variants run synchronously; counters (LYNXPP_CPU_COUNTERS) are written for program launches
+/// that are not intercepted.
+Device& cpu_device();
+
+}  // namespace lynxpp::device::cpu

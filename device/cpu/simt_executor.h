@@ -1,0 +1,85 @@
+// The cpu device's processor: PTX ▶ LLVM IR ▶ ORC, executed in SIMT fashion.
+//
+// A warp is 32 lanes with an active mask; divergent branches reconverge at the immediate post-dominator. Thread blocks are spread over the
+// host's cores; the warps of one block take turns between barriers. Global memory is host memory: addresses are host pointers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace lynxpp::device::cpu {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+struct LaunchShape {
+  Dim3 grid, block;
+  std::uint32_t shared_bytes = 0;  ///< dynamic
+};
+
+/// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis' control flow
+/// graph, per function.
+struct BlockCounters {
+  std::string function;                  ///< the kernel or a device function it called
+  std::uint32_t block = 0;
+  std::uint32_t instructions = 0;        ///< static
+  std::uint64_t warp_executions = 0;     ///< times a warp entered the block
+  std::uint64_t thread_executions = 0;   ///< the active lanes, summed
+  std::uint64_t warp_instructions = 0;   ///< instructions issued for a warp, whatever their guards
+  std::uint64_t thread_instructions = 0; ///< lanes that executed an instruction: active and guard true
+};
+struct LaunchCounters {
+  std::uint64_t thread_instructions = 0;
+  std::uint64_t warp_instructions = 0;
+  std::vector<BlockCounters> blocks;     ///< those of every function that was reached, in order of function and block
+};
+
+/// Layout of a kernel's parameters and what a launch may use.
+struct KernelInfo {
+  std::string name;
+  struct Parameter {
+    std::uint32_t offset = 0, bytes = 0;
+  };
+  std::vector<Parameter> parameters;
+  std::uint32_t parameter_bytes = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t local_bytes = 0;
+  std::uint32_t max_threads = 1024;
+  std::uint32_t registers = 0;  ///< PTX virtual registers, for cudaFuncGetAttributes
+};
+
+/// One loaded PTX module: its variables have storage; kernels are compiled on their first launch.
+class LoadedModule {
+ public:
+  virtual ~LoadedModule() = default;
+  virtual std::vector<std::string> kernel_names() const = 0;
+  virtual Result<KernelInfo> kernel(const std::string& name) = 0;
+  struct VariableStorage {
+    void* address = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  /// A .global or .const variable.
+  virtual std::optional<VariableStorage> variable(const std::string& name) = 0;
+
+  /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are ignored).
+  /// Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a barrier that can never complete.
+  virtual Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
+                        LaunchCounters* counters) = 0;
+};
+
+/// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily.
+Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name);
+
+/// Properties of the cpu device: 32-lane warps, compute capability 9.0, as many multiprocessors as the host has cores.
+inline constexpr int compute_capability = 90;
+std::uint32_t multiprocessors();
+
+}  // namespace lynxpp::device::cpu

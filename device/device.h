@@ -1,0 +1,93 @@
+// What the launch session (interposer/session.h) needs of a device. Two implementations: device/cuda (the real driver) and
+// device/cpu (the built-in one).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "support/result.h"
+
+namespace lynxpp::device {
+
+struct DeviceInfo {
+  std::string name;            ///< "NVIDIA H200", "cpu"
+  int ordinal = 0;
+  int compute_capability = 75; ///< × 10
+  std::uint32_t multiprocessors = 1;
+  std::uint32_t sm_id_limit = 1;  ///< every %smid is below
+  std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown
+};
+
+/// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call only.
+struct Launch {
+  void* function = nullptr;      ///< the original CUfunction or CUkernel
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint32_t shared_bytes = 0;  ///< dynamic
+  void* stream = nullptr;
+  bool per_thread_stream = false;  ///< came through a _ptsz entry point
+  bool cooperative = false;
+  void** parameters = nullptr;   ///< one pointer per kernel parameter, or null
+  void** extra = nullptr;        ///< CU_LAUNCH_PARAM_BUFFER_POINTER list, or null
+  const void* attributes = nullptr;  ///< CUlaunchAttribute[attribute_count]
+  std::uint32_t attribute_count = 0;
+
+  std::uint64_t threads_per_block() const { return std::uint64_t{block[0]} * block[1] * block[2]; }
+  std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
+};
+
+/// An instrumented kernel, loaded. Destroying it unloads it.
+class Variant {
+ public:
+  virtual ~Variant() = default;
+};
+
+/// Where a parameter lies in the kernel's parameter buffer.
+struct ParameterSlot {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+};
+
+/// A copy of device memory on its way to the host.
+class Readback {
+ public:
+  virtual ~Readback() = default;
+  virtual bool ready() = 0;
+  /// Blocks until the launch and the copy are through. Failure: the device reported an error.
+  virtual Result<std::span<std::byte>> wait() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo& info() const = 0;
+
+  /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory, cluster size, carve-out).
+  virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
+                                                void* original_function) = 0;
+
+  /// Address and size of the original module's variable; nullopt when it has no such name.
+  virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;
+
+  /// Zeroed device memory, ordered on the launch's stream.
+  virtual Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
+
+  /// Launches the variant with the launch's own parameters (`slots` describes them) and `probe` appended as one more parameter of
+  /// probe.size() bytes at the next multiple of 8. Asynchronous on the launch's stream.
+  virtual Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
+                        std::span<const std::uint64_t> probe) = 0;
+
+  /// Copies `bytes` to the host behind everything on the launch's stream, then frees the device memory.
+  virtual Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
+                                                               const Launch& launch) = 0;
+
+  /// True while the launch's stream is being captured into a graph.
+  virtual bool capturing(const Launch& launch) = 0;
+};
+
+}  // namespace lynxpp::device

@@ -1,0 +1,42 @@
+// Program images as the CUDA driver accepts them ▶ the PTX modules inside.
+//
+// Accepted: a fatbinary wrapper (magic 0x466243b1) in memory, a fatbinary container (magic 0xBA55ED50, possibly several in a
+// row), PTX text ending in a zero byte, and an ELF cubin (which holds no PTX). Compressed entries: zstd (flag 0x8000),
+// LZ4 (flag 0x2000). All offsets and sizes are checked against the bytes that are there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace lynxpp::image {
+
+enum class EntryKind { ptx, cubin, other };
+
+struct Entry {
+  EntryKind kind = EntryKind::other;
+  std::uint32_t sm = 0;           ///< compute capability × 10 it was made for (75, 90, …)
+  std::uint64_t flags = 0;
+  std::span<const std::byte> payload;  ///< as stored (perhaps compressed), pointing into the image
+  std::uint64_t uncompressed_size = 0;
+};
+
+/// The bytes of the image that starts at `address`, as the driver would find them: follows a wrapper, measures PTX text and ELF
+/// by their own headers. The result points at the program's memory. Precondition: `address` is what the program gave the driver.
+Result<std::span<const std::byte>> image_bytes(const void* address);
+
+/// The entries of every container in `bytes`; for plain PTX text or a cubin a single entry.
+Result<std::vector<Entry>> list_entries(std::span<const std::byte> bytes);
+
+/// The PTX text of an entry of kind ptx, decompressed, without padding.
+Result<std::string> ptx_text(const Entry& entry);
+
+/// The PTX modules the driver could JIT for a device of compute capability `sm` (0: any): for each container the
+/// entry with the highest sm that is not above it. Empty when the image holds none.
+Result<std::vector<std::string>> ptx_modules(std::span<const std::byte> bytes, int sm);
+
+}  // namespace lynxpp::image

@@ -1,0 +1,74 @@
+// The C boundary between liblynxpp.so (hooks only; preloaded into every process) and liblynxpp-engine.so (everything else; opened
+// on the first wanted launch, or at start when the program will run on the cpu device). Plain C types; both sides come from one build.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LYNXPP_ENGINE_ABI 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A program image the hooks saw being loaded. `bytes` stays readable until forget_image.
+typedef struct lynxpp_image {
+  uint64_t id;  ///< unique in the process
+  const void* bytes;
+  size_t size;
+} lynxpp_image;
+
+/// A launch the hooks intercepted, not yet made.
+typedef struct lynxpp_launch {
+  void* function;      ///< CUfunction or CUkernel as the program passed it
+  const char* kernel;  ///< mangled name
+  const lynxpp_image* image;  ///< null when the module was not seen being loaded
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t shared_bytes;
+  void* stream;
+  int per_thread_stream;
+  int cooperative;
+  void** parameters;
+  void** extra;
+  const void* attributes;
+  uint32_t attribute_count;
+} lynxpp_launch;
+
+/// Finds an entry point of the real driver by its cuGetProcAddress name; null when it has none.
+typedef void* (*lynxpp_driver_lookup)(const char* name);
+
+/// One function of the cpu device's CUDA API, by its exported name.
+typedef struct lynxpp_cpu_function {
+  const char* name;
+  void* address;
+} lynxpp_cpu_function;
+
+typedef struct lynxpp_engine {
+  uint32_t abi;
+
+  /// Sets the attached specifications (comma-separated names or paths, null or empty: detach) and the kernel filter from the environment.
+  /// Returns 1 when at least one is attached. Errors are printed once.
+  int (*attach)(const char* specifications);
+
+  /// The launch, on the cuda device. Returns 1 when it was made (its CUresult in *result), 0 when the caller must make the original one.
+  int (*launch)(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result);
+
+  /// The image is going away.
+  void (*forget_image)(uint64_t id);
+  /// The function handles of a module are going away.
+  void (*forget_function)(void* function);
+
+  /// Waits for outstanding launches, writes every record, finishes the report. Further launches are not instrumented.
+  void (*finish)(void);
+
+  /// The cpu device's runtime API (cudaMalloc, __cudaRegisterFatBinary, …), `*count` entries sorted by name.
+  const lynxpp_cpu_function* (*cpu_functions)(size_t* count);
+} lynxpp_engine;
+
+/// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.
+const lynxpp_engine* lynxpp_open_engine(uint32_t abi);
+
+#ifdef __cplusplus
+}
+#endif

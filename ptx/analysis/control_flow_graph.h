@@ -1,0 +1,58 @@
+// Basic blocks and control flow of one function body.
+//
+// A basic block is a maximal run of instructions entered only at its first and left only at its last one. Blocks
+// begin at the body's start, at every label and after every instruction for which traits.ends_block() holds: branches, calls
+// (a callee may exit), ret, exit and trap, guarded or not. Blocks are numbered in textual order from 0. A label followed by no
+// instruction before the next label shares that label's block; a label at the very end of the body makes an empty last block.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ptx/ir/module.h"
+
+namespace lynxpp::ptx {
+
+inline constexpr std::uint32_t no_block = 0xffffffff;
+
+struct BasicBlock {
+  std::uint32_t begin = 0;  ///< first instruction (index in Body::instructions)
+  std::uint32_t end = 0;    ///< one past the last
+  std::vector<std::uint32_t> successors;    ///< taken targets first, fall-through last; no duplicates
+  std::vector<std::uint32_t> predecessors;
+  std::uint32_t fall_through = no_block;    ///< the successor reached without a jump
+  bool leaves_function = false;  ///< ends in ret, exit or trap (perhaps guarded), or runs off the end of the body
+  std::uint32_t line = 0;        ///< PTX line of its first instruction
+
+  std::uint32_t size() const { return end - begin; }
+};
+
+struct ControlFlowGraph {
+  std::vector<BasicBlock> blocks;
+  std::vector<std::uint32_t> block_of;  ///< per instruction
+
+  /// Block a label stands for; no_block when there is no such label.
+  std::uint32_t block_of_label(std::string_view label) const;
+
+  std::vector<std::pair<std::string_view, std::uint32_t>> labels;
+};
+
+/// Precondition: function.body is present. A brx.idx whose target list is unknown has every label as successor.
+ControlFlowGraph build_control_flow_graph(const Function& function);
+
+/// Per block the immediate post-dominator; no_block where only the (virtual) exit post-dominates it, and for
+/// blocks that reach no exit.
+std::vector<std::uint32_t> immediate_post_dominators(const ControlFlowGraph& graph);
+
+/// Functions `function` calls directly by name, and whether it also calls through a register; names whose address is taken
+/// (an identifier operand that names a module function outside a direct call) are listed apart.
+struct CallSites {
+  std::vector<std::string_view> direct;
+  std::vector<std::string_view> address_taken;
+  bool indirect = false;
+};
+CallSites find_calls(const Module& module, const Function& function);
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,238 @@
+// The lossless PTX intermediate representation.
+//
+// A Module owns the text it was parsed from and describes it by byte ranges. Whatever no pass touches is
+// emitted byte for byte from that text (ptx/emitter), so opcodes, directives and debug data that lynxpp has never
+// heard of survive. Every std::string_view below points into Module::source and lives as long as the Module.
+//
+//   module   ▶ items: directives, variables, functions (in textual order)
+//   function ▶ header, parameters, and (once parsed, see ptx/parser) a Body
+//   body     ▶ statements in textual order; instructions are a dense side table
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx/ir/opcode.h"
+
+namespace lynxpp::ptx {
+
+/// Half-open range of bytes in Module::source.
+struct TextRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  bool empty() const { return begin == end; }
+};
+
+struct Version {
+  int major = 0;
+  int minor = 0;
+  auto operator<=>(const Version&) const = default;
+};
+
+/// `.target sm_90a, debug`: sm 90, suffix 'a', text "sm_90a, debug".
+struct Target {
+  int sm = 0;
+  char suffix = '\0';
+  std::string text;
+};
+
+// ---------------------------------------------------------------- instructions
+
+enum class OperandKind {
+  identifier,        ///< a register, variable, label, parameter or function; Operand::name
+  special_register,  ///< %tid.x, %laneid, …; Operand::name with the dimension suffix
+  integer,           ///< Operand::integer (two's complement; unsigned literals wrap)
+  floating,          ///< Operand::bits: the IEEE pattern; 32 bits for 0f…, 64 bits for 0d… and decimal literals
+  address,           ///< [base + offset]; elements[0] is the base (identifier or integer), further elements follow a comma
+  vector,            ///< {a, b, …}
+  pair,              ///< a|b: elements[0], elements[1]
+  list,              ///< (a, b, …) of a call
+  sink,              ///< _
+};
+
+struct Operand {
+  OperandKind kind = OperandKind::identifier;
+  TextRange text;
+  std::string_view name;     ///< identifier, special_register; without `!` or `-`
+  bool negated = false;      ///< `!p` or `-r`
+  bool is_single = false;    ///< floating: written as 0f…
+  std::int64_t integer = 0;  ///< integer
+  std::uint64_t bits = 0;    ///< floating
+  std::int64_t offset = 0;   ///< address and `symbol+4`: the constant that is added
+  std::vector<Operand> elements;
+};
+
+struct Guard {
+  std::string_view predicate;  ///< register name, empty when unguarded
+  bool negated = false;
+};
+
+struct Instruction {
+  TextRange text;           ///< from the guard (or opcode) to the semicolon, inclusive
+  std::uint32_t line = 0;   ///< line in the module's text, from 1
+  std::uint32_t statement = 0;  ///< index in Body::statements
+  Guard guard;
+  std::string_view opcode;  ///< with all modifiers, "ld.global.nc.v4.f32"
+  OpcodeTraits traits;      ///< what the opcode table says about it
+  std::vector<Operand> operands;
+  std::uint32_t source_file = 0;  ///< `.loc` in force: file index (0: none)
+  std::uint32_t source_line = 0;
+
+  bool guarded() const { return !guard.predicate.empty(); }
+};
+
+// ---------------------------------------------------------------- declarations
+
+/// A variable or parameter: `.shared .align 4 .b8 tile[4096]`, `.param .u64 p0`.
+struct Variable {
+  std::string name;
+  StateSpace space = StateSpace::none;
+  DataType type = DataType::none;
+  std::string type_text;        ///< ".b8", ".texref", …
+  std::uint32_t vector = 1;     ///< .v2, .v4
+  std::uint32_t alignment = 1;  ///< bytes; the natural one when none is written
+  bool is_array = false;
+  std::uint64_t elements = 1;   ///< product of all extents; 0 for `name[]`
+  bool is_extern = false;
+  bool is_visible = false;      ///< .visible
+  bool is_weak = false;         ///< .weak or .common
+  bool has_initializer = false;
+  TextRange text;               ///< the whole declaration, semicolon included (parameters: without comma)
+  TextRange initializer;        ///< what follows `=`, without the semicolon
+  std::uint32_t scope = 0;      ///< of a body's declaration: index in Body::scopes
+
+  std::uint64_t size_bytes() const;
+};
+
+/// A piece of a variable's initial value that is an address.
+struct Relocation {
+  std::uint64_t offset = 0;  ///< into InitialValue::bytes
+  std::uint32_t bytes = 8;   ///< how many are written
+  std::string symbol;
+  std::int64_t addend = 0;
+  bool generic = false;      ///< generic(symbol)
+  std::uint32_t shift = 0;   ///< of `mask(0xff00, symbol)`: bits the address is shifted right
+};
+struct InitialValue {
+  std::vector<std::uint8_t> bytes;  ///< size_bytes() of them
+  std::vector<Relocation> relocations;
+};
+
+/// `.reg .b32 %r<9>;` (count 9: %r0 … %r8) or `.reg .pred p;` (count 0). A list of names is one each.
+struct RegisterDeclaration {
+  std::string_view name;
+  DataType type = DataType::none;
+  std::uint32_t vector = 1;
+  std::uint32_t count = 0;
+  std::uint32_t scope = 0;  ///< index in Body::scopes
+};
+
+// ---------------------------------------------------------------- body
+
+enum class StatementKind { instruction, label, declaration, directive, scope_begin, scope_end };
+
+struct Statement {
+  StatementKind kind = StatementKind::directive;
+  TextRange text;
+  std::uint32_t line = 0;
+  std::uint32_t scope = 0;      ///< innermost scope the statement stands in
+  std::uint32_t index = 0;      ///< instruction: in Body::instructions
+  std::string_view name;        ///< label: its name; directive: ".loc", ".pragma", …
+};
+
+/// Scope 0 is the function body itself.
+struct Scope {
+  std::uint32_t parent = 0;
+  std::uint32_t begin = 0;  ///< statement index of the `{` (scope 0: 0)
+  std::uint32_t end = 0;    ///< statement index of the `}` (scope 0: one past the last)
+};
+
+/// `name: .branchtargets L1, L2;` or `.calltargets`, `.callprototype`.
+struct TargetList {
+  std::string_view name;
+  std::vector<std::string_view> targets;
+};
+
+struct Body {
+  std::vector<Statement> statements;      ///< between the outermost braces
+  std::vector<Instruction> instructions;  ///< in textual order
+  std::vector<Scope> scopes;
+  std::vector<RegisterDeclaration> registers;
+  std::vector<Variable> variables;        ///< .local/.shared/.param/… declared inside
+  std::vector<TargetList> branch_targets;
+  std::vector<TargetList> call_targets;
+
+  /// The declaration `name` refers to when used in `scope`, inner scopes first; null when it is no register.
+  const RegisterDeclaration* find_register(std::string_view name, std::uint32_t scope) const;
+  /// Same for variables declared in the body.
+  const Variable* find_variable(std::string_view name, std::uint32_t scope) const;
+};
+
+struct Function {
+  std::string name;
+  bool is_entry = false;
+  bool is_extern = false;
+  bool is_visible = false;
+  bool is_weak = false;
+  std::vector<Variable> returns;      ///< `.func (.param .b32 r) f`
+  std::vector<Variable> parameters;
+  TextRange text;                     ///< the whole item, closing brace or semicolon included
+  TextRange name_text;                ///< just the name, in the header
+  TextRange parameter_list;           ///< from `(` to `)` after the name, inclusive; empty when there is none
+  TextRange body_text;                ///< from `{` to `}`, inclusive; empty for a declaration
+  std::uint32_t line = 0;             ///< of the header's first token
+  std::optional<Body> body;           ///< present once parser::parse_body succeeded
+
+  bool is_declaration() const { return body_text.empty(); }
+};
+
+enum class ItemKind { directive, variable, function };
+
+/// One top-level item in textual order.
+struct Item {
+  ItemKind kind = ItemKind::directive;
+  TextRange text;
+  std::uint32_t index = 0;  ///< into Module::variables or Module::functions
+  std::string_view name;    ///< directive: ".file", ".section", ".alias", …
+};
+
+/// `.file 3 "kernel.cu"`
+struct SourceFile {
+  std::uint32_t index = 0;
+  std::string path;
+};
+
+class Module {
+ public:
+  explicit Module(std::string text) : source_(std::make_unique<const std::string>(std::move(text))) {}
+
+  const std::string& source() const { return *source_; }
+  std::string_view text(TextRange range) const {
+    return std::string_view(*source_).substr(range.begin, range.end - range.begin);
+  }
+
+  Version version;
+  Target target;
+  TextRange version_text;  ///< the `9.0` of `.version 9.0`
+  TextRange target_text;   ///< the `sm_75` (list) of `.target sm_75`
+  int address_size = 64;
+  std::vector<Item> items;
+  std::vector<Variable> variables;
+  std::vector<Function> functions;
+  std::vector<SourceFile> files;
+
+  Function* find_function(std::string_view name);  ///< a definition before a declaration; null when absent
+  const Function* find_function(std::string_view name) const;
+  const Variable* find_variable(std::string_view name) const;
+  const std::string* find_file(std::uint32_t index) const;
+
+ private:
+  std::unique_ptr<const std::string> source_;  // on the heap: views stay valid when the Module moves
+};
+
+}  // namespace lynxpp::ptx

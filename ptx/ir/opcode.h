@@ -1,0 +1,66 @@
+// What lynxpp knows of an opcode. The facts stand in opcodes.def, one line per root mnemonic; modifiers refine them.
+// An unknown opcode yields OpcodeTraits with known == false and passes through every stage untouched.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lynxpp::ptx {
+
+enum class StateSpace { none, reg, sreg, constant, global, local, param, shared, texture, surface, generic };
+
+enum class DataType {
+  none, pred,
+  b8, b16, b32, b64, b128,
+  u8, u16, u32, u64,
+  s8, s16, s32, s64,
+  f16, f16x2, bf16, bf16x2, tf32, f32, f32x2, f64,
+  opaque,  ///< texref, samplerref, surfref and alternate floating formats
+};
+
+/// Bytes of one value; 0 for none, pred and opaque.
+std::uint32_t size_of(DataType type);
+bool is_floating(DataType type);
+/// "u32" and ".u32" alike; none when it is no type.
+DataType parse_data_type(std::string_view text);
+
+enum class OpcodeClass {
+  other,       ///< unknown or without a class of its own (nanosleep, pmevent, …)
+  data,        ///< mov, cvt, cvta, selp, prmt, shuffles, votes: moves and conversions
+  arithmetic,  ///< add … fma, logic, shifts, comparisons (setp, set), bit counts, video, matrix
+  memory,      ///< ld, st, and everything that reads or writes memory without being atomic
+  atomic,      ///< atom, red
+  branch,      ///< bra, brx.idx
+  call,
+  exit,        ///< ret, exit, trap
+  barrier,     ///< bar, barrier, mbarrier, bar.warp.sync, cluster barriers
+  fence,       ///< membar, fence
+};
+
+struct OpcodeTraits {
+  bool known = false;
+  OpcodeClass kind = OpcodeClass::other;
+  StateSpace space = StateSpace::none;  ///< of the memory it touches; generic for `ld.f32`
+  bool reads_memory = false;
+  bool writes_memory = false;
+  DataType type = DataType::none;       ///< the first type modifier of loads and stores, else the last one written
+  std::uint8_t vector = 1;              ///< .v2, .v4, .v8
+  std::uint8_t destinations = 0;        ///< leading operands that are written
+  bool is_floating = false;             ///< works on floating-point values
+  bool is_return = false;               ///< ret
+  bool is_thread_exit = false;          ///< exit, trap
+  bool is_uniform = false;              ///< .uni
+
+  bool is_memory_access() const { return reads_memory || writes_memory; }
+  /// Bytes one thread accesses; 0 when it is no memory access or the size is not static.
+  std::uint32_t access_bytes() const { return is_memory_access() ? size_of(type) * vector : 0; }
+  /// Ends a basic block: branches, calls, returns and exits, guarded or not.
+  bool ends_block() const {
+    return kind == OpcodeClass::branch || kind == OpcodeClass::call || kind == OpcodeClass::exit;
+  }
+};
+
+/// `opcode` with all its modifiers, "ld.global.nc.v4.f32".
+OpcodeTraits classify(std::string_view opcode);
+
+}  // namespace lynxpp::ptx

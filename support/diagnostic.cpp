@@ -1,0 +1,87 @@
+#include "support/diagnostic.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lynxpp {
+namespace {
+
+std::string_view line_of(std::string_view source, std::uint32_t line) {
+  std::size_t begin = 0;
+  for (std::uint32_t current = 1; current < line; ++current) {
+    begin = source.find('\n', begin);
+    if (begin == std::string_view::npos) return {};
+    ++begin;
+  }
+  return source.substr(begin, source.find('\n', begin) - begin);
+}
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::note: return "note";
+    case Severity::warning: return "warning";
+    case Severity::error: break;
+  }
+  return "error";
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string render(const Diagnostic& diagnostic, std::string_view source) {
+  std::string text;
+  const SourceLocation& place = diagnostic.location;
+  if (!place.file.empty()) {
+    text += place.file + ":";
+    if (place.line != 0) {
+      text += std::to_string(place.line) + ":" + std::to_string(place.column) + ":";
+    }
+    text += " ";
+  }
+  text += std::string(name_of(diagnostic.severity)) + ": " + diagnostic.message + "\n";
+  if (place.line != 0 && !source.empty()) {
+    const std::string_view line = line_of(source, place.line);
+    text += "  " + std::string(line) + "\n  ";
+    for (std::uint32_t i = 0; i + 1 < place.column && i < line.size(); ++i) {
+      text += line[i] == '\t' ? '\t' : ' ';
+    }
+    text += "^" + std::string(place.length > 1 ? place.length - 1 : 0, '~') + "\n";
+  }
+  if (!diagnostic.hint.empty()) text += "  hint: " + diagnostic.hint + "\n";
+  return text;
+}
+
+std::string render(const Diagnostics& diagnostics, std::string_view source) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += render(diagnostic, source);
+  return text;
+}
+
+std::string closest_match(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace lynxpp

@@ -1,0 +1,49 @@
+# How each dependency is found. No code is copied here; scripts/setup installs the Debian packages.
+find_package(Threads REQUIRED)
+
+find_program(LYNXPP_ANTLR4 NAMES antlr4 REQUIRED)
+find_path(ANTLR4_INCLUDE_DIR antlr4-runtime.h PATH_SUFFIXES antlr4-runtime REQUIRED)
+find_library(ANTLR4_STATIC_LIBRARY libantlr4-runtime.a REQUIRED)
+add_library(lynxpp_antlr_runtime INTERFACE)
+target_include_directories(lynxpp_antlr_runtime SYSTEM INTERFACE ${ANTLR4_INCLUDE_DIR})
+target_link_libraries(lynxpp_antlr_runtime INTERFACE ${ANTLR4_STATIC_LIBRARY} Threads::Threads)
+
+find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
+# Static component archives, never libLLVM.so: the engine must not meet the LLVM of its host program.
+llvm_map_components_to_libnames(LYNXPP_LLVM_DEVICE core support passes target nvptxcodegen nvptxdesc nvptxinfo asmprinter)
+llvm_map_components_to_libnames(LYNXPP_LLVM_HOST core support passes target orcjit x86codegen x86desc x86info x86asmparser)
+separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+foreach(side DEVICE HOST)
+  string(TOLOWER ${side} lower)
+  add_library(lynxpp_llvm_${lower} INTERFACE)
+  target_include_directories(lynxpp_llvm_${lower} SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(lynxpp_llvm_${lower} INTERFACE ${LLVM_DEFINITIONS_LIST})
+  target_link_libraries(lynxpp_llvm_${lower} INTERFACE ${LYNXPP_LLVM_${side}})
+endforeach()
+
+find_package(spdlog REQUIRED)
+add_library(lynxpp_spdlog INTERFACE)
+# Header only, fmt included: the installed libraries need no further package.
+target_compile_definitions(lynxpp_spdlog INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
+target_link_libraries(lynxpp_spdlog INTERFACE Threads::Threads)
+
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+
+find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+find_library(ZSTD_STATIC_LIBRARY libzstd.a REQUIRED)
+add_library(lynxpp_zstd INTERFACE)
+target_include_directories(lynxpp_zstd SYSTEM INTERFACE ${ZSTD_INCLUDE_DIR})
+target_link_libraries(lynxpp_zstd INTERFACE ${ZSTD_STATIC_LIBRARY})
+
+find_path(LZ4_INCLUDE_DIR lz4.h REQUIRED)
+find_library(LZ4_STATIC_LIBRARY liblz4.a REQUIRED)
+add_library(lynxpp_lz4 INTERFACE)
+target_include_directories(lynxpp_lz4 SYSTEM INTERFACE ${LZ4_INCLUDE_DIR})
+target_link_libraries(lynxpp_lz4 INTERFACE ${LZ4_STATIC_LIBRARY})
+
+# The toolkit gives the public headers (cuda.h, driver_types.h) and nvcc for the examples; nothing of it is linked.
+find_package(CUDAToolkit QUIET)
+if(LYNXPP_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
