@@ -1,0 +1,107 @@
+// symbols: variables of the module. The host writes __constant__ and __device__ variables before and between launches, kernels read and
+// change them, the host reads them back; initialised variables, pointers into other variables, names with and without linkage.
+#include "example.h"
+
+__constant__ int coefficients[8];                      // written by the host
+__constant__ int primes[6] = {2, 3, 5, 7, 11, 13};     // initialised, visible
+static __constant__ unsigned char table[4] = {1, 4, 9, 16};
+__device__ int offset = 100;                           // initialised, changed by the host and by kernels
+__device__ long long history[16];                      // written by kernels
+static __device__ unsigned launches_seen;              // internal linkage
+extern "C" {
+__device__ int exported_counter = 5;                   // a C name
+}
+__device__ int storage[4] = {10, 20, 30, 40};
+__device__ int* selected = &storage[2];                // the initial value is an address
+
+struct Settings {
+  float scale;
+  short shift;
+  int pairs[2];
+};
+__constant__ Settings settings;
+
+__global__ void apply(int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int value = offset + *selected;
+  for (int k = 0; k < 8; ++k) value += coefficients[k] * ((i >> k) & 1);
+  value += primes[i % 6] * table[i % 4];
+  value += static_cast<int>(settings.scale * static_cast<float>(i % 16)) + (settings.pairs[i & 1] << settings.shift);
+  out[i] = value;
+}
+
+__global__ void advance(int step) {
+  if (threadIdx.x == 0) {
+    history[launches_seen % 16] = static_cast<long long>(offset) * 1000 + step;
+    ++launches_seen;
+    offset += step;
+    selected = &storage[launches_seen % 4];
+  }
+  atomicAdd(&exported_counter, 2);
+}
+
+int main(int argc, char** argv) {
+  const int n = example::size_argument(argc, argv, 1000, 1 << 24);
+  bool right = true;
+  std::uint64_t checksum = example::fnv1a(nullptr, 0);
+  example::DeviceArray<int> out(n);
+
+  int expected_offset = 100, expected_selected = 30;
+  const int host_primes[6] = {2, 3, 5, 7, 11, 13}, host_table[4] = {1, 4, 9, 16}, host_storage[4] = {10, 20, 30, 40};
+  std::vector<long long> expected_history(16, 0);
+  for (int round = 0; round < 4; ++round) {
+    int host_coefficients[8];
+    for (int k = 0; k < 8; ++k) host_coefficients[k] = (round + 1) * (k * k - 5);
+    CUDA_CHECK(cudaMemcpyToSymbol(coefficients, host_coefficients, sizeof host_coefficients));
+    const Settings host_settings = {0.5f * static_cast<float>(round), static_cast<short>(round), {round, 3 - round}};
+    CUDA_CHECK(cudaMemcpyToSymbol(settings, &host_settings, sizeof host_settings));
+    if (round == 2) {
+      expected_offset = -7;
+      CUDA_CHECK(cudaMemcpyToSymbol(offset, &expected_offset, sizeof expected_offset));
+    }
+    apply<<<example::ceil_div(n, 128), 128>>>(out.get(), n);
+    CUDA_CHECK(cudaGetLastError());
+    const std::vector<int> result = out.download();
+    std::vector<int> expected(n);
+    for (int i = 0; i < n; ++i) {
+      int value = expected_offset + expected_selected;
+      for (int k = 0; k < 8; ++k) value += host_coefficients[k] * ((i >> k) & 1);
+      value += host_primes[i % 6] * host_table[i % 4];
+      value += static_cast<int>(host_settings.scale * static_cast<float>(i % 16));
+      value += host_settings.pairs[i & 1] << host_settings.shift;
+      expected[i] = value;
+    }
+    right = example::same("out", result, expected) && right;
+    checksum = example::fnv1a(result, checksum);
+
+    advance<<<1, 33>>>(round + 1);
+    CUDA_CHECK(cudaGetLastError());
+    expected_history[round] = expected_offset * 1000ll + round + 1;
+    expected_offset += round + 1;
+    expected_selected = host_storage[(round + 1) % 4];
+    int now = 0;
+    CUDA_CHECK(cudaMemcpyFromSymbol(&now, offset, sizeof now));
+    right = example::same("offset", {now}, std::vector<int>{expected_offset}) && right;
+    std::printf("symbols: round %d, offset %d\n", round, now);
+  }
+
+  std::vector<long long> past(16);
+  CUDA_CHECK(cudaMemcpyFromSymbol(past.data(), history, sizeof(long long) * 16));
+  right = example::same("history", past, expected_history) && right;
+  // The same variable by its address.
+  void* address = nullptr;
+  std::size_t bytes = 0;
+  CUDA_CHECK(cudaGetSymbolAddress(&address, exported_counter));
+  CUDA_CHECK(cudaGetSymbolSize(&bytes, exported_counter));
+  int counter = 0;
+  CUDA_CHECK(cudaMemcpy(&counter, address, bytes, cudaMemcpyDeviceToHost));
+  right = example::same("exported_counter", {counter}, std::vector<int>{5 + 4 * 33 * 2}) && right;
+  unsigned seen = 0;
+  CUDA_CHECK(cudaMemcpyFromSymbol(&seen, launches_seen, sizeof seen));
+  right = example::same("launches_seen", {seen}, std::vector<unsigned>{4}) && right;
+  checksum = example::fnv1a(past, checksum);
+
+  example::measure("apply", [&] { apply<<<example::ceil_div(n, 128), 128>>>(out.get(), n); });
+  return example::finish("symbols", right, checksum);
+}
