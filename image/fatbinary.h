@@ -27,7 +27,14 @@ struct Entry {
 
 /// The bytes of the image that starts at `address`, as the driver would find them: follows a wrapper, measures PTX text and ELF
 /// by their own headers. The result points at the program's memory. Precondition: `address` is what the program gave the driver.
+/// A wrapper that nvcc's device link step wrote (version 2) also names containers beside the linked one: prelinked_containers().
 Result<std::span<const std::byte>> image_bytes(const void* address);
+
+/// Whether `address` is a fatbinary wrapper, whose bytes the program must keep alive as long as the module.
+bool is_wrapper(const void* address);
+
+/// The relocatable containers a version 2 wrapper names (`nvcc -rdc=true`), where the PTX of such a program is; else empty.
+std::vector<std::span<const std::byte>> prelinked_containers(const void* address);
 
 /// The entries of every container in `bytes`; for plain PTX text or a cubin a single entry.
 Result<std::vector<Entry>> list_entries(std::span<const std::byte> bytes);

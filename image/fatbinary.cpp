@@ -1,0 +1,217 @@
+#include "image/fatbinary.h"
+
+#include <lz4.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "image/bytes.h"
+
+namespace lynxpp::image {
+namespace {
+
+// Flags of an entry, as nvcc 13 writes them.
+constexpr std::uint64_t kFlagLz4 = 0x2000;
+constexpr std::uint64_t kFlagZstd = 0x8000;
+constexpr std::uint64_t kFlagArchitectureSpecific = 0x100000;  // sm_90a: that architecture only
+constexpr std::uint64_t kFlagFamilySpecific = 0x200000;        // sm_100f: later members of that family only
+
+// No PTX module comes near this; a size field beyond it is damage.
+constexpr std::uint64_t kLargestText = std::uint64_t{2} << 30;
+
+constexpr std::uint16_t kKindPtx = 1;
+constexpr std::uint16_t kKindElf = 2;
+constexpr std::size_t kEntryHeaderSize = 64;
+
+struct Located {
+  Entry entry;
+  std::size_t container = 0;
+};
+
+/// Appends the entries of one container's payload.
+Status read_entries(Bytes payload, std::size_t container, std::vector<Located>& entries) {
+  std::uint64_t offset = 0;
+  while (offset < payload.size()) {
+    const auto rest = payload.subspan(offset);
+    if (rest.size() < kEntryHeaderSize) return failure("a fatbinary entry is cut off in its header");
+    const auto kind = *load<std::uint16_t>(rest, 0);
+    const auto header_size = *load<std::uint32_t>(rest, 4);
+    const auto payload_size = *load<std::uint64_t>(rest, 8);
+    const auto compressed_size = *load<std::uint32_t>(rest, 16);
+    if (header_size < kEntryHeaderSize) return failure("a fatbinary entry has an impossible header size");
+    const auto stored = slice(rest, header_size, payload_size);
+    if (!stored) return failure("a fatbinary entry reaches beyond its container");
+
+    Entry entry;
+    entry.kind = kind == kKindPtx ? EntryKind::ptx : kind == kKindElf ? EntryKind::cubin : EntryKind::other;
+    entry.sm = *load<std::uint32_t>(rest, 28);
+    entry.flags = *load<std::uint64_t>(rest, 40);
+    entry.payload = *stored;
+    entry.uncompressed_size = payload_size;
+    if ((entry.flags & (kFlagZstd | kFlagLz4)) != 0) {
+      if (compressed_size > payload_size) return failure("a compressed fatbinary entry reaches beyond its payload");
+      entry.payload = stored->first(compressed_size);  // the rest is padding
+      entry.uncompressed_size = *load<std::uint64_t>(rest, 56);
+    }
+    entries.push_back({entry, container});
+    offset += header_size + payload_size;
+  }
+  return success();
+}
+
+Result<std::vector<Located>> read_containers(Bytes bytes) {
+  std::vector<Located> entries;
+  std::uint64_t offset = 0;
+  for (std::size_t container = 0; offset < bytes.size();) {
+    const Bytes rest = bytes.subspan(offset);
+    const auto magic = load<std::uint32_t>(rest, 0);
+    // Containers are aligned to 8 bytes; zeros stand between them and at the end of a section.
+    if (!magic || *magic == 0) {
+      offset += std::min<std::uint64_t>(rest.size(), 4);
+      continue;
+    }
+    const auto header_size = load<std::uint16_t>(rest, 6);
+    const auto payload_size = load<std::uint64_t>(rest, 8);
+    if (*magic != kContainerMagic || !payload_size) return failure("the bytes are not a fatbinary container");
+    if (*header_size < kContainerHeaderSize) return failure("the fatbinary container has an impossible header size");
+    const auto payload = slice(rest, *header_size, *payload_size);
+    if (!payload) return failure("the fatbinary container is cut off");
+    if (auto status = read_entries(*payload, container, entries); !status) return status.error();
+    offset += *header_size + *payload_size;
+    ++container;
+  }
+  return entries;
+}
+
+Entry whole(Bytes bytes, EntryKind kind) {
+  Entry entry;
+  entry.kind = kind;
+  entry.payload = bytes;
+  entry.uncompressed_size = bytes.size();
+  return entry;
+}
+
+Result<std::vector<Located>> locate_entries(Bytes bytes) {
+  const auto magic = load<std::uint32_t>(bytes, 0);
+  if (magic && *magic == kContainerMagic) return read_containers(bytes);
+  if (magic && *magic == kElfMagic) return std::vector<Located>{{whole(bytes, EntryKind::cubin), 0}};
+  const auto text_end = std::find(bytes.begin(), bytes.end(), std::byte{0});
+  const Bytes text(bytes.begin(), text_end);
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_text_byte)) {
+    return failure("the program image is neither a fatbinary, a cubin nor PTX text");
+  }
+  return std::vector<Located>{{whole(text, EntryKind::ptx), 0}};
+}
+
+/// Output grows with what the stream really yields, so a forged size field cannot make us allocate.
+Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
+  if (!stream) return failure("out of memory while decompressing a fatbinary entry");
+  std::string text;
+  text.resize(std::min<std::uint64_t>(expected, std::uint64_t{8} << 20));
+  ZSTD_inBuffer input{payload.data(), payload.size(), 0};
+  ZSTD_outBuffer output{text.data(), text.size(), 0};
+  for (;;) {
+    const std::size_t before = input.pos + output.pos;
+    const std::size_t status = ZSTD_decompressStream(stream.get(), &output, &input);
+    if (ZSTD_isError(status)) {
+      return failure(std::string("a fatbinary entry is not valid zstd: ") + ZSTD_getErrorName(status));
+    }
+    if (status == 0) break;
+    if (output.pos == output.size) {
+      if (text.size() >= expected) return failure("a zstd fatbinary entry is larger than its header says");
+      text.resize(std::min<std::uint64_t>(expected, std::uint64_t{text.size()} * 2));
+      output = {text.data(), text.size(), output.pos};
+    } else if (input.pos + output.pos == before) {
+      return failure("a zstd fatbinary entry is cut off");
+    }
+  }
+  if (output.pos != expected) return failure("a zstd fatbinary entry is smaller than its header says");
+  text.resize(output.pos);
+  return text;
+}
+
+Result<std::string> decompress_lz4(Bytes payload, std::uint64_t expected) {
+  // One byte of an LZ4 block yields at most 255.
+  constexpr std::uint64_t kGreatestRatio = 255;
+  if (payload.size() > LZ4_MAX_INPUT_SIZE || expected > std::numeric_limits<int>::max() ||
+      expected > payload.size() * kGreatestRatio) {
+    return failure("an LZ4 fatbinary entry has an impossible size");
+  }
+  std::string text(expected, '\0');
+  const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(payload.data()), text.data(),
+                                       static_cast<int>(payload.size()), static_cast<int>(expected));
+  if (size < 0 || static_cast<std::uint64_t>(size) != expected) {
+    return failure("a fatbinary entry is not valid LZ4");
+  }
+  return text;
+}
+
+/// Whether the driver could JIT the PTX of `entry` for a device of capability `sm`.
+bool runs_on(const Entry& entry, std::uint32_t sm) {
+  if (sm == 0) return true;
+  if ((entry.flags & kFlagArchitectureSpecific) != 0) return entry.sm == sm;
+  if ((entry.flags & kFlagFamilySpecific) != 0 && entry.sm / 10 != sm / 10) return false;
+  return entry.sm <= sm;
+}
+
+/// The greater of two entries is the one to take; at equal capability the special one where the device is known, the portable one
+/// where any will do.
+bool better(const Entry& candidate, const Entry& best, std::uint32_t sm) {
+  if (candidate.sm != best.sm) return candidate.sm > best.sm;
+  constexpr std::uint64_t kSpecial = kFlagArchitectureSpecific | kFlagFamilySpecific;
+  const bool candidate_special = (candidate.flags & kSpecial) != 0;
+  const bool best_special = (best.flags & kSpecial) != 0;
+  return candidate_special != best_special && candidate_special == (sm != 0);
+}
+
+}  // namespace
+
+Result<std::vector<Entry>> list_entries(Bytes bytes) {
+  auto located = locate_entries(bytes);
+  if (!located) return located.error();
+  std::vector<Entry> entries;
+  entries.reserve(located->size());
+  for (const Located& item : *located) entries.push_back(item.entry);
+  return entries;
+}
+
+Result<std::string> ptx_text(const Entry& entry) {
+  if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry holds no PTX");
+  if (entry.uncompressed_size > kLargestText) return failure("a fatbinary entry has an impossible size");
+  Result<std::string> text =
+      (entry.flags & kFlagZstd) != 0  ? decompress_zstd(entry.payload, entry.uncompressed_size)
+      : (entry.flags & kFlagLz4) != 0 ? decompress_lz4(entry.payload, entry.uncompressed_size)
+                                      : Result<std::string>(std::string(
+                                            reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size()));
+  if (text) text->resize(std::min(text->find('\0'), text->size()));
+  return text;
+}
+
+Result<std::vector<std::string>> ptx_modules(Bytes bytes, int sm) {
+  auto located = locate_entries(bytes);
+  if (!located) return located.error();
+  const auto capability = static_cast<std::uint32_t>(std::max(sm, 0));
+  std::vector<std::string> modules;
+  for (auto first = located->begin(); first != located->end();) {
+    const auto last = std::find_if(first, located->end(),
+                                   [&](const Located& item) { return item.container != first->container; });
+    const Entry* best = nullptr;
+    for (auto item = first; item != last; ++item) {
+      const Entry& entry = item->entry;
+      if (entry.kind != EntryKind::ptx || !runs_on(entry, capability)) continue;
+      if (best == nullptr || better(entry, *best, capability)) best = &entry;
+    }
+    if (best != nullptr) {
+      auto text = ptx_text(*best);
+      if (!text) return text.error();
+      modules.push_back(std::move(*text));
+    }
+    first = last;
+  }
+  return modules;
+}
+
+}  // namespace lynxpp::image

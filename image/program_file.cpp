@@ -1,0 +1,160 @@
+#include "image/program_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+
+#include "image/bytes.h"
+#include "image/fatbinary.h"
+
+namespace lynxpp::image {
+namespace {
+
+constexpr std::string_view kArchiveMagic = "!<arch>\n";
+constexpr std::uint16_t kMachineCuda = 190;  // EM_CUDA: the ELF file itself is a cubin
+constexpr std::uint32_t kNoBits = 8;
+
+std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+/// The string that starts at `offset` of a string table.
+std::string_view name_at(Bytes table, std::uint64_t offset) {
+  if (offset >= table.size()) return {};
+  const std::string_view rest = text(table.subspan(offset));
+  return rest.substr(0, rest.find('\0'));
+}
+
+/// Splits a section of containers in a row.
+Status split_section(Bytes section, const std::string& origin, std::vector<FileImage>& images) {
+  std::uint64_t offset = 0;
+  std::size_t index = 0;
+  while (offset < section.size()) {
+    const auto magic = load<std::uint32_t>(section, offset);
+    if (!magic || *magic == 0) {
+      offset += 4;
+      continue;
+    }
+    const auto header_size = load<std::uint16_t>(section, offset + 6);
+    const auto payload_size = load<std::uint64_t>(section, offset + 8);
+    if (*magic != kContainerMagic || !payload_size || *header_size < kContainerHeaderSize ||
+        *payload_size > section.size()) {
+      return failure(origin + ": the section holds something else than fatbinary containers");
+    }
+    const auto container = slice(section, offset, *header_size + *payload_size);
+    if (!container) return failure(origin + ": a fatbinary container is cut off");
+    images.push_back({origin + " #" + std::to_string(index++) + "]", *container});
+    offset += container->size();
+  }
+  return success();
+}
+
+Status read_elf(Bytes file, const std::string& origin, std::vector<FileImage>& images) {
+  const auto elf_class = load<std::uint8_t>(file, 4);
+  const auto machine = load<std::uint16_t>(file, 18);
+  const auto table_offset = load<std::uint64_t>(file, 40);
+  const auto header_size = load<std::uint16_t>(file, 58);
+  const auto count = load<std::uint16_t>(file, 60);
+  const auto names_index = load<std::uint16_t>(file, 62);
+  if (!elf_class || *elf_class != 2 || !names_index) return failure(origin + ": not a complete 64-bit ELF file");
+  if (*machine == kMachineCuda) {
+    images.push_back({origin, file});
+    return success();
+  }
+  if (*count == 0) return success();
+  const auto table = slice(file, *table_offset, std::uint64_t{*header_size} * *count);
+  if (*header_size < 64 || !table || *names_index >= *count) return failure(origin + ": the ELF section table is damaged");
+
+  const auto section_bytes = [&](std::uint64_t header) {
+    return slice(file, *load<std::uint64_t>(*table, header + 24), *load<std::uint64_t>(*table, header + 32));
+  };
+  const auto names = section_bytes(std::uint64_t{*names_index} * *header_size);
+  if (!names) return failure(origin + ": the ELF section names are damaged");
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    const std::uint64_t header = i * *header_size;
+    const std::string_view name = name_at(*names, *load<std::uint32_t>(*table, header));
+    if (name != ".nv_fatbin" && name != "__nv_relfatbin") continue;
+    if (*load<std::uint32_t>(*table, header + 4) == kNoBits) continue;
+    const auto section = section_bytes(header);
+    if (!section) return failure(origin + ": section " + std::string(name) + " is cut off");
+    const auto status = split_section(*section, origin + "[" + std::string(name), images);
+    if (!status) return status;
+  }
+  return success();
+}
+
+std::uint64_t decimal(std::string_view digits) {
+  std::uint64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+/// A member's name as System V archives write it: "name/", or "/offset" into the table of long names.
+std::string member_name(std::string_view field, std::string_view long_names) {
+  if (field.size() > 1 && field[0] == '/' && field[1] >= '0' && field[1] <= '9') {
+    const std::uint64_t offset = decimal(field.substr(1));
+    if (offset >= long_names.size()) return "?";
+    const std::string_view rest = long_names.substr(offset);
+    return std::string(rest.substr(0, rest.find_first_of("/\n")));
+  }
+  return std::string(field.substr(0, field.find_first_of("/ ")));
+}
+
+Status read_archive(Bytes file, const std::string& path, std::vector<FileImage>& images) {
+  constexpr std::size_t kMemberHeaderSize = 60;
+  std::string_view long_names;
+  std::uint64_t offset = kArchiveMagic.size();
+  while (offset < file.size()) {
+    const auto header = slice(file, offset, kMemberHeaderSize);
+    if (!header || text(*header).substr(58) != "`\n") return failure(path + ": the archive is damaged");
+    const std::string_view fields = text(*header);
+    const std::uint64_t size = decimal(fields.substr(48, 10));
+    const auto member = slice(file, offset + kMemberHeaderSize, size);
+    if (!member) return failure(path + ": the archive is cut off");
+    const std::string_view name = fields.substr(0, 16);
+    if (name.starts_with("// ")) {
+      long_names = text(*member);
+    } else if (const auto magic = load<std::uint32_t>(*member, 0); magic && *magic == kElfMagic) {
+      const auto status = read_elf(*member, path + "(" + member_name(name, long_names) + ")", images);
+      if (!status) return status;
+    }
+    offset += kMemberHeaderSize + size + size % 2;
+  }
+  return success();
+}
+
+bool read_bytes(const std::string& path, std::vector<std::byte>& contents) {
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  if (!stream) return false;
+  const std::streamoff size = stream.tellg();
+  if (size < 0) return false;
+  contents.resize(static_cast<std::size_t>(size));
+  stream.seekg(0);
+  stream.read(reinterpret_cast<char*>(contents.data()), size);
+  return stream.good() || size == 0;
+}
+
+}  // namespace
+
+Result<ProgramFile> containers_in_file(const std::string& path) {
+  ProgramFile file;
+  if (!read_bytes(path, file.contents)) return failure("cannot read '" + path + "'");
+  const Bytes contents = file.contents;
+  const auto magic = load<std::uint32_t>(contents, 0);
+  Status status = success();
+  if (text(contents).starts_with(kArchiveMagic)) {
+    status = read_archive(contents, path, file.images);
+  } else if (magic && *magic == kElfMagic) {
+    status = read_elf(contents, path, file.images);
+  } else {
+    auto entries = list_entries(contents);
+    if (!entries) {
+      return failure("'" + path + "' holds no device code: " + entries.error().diagnostics.front().message,
+                     "give a program, a library, a fatbinary, a cubin or PTX text");
+    }
+    file.images.push_back({path, contents});
+  }
+  if (!status) return status.error();
+  return file;
+}
+
+}  // namespace lynxpp::image

@@ -1,0 +1,245 @@
+#include "image/fatbinary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+#include "tests/image/image_builder.h"
+
+namespace lynxpp::image {
+namespace {
+
+using test::as_bytes;
+using test::Compression;
+using test::ContainerBuilder;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::uint16_t kPtx = 1;
+constexpr std::uint16_t kElf = 2;
+constexpr std::uint64_t kArchitectureSpecific = 0x100000;
+constexpr std::uint64_t kFamilySpecific = 0x200000;
+
+std::string module_for(int sm) {
+  std::string text = ".version 9.0\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n";
+  for (int i = 0; i < 40; ++i) text += ".visible .entry kernel_" + std::to_string(i) + "() { ret; }\n";
+  return text;
+}
+
+std::vector<std::string> modules(const std::string& image, int sm) {
+  auto result = ptx_modules(as_bytes(image), sm);
+  EXPECT_TRUE(result.ok()) << (result ? "" : result.error().diagnostics.front().message);
+  return result ? *result : std::vector<std::string>{};
+}
+
+std::string error_of(const std::string& image) {
+  const auto result = ptx_modules(as_bytes(image), 0);
+  return result ? "no error" : result.error().diagnostics.front().message;
+}
+
+TEST(Fatbinary, ListsEntriesOfEveryCompression) {
+  const std::string image = ContainerBuilder()
+                                .add(kElf, 80, "\x7f" "ELF...")
+                                .add(kPtx, 75, module_for(75), Compression::none)
+                                .add(kPtx, 80, module_for(80), Compression::lz4)
+                                .add(kPtx, 90, module_for(90), Compression::zstd)
+                                .add(16, 90, "something newer")
+                                .build();
+  const auto entries = list_entries(as_bytes(image));
+  ASSERT_TRUE(entries.ok());
+  ASSERT_EQ(entries->size(), 5u);
+  EXPECT_EQ((*entries)[0].kind, EntryKind::cubin);
+  EXPECT_EQ((*entries)[4].kind, EntryKind::other);
+  for (const int i : {1, 2, 3}) {
+    const Entry& entry = (*entries)[i];
+    EXPECT_EQ(entry.kind, EntryKind::ptx);
+    const auto text = ptx_text(entry);
+    ASSERT_TRUE(text.ok());
+    EXPECT_EQ(*text, module_for(static_cast<int>(entry.sm)));
+  }
+  EXPECT_FALSE(ptx_text((*entries)[0]).ok());
+}
+
+TEST(Fatbinary, TakesTheBestModuleOfEachContainer) {
+  const std::string first = ContainerBuilder()
+                                .add(kPtx, 75, module_for(75))
+                                .add(kPtx, 90, module_for(90))
+                                .add(kPtx, 80, module_for(80), Compression::zstd)
+                                .build();
+  const std::string second = ContainerBuilder().add(kPtx, 86, "// second\n").build();
+  const std::string image = first + second;
+  EXPECT_THAT(modules(image, 0), ElementsAre(module_for(90), "// second\n"));
+  EXPECT_THAT(modules(image, 100), ElementsAre(module_for(90), "// second\n"));
+  EXPECT_THAT(modules(image, 86), ElementsAre(module_for(80), "// second\n"));
+  EXPECT_THAT(modules(image, 80), ElementsAre(module_for(80)));
+  EXPECT_THAT(modules(image, 70), IsEmpty());
+}
+
+TEST(Fatbinary, ArchitectureAndFamilySpecificModulesRunOnlyWhereTheyMay) {
+  const std::string image = ContainerBuilder()
+                                .add(kPtx, 80, "// portable 80\n")
+                                .add(kPtx, 90, "// only 90\n", Compression::none, kArchitectureSpecific)
+                                .add(kPtx, 90, "// portable 90\n")
+                                .add(kPtx, 100, "// family of 100\n", Compression::none, kFamilySpecific)
+                                .build();
+  EXPECT_THAT(modules(image, 89), ElementsAre("// portable 80\n"));
+  EXPECT_THAT(modules(image, 90), ElementsAre("// only 90\n"));
+  EXPECT_THAT(modules(image, 103), ElementsAre("// family of 100\n"));
+  EXPECT_THAT(modules(image, 120), ElementsAre("// portable 90\n"));
+}
+
+TEST(Fatbinary, ZerosBetweenContainersAreSkipped) {
+  const std::string container = ContainerBuilder().add(kPtx, 75, "// a\n").build();
+  const std::string image = container + std::string(24, '\0') + container + std::string(13, '\0');
+  EXPECT_THAT(modules(image, 0), ElementsAre("// a\n", "// a\n"));
+}
+
+TEST(Fatbinary, PlainTextAndCubins) {
+  const std::string text = module_for(75);
+  EXPECT_THAT(modules(text, 90), ElementsAre(text));
+  EXPECT_THAT(modules(text + std::string(5, '\0'), 90), ElementsAre(text));
+  EXPECT_THAT(modules(std::string("\x7f" "ELF\x02\x01", 6), 90), IsEmpty());
+}
+
+TEST(Fatbinary, DamageIsNamed) {
+  const std::string good = ContainerBuilder().add(kPtx, 75, module_for(75), Compression::zstd).build();
+  EXPECT_EQ(error_of(""), "the program image is neither a fatbinary, a cubin nor PTX text");
+  EXPECT_EQ(error_of("\x01\x02\x03\x04"), "the program image is neither a fatbinary, a cubin nor PTX text");
+  EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), "the fatbinary container is cut off");
+  EXPECT_EQ(error_of(good.substr(0, 10)), "the bytes are not a fatbinary container");
+  EXPECT_EQ(error_of(good + "garbage"), "the bytes are not a fatbinary container");
+
+  std::string image = good;
+  ContainerBuilder::put(image, 16 + 8, std::uint64_t{1} << 60);
+  EXPECT_EQ(error_of(image), "a fatbinary entry reaches beyond its container");
+  image = good;
+  ContainerBuilder::put(image, 16 + 4, std::uint32_t{0});
+  EXPECT_EQ(error_of(image), "a fatbinary entry has an impossible header size");
+  image = good;
+  ContainerBuilder::put(image, 16 + 16, std::uint32_t{0x7fffffff});
+  EXPECT_EQ(error_of(image), "a compressed fatbinary entry reaches beyond its payload");
+  image = good;
+  ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() - 1});
+  EXPECT_EQ(error_of(image), "a zstd fatbinary entry is larger than its header says");
+  image = good;
+  ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() + 1});
+  EXPECT_EQ(error_of(image), "a zstd fatbinary entry is smaller than its header says");
+  image = good;
+  ContainerBuilder::put(image, 16 + 56, std::uint64_t{1} << 62);
+  EXPECT_EQ(error_of(image), "a fatbinary entry has an impossible size");
+  image = good;
+  ContainerBuilder::put(image, 16 + 64, std::uint32_t{0});
+  EXPECT_THAT(error_of(image), testing::StartsWith("a fatbinary entry is not valid zstd: "));
+
+  image = ContainerBuilder().add(kPtx, 75, module_for(75), Compression::lz4).build();
+  ContainerBuilder::put(image, 16 + 56, std::uint64_t{1} << 30);
+  EXPECT_EQ(error_of(image), "an LZ4 fatbinary entry has an impossible size");
+  ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() + 3});
+  EXPECT_EQ(error_of(image), "a fatbinary entry is not valid LZ4");
+}
+
+// Every input lives in a heap block of its exact size, so AddressSanitizer sees the first byte read beyond it.
+void read_everything(const std::string& image) {
+  const auto exact = std::make_unique<std::byte[]>(image.size());
+  std::memcpy(exact.get(), image.data(), image.size());
+  const std::span<const std::byte> bytes(exact.get(), image.size());
+  if (const auto entries = list_entries(bytes)) {
+    for (const Entry& entry : *entries) {
+      if (!entry.payload.empty()) {
+        EXPECT_GE(entry.payload.data(), bytes.data());
+        EXPECT_LE(entry.payload.data() + entry.payload.size(), bytes.data() + bytes.size());
+      }
+      const auto text = ptx_text(entry);
+      EXPECT_TRUE(!text || text->size() <= entry.uncompressed_size);
+    }
+  }
+  (void)ptx_modules(bytes, 90);
+}
+
+TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
+  const std::string image = ContainerBuilder()
+                                .add(kElf, 80, "\x7f" "ELF....")
+                                .add(kPtx, 75, module_for(75))
+                                .add(kPtx, 80, module_for(80), Compression::lz4)
+                                .add(kPtx, 90, module_for(90), Compression::zstd)
+                                .build() +
+                            ContainerBuilder().add(kPtx, 86, module_for(86), Compression::lz4).build();
+  for (std::size_t size = 0; size < image.size(); ++size) read_everything(image.substr(0, size));
+
+  std::mt19937 random(20120612);
+  constexpr std::uint64_t kEdges[] = {0, 1, 7, 8, 63, 64, 0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, ~std::uint64_t{0}};
+  for (int round = 0; round < 4000; ++round) {
+    std::string mutated = image;
+    const int changes = 1 + static_cast<int>(random() % 4);
+    for (int i = 0; i < changes; ++i) {
+      const std::size_t offset = random() % (mutated.size() - 8);
+      switch (random() % 3) {
+        case 0: mutated[offset] = static_cast<char>(random()); break;
+        case 1: ContainerBuilder::put(mutated, offset & ~std::size_t{3}, static_cast<std::uint32_t>(kEdges[random() % 12])); break;
+        default: ContainerBuilder::put(mutated, offset & ~std::size_t{7}, kEdges[random() % 12]); break;
+      }
+    }
+    read_everything(mutated);
+  }
+}
+
+TEST(ImageBytes, MeasuresWhatTheProgramGivesTheDriver) {
+  const std::string container = ContainerBuilder().add(kPtx, 75, module_for(75), Compression::zstd).build();
+  const auto direct = image_bytes(container.data());
+  ASSERT_TRUE(direct.ok());
+  EXPECT_EQ(direct->size(), container.size());
+
+  test::Wrapper wrapper;
+  wrapper.data = container.data();
+  const auto wrapped = image_bytes(&wrapper);
+  ASSERT_TRUE(wrapped.ok());
+  EXPECT_EQ(static_cast<const void*>(wrapped->data()), container.data());
+  EXPECT_EQ(wrapped->size(), container.size());
+  EXPECT_TRUE(is_wrapper(&wrapper));
+  EXPECT_FALSE(is_wrapper(container.data()));
+  EXPECT_FALSE(is_wrapper(nullptr));
+
+  const std::string text = module_for(80);
+  const auto measured = image_bytes(text.c_str());
+  ASSERT_TRUE(measured.ok());
+  EXPECT_EQ(measured->size(), text.size());
+  EXPECT_THAT(modules(std::string(reinterpret_cast<const char*>(measured->data()), measured->size()), 0),
+              ElementsAre(text));
+}
+
+TEST(ImageBytes, RefusesWhatIsNoImage) {
+  EXPECT_FALSE(image_bytes(nullptr).ok());
+  EXPECT_FALSE(image_bytes("").ok());
+  EXPECT_FALSE(image_bytes("\x01\x02").ok());
+  test::Wrapper wrapper;
+  EXPECT_FALSE(image_bytes(&wrapper).ok());
+  wrapper.data = "something else";
+  EXPECT_FALSE(image_bytes(&wrapper).ok());
+  std::string container = ContainerBuilder().add(kPtx, 75, "// a\n").build();
+  ContainerBuilder::put(container, 8, ~std::uint64_t{0});
+  EXPECT_FALSE(image_bytes(container.data()).ok());
+}
+
+TEST(ImageBytes, FindsThePrelinkedContainersOfAVersion2Wrapper) {
+  const std::string linked = ContainerBuilder().add(kElf, 75, "\x7f" "ELF....").build();
+  const std::string first = ContainerBuilder().add(kPtx, 75, "// a\n").build();
+  const std::string second = ContainerBuilder().add(kPtx, 75, "// b\n").build();
+  const void* list[] = {first.data(), second.data(), nullptr};
+  test::Wrapper wrapper;
+  wrapper.version = 2;
+  wrapper.data = linked.data();
+  wrapper.file_name_or_fatbinaries = list;
+  const auto containers = prelinked_containers(&wrapper);
+  ASSERT_EQ(containers.size(), 2u);
+  EXPECT_EQ(containers[0].size(), first.size());
+  EXPECT_EQ(static_cast<const void*>(containers[1].data()), second.data());
+
+  wrapper.version = 1;
+  EXPECT_THAT(prelinked_containers(&wrapper), IsEmpty());
+  EXPECT_THAT(prelinked_containers(first.data()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lynxpp::image
