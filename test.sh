@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds with warnings as errors, runs every test and says what was skipped and why.
+#
+#   ./test.sh [preset] [ctest arguments…]      preset: release (default), debug, asan
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/scripts/common.sh"
+
+preset=release
+if [ $# -gt 0 ] && [[ $1 != -* ]]; then
+  preset=$1
+  shift
+fi
+case $preset in
+  release | debug | asan) ;;
+  *) die "unknown preset '$preset': release, debug or asan" 2 ;;
+esac
+
+"$root/scripts/setup" --no-toolkit
+configure_and_build "$preset"
+
+say "testing"
+log=$root/build/$preset/test.log
+status=0
+(cd "$root" && ctest --preset "$preset" -j "$(nproc)" "$@") 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+
+# ctest prints a skipped test's name only; its reason stands in the test's own output.
+"$root/scripts/skipped_tests" "$root/build/$preset" || true
+exit "$status"
