@@ -1,0 +1,29 @@
+# cmake -DFOLDER=… -DOUTPUT=… -P embed_specifications.cmake: writes a .cpp that holds the text of every FOLDER/*.cod.
+file(GLOB files ${FOLDER}/*.cod)
+list(SORT files)
+set(entries "")
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME_WLE)
+  # As bytes, since a specification may contain anything CMake or a string literal would take for its own.
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" bytes "${hex}")
+  string(REGEX REPLACE "(\\\\x0a)" "\\1\"\n     \"" bytes "${bytes}")
+  file(SIZE ${file} size)
+  string(APPEND entries "    {\"${name}\", std::string_view(\n     \"${bytes}\", ${size})},\n")
+endforeach()
+list(LENGTH files count)
+file(WRITE ${OUTPUT}.new "#include <array>
+
+#include \"instrumentors/embedded.h\"
+
+namespace lynxpp::instrumentors {
+
+std::span<const EmbeddedText> embedded_specifications() {
+  static constexpr std::array<EmbeddedText, ${count}> texts{{
+${entries}  }};
+  return texts;
+}
+
+}  // namespace lynxpp::instrumentors
+")
+file(RENAME ${OUTPUT}.new ${OUTPUT})

@@ -1,0 +1,214 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "report/output.h"
+#include "report/record.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+/// Writes one JSON object. Numbers are written by hand: arrays of millions of counts need no tree of nodes, and every integer
+/// stays one.
+class ObjectWriter {
+ public:
+  void begin(std::string_view record, const std::string& kernel) {
+    text_ = "{";
+    member("record", record);
+    member("kernel", kernel);
+    member("demangled", demangle(kernel));
+  }
+  std::string finish() {
+    text_ += "}\n";
+    return std::move(text_);
+  }
+
+  void key(std::string_view name) {
+    separate();
+    string(name);
+    text_ += ':';
+  }
+  void member(std::string_view name, std::string_view value) {
+    key(name);
+    string(value);
+  }
+  void member(std::string_view name, const std::vector<std::string>& values) {
+    key(name);
+    list(values, [this](const std::string& value) { string(value); });
+  }
+  void member(std::string_view name, bool value) {
+    key(name);
+    text_ += value ? "true" : "false";
+  }
+  void member(std::string_view name, std::uint64_t value) {
+    key(name);
+    number(value);
+  }
+  void member(std::string_view name, double value) {
+    key(name);
+    number(value);
+  }
+  template <typename Range>
+  void numbers(std::string_view name, const Range& values) {
+    key(name);
+    list(values, [this](auto value) { number(value); });
+  }
+
+  void open() { text_ += '{'; }
+  void close() { text_ += '}'; }
+  void first_number(const Values& values) {
+    std::visit([this](const auto& vector) { vector.empty() ? void(text_ += "null") : number(vector.front()); }, values);
+  }
+
+ private:
+  void separate() {
+    if (text_.back() != '{' && text_.back() != '[') text_ += ',';
+  }
+  void string(std::string_view value) {
+    text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  void list(const auto& values, auto&& write) {
+    text_ += '[';
+    for (const auto& value : values) {
+      separate();
+      write(value);
+    }
+    text_ += ']';
+  }
+  template <typename T>
+  void number(T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!std::isfinite(value)) {
+        text_ += "null";
+        return;
+      }
+    }
+    std::array<char, 40> buffer;
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    const std::string_view digits(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+    text_ += digits;
+    // A double stays recognisable as one.
+    if (std::is_floating_point_v<T> && digits.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+  }
+
+  std::string text_;
+};
+
+/// Results share one JSON object, so a name that was emitted twice becomes "name#2".
+std::vector<std::string> unique_names(const std::vector<ResultValue>& results) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const ResultValue& result : results) {
+    std::string name = result.name;
+    for (int copy = 2; !taken.insert(name).second; ++copy) name = result.name + "#" + std::to_string(copy);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void write_results(ObjectWriter& json, const std::vector<ResultValue>& results) {
+  const std::vector<std::string> names = unique_names(results);
+  bool has_units = false;
+  json.key("results");
+  json.open();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ResultValue& result = results[i];
+    has_units |= !result.unit.empty();
+    json.key(names[i]);
+    if (result.extents.empty()) {
+      json.first_number(result.values);
+      continue;
+    }
+    json.open();
+    json.numbers("extents", result.extents);
+    std::visit([&](const auto& values) { json.numbers("values", values); }, result.values);
+    json.close();
+  }
+  json.close();
+  if (!has_units) return;
+  json.key("units");
+  json.open();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].unit.empty()) json.member(names[i], results[i].unit);
+  }
+  json.close();
+}
+
+class JsonLinesSink final : public Sink {
+ public:
+  JsonLinesSink(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  ~JsonLinesSink() override { ::close(descriptor_); }
+  JsonLinesSink(const JsonLinesSink&) = delete;
+  JsonLinesSink& operator=(const JsonLinesSink&) = delete;
+
+  void launch(const LaunchRecord& record) override {
+    ObjectWriter json;
+    json.begin("launch", record.kernel);
+    json.member("launch", record.launch);
+    json.member("device", record.device);
+    json.numbers("grid", record.grid);
+    json.numbers("block", record.block);
+    json.member("spec", record.spec);
+    write_results(json, record.results);
+    if (!record.notes.empty()) json.member("notes", record.notes);
+    write(json.finish());
+  }
+
+  void coverage(const CoverageRecord& record) override {
+    ObjectWriter json;
+    json.begin("coverage", record.kernel);
+    json.member("instrumented", record.instrumented);
+    json.member("reason", record.reason);
+    json.member("launches", record.launches);
+    json.member("instrumented_launches", record.instrumented_launches);
+    json.member("sites", record.sites);
+    json.member("notes", record.notes);
+    write(json.finish());
+  }
+
+  void timing(const TimingRecord& record) override {
+    ObjectWriter json;
+    json.begin("timing", record.kernel);
+    json.member("parse_ms", record.parse);
+    json.member("instrument_ms", record.instrument);
+    json.member("emit_ms", record.emit);
+    json.member("load_ms", record.load);
+    json.member("execute_ms", record.execute);
+    write(json.finish());
+  }
+
+  void finish() override {}
+
+ private:
+  /// A line goes out in one write at the end of the file, so lines of several processes do not mix.
+  void write(const std::string& line) {
+    if (has_failed_) return;
+    const int error = write_fully(descriptor_, line);
+    if (error == 0) return;
+    has_failed_ = true;
+    log().error("cannot write {}: {}; the records from here on are missing in it", path_, std::strerror(error));
+  }
+
+  int descriptor_;
+  std::string path_;
+  bool has_failed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_json_lines_sink(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) return nullptr;
+  return std::make_unique<JsonLinesSink>(descriptor, path);
+}
+
+}  // namespace lynxpp::report

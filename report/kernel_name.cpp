@@ -1,0 +1,110 @@
+#include "report/kernel_name.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lynxpp::report {
+namespace {
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u; }
+
+/// Bytes of the well-formed UTF-8 sequence at the start of `text`; 0 when there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  const std::string_view rest = text.substr(1, length - 1);
+  return std::all_of(rest.begin(), rest.end(), is_continuation) ? length : 0;
+}
+
+/// "void f<int>(int*)" ▶ "void f<int>".
+std::string_view without_parameters(std::string_view name) {
+  if (!name.ends_with(')')) return name;
+  std::size_t depth = 0;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if (name[i] == ')') ++depth;
+    if (name[i] == '(' && --depth == 0) return i == 0 ? name : name.substr(0, i);
+  }
+  return name;
+}
+
+std::string without_template_arguments(std::string_view name) {
+  std::string text;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool is_arrow = name[i] == '>' && i > 0 && name[i - 1] == '-';
+    if (name[i] == '<' && depth++ == 0) text += "<...";
+    if (name[i] == '>' && !is_arrow && depth > 0 && --depth > 0) continue;
+    if (depth == 0) text += name[i];
+  }
+  return text;
+}
+
+/// Keeps the first and the last characters, which tell most names apart.
+std::string cut_in_the_middle(const std::string& name, std::size_t width) {
+  constexpr std::string_view dots = "...";
+  if (width <= dots.size()) return std::string(dots.substr(0, width));
+  const std::size_t head = (width - dots.size() + 1) / 2;
+  const std::size_t tail = width - dots.size() - head;
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!is_continuation(name[i])) starts.push_back(i);
+  }
+  return name.substr(0, starts[head]) + std::string(dots) +
+         (tail == 0 ? std::string() : name.substr(starts[starts.size() - tail]));
+}
+
+}  // namespace
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+}
+
+std::string printable(std::string_view text) {
+  std::string clean;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const auto byte = static_cast<unsigned char>(text.front());
+    if (length == 0 || (length == 1 && (byte < 0x20 || byte == 0x7F))) {
+      clean += '?';
+      text.remove_prefix(1);
+    } else {
+      clean += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  return clean;
+}
+
+std::string short_kernel_name(const std::string& demangled, std::size_t width) {
+  const std::string name = printable(demangled);
+  if (width_of(name) <= width) return name;
+  std::string_view plain = without_parameters(name);
+  if (plain.starts_with("void ")) plain.remove_prefix(5);
+  if (width_of(plain) <= width) return std::string(plain);
+  const std::string brief = without_template_arguments(plain);
+  return width_of(brief) <= width ? brief : cut_in_the_middle(brief, width);
+}
+
+ShortNames short_kernel_names(const std::vector<std::string>& demangled, std::size_t width) {
+  ShortNames result;
+  std::map<std::string, std::set<std::string>> owners;
+  for (const std::string& name : demangled) {
+    result.names.push_back(short_kernel_name(name, width));
+    owners[result.names.back()].insert(name);
+  }
+  std::map<std::string, std::size_t> marks;
+  for (std::size_t i = 0; i < demangled.size(); ++i) {
+    if (owners[result.names[i]].size() < 2) continue;
+    const auto [mark, is_new] = marks.try_emplace(demangled[i], marks.size() + 1);
+    const std::string suffix = "[" + std::to_string(mark->second) + "]";
+    const std::size_t room = width > suffix.size() + 1 ? width - suffix.size() - 1 : 1;
+    result.names[i] = short_kernel_name(demangled[i], room) + " " + suffix;
+    if (is_new) result.legend.push_back(suffix + " " + printable(demangled[i]));
+  }
+  return result;
+}
+
+}  // namespace lynxpp::report

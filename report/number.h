@@ -1,0 +1,42 @@
+// One number of a result, exact when it is an integer, and its text for a person to read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "report/record.h"
+
+namespace lynxpp::report {
+
+__extension__ using WideInteger = __int128;
+
+/// An integer (sums of 64-bit counts fit without rounding) or a double.
+struct Number {
+  bool is_real = false;
+  WideInteger integer = 0;
+  double real = 0;
+
+  static Number of(WideInteger value) { return {false, value, 0}; }
+  static Number of_real(double value) { return {true, 0, value}; }
+
+  double as_double() const { return is_real ? real : static_cast<double>(integer); }
+  bool is_nan() const { return is_real && real != real; }
+};
+
+Number operator+(const Number& a, const Number& b);
+bool operator<(const Number& a, const Number& b);
+
+std::size_t size_of(const Values& values);
+/// Precondition: index < size_of(values).
+Number number_at(const Values& values, std::size_t index);
+
+enum class NumberStyle {
+  exact,    ///< 12,345,678 and 12.346
+  compact,  ///< 12.35M
+};
+
+/// NaN is "-".
+std::string to_text(const Number& number, NumberStyle style = NumberStyle::exact);
+
+}  // namespace lynxpp::report

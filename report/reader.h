@@ -1,0 +1,31 @@
+// Reads what the JSON Lines sink wrote.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "report/record.h"
+#include "support/result.h"
+
+namespace lynxpp::report {
+
+using Record = std::variant<LaunchRecord, CoverageRecord, TimingRecord>;
+
+struct Reading {
+  std::vector<Record> records;  ///< in the order of the file
+  Diagnostics diagnostics;      ///< one per line that is not a record, with its line and column; the other lines are read all the same
+};
+
+/// `name` stands in diagnostics as the file. Empty lines are skipped. Members that are not known are skipped too, so that files of a
+/// later version stay readable. null among the values of a result is NaN.
+Reading read_json_lines(std::string_view text, const std::string& name);
+
+/// Failure: the file cannot be read.
+Result<Reading> read_json_lines_file(const std::string& path);
+
+/// Hands the records over in order, then finishes the sink.
+void replay(const std::vector<Record>& records, Sink& sink);
+
+}  // namespace lynxpp::report

@@ -1,0 +1,330 @@
+#include "report/table_sink.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/kernel_name.h"
+#include "report/output.h"
+#include "report/text_table.h"
+#include "report/totals.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+/// Names are not shortened below this while digits can still be given up instead.
+constexpr std::size_t wanted_name_width = 24;
+constexpr std::size_t least_name_width = 12;
+
+std::string shape(const std::uint32_t (&extent)[3]) {
+  std::string text = std::to_string(extent[0]);
+  if (extent[1] != 1 || extent[2] != 1) text += "x" + std::to_string(extent[1]);
+  if (extent[2] != 1) text += "x" + std::to_string(extent[2]);
+  return text;
+}
+
+std::string count(std::uint64_t value) { return to_text(Number::of(value)); }
+
+std::string times(std::uint64_t launches) { return launches == 1 ? "1 launch" : count(launches) + " launches"; }
+
+std::vector<std::string> demangled_names(const auto& records) {
+  std::vector<std::string> names;
+  for (const auto& record : records) names.push_back(demangle(record.kernel));
+  return names;
+}
+
+std::size_t widest(const std::vector<std::string>& texts) {
+  std::size_t width = 0;
+  for (const std::string& text : texts) width = std::max(width, width_of(text));
+  return width;
+}
+
+std::size_t total_width(const std::vector<TextColumn>& columns) {
+  std::size_t width = width_between(columns.size());
+  for (const TextColumn& column : columns) width += column.width();
+  return width;
+}
+
+/// Puts the column of kernel names, cut to what `columns` leave of `width`, in front of them.
+std::string render_with_names(const std::vector<std::string>& demangled, std::vector<TextColumn> columns,
+                              std::size_t width) {
+  const std::size_t taken = total_width(columns) + width_between(2);
+  const std::size_t room = std::max(width > taken ? width - taken : 0, least_name_width);
+  ShortNames names = short_kernel_names(demangled, room);
+  columns.insert(columns.begin(), TextColumn{{"kernel"}, std::move(names.names), false});
+  std::string text = render_columns(columns);
+  for (const std::string& line : names.legend) text += "  " + line + "\n";
+  return text;
+}
+
+// ---------------------------------------------------------------- launches
+
+class SpecificationTable {
+ public:
+  SpecificationTable(const SpecificationTotals& totals, std::size_t width)
+      : totals_(totals), width_(width), names_(demangled_names(totals.kernels)) {
+    for (const KernelTotals& kernel : totals.kernels) has_several_launches_ |= kernel.launches > 1;
+  }
+
+  std::string render() const {
+    return "== lynxpp: " + printable(totals_.spec) + " on " + printable(totals_.device) + " ==\n" + scalars() + arrays() +
+           listed_arrays() + notes();
+  }
+
+ private:
+  std::string scalars() const {
+    std::vector<TextColumn> columns = launch_columns();
+    const std::vector<TextColumn> exact = scalar_columns(NumberStyle::exact);
+    std::vector<TextColumn> all = columns;
+    all.insert(all.end(), exact.begin(), exact.end());
+    const std::size_t name_width = std::min(widest(names_), wanted_name_width);
+    if (total_width(all) + width_between(2) + name_width <= width_) return render_with_names(names_, all, width_);
+
+    // Too wide: fewer digits; and when that is not enough, the columns that do not fit go into a further table.
+    std::string text;
+    for (TextColumn& column : scalar_columns(NumberStyle::compact)) {
+      const std::size_t taken = total_width(columns) + width_between(3) + name_width;
+      if (!columns.empty() && taken + column.width() > width_) {
+        text += render_with_names(names_, std::exchange(columns, {}), width_);
+      }
+      columns.push_back(std::move(column));
+    }
+    return text + render_with_names(names_, columns, width_);
+  }
+
+  std::vector<TextColumn> launch_columns() const {
+    TextColumn launches{{"launches"}, {}};
+    TextColumn grid{{"grid"}, {}};
+    TextColumn block{{"block"}, {}};
+    for (const KernelTotals& kernel : totals_.kernels) {
+      launches.cells.push_back(count(kernel.launches));
+      grid.cells.push_back(shape(kernel.grid));
+      block.cells.push_back(shape(kernel.block));
+    }
+    return {launches, grid, block};
+  }
+
+  std::vector<TextColumn> scalar_columns(NumberStyle style) const {
+    std::vector<TextColumn> columns;
+    for (const ScalarColumn& scalar : totals_.columns) {
+      TextColumn column{header_of(scalar), {}};
+      for (const KernelTotals& kernel : totals_.kernels) {
+        const auto value = kernel.scalars.find(scalar.name);
+        column.cells.push_back(value == kernel.scalars.end() ? "" : to_text(value->second.value(), style));
+      }
+      columns.push_back(std::move(column));
+    }
+    return columns;
+  }
+
+  /// The name; below it the unit and how launches were folded, where there is something to say.
+  std::vector<std::string> header_of(const ScalarColumn& scalar) const {
+    std::string detail = scalar.unit;
+    if (has_several_launches_) detail += (detail.empty() ? "" : ", ") + std::string(name_of(scalar.fold));
+    if (detail.empty()) return {printable(scalar.name)};
+    return {printable(scalar.name), "(" + printable(detail) + ")"};
+  }
+
+  std::string arrays() const {
+    std::vector<std::string> names;
+    TextColumn array{{"array"}, {}, false};
+    TextColumn elements{{"elements"}, {}};
+    TextColumn sum{{"sum"}, {}};
+    TextColumn least{{"min"}, {}};
+    TextColumn greatest{{"max"}, {}};
+    for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
+      for (const ArrayTotals& totals : totals_.kernels[i].arrays) {
+        names.push_back(names_[i]);
+        array.cells.push_back(printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
+        elements.cells.push_back(count(totals.elements));
+        sum.cells.push_back(to_text(totals.sum.value()));
+        least.cells.push_back(to_text(totals.least.value()));
+        greatest.cells.push_back(to_text(totals.greatest.value()));
+      }
+    }
+    if (names.empty()) return {};
+    return "\n" + render_with_names(names, {array, elements, sum, least, greatest}, width_);
+  }
+
+  std::string listed_arrays() const {
+    std::string text;
+    for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
+      std::vector<const ArrayTotals*> listed;
+      for (const ArrayTotals& array : totals_.kernels[i].arrays) {
+        if (!array.each.empty()) listed.push_back(&array);
+      }
+      // Arrays of one length stand side by side.
+      while (!listed.empty()) {
+        const std::size_t elements = listed.front()->elements;
+        std::vector<TextColumn> columns{TextColumn{{"index"}, {}}};
+        for (std::size_t index = 0; index < elements; ++index) columns[0].cells.push_back(std::to_string(index));
+        for (const ArrayTotals* array : listed) {
+          if (array->elements != elements) continue;
+          TextColumn column{{printable(array->name)}, {}};
+          for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element.value()));
+          columns.push_back(std::move(column));
+        }
+        std::erase_if(listed, [elements](const ArrayTotals* array) { return array->elements == elements; });
+        text += "\n" + short_kernel_name(names_[i], width_) + "\n" + render_columns(columns, 2);
+      }
+    }
+    return text;
+  }
+
+  std::string notes() const {
+    std::string text;
+    for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
+      for (const auto& [note, launches] : totals_.kernels[i].notes) {
+        text += "note: " + short_kernel_name(names_[i], width_ / 2) + ": " + printable(note) + " (" + times(launches) + ")\n";
+      }
+    }
+    return text;
+  }
+
+  const SpecificationTotals& totals_;
+  std::size_t width_;
+  std::vector<std::string> names_;
+  bool has_several_launches_ = false;
+};
+
+// ---------------------------------------------------------------- coverage and timing
+
+/// Why some launches of the kernel were not counted; empty when all were.
+std::string gap_of(const CoverageRecord& record) {
+  if (!record.instrumented || record.instrumented_launches < record.launches) {
+    return record.reason.empty() ? "not selected" : printable(record.reason);
+  }
+  return record.sites == 0 ? "no place in this kernel matches the specification" : printable(record.reason);
+}
+
+std::string render_coverage(const std::vector<CoverageRecord>& records, std::size_t width) {
+  std::vector<CoverageRecord> gaps;
+  TextColumn launches{{"launches"}, {}};
+  TextColumn reason{{"reason"}, {}, false};
+  for (const CoverageRecord& record : records) {
+    std::string gap = gap_of(record);
+    if (gap.empty()) continue;
+    gaps.push_back(record);
+    const std::uint64_t missed = record.launches - std::min(record.instrumented_launches, record.launches);
+    const bool is_partial = record.instrumented_launches != 0 && missed != 0;
+    launches.cells.push_back(is_partial ? count(missed) + " of " + count(record.launches) : count(record.launches));
+    reason.cells.push_back(std::move(gap));
+  }
+  if (gaps.empty()) return {};
+  // The reason stands last and may run over the line; it is worth more than the name's full length.
+  const std::vector<std::string> names = demangled_names(gaps);
+  const std::size_t least = std::min(widest(names), width / 2);
+  const std::size_t wanted = least + total_width({launches, reason}) + width_between(2);
+  return "== lynxpp: not instrumented ==\n" + render_with_names(names, {launches, reason}, std::max(width, wanted));
+}
+
+std::string render_coverage_notes(const std::vector<CoverageRecord>& records, std::size_t width) {
+  std::string text;
+  for (const CoverageRecord& record : records) {
+    for (const std::string& note : record.notes) {
+      text += "note: " + short_kernel_name(demangle(record.kernel), width / 2) + ": " + printable(note) + "\n";
+    }
+  }
+  return text;
+}
+
+TimingRecord sum(const TimingRecord& a, const TimingRecord& b) {
+  return {a.kernel,        a.parse + b.parse, a.instrument + b.instrument, a.emit + b.emit, a.load + b.load,
+          a.execute + b.execute};
+}
+
+std::string render_timing(std::vector<TimingRecord> records, std::size_t width) {
+  if (records.empty()) return {};
+  TimingRecord total;
+  for (const TimingRecord& record : records) total = sum(total, record);
+  std::vector<std::string> names = demangled_names(records);
+  if (records.size() > 1) {
+    records.push_back(total);
+    names.emplace_back("total");
+  }
+  static constexpr std::pair<const char*, double TimingRecord::*> phases[] = {{"parse", &TimingRecord::parse},
+                                                                              {"instrument", &TimingRecord::instrument},
+                                                                              {"emit", &TimingRecord::emit},
+                                                                              {"load", &TimingRecord::load},
+                                                                              {"execute", &TimingRecord::execute}};
+  std::vector<TextColumn> columns;
+  for (const auto& [name, phase] : phases) {
+    TextColumn column{{name}, {}};
+    for (const TimingRecord& record : records) column.cells.push_back(to_text(Number::of_real(record.*phase)));
+    columns.push_back(std::move(column));
+  }
+  return "== lynxpp: time in milliseconds ==\n" + render_with_names(names, columns, width);
+}
+
+// ---------------------------------------------------------------- the sink
+
+class TableSink final : public Sink {
+ public:
+  explicit TableSink(TableOptions options) : options_(std::move(options)) {}
+
+  void launch(const LaunchRecord& record) override {
+    auto totals = std::find_if(totals_.begin(), totals_.end(), [&](const SpecificationTotals& known) {
+      return known.spec == record.spec && known.device == record.device;
+    });
+    if (totals == totals_.end()) {
+      totals_.emplace_back();
+      totals = totals_.end() - 1;
+      totals->spec = record.spec;
+      totals->device = record.device;
+    }
+    totals->add(record);
+  }
+  void coverage(const CoverageRecord& record) override { coverage_.push_back(record); }
+  void timing(const TimingRecord& record) override {
+    const auto known = std::find_if(timing_.begin(), timing_.end(),
+                                    [&](const TimingRecord& other) { return other.kernel == record.kernel; });
+    if (known == timing_.end()) {
+      timing_.push_back(record);
+    } else {
+      *known = sum(*known, record);
+    }
+  }
+
+  void finish() override {
+    std::vector<std::string> sections;
+    for (const SpecificationTotals& totals : totals_) {
+      sections.push_back(SpecificationTable(totals, options_.width).render());
+    }
+    sections.push_back(render_coverage(coverage_, options_.width) + render_coverage_notes(coverage_, options_.width));
+    sections.push_back(render_timing(timing_, options_.width));
+    std::erase(sections, std::string());
+    if (sections.empty()) sections.emplace_back("lynxpp: no kernel launch was seen\n");
+    std::string text;
+    for (const std::string& section : sections) text += (text.empty() ? "" : "\n") + section;
+    options_.write(text);
+  }
+
+ private:
+  TableOptions options_;
+  std::vector<SpecificationTotals> totals_;
+  std::vector<CoverageRecord> coverage_;
+  std::vector<TimingRecord> timing_;
+};
+
+std::size_t terminal_width() {
+  winsize size{};
+  constexpr std::size_t usual = 100;
+  constexpr std::size_t least = 60;
+  if (::isatty(STDERR_FILENO) == 0 || ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  return std::max<std::size_t>(size.ws_col, least);
+}
+
+}  // namespace
+
+std::unique_ptr<Sink> make_table_sink(TableOptions options) { return std::make_unique<TableSink>(std::move(options)); }
+
+std::unique_ptr<Sink> make_table_sink() {
+  // When stderr is gone there is nobody left to tell.
+  const auto write = [](std::string_view text) { static_cast<void>(write_fully(STDERR_FILENO, text)); };
+  return make_table_sink({write, terminal_width()});
+}
+
+}  // namespace lynxpp::report

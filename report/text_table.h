@@ -1,0 +1,24 @@
+// Aligned columns of text.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace lynxpp::report {
+
+struct TextColumn {
+  std::vector<std::string> header;  ///< lines; shorter headers are filled at the bottom
+  std::vector<std::string> cells;   ///< one per row
+  bool align_right = true;
+
+  std::size_t width() const;
+};
+
+/// Two blanks between columns, `indent` blanks in front, no blanks at line ends. All columns have the same number of cells.
+std::string render_columns(const std::vector<TextColumn>& columns, std::size_t indent = 0);
+
+/// What render_columns adds to the widths of `count` columns.
+std::size_t width_between(std::size_t count);
+
+}  // namespace lynxpp::report

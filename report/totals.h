@@ -1,0 +1,82 @@
+// Launch records folded into one row per kernel, specification and device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/number.h"
+#include "report/record.h"
+
+namespace lynxpp::report {
+
+/// How the values of several launches become one.
+enum class Fold { sum, mean, minimum, maximum };
+
+/// By the result's name: mean*, avg*, average*, *efficiency*, *imbalance, *_per_*, *ratio are averaged over launches, min* and max* give
+/// the least and the greatest, everything else is summed.
+Fold fold_of(std::string_view name);
+std::string_view name_of(Fold fold);
+
+/// A value folded over launches. Launches whose value is NaN (nothing to divide by) do not enter a mean, minimum or maximum.
+class FoldedNumber {
+ public:
+  explicit FoldedNumber(Fold fold) : fold_(fold) {}
+  void add(const Number& value);
+  Number value() const;
+
+ private:
+  Fold fold_;
+  std::uint64_t count_ = 0;
+  Number number_;
+};
+
+struct ArrayTotals {
+  std::string name;
+  std::string unit;
+  std::vector<std::uint64_t> extents;  ///< of the last launch
+  std::size_t elements = 0;            ///< of the last launch
+  FoldedNumber sum{Fold::sum};         ///< over all elements of all launches
+  FoldedNumber least{Fold::minimum};
+  FoldedNumber greatest{Fold::maximum};
+  /// Element by element over launches; empty when there are too many or their number changed from launch to launch.
+  std::vector<FoldedNumber> each;
+};
+
+struct KernelTotals {
+  std::string kernel;
+  std::uint64_t launches = 0;
+  std::uint32_t grid[3] = {1, 1, 1};   ///< of the last launch
+  std::uint32_t block[3] = {1, 1, 1};
+  std::map<std::string, FoldedNumber> scalars;
+  std::vector<ArrayTotals> arrays;
+  std::vector<std::pair<std::string, std::uint64_t>> notes;  ///< with the number of launches that had it
+};
+
+struct ScalarColumn {
+  std::string name;
+  std::string unit;
+  Fold fold = Fold::sum;
+};
+
+/// Everything about one specification on one device.
+struct SpecificationTotals {
+  std::string spec;
+  std::string device;
+  std::vector<ScalarColumn> columns;  ///< in order of appearance
+  std::vector<KernelTotals> kernels;  ///< in order of their first launch
+
+  void add(const LaunchRecord& record);
+
+ private:
+  std::map<std::string, std::size_t> index_;
+};
+
+/// Arrays of at most this many elements are listed element by element.
+inline constexpr std::size_t listed_elements = 32;
+
+}  // namespace lynxpp::report
