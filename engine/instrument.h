@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cod/specification.h"
 #include "device/device.h"
+#include "ptx/passes/pass.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
@@ -21,25 +23,16 @@ struct Request {
   std::string kernel;                ///< mangled name of the entry
   std::vector<SpecificationPtr> specifications;
   int device_sm = 0;  ///< compute capability × 10 the result will run on; 0: stay with the module's own target
-  /// Whether the original's variable of that name can be shared by address. Null: all can.
-  std::function<bool(const std::string&)> can_share;
+  /// Address of the original module's variable, for all code to share; nullopt when the device has no such name. Null function: the
+  /// variant declares its own copies (offline use).
+  std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
+  bool verify = false;  ///< re-parse the text after every pass (slow; debug builds and tests)
 };
 
-/// Where a value of the hidden parameter comes from at launch.
+/// A word of the hidden parameter: which specification it belongs to and what it stands for.
 struct ProbeWord {
-  enum class Kind { spec, program_variable };
-  Kind kind = Kind::spec;
-  std::uint32_t specification = 0;  ///< spec: index in Request::specifications
-  cod::Word word;                   ///< spec
-  std::string variable;             ///< program_variable: the name in the original module
-};
-
-struct Site {
-  std::uint32_t id = 0;           ///< instruction id
-  std::uint32_t block = 0;
-  std::uint32_t line = 0;         ///< in the original PTX
-  std::uint32_t source_line = 0;  ///< from `.loc`, 0 when unknown
-  std::string source_file;
+  std::uint32_t specification = 0;  ///< index in Request::specifications
+  cod::Word word;
 };
 
 struct Instrumented {
@@ -52,6 +45,7 @@ struct Instrumented {
   std::vector<std::uint64_t> sites_per_handler;   ///< flattened: specifications in order, their handlers in order
   std::vector<std::string> notes;                 ///< what could not be covered, for the coverage record
   double parse_ms = 0, instrument_ms = 0, emit_ms = 0;
+  std::vector<ptx::PassTiming> passes;
 };
 
 /// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler cannot be compiled. The caller

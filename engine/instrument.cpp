@@ -1,0 +1,187 @@
+#include "engine/instrument.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/reach.h"
+#include "ptx/parser/parser.h"
+#include "ptx/passes/extract.h"
+#include "ptx/passes/hidden_parameter.h"
+#include "ptx/passes/share_variables.h"
+#include "ptx/passes/splice.h"
+
+namespace lynxpp::engine {
+namespace {
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double, std::milli> spent = now - begin_;
+    begin_ = now;
+    return spent.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+ptx::ProbePoint point_of(cod::TargetKind target) {
+  switch (target) {
+    case cod::TargetKind::kernel_entry: return ptx::ProbePoint::kernel_entry;
+    case cod::TargetKind::kernel_exit: return ptx::ProbePoint::kernel_exit;
+    case cod::TargetKind::basic_block_entry: return ptx::ProbePoint::block_entry;
+    case cod::TargetKind::basic_block_exit: return ptx::ProbePoint::block_exit;
+    case cod::TargetKind::instruction: break;
+  }
+  return ptx::ProbePoint::instruction;
+}
+
+Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::string& name) {
+  Result<ptx::Module> module = ptx::parse_module(code.ptx, name);
+  if (!module) return module.error();
+  for (ptx::Function& function : module->functions) {
+    if (function.is_declaration()) continue;
+    if (Status parsed = ptx::parse_body(*module, function, name); !parsed) return parsed.error();
+    return ptx::ProbeRoutine::make(*module, function,
+                                   {cod::word_prefix, cod::state_prefix, cod::site_prefix});
+  }
+  return failure(name + ": the handler has no code");
+}
+
+/// The compute capability the variant is made for. From Volta on a newer target only adds instructions; raising an older one would change
+/// how its warps are scheduled.
+int choose_sm(const ptx::Target& target, int device_sm) {
+  constexpr int independent_scheduling = 70;
+  constexpr int warp_reduction = 80;
+  if (target.suffix != '\0' || target.sm < independent_scheduling || device_sm < warp_reduction) return target.sm;
+  return std::max(target.sm, warp_reduction);
+}
+
+Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
+  for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
+    const cod::Specification& specification = *request.specifications[index];
+    const Result<cod::DeviceCode> code = specification.lower_device({sm});
+    if (!code) return code.error();
+    if (code->minimum_sm > sm) {
+      return failure("specification '" + specification.name() + "' needs sm_" + std::to_string(code->minimum_sm) +
+                     ", the kernel is made for sm_" + std::to_string(sm));
+    }
+    const ptx::Version needed{code->minimum_ptx / 10, code->minimum_ptx % 10};
+    unit.version = std::max(unit.version, needed);
+    for (std::size_t i = 0; i < specification.handlers().size(); ++i) {
+      const cod::Handler& handler = specification.handlers()[i];
+      Result<ptx::ProbeRoutine> routine = routine_of(code->handlers[i], specification.name());
+      if (!routine) return routine.error();
+      ptx::Probe probe;
+      probe.point = point_of(handler.target);
+      probe.is_initializer = handler.is_initializer;
+      probe.matches = [filter = handler.filter](const ptx::Instruction& instruction) {
+        return filter.matches(instruction.traits, instruction.guarded());
+      };
+      probe.routine = std::move(*routine);
+      probe.first_word = unit.words;
+      probe.first_state = static_cast<std::uint32_t>(unit.state_bytes.size());
+      unit.probes.push_back(std::move(probe));
+    }
+    for (const cod::StateVariable& variable : specification.state()) {
+      unit.state_bytes.push_back(std::max(4u, cod::size_of(variable.type)));
+    }
+    for (const cod::Word& word : specification.words()) result.probe.push_back({index, word});
+    unit.words = static_cast<std::uint32_t>(result.probe.size());
+  }
+  return success();
+}
+
+/// Every `.global` and `.const` variable the unit's code names is shared with the original module.
+Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
+  if (!request.variable_address) return success();
+  const std::function<Status(const ptx::Operand&)> visit = [&](const ptx::Operand& operand) -> Status {
+    for (const ptx::Operand& element : operand.elements) {
+      if (Status status = visit(element); !status) return status;
+    }
+    if (operand.kind != ptx::OperandKind::identifier || unit.shared_variables.contains(operand.name)) return success();
+    const ptx::Variable* variable = unit.module.find_variable(operand.name);
+    if (variable == nullptr) return success();
+    if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant) return success();
+    if (variable->type == ptx::DataType::opaque) {
+      return failure("the kernel uses the texture or surface reference '" + variable->name +
+                     "', which two modules cannot share");
+    }
+    const std::optional<std::uint64_t> address = request.variable_address(variable->name);
+    if (!address) return failure("the device does not give the address of the variable '" + variable->name + "'");
+    unit.shared_variables.emplace(variable->name, *address);
+    return success();
+  };
+  for (const ptx::FunctionUnit& function : unit.functions) {
+    for (const ptx::Instruction& instruction : function.function->body->instructions) {
+      for (const ptx::Operand& operand : instruction.operands) {
+        if (Status status = visit(operand); !status) return status;
+      }
+    }
+  }
+  return success();
+}
+
+/// Kernel parameters lie in the buffer in order, each at its own alignment.
+std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) {
+  std::vector<device::ParameterSlot> slots;
+  std::uint32_t offset = 0;
+  for (const ptx::Variable& parameter : kernel.parameters) {
+    const std::uint32_t alignment = std::max(1u, parameter.alignment);
+    const auto bytes = static_cast<std::uint32_t>(parameter.size_bytes());
+    offset = (offset + alignment - 1) / alignment * alignment;
+    slots.push_back({offset, bytes});
+    offset += bytes;
+  }
+  return slots;
+}
+
+Status verify(const ptx::InstrumentationUnit& unit) {
+  Result<ptx::Module> module = ptx::parse_module(ptx::emit(unit.module, unit.edits), "<instrumented>");
+  if (!module) return module.error();
+  return ptx::parse_all_bodies(*module, "<instrumented>");
+}
+
+}  // namespace
+
+Result<Instrumented> instrument(const Request& request) {
+  Instrumented result;
+  Stopwatch watch;
+  Result<ptx::Module> module = ptx::parse_module(*request.ptx);
+  if (!module) return module.error();
+  ptx::InstrumentationUnit unit(*module);
+  unit.version = module->version;
+  unit.target = module->target;
+  if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
+  result.parse_ms = watch.lap();
+
+  const int sm = choose_sm(module->target, request.device_sm);
+  unit.target.text = "sm_" + std::to_string(sm) + (module->target.suffix != '\0' ? std::string(1, module->target.suffix) : "");
+  if (sm >= 80) unit.version = std::max(unit.version, ptx::Version{7, 0});
+  if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
+  if (Status shared = share_variables(request, unit); !shared) return shared.error();
+
+  // Order: addresses first (see share_variables.h), probes, then the calls' extra argument right before each call, then whole items go.
+  ptx::PassManager passes;
+  if (request.verify) passes.verify_with(verify);
+  passes.add(ptx::make_share_variables_pass());
+  passes.add(ptx::make_splice_pass());
+  passes.add(ptx::make_hidden_parameter_pass());
+  passes.add(ptx::make_extract_pass());
+  if (Status ran = passes.run(unit); !ran) return ran.error();
+  result.passes = passes.timings();
+  result.instrument_ms = watch.lap();
+
+  result.ptx = ptx::emit(*module, unit.edits);
+  result.emit_ms = watch.lap();
+  result.kernel = request.kernel;
+  result.parameters = parameter_slots(*unit.kernel().function);
+  result.basic_blocks = unit.basic_blocks;
+  result.instructions = unit.instructions;
+  for (const ptx::Probe& probe : unit.probes) result.sites_per_handler.push_back(probe.sites);
+  result.notes = std::move(unit.notes);
+  return result;
+}
+
+}  // namespace lynxpp::engine

@@ -1,0 +1,91 @@
+#include "ptx/passes/extract.h"
+
+#include <set>
+
+namespace lynxpp::ptx {
+namespace {
+
+class Extract final : public Pass {
+ public:
+  std::string_view name() const override { return "extract"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    unit_ = &unit;
+    collect();
+    for (const Item& item : unit.module.items) {
+      if (!is_kept(item)) unit.edits.erase(item.text);
+    }
+    unit.edits.replace(unit.module.version_text,
+                       std::to_string(unit.version.major) + "." + std::to_string(unit.version.minor));
+    unit.edits.replace(unit.module.target_text, unit.target.text);
+    return true;
+  }
+
+ private:
+  void collect() {
+    for (const FunctionUnit& function : unit_->functions) {
+      functions_.insert(function.function->name);
+      for (const Instruction& instruction : function.function->body->instructions) {
+        for (const Operand& operand : instruction.operands) collect(operand);
+      }
+    }
+    // What a kept variable's initialiser names is needed too, transitively.
+    bool grown = true;
+    while (grown) {
+      grown = false;
+      for (const Variable& variable : unit_->module.variables) {
+        if (variable.has_initializer && variables_.contains(variable.name)) {
+          grown |= collect_initializer(unit_->module.text(variable.initializer));
+        }
+      }
+    }
+  }
+
+  bool collect_name(std::string_view name) {
+    if (unit_->shared_variables.contains(name)) return false;
+    if (unit_->module.find_variable(name) != nullptr) return variables_.insert(name).second;
+    if (unit_->module.find_function(name) != nullptr) return functions_.insert(name).second;
+    return false;
+  }
+
+  void collect(const Operand& operand) {
+    if (operand.kind == OperandKind::identifier) collect_name(operand.name);
+    for (const Operand& element : operand.elements) collect(element);
+  }
+
+  bool collect_initializer(std::string_view text) {
+    constexpr std::string_view name_characters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
+    bool grown = false;
+    std::size_t begin = 0;
+    while ((begin = text.find_first_of(name_characters, begin)) != std::string_view::npos) {
+      const std::size_t end = std::min(text.find_first_not_of(name_characters, begin), text.size());
+      grown |= collect_name(text.substr(begin, end - begin));
+      begin = end;
+    }
+    return grown;
+  }
+
+  bool is_kept(const Item& item) const {
+    switch (item.kind) {
+      case ItemKind::function: return functions_.contains(unit_->module.functions[item.index].name);
+      case ItemKind::variable: return variables_.contains(unit_->module.variables[item.index].name);
+      case ItemKind::directive: break;
+    }
+    // Other debug sections describe functions that are gone; `.alias` may name one.
+    if (item.name == ".section") {
+      return unit_->module.text(item.text).find(".debug_str") != std::string_view::npos;
+    }
+    return item.name != ".alias";
+  }
+
+  InstrumentationUnit* unit_ = nullptr;
+  std::set<std::string_view> functions_;
+  std::set<std::string_view> variables_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_extract_pass() { return std::make_unique<Extract>(); }
+
+}  // namespace lynxpp::ptx

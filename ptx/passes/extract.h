@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "ptx/passes/pass.h"
+
+namespace lynxpp::ptx {
+
+/// Leaves in the module what the kernel and its callees need: their definitions and declarations, the variables they name that are not shared,
+/// `.file` directives and the strings `.loc` refers to. Sets version and target. Runs last: it erases whole items.
+std::unique_ptr<Pass> make_extract_pass();
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,81 @@
+#include "ptx/passes/hidden_parameter.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::string_view call_argument = "__lynxpp_argument";
+
+class HiddenParameter final : public Pass {
+ public:
+  std::string_view name() const override { return "hidden-parameter"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    const bool frame = unit.needs_frame();
+    if (unit.words != 0) {
+      append_parameter(unit, *unit.kernel().function,
+                       ".param .align 8 .b8 " + std::string(probe_parameter) + "[" + std::to_string(8 * unit.words) + "]");
+    }
+    if (frame) {
+      const std::string parameter = ".param .b64 " + std::string(frame_parameter);
+      for (const Function& function : unit.module.functions) {
+        const FunctionUnit* known = unit.find(function.name);
+        if (known != nullptr && known->instrumented && !known->function->is_entry) {
+          append_parameter(unit, function, parameter);
+        }
+      }
+      for (const FunctionUnit& caller : unit.functions) {
+        if (caller.instrumented) pass_frame(unit, caller);
+      }
+    }
+    return frame || unit.words != 0;
+  }
+
+ private:
+  static void append_parameter(InstrumentationUnit& unit, const Function& function, const std::string& parameter) {
+    if (function.parameter_list.empty()) {
+      unit.edits.insert_before(function.name_text.end, "(\n\t" + parameter + "\n)");
+      return;
+    }
+    const bool first = function.parameters.empty();
+    unit.edits.insert_before(function.parameter_list.end - 1, (first ? "\n\t" : ",\n\t") + parameter + "\n");
+  }
+
+  static void pass_frame(InstrumentationUnit& unit, const FunctionUnit& caller) {
+    for (const Instruction& call : caller.function->body->instructions) {
+      if (call.traits.kind != OpcodeClass::call) continue;
+      const FunctionUnit* callee = unit.find(direct_callee(unit.module, call));
+      if (callee == nullptr || !callee->instrumented) continue;
+      append_argument(unit, call, callee->function->name);
+    }
+  }
+
+  static void append_argument(InstrumentationUnit& unit, const Instruction& call, std::string_view callee) {
+    const std::string argument(call_argument);
+    unit.edits.insert_before(call.text.begin, "{\n\t.param .b64 " + argument + ";\n\tst.param.b64 [" + argument + "+0], " +
+                                                  std::string(frame_register) + ";\n\t");
+    bool after_callee = false;
+    std::uint32_t callee_end = call.text.end - 1;
+    const Operand* arguments = nullptr;
+    for (const Operand& operand : call.operands) {
+      if (operand.kind == OperandKind::identifier && operand.name == callee) {
+        after_callee = true;
+        callee_end = operand.text.end;
+      } else if (after_callee && operand.kind == OperandKind::list) {
+        arguments = &operand;
+        break;
+      }
+    }
+    if (arguments != nullptr) {
+      unit.edits.insert_before(arguments->text.end - 1, (arguments->elements.empty() ? "" : ", ") + argument);
+    } else {
+      unit.edits.insert_before(callee_end, ", (" + argument + ")");
+    }
+    unit.edits.insert_before(call.text.end, "\n\t}");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_hidden_parameter_pass() { return std::make_unique<HiddenParameter>(); }
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,209 @@
+#include "ptx/passes/routine.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cctype>
+#include <set>
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::string_view end_label = "end";
+
+bool starts_identifier(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
+}
+bool continues_identifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+}
+
+std::string renamed_register(std::string_view name) {
+  if (name.starts_with('%')) name.remove_prefix(1);
+  return "%lynxpp_" + std::string(name);
+}
+
+std::string_view type_name(DataType type) {
+  if (type == DataType::pred) return ".pred";
+  switch (size_of(type)) {
+    case 1: case 2: return ".b16";
+    case 4: return ".b32";
+    case 16: return ".b128";
+    default: return ".b64";
+  }
+}
+
+std::uint32_t trailing_number(std::string_view text) {
+  std::uint32_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+std::string state_register(std::uint32_t index) { return "%lynxpp_state_" + std::to_string(index); }
+
+class RoutineBuilder {
+ public:
+  RoutineBuilder(const Module& module, const Function& function, const PlaceholderPrefixes& prefixes)
+      : module_(module), body_(*function.body), prefixes_(prefixes) {
+    for (const Statement& statement : body_.statements) {
+      if (statement.kind == StatementKind::label) labels_.insert(statement.name);
+    }
+  }
+
+  Result<ProbeRoutine> build() {
+    if (!body_.variables.empty()) return failure("a handler needs memory of its own and cannot be spliced");
+    add_text("\t{\n");
+    for (const RegisterDeclaration& declaration : body_.registers) declare(declaration);
+    const std::uint32_t last = last_instruction();
+    for (const Statement& statement : body_.statements) {
+      if (statement.kind == StatementKind::label) {
+        add_label(std::string(statement.name));
+        add_text(":\n");
+      } else if (statement.kind == StatementKind::instruction) {
+        const Instruction& instruction = body_.instructions[statement.index];
+        if (instruction.traits.kind == OpcodeClass::call) {
+          return failure("a handler calls a function and cannot be spliced");
+        }
+        add_instruction(instruction, statement.index == last);
+      }
+    }
+    if (needs_end_label_) {
+      add_label(std::string(end_label));
+      add_text(":\n");
+    }
+    add_text("\t}\n");
+    return std::move(routine_);
+  }
+
+ private:
+  using Piece = ProbeRoutine::Piece;
+
+  std::uint32_t last_instruction() const {
+    return body_.instructions.empty() ? 0 : static_cast<std::uint32_t>(body_.instructions.size() - 1);
+  }
+
+  void add_text(std::string_view text) {
+    if (!routine_.pieces_.empty() && routine_.pieces_.back().kind == Piece::Kind::text) {
+      routine_.pieces_.back().text += text;
+    } else {
+      routine_.pieces_.push_back({Piece::Kind::text, std::string(text)});
+    }
+  }
+  void add_label(std::string name) { routine_.pieces_.push_back({Piece::Kind::label, std::move(name)}); }
+
+  void declare(const RegisterDeclaration& declaration) {
+    std::string text = "\t.reg ";
+    if (declaration.vector > 1) text += ".v" + std::to_string(declaration.vector) + " ";
+    text += std::string(type_name(declaration.type)) + " " + renamed_register(declaration.name);
+    if (declaration.count != 0) text += "<" + std::to_string(declaration.count) + ">";
+    add_text(text + ";\n");
+  }
+
+  void add_instruction(const Instruction& instruction, bool is_last) {
+    if (instruction.traits.is_return) {
+      if (is_last && !instruction.guarded()) return;
+      needs_end_label_ = true;
+      add_text("\t");
+      if (instruction.guarded()) {
+        add_text(instruction.guard.negated ? "@!" : "@");
+        add_tokens(instruction.guard.predicate);
+        add_text(" ");
+      }
+      add_text("bra ");
+      add_label(std::string(end_label));
+      add_text(";\n");
+      return;
+    }
+    add_text("\t");
+    if (is_word_load(instruction)) {
+      routine_.pieces_.push_back({Piece::Kind::word_opcode, {}});
+      add_text(" ");
+      add_tokens(module_.text(instruction.operands[0].text));
+      add_text(", [");
+      const std::string_view name = instruction.operands[1].name;
+      routine_.pieces_.push_back(
+          {Piece::Kind::word_address, {}, trailing_number(name.substr(prefixes_.word.size()))});
+      add_text("];\n");
+      return;
+    }
+    add_tokens(module_.text(instruction.text));
+    add_text("\n");
+  }
+
+  bool is_word_load(const Instruction& instruction) const {
+    return instruction.operands.size() == 2 && instruction.operands[1].name.starts_with(prefixes_.word);
+  }
+
+  void add_tokens(std::string_view text) {
+    std::size_t position = 0;
+    while (position < text.size()) {
+      const char c = text[position];
+      std::size_t end = position + 1;
+      if (starts_identifier(c)) {
+        while (end < text.size() && continues_identifier(text[end])) ++end;
+        add_identifier(text.substr(position, end - position));
+      } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+        while (end < text.size() && continues_identifier(text[end])) ++end;
+        add_text(text.substr(position, end - position));
+      } else {
+        add_text(text.substr(position, 1));
+      }
+      position = end;
+    }
+  }
+
+  void add_identifier(std::string_view name) {
+    if (name.starts_with(prefixes_.state)) {
+      routine_.pieces_.push_back({Piece::Kind::state, {}, trailing_number(name.substr(prefixes_.state.size()))});
+    } else if (name.starts_with(prefixes_.site)) {
+      routine_.pieces_.push_back({Piece::Kind::site_value, std::string(name.substr(prefixes_.site.size()))});
+    } else if (labels_.contains(name)) {
+      add_label(std::string(name));
+    } else if (body_.find_register(name, 0) != nullptr) {
+      add_text(renamed_register(name));
+    } else {
+      add_text(name);
+    }
+  }
+
+  const Module& module_;
+  const Body& body_;
+  const PlaceholderPrefixes& prefixes_;
+  std::set<std::string_view> labels_;
+  bool needs_end_label_ = false;
+  ProbeRoutine routine_;
+};
+
+Result<ProbeRoutine> ProbeRoutine::make(const Module& module, const Function& function,
+                                        const PlaceholderPrefixes& prefixes) {
+  return RoutineBuilder(module, function, prefixes).build();
+}
+
+void ProbeRoutine::append(const SiteBinding& binding, std::string& out) const {
+  for (const Piece& piece : pieces_) {
+    switch (piece.kind) {
+      case Piece::Kind::text: out += piece.text; break;
+      case Piece::Kind::word_opcode: out += binding.word_opcode; break;
+      case Piece::Kind::word_address:
+        out += binding.word_base + "+" + std::to_string(8 * (binding.first_word + piece.index));
+        break;
+      case Piece::Kind::state: out += state_register(binding.first_state + piece.index); break;
+      case Piece::Kind::site_value: out += binding.site_value(piece.text); break;
+      case Piece::Kind::label: {
+        std::string name = piece.text;
+        std::replace(name.begin(), name.end(), '$', '_');
+        out += "$lynxpp_" + std::to_string(binding.site) + "_" + name;
+        break;
+      }
+    }
+  }
+}
+
+bool ProbeRoutine::reads_site_value(std::string_view name) const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
+    return piece.kind == Piece::Kind::site_value && piece.text == name;
+  });
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,88 @@
+// What the passes work on: one kernel with everything it reaches, the probes to splice, and the edits collected so far.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/emitter/emitter.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/routine.h"
+
+namespace lynxpp::ptx {
+
+enum class ProbePoint { kernel_entry, kernel_exit, block_entry, block_exit, instruction };
+
+/// One handler of one specification.
+struct Probe {
+  ProbePoint point = ProbePoint::kernel_entry;
+  bool is_initializer = false;  ///< runs before all other kernel-entry probes
+  std::function<bool(const Instruction&)> matches;  ///< instruction probes: which ones
+  ProbeRoutine routine;
+  std::uint32_t first_word = 0;
+  std::uint32_t first_state = 0;
+  std::uint64_t sites = 0;      ///< filled in by the splice pass
+};
+
+/// A function of the variant. The kernel is the first of InstrumentationUnit::functions.
+struct FunctionUnit {
+  const Function* function = nullptr;  ///< body parsed
+  ControlFlowGraph graph;
+  bool instrumented = true;  ///< false: only its references to variables are rewritten (its address is taken)
+  std::uint32_t first_block = 0;        ///< id of its block 0 in the variant
+  std::uint32_t first_instruction = 0;
+};
+
+struct InstrumentationUnit {
+  explicit InstrumentationUnit(const Module& m) : module(m) {}
+
+  const Module& module;
+  std::vector<FunctionUnit> functions;
+  std::vector<Probe> probes;
+  std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
+  std::uint32_t words = 0;                 ///< of the hidden parameter
+  std::uint32_t basic_blocks = 0;
+  std::uint32_t instructions = 0;
+
+  /// Variables of the program that live in the original module, by address. All others are declared in the variant.
+  std::map<std::string, std::uint64_t, std::less<>> shared_variables;
+
+  Version version;  ///< of the variant
+  Target target;
+
+  EditList edits;
+  std::vector<std::string> notes;
+
+  const FunctionUnit& kernel() const { return functions.front(); }
+  const FunctionUnit* find(std::string_view name) const {
+    for (const FunctionUnit& unit : functions) {
+      if (unit.function->name == name) return &unit;
+    }
+    return nullptr;
+  }
+  /// Device functions get the hidden words and the state through a frame in the caller's local memory.
+  bool needs_frame() const {
+    if (words == 0 && state_bytes.empty()) return false;
+    for (std::size_t i = 1; i < functions.size(); ++i) {
+      if (functions[i].instrumented) return true;
+    }
+    return false;
+  }
+  std::uint32_t frame_state_offset(std::uint32_t state) const { return 8 * (words + state); }
+  std::uint32_t frame_bytes() const { return frame_state_offset(static_cast<std::uint32_t>(state_bytes.size())); }
+};
+
+// Names lynxpp gives to what it adds. PTX identifiers of programs do not start with these.
+inline constexpr std::string_view probe_parameter = "__lynxpp_probe";
+inline constexpr std::string_view frame_parameter = "__lynxpp_frame_parameter";
+inline constexpr std::string_view frame_variable = "__lynxpp_frame";
+inline constexpr std::string_view frame_register = "%lynxpp_frame";
+
+/// The function a direct call names, or empty for an indirect one.
+std::string_view direct_callee(const Module& module, const Instruction& call);
+
+}  // namespace lynxpp::ptx
