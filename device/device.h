@@ -59,6 +59,8 @@ class Readback {
   virtual bool ready() = 0;
   /// Blocks until the launch and the copy are through. Failure: the device reported an error.
   virtual Result<std::span<std::byte>> wait() = 0;
+  /// Time the launch took on the device; nullopt when it was not measured. Valid after wait().
+  virtual std::optional<double> kernel_milliseconds() { return std::nullopt; }
 };
 
 class Device {
@@ -66,6 +68,9 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
+
+  /// Whether to measure the time of instrumented launches (Readback::kernel_milliseconds).
+  virtual void measure_kernels(bool /*on*/) {}
 
   /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory, cluster size, carve-out).
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
