@@ -42,6 +42,12 @@ add_library(lynxpp_lz4 INTERFACE)
 target_include_directories(lynxpp_lz4 SYSTEM INTERFACE ${LZ4_INCLUDE_DIR})
 target_link_libraries(lynxpp_lz4 INTERFACE ${LZ4_STATIC_LIBRARY})
 
+# LLVMSupport names the shared libz3, libz and libzstd. What is installed needs no further package: the static libz and libzstd take
+# their place, and nothing that is linked here uses Z3.
+find_library(ZLIB_STATIC_LIBRARY libz.a REQUIRED)
+set_target_properties(LLVMSupport PROPERTIES
+  INTERFACE_LINK_LIBRARIES "rt;dl;m;${ZLIB_STATIC_LIBRARY};${ZSTD_STATIC_LIBRARY};LLVMDemangle")
+
 # The toolkit gives the public headers (cuda.h, driver_types.h) and nvcc for the examples; nothing of it is linked.
 find_package(CUDAToolkit QUIET)
 if(LYNXPP_BUILD_TESTS)

@@ -1,0 +1,31 @@
+# What `cmake --install` makes: a folder that may be moved anywhere and needs nothing but glibc 2.36.
+#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  share/lynxpp/specs/*.cod  share/man/man1  share/doc/lynxpp
+# Included last: the targets of the folders exist by now. `cmake --install … --strip` leaves symbols out.
+include(GNUInstallDirs)
+# One lib folder on every distribution: liblynxpp.so finds the engine beside itself and bin/lynxpp finds both in ../lib.
+set(CMAKE_INSTALL_LIBDIR lib)
+
+foreach(target lynxpp_cli lynxpp_preload lynxpp_engine_so)
+  if(NOT TARGET ${target})
+    continue()
+  endif()
+  if(target STREQUAL lynxpp_cli)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  else()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  endif()
+  # The program's own libstdc++ and libgcc may be older ones, or none.
+  if(NOT LYNXPP_SANITIZE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+  target_link_options(${target} PRIVATE -Wl,--as-needed)
+  install(TARGETS ${target}
+    RUNTIME DESTINATION bin
+    LIBRARY DESTINATION lib)
+endforeach()
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/specs/ DESTINATION share/lynxpp/specs FILES_MATCHING PATTERN "*.cod")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/man/ DESTINATION share/man/man1 FILES_MATCHING PATTERN "*.1")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES_MATCHING PATTERN "*.md" PATTERN "measurements" EXCLUDE)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/lynxpp)

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Checks who includes whom.
+
+TABLE is the one place where the layering stands: for every folder the folders whose headers its files may include (its own are always
+allowed). A folder that is not in the table, an include that the table does not allow, an include that is not written from the
+repository's root, and a heavy library's header where it may not be are errors. docs/architecture.md explains the layers.
+
+usage: scripts/check_layers.py [ROOT]        exit status 1 when something is wrong, each place as file:line: message
+"""
+import pathlib
+import re
+import sys
+
+TABLE = {
+    "support": [],
+    "image": ["support"],
+    "ptx/ir": ["support"],
+    "ptx/parser": ["support", "ptx/ir"],
+    "ptx/emitter": ["support", "ptx/ir"],
+    "ptx/analysis": ["support", "ptx/ir"],
+    "ptx/passes": ["support", "ptx/ir", "ptx/analysis", "ptx/emitter"],
+    "cod": ["support", "ptx/ir", "ptx/parser"],
+    "report": ["support"],
+    "device": ["support"],  # device.h, the interface
+    "device/cpu": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "device"],
+    "device/cuda": ["support", "device"],
+    "engine": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/passes", "ptx/emitter", "cod", "device"],
+    "instrumentors": ["support", "engine", "report"],
+    "interposer": ["support", "image", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cuda"],
+    "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def"],
+    "cli": ["support", "image", "ptx/ir", "ptx/parser", "cod", "engine", "instrumentors", "report", "device"],
+    "examples/apps": [],
+    "bench": ["*"],
+    "tests": ["*"],
+}
+
+# Libraries that are expensive or that must not show in an interface: a pattern of the header's name, the folders that may include
+# it. A header that includes one (itself or through another) may be included inside its own folder only.
+LIBRARIES = {
+    "ANTLR": (r"antlr4-runtime\.h|(Ptx|Cod)(Lexer|Parser|Visitor|BaseVisitor|Listener|BaseListener)\.h", ["ptx/parser", "cod"]),
+    "LLVM": (r"llvm(-c)?/.*", ["cod", "device/cpu"]),
+    "nlohmann-json": (r"nlohmann/.*", ["report", "device/cpu", "cli"]),
+    "CLI11": (r"CLI/.*", ["cli"]),
+    "zstd": (r"zstd.*\.h", ["image"]),
+    "LZ4": (r"lz4.*\.h", ["image"]),
+    "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
+    "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
+             ["device/cpu", "device/cuda", "interposer", "interposer/preload", "examples/apps"]),
+}
+# These may show in a header that other folders include.
+OPEN_LIBRARIES = {"spdlog", "CUDA"}
+
+SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".c", ".cu", ".def"}
+SKIPPED_FOLDERS = {"build", "dist", "third_party", ".git", ".cache"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+
+
+def owner(path):
+    """The folder of the table that holds `path` (the longest one), or None."""
+    best = None
+    for folder in TABLE:
+        if (path == folder or path.startswith(folder + "/")) and (best is None or len(folder) > len(best)):
+            best = folder
+    return best
+
+
+def sources(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if relative.parts[0] in SKIPPED_FOLDERS or path.suffix not in SUFFIXES or not path.is_file():
+            continue
+        if len(relative.parts) > 1:
+            yield relative.as_posix(), path
+
+
+def includes(path):
+    """(line, name, quoted) of each include."""
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1) or match.group(2), match.group(1) is not None
+
+
+def library_of(name):
+    for library, (pattern, folders) in LIBRARIES.items():
+        if re.fullmatch(pattern, name):
+            return library, folders
+    return None, None
+
+
+def reached_libraries(files):
+    """For each file the closed libraries that including it brings along."""
+    reached = {}
+    for file, lines in files.items():
+        direct = {library_of(name)[0] for _, name, _ in lines} - {None} - OPEN_LIBRARIES
+        reached[file] = direct
+    changed = True
+    while changed:
+        changed = False
+        for file, lines in files.items():
+            for _, name, quoted in lines:
+                if quoted and name in reached and not reached[name] <= reached[file]:
+                    reached[file] |= reached[name]
+                    changed = True
+    return reached
+
+
+def allowed(folder, name):
+    """Whether a file of `folder` may include the project's file `name`."""
+    target = owner(name)
+    entries = TABLE[folder]
+    return target == folder or "*" in entries or target in entries or name in entries
+
+
+def check(root):
+    """The errors found, as (file, line, message)."""
+    root = pathlib.Path(root)
+    files = {name: list(includes(path)) for name, path in sources(root)}
+    reached = reached_libraries(files)
+    errors = []
+    for file, lines in files.items():
+        folder = owner(file)
+        if folder is None:
+            errors.append((file, 1, "the folder is not in the layering table of scripts/check_layers.py"))
+            continue
+        for line, name, quoted in lines:
+            library, folders = library_of(name)
+            if library is not None:
+                if folder not in folders and "*" not in TABLE[folder]:
+                    errors.append((file, line, f"{library} header <{name}> may be included in {', '.join(folders)} only"))
+                continue
+            if not quoted:
+                if owner(name) is not None and (root / name).exists():
+                    errors.append((file, line, f'<{name}> is a file of the project: write "{name}"'))
+                continue
+            if owner(name) is None or not ((root / name).exists() or "/" in name):
+                beside = (root / file).parent / name
+                if folder in ("examples/apps", "tests") and beside.exists():
+                    continue
+                if beside.exists():
+                    errors.append((file, line, f'"{name}" is not written from the root of the repository'))
+                else:
+                    errors.append((file, line, f'"{name}" is no file of the project and no known library'))
+                continue
+            if not allowed(folder, name):
+                may = ", ".join(TABLE[folder]) or "nothing"
+                errors.append((file, line, f'{folder} may not include "{name}" (it may include: {may})'))
+            elif "*" not in TABLE[folder] and owner(name) != folder and reached.get(name):
+                brought = ", ".join(sorted(reached[name]))
+                errors.append((file, line, f'"{name}" brings {brought} along and is private to {owner(name)}'))
+    return errors
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    errors = check(root)
+    for file, line, message in errors:
+        print(f"{file}:{line}: {message}")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

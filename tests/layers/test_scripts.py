@@ -1,0 +1,79 @@
+"""The repository's own scripts: they parse, refuse what they do not know, and read logs right."""
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+
+
+def load(script):
+    loader = importlib.machinery.SourceFileLoader(script, str(ROOT / "scripts" / script))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(script, loader))
+    loader.exec_module(module)
+    return module
+
+
+class Scripts(unittest.TestCase):
+    def scripts(self, interpreter):
+        for path in [ROOT / "demo.sh", ROOT / "test.sh", ROOT / ".ci" / "run", *sorted((ROOT / "scripts").iterdir())]:
+            if path.is_file() and interpreter in path.read_text(errors="replace").split("\n", 1)[0]:
+                yield path
+
+    def test_bash_scripts_parse_and_are_executable(self):
+        found = list(self.scripts("bash"))
+        self.assertGreaterEqual(len(found), 8)
+        for path in found:
+            self.assertTrue(path.stat().st_mode & 0o100, f"{path} is not executable")
+            subprocess.run(["bash", "-n", path], check=True)
+
+    def test_python_scripts_compile_and_are_executable(self):
+        found = list(self.scripts("python3"))
+        self.assertGreaterEqual(len(found), 3)
+        for path in found:
+            self.assertTrue(path.stat().st_mode & 0o100, f"{path} is not executable")
+            compile(path.read_text(), str(path), "exec")
+
+    def test_setup_and_test_refuse_unknown_arguments(self):
+        for command in ([ROOT / "scripts" / "setup", "--frobnicate"], [ROOT / "test.sh", "fastest"]):
+            result = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(2, result.returncode, result)
+            self.assertIn("unknown", result.stderr)
+
+    def test_missing_toolkit_is_one_line(self):
+        """setup with a home of the toolkit that holds none: only where no nvcc is installed in a standard place."""
+        common = ROOT / "scripts" / "common.sh"
+        script = f"source {common}; PATH=/nowhere CUDA_HOME=/nowhere CUDA_PATH=/nowhere find_nvcc || echo none"
+        result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        self.assertEqual(1, len(result.stdout.splitlines()))
+        self.assertEqual("", result.stderr)
+
+    def test_skipped_tests_are_listed_with_their_reasons(self):
+        log = ("1/3 Testing: a.b\nCommand: x\nOutput:\nSKIP: no nvcc\nTest time\nTest Skipped.\n"
+               "2/3 Testing: c.d\nOutput:\n/x/y.cpp:7: Skipped\nno ptxas here\n[  SKIPPED ] c.d (0 ms)\nTest Passed.\n"
+               "3/3 Testing: e.f\nOutput:\nfine\nTest Passed.\n")
+        self.assertEqual([("a.b", "no nvcc"), ("c.d", "no ptxas here")], list(load("skipped_tests").skipped(log)))
+
+    def test_check_format_sees_a_bad_file(self):
+        if subprocess.run(["sh", "-c", "command -v clang-format"], capture_output=True).returncode != 0:
+            self.skipTest("clang-format is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            good, bad = pathlib.Path(folder, "good.cpp"), pathlib.Path(folder, "bad.cpp")
+            for path in (good, bad):
+                path.with_name(".clang-format").write_text((ROOT / ".clang-format").read_text())
+            good.write_text("int f() { return 1; }\n")
+            bad.write_text("int   f( ) {return 1 ;}\n")
+            check = ROOT / "scripts" / "check_format"
+            self.assertEqual(0, subprocess.run([check, good], capture_output=True).returncode)
+            result = subprocess.run([check, good, bad], capture_output=True, text=True)
+            self.assertEqual(1, result.returncode)
+            self.assertIn("bad.cpp", result.stdout)
+            self.assertNotIn("good.cpp", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
