@@ -183,11 +183,11 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
 }
 
 /// "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error …" ▶ "syntax error …".
-std::string reason_of(const nlohmann::json::parse_error& error) {
-  const std::string text = error.what();
-  const std::size_t column = text.find("column ");
-  const std::size_t begin = column == std::string::npos ? column : text.find(": ", column);
-  return begin == std::string::npos ? text : text.substr(begin + 2);
+std::string reason_of(const nlohmann::json::exception& error) {
+  std::string text = error.what();
+  if (text.starts_with("[json.exception")) text.erase(0, text.find("] ") + 2);
+  if (text.starts_with("parse error at")) text.erase(0, text.find(": ") + 2);
+  return text;
 }
 
 void read_line(std::string_view line, const SourceLocation& start, Reading& reading) {
@@ -199,7 +199,7 @@ void read_line(std::string_view line, const SourceLocation& start, Reading& read
     place.column = static_cast<std::uint32_t>(error.byte == 0 ? 1 : error.byte);
     complaint = reason_of(error);
   } catch (const nlohmann::json::exception& error) {  // a number too great for any type
-    complaint = error.what();
+    complaint = reason_of(error);
   }
   if (!complaint.empty()) {
     reading.diagnostics.push_back({Severity::error, place, complaint, ""});

@@ -18,6 +18,8 @@ namespace {
 /// Names are not shortened below this while digits can still be given up instead.
 constexpr std::size_t wanted_name_width = 24;
 constexpr std::size_t least_name_width = 12;
+/// The elements of short arrays are listed for this many kernels of a specification.
+constexpr std::size_t listed_kernels = 8;
 
 std::string shape(const std::uint32_t (&extent)[3]) {
   std::string text = std::to_string(extent[0]);
@@ -48,11 +50,15 @@ std::size_t total_width(const std::vector<TextColumn>& columns) {
   return width;
 }
 
-/// Puts the column of kernel names, cut to what `columns` leave of `width`, in front of them.
-std::string render_with_names(const std::vector<std::string>& demangled, std::vector<TextColumn> columns,
-                              std::size_t width) {
+/// What `columns` leave of `width` for names in front of them.
+std::size_t room_for_names(const std::vector<TextColumn>& columns, std::size_t width) {
   const std::size_t taken = total_width(columns) + width_between(2);
-  const std::size_t room = std::max(width > taken ? width - taken : 0, least_name_width);
+  return std::max(width > taken ? width - taken : 0, least_name_width);
+}
+
+/// Puts the column of kernel names, each in at most `room` characters, in front of `columns`.
+std::string render_with_names(const std::vector<std::string>& demangled, std::vector<TextColumn> columns,
+                              std::size_t room) {
   ShortNames names = short_kernel_names(demangled, room);
   columns.insert(columns.begin(), TextColumn{{"kernel"}, std::move(names.names), false});
   std::string text = render_columns(columns);
@@ -81,18 +87,20 @@ class SpecificationTable {
     std::vector<TextColumn> all = columns;
     all.insert(all.end(), exact.begin(), exact.end());
     const std::size_t name_width = std::min(widest(names_), wanted_name_width);
-    if (total_width(all) + width_between(2) + name_width <= width_) return render_with_names(names_, all, width_);
+    if (room_for_names(all, width_) >= name_width) return render_with_names(names_, all, room_for_names(all, width_));
 
-    // Too wide: fewer digits; and when that is not enough, the columns that do not fit go into a further table.
+    // Too wide: fewer digits where that helps; and the columns that still do not fit go into a further table.
+    const std::vector<TextColumn> compact = scalar_columns(NumberStyle::compact);
     std::string text;
-    for (TextColumn& column : scalar_columns(NumberStyle::compact)) {
-      const std::size_t taken = total_width(columns) + width_between(3) + name_width;
-      if (!columns.empty() && taken + column.width() > width_) {
-        text += render_with_names(names_, std::exchange(columns, {}), width_);
-      }
-      columns.push_back(std::move(column));
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      const TextColumn& column = compact[i].width() < exact[i].width() ? compact[i] : exact[i];
+      columns.push_back(column);
+      if (columns.size() == 1 || room_for_names(columns, width_) >= name_width) continue;
+      columns.pop_back();
+      text += render_with_names(names_, columns, name_width) + "\n";
+      columns = {column};
     }
-    return text + render_with_names(names_, columns, width_);
+    return text + render_with_names(names_, columns, name_width);
   }
 
   std::vector<TextColumn> launch_columns() const {
@@ -146,30 +154,41 @@ class SpecificationTable {
       }
     }
     if (names.empty()) return {};
-    return "\n" + render_with_names(names, {array, elements, sum, least, greatest}, width_);
+    const std::vector<TextColumn> columns{array, elements, sum, least, greatest};
+    return "\n" + render_with_names(names, columns, room_for_names(columns, width_));
   }
 
   std::string listed_arrays() const {
     std::string text;
+    std::size_t kernels = 0;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       std::vector<const ArrayTotals*> listed;
       for (const ArrayTotals& array : totals_.kernels[i].arrays) {
         if (!array.each.empty()) listed.push_back(&array);
       }
-      // Arrays of one length stand side by side.
-      while (!listed.empty()) {
-        const std::size_t elements = listed.front()->elements;
-        std::vector<TextColumn> columns{TextColumn{{"index"}, {}}};
-        for (std::size_t index = 0; index < elements; ++index) columns[0].cells.push_back(std::to_string(index));
-        for (const ArrayTotals* array : listed) {
-          if (array->elements != elements) continue;
-          TextColumn column{{printable(array->name)}, {}};
-          for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element.value()));
-          columns.push_back(std::move(column));
-        }
-        std::erase_if(listed, [elements](const ArrayTotals* array) { return array->elements == elements; });
-        text += "\n" + short_kernel_name(names_[i], width_) + "\n" + render_columns(columns, 2);
+      if (!listed.empty() && ++kernels <= listed_kernels) text += elements_of(names_[i], std::move(listed));
+    }
+    if (kernels > listed_kernels) {
+      text += "\n(short arrays of " + count(kernels - listed_kernels) + " more kernels: see LYNXPP_OUTPUT)\n";
+    }
+    return text;
+  }
+
+  /// Arrays of one length stand side by side.
+  std::string elements_of(const std::string& kernel, std::vector<const ArrayTotals*> arrays) const {
+    std::string text;
+    while (!arrays.empty()) {
+      const std::size_t elements = arrays.front()->elements;
+      std::vector<TextColumn> columns{TextColumn{{"index"}, {}}};
+      for (std::size_t index = 0; index < elements; ++index) columns[0].cells.push_back(std::to_string(index));
+      for (const ArrayTotals* array : arrays) {
+        if (array->elements != elements) continue;
+        TextColumn column{{printable(array->name)}, {}};
+        for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element.value()));
+        columns.push_back(std::move(column));
       }
+      std::erase_if(arrays, [elements](const ArrayTotals* array) { return array->elements == elements; });
+      text += "\n" + short_kernel_name(kernel, width_) + "\n" + render_columns(columns, 2);
     }
     return text;
   }
@@ -214,11 +233,9 @@ std::string render_coverage(const std::vector<CoverageRecord>& records, std::siz
     reason.cells.push_back(std::move(gap));
   }
   if (gaps.empty()) return {};
-  // The reason stands last and may run over the line; it is worth more than the name's full length.
-  const std::vector<std::string> names = demangled_names(gaps);
-  const std::size_t least = std::min(widest(names), width / 2);
-  const std::size_t wanted = least + total_width({launches, reason}) + width_between(2);
-  return "== lynxpp: not instrumented ==\n" + render_with_names(names, {launches, reason}, std::max(width, wanted));
+  // The reason stands last and may run over the line, but leaves the name half of it.
+  const std::size_t room = std::max(room_for_names({launches, reason}, width), width / 2);
+  return "== lynxpp: not instrumented ==\n" + render_with_names(demangled_names(gaps), {launches, reason}, room);
 }
 
 std::string render_coverage_notes(const std::vector<CoverageRecord>& records, std::size_t width) {
@@ -256,7 +273,7 @@ std::string render_timing(std::vector<TimingRecord> records, std::size_t width) 
     for (const TimingRecord& record : records) column.cells.push_back(to_text(Number::of_real(record.*phase)));
     columns.push_back(std::move(column));
   }
-  return "== lynxpp: time in milliseconds ==\n" + render_with_names(names, columns, width);
+  return "== lynxpp: time in milliseconds ==\n" + render_with_names(names, columns, room_for_names(columns, width));
 }
 
 // ---------------------------------------------------------------- the sink

@@ -41,6 +41,8 @@ std::string_view trim(std::string_view text) {
 }
 
 std::string demangle(const std::string& symbol) {
+  // Without the prefix the demangler reads names of C functions as encoded types: "f" as float.
+  if (!symbol.starts_with("_Z")) return symbol;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);

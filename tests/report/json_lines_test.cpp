@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <fstream>
+
+#include "report/record.h"
+#include "support/text.h"
+#include "tests/report/records.h"
+
+namespace lynxpp::report {
+namespace {
+
+class JsonLines : public testing::Test {
+ protected:
+  std::string written() const {
+    std::string text;
+    EXPECT_TRUE(read_file(path_, text));
+    return text;
+  }
+  TemporaryFolder folder_;
+  std::string path_ = folder_.file("out.jsonl");
+};
+
+TEST_F(JsonLines, LaunchIsOneObjectWithItsMembersInOrder) {
+  make_json_lines_sink(path_)->launch(vecadd_launch(3));
+  EXPECT_EQ(written(),
+            R"json({"record":"launch","kernel":"_Z6vecaddPKfS0_Pfi","demangled":"vecadd(float const*, float const*, float*, int)",)json"
+            R"json("launch":3,"device":"cpu","grid":[40,1,1],"block":[256,1,1],"spec":"instruction_count",)json"
+            R"json("results":{"thread_instructions":1234567,"warp_instructions":38593}})json"
+            "\n");
+}
+
+TEST_F(JsonLines, NumbersStayExactAndWhatJsonCannotHoldIsNull) {
+  LaunchRecord record = vecadd_launch();
+  record.results = {number("greatest", std::numeric_limits<std::uint64_t>::max()),
+                    number("least", std::numeric_limits<std::int64_t>::min()),
+                    number("whole", 2.0),
+                    number("tenth", 0.1),
+                    number("huge", 1e300),
+                    number("nothing", std::nan("")),
+                    array<double>("row", {1.5, HUGE_VAL, -HUGE_VAL}),
+                    array<std::uint64_t>("counts", {1, 2, 3, 4, 5, 6}, {2, 3}),
+                    array<std::uint64_t>("none", {}, {0})};
+  make_json_lines_sink(path_)->launch(record);
+  EXPECT_THAT(written(), testing::HasSubstr(
+                             R"json("results":{"greatest":18446744073709551615,"least":-9223372036854775808,"whole":2.0,"tenth":0.1,)json"
+                             R"json("huge":1e+300,"nothing":null,"row":{"extents":[3],"values":[1.5,null,null]},)json"
+                             R"json("counts":{"extents":[2,3],"values":[1,2,3,4,5,6]},"none":{"extents":[0],"values":[]}})json"));
+}
+
+TEST_F(JsonLines, UnitsAndNotesAppearWhenThereAreAny) {
+  LaunchRecord record = vecadd_launch();
+  record.results = {number<std::uint64_t>("cycles", 7, "clock cycles"), number<std::uint64_t>("blocks", 2)};
+  record.notes = {"3 accesses out of bounds"};
+  make_json_lines_sink(path_)->launch(record);
+  EXPECT_THAT(written(), testing::EndsWith(R"json("results":{"cycles":7,"blocks":2},"units":{"cycles":"clock cycles"},)json"
+                                           R"json("notes":["3 accesses out of bounds"]})json"
+                                           "\n"));
+}
+
+TEST_F(JsonLines, ANameEmittedTwiceKeepsBothValues) {
+  LaunchRecord record = vecadd_launch();
+  record.results = {number<std::uint64_t>("x", 1), number<std::uint64_t>("x", 2), number<std::uint64_t>("x#2", 3)};
+  make_json_lines_sink(path_)->launch(record);
+  EXPECT_THAT(written(), testing::HasSubstr(R"json("results":{"x":1,"x#2":2,"x#2#2":3})json"));
+}
+
+TEST_F(JsonLines, CoverageAndTiming) {
+  const auto sink = make_json_lines_sink(path_);
+  sink->coverage({"k", false, "no PTX in the image (only \"sm_75\")", 4, 0, 0, {}});
+  sink->coverage({"k", true, "", 4, 4, 12, {"a note"}});
+  sink->timing({"k", 1, 0.25, 0, 10, 3});
+  sink->finish();
+  EXPECT_EQ(written(),
+            R"json({"record":"coverage","kernel":"k","demangled":"k","instrumented":false,)json"
+            R"json("reason":"no PTX in the image (only \"sm_75\")","launches":4,"instrumented_launches":0,"sites":0,"notes":[]})json"
+            "\n"
+            R"json({"record":"coverage","kernel":"k","demangled":"k","instrumented":true,"reason":"","launches":4,)json"
+            R"json("instrumented_launches":4,"sites":12,"notes":["a note"]})json"
+            "\n"
+            R"json({"record":"timing","kernel":"k","demangled":"k","parse_ms":1.0,"instrument_ms":0.25,"emit_ms":0.0,)json"
+            R"json("load_ms":10.0,"execute_ms":3.0})json"
+            "\n");
+}
+
+TEST_F(JsonLines, BytesThatAreNotUtf8AreReplaced) {
+  make_json_lines_sink(path_)->coverage({"k\xff\n", true, "", 1, 1, 1, {}});
+  EXPECT_THAT(written(), testing::HasSubstr("\"kernel\":\"k\xEF\xBF\xBD\\n\""));
+}
+
+TEST_F(JsonLines, AppendsToWhatIsThere) {
+  ASSERT_TRUE(write_file(path_, "{}\n"));
+  make_json_lines_sink(path_)->timing({"k", 0, 0, 0, 0, 0});
+  EXPECT_THAT(written(), testing::StartsWith("{}\n{\"record\":\"timing\""));
+}
+
+TEST_F(JsonLines, EveryRecordIsInTheFileWhenTheCallReturns) {
+  const auto sink = make_json_lines_sink(path_);
+  sink->launch(vecadd_launch());
+  EXPECT_THAT(written(), testing::EndsWith("}\n"));
+}
+
+TEST(JsonLinesFailure, AFileThatCannotBeOpenedGivesNoSink) {
+  EXPECT_EQ(make_json_lines_sink("/no/such/folder/out.jsonl"), nullptr);
+}
+
+TEST(JsonLinesFailure, AFullDiskIsReportedOnce) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const auto sink = make_json_lines_sink("/dev/full");
+  ASSERT_NE(sink, nullptr);
+  testing::internal::CaptureStderr();
+  sink->launch(vecadd_launch(0));
+  sink->launch(vecadd_launch(1));
+  sink->finish();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "lynxpp: error: cannot write /dev/full: No space left on device; the records from here on are missing in it\n");
+}
+
+TEST_F(JsonLines, AReaderThatWentAwayDoesNotKillTheProcess) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  std::ifstream reader;
+  // Opening either end of a pipe waits for the other.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream other(path_);
+    ::_exit(0);
+  }
+  const auto sink = make_json_lines_sink(path_);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  testing::internal::CaptureStderr();
+  sink->launch(vecadd_launch());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("Broken pipe"));
+}
+
+}  // namespace
+}  // namespace lynxpp::report

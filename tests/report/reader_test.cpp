@@ -1,0 +1,136 @@
+#include "report/reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "support/text.h"
+#include "tests/report/records.h"
+
+namespace lynxpp::report {
+namespace {
+
+std::string lines_of(const std::vector<Record>& records) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("out.jsonl");
+  replay(records, *make_json_lines_sink(path));
+  std::string text;
+  EXPECT_TRUE(read_file(path, text));
+  return text;
+}
+
+LaunchRecord rich_launch() {
+  LaunchRecord record = vecadd_launch(7);
+  record.grid[1] = 3;
+  record.block[2] = 4;
+  record.results = {number("greatest", std::numeric_limits<std::uint64_t>::max()),
+                    number("least", std::numeric_limits<std::int64_t>::min(), "cycles"),
+                    number("whole", 2.0),
+                    number("nothing", std::nan("")),
+                    array<double>("row", {1.5, std::nan("")}),
+                    array<std::int64_t>("signs", {-1, 1}),
+                    array<std::uint64_t>("counts", {1, 2, 3, 4, 5, 6}, {2, 3}),
+                    array<std::uint64_t>("none", {}, {0, 5})};
+  record.notes = {"a note", "another"};
+  return record;
+}
+
+TEST(Reader, WhatWasWrittenComesBack) {
+  const std::string text = lines_of({rich_launch(), CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}},
+                                     TimingRecord{"k", 0.5, 1, 2, 3, 4}});
+  const Reading reading = read_json_lines(text, "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  ASSERT_EQ(reading.records.size(), 3u);
+  const auto& launch = std::get<LaunchRecord>(reading.records[0]);
+  EXPECT_EQ(launch.kernel, "_Z6vecaddPKfS0_Pfi");
+  EXPECT_EQ(launch.launch, 7u);
+  EXPECT_EQ(launch.device, "cpu");
+  EXPECT_THAT(launch.grid, testing::ElementsAre(40, 3, 1));
+  EXPECT_THAT(launch.block, testing::ElementsAre(256, 1, 4));
+  EXPECT_EQ(launch.spec, "instruction_count");
+  EXPECT_THAT(launch.notes, testing::ElementsAre("a note", "another"));
+  const LaunchRecord expected = rich_launch();
+  ASSERT_EQ(launch.results.size(), expected.results.size());
+  for (std::size_t i = 0; i < expected.results.size(); ++i) {
+    EXPECT_EQ(launch.results[i].name, expected.results[i].name);
+    EXPECT_EQ(launch.results[i].unit, expected.results[i].unit);
+    EXPECT_EQ(launch.results[i].extents, expected.results[i].extents);
+    EXPECT_EQ(launch.results[i].values.index(), expected.results[i].values.index()) << expected.results[i].name;
+  }
+  // NaN is unequal to itself, so values are compared as the text they give again.
+  EXPECT_EQ(lines_of(reading.records), text);
+}
+
+TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
+  const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
+  const Reading reading = read_json_lines(
+      good + "{\"record\":\"launch\",\n\n[1]\n{\"record\":\"banana\"}\n{}\n" + good + good.substr(0, 40), "a.jsonl");
+  EXPECT_EQ(reading.records.size(), 2u);
+  ASSERT_EQ(reading.diagnostics.size(), 5u);
+  EXPECT_THAT(render(reading.diagnostics[0]),
+              testing::StartsWith("a.jsonl:2:20: error: syntax error while parsing object key - unexpected end of input"));
+  EXPECT_EQ(render(reading.diagnostics[1]), "a.jsonl:4:1: error: not a JSON object\n");
+  EXPECT_EQ(render(reading.diagnostics[2]), "a.jsonl:5:1: error: unknown kind of record 'banana'\n");
+  EXPECT_EQ(render(reading.diagnostics[3]), "a.jsonl:6:1: error: member 'record' is not a string\n");
+  EXPECT_THAT(render(reading.diagnostics[4]), testing::StartsWith("a.jsonl:8:41: error: syntax error"));
+}
+
+std::string complaint_about(const std::string& from, const std::string& to) {
+  std::string line = lines_of({vecadd_launch()});
+  const std::size_t at = line.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  line.replace(at, from.size(), to);
+  const Reading reading = read_json_lines(line, "a");
+  EXPECT_TRUE(reading.records.empty());
+  return reading.diagnostics.empty() ? "" : reading.diagnostics[0].message;
+}
+
+TEST(Reader, MembersOfTheWrongKindAreNamed) {
+  EXPECT_EQ(complaint_about("\"grid\":[40,1,1]", "\"grid\":[40,1]"), "member 'grid' is not three counts");
+  EXPECT_EQ(complaint_about("[40,1,1]", "[40,1,4294967296]"), "member 'grid' is not three counts");
+  EXPECT_EQ(complaint_about("\"launch\":0", "\"launch\":-1"), "member 'launch' is not a count");
+  EXPECT_EQ(complaint_about("\"device\":\"cpu\"", "\"device\":null"), "member 'device' is not a string");
+  EXPECT_EQ(complaint_about("1234567", "\"many\""), "member 'results.thread_instructions' is not a number");
+  EXPECT_EQ(complaint_about("1234567", R"({"extents":[2],"values":[1]})"),
+            "member 'results.thread_instructions' is not an array with its extents");
+  EXPECT_EQ(complaint_about("1234567", R"({"extents":[9223372036854775808,2],"values":[]})"),
+            "member 'results.thread_instructions' is not an array with its extents");
+  EXPECT_EQ(complaint_about("1234567", "1e999"), "number overflow parsing '1e999'");
+}
+
+TEST(Reader, DeepNestingIsNoHazard) {
+  const Reading reading = read_json_lines(std::string(1'000'000, '['), "a");
+  EXPECT_EQ(reading.diagnostics.size(), 1u);
+}
+
+TEST(Reader, UnknownMembersAreSkipped) {
+  std::string line = lines_of({vecadd_launch()});
+  line.insert(1, "\"later\":[1,{}],");
+  EXPECT_EQ(read_json_lines(line, "a").records.size(), 1u);
+}
+
+TEST(Reader, AFileThatIsNotThereIsAFailure) {
+  const Result<Reading> reading = read_json_lines_file("/no/such/file.jsonl");
+  ASSERT_FALSE(reading);
+  EXPECT_EQ(render(reading.error().diagnostics), "error: cannot read /no/such/file.jsonl\n");
+}
+
+TEST(Tee, EverySinkGetsEveryRecordAndAMissingOneIsLeftOut) {
+  TemporaryFolder folder;
+  std::vector<std::unique_ptr<Sink>> sinks;
+  sinks.push_back(make_json_lines_sink(folder.file("a")));
+  sinks.push_back(nullptr);
+  sinks.push_back(make_json_lines_sink(folder.file("b")));
+  replay({vecadd_launch(), CoverageRecord{"k", true, "", 1, 1, 1, {}}, TimingRecord{"k", 1, 1, 1, 1, 1}},
+         *make_tee(std::move(sinks)));
+  std::string a;
+  std::string b;
+  ASSERT_TRUE(read_file(folder.file("a"), a));
+  ASSERT_TRUE(read_file(folder.file("b"), b));
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(read_json_lines(a, "a").records.size(), 3u);
+}
+
+}  // namespace
+}  // namespace lynxpp::report

@@ -1,0 +1,58 @@
+// Records the tests of report/ share.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "report/record.h"
+
+namespace lynxpp::report {
+
+template <typename T>
+ResultValue number(std::string name, T value, std::string unit = {}) {
+  return {std::move(name), {}, std::vector<T>{value}, std::move(unit)};
+}
+template <typename T>
+ResultValue array(std::string name, std::vector<T> values, std::vector<std::uint64_t> extents = {}, std::string unit = {}) {
+  if (extents.empty()) extents = {values.size()};
+  return {std::move(name), std::move(extents), std::move(values), std::move(unit)};
+}
+
+inline LaunchRecord vecadd_launch(std::uint64_t index = 0) {
+  LaunchRecord record;
+  record.kernel = "_Z6vecaddPKfS0_Pfi";
+  record.launch = index;
+  record.device = "cpu";
+  record.grid[0] = 40;
+  record.block[0] = 256;
+  record.spec = "instruction_count";
+  record.results = {number<std::uint64_t>("thread_instructions", 1234567), number<std::uint64_t>("warp_instructions", 38593)};
+  return record;
+}
+
+/// A path in a folder of this test process, removed with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lynxpp-test-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace lynxpp::report

@@ -1,0 +1,242 @@
+#include "report/table_sink.h"
+
+#include <gtest/gtest.h>
+
+#include "report/reader.h"
+#include "tests/report/records.h"
+
+namespace lynxpp::report {
+namespace {
+
+std::string table_of(const std::vector<Record>& records, std::size_t width = 100) {
+  std::string text;
+  replay(records, *make_table_sink({[&](std::string_view written) { text += written; }, width}));
+  return "\n" + text;
+}
+
+LaunchRecord launch_of(const std::string& kernel, std::vector<ResultValue> results) {
+  LaunchRecord record = vecadd_launch();
+  record.kernel = kernel;
+  record.results = std::move(results);
+  return record;
+}
+
+TEST(Table, OneLaunch) {
+  EXPECT_EQ(table_of({vecadd_launch()}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block  thread_instructions  warp_instructions
+vecadd         1    40    256            1,234,567             38,593
+)table");
+}
+
+TEST(Table, SeveralLaunchesSayHowTheyWereFolded) {
+  LaunchRecord second = vecadd_launch(1);
+  second.grid[1] = 2;
+  second.block[2] = 3;
+  std::vector<Record> records{vecadd_launch(), second};
+  for (Record& record : records) {
+    auto& results = std::get<LaunchRecord>(record).results;
+    results.push_back(number("mean_per_thread", results.size() == 2 ? 18.0 : 0.0, "instructions"));
+    results.push_back(number<std::uint64_t>("max_cycles", &record == &records[0] ? 5000 : 70, "cycles"));
+  }
+  std::get<LaunchRecord>(records[1]).results[2] = number("mean_per_thread", 19.0, "instructions");
+  records.emplace_back(launch_of("histogram", {number<std::uint64_t>("thread_instructions", 12)}));
+  EXPECT_EQ(table_of(records),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel     launches  grid    block  thread_instructions  warp_instructions
+                                                  (sum)              (sum)
+vecadd            2  40x2  256x1x3            2,469,134             77,186
+histogram         1    40      256                   12
+
+kernel          mean_per_thread     max_cycles
+           (instructions, mean)  (cycles, max)
+vecadd                   18.500          5,000
+histogram
+)table");
+}
+
+TEST(Table, SpecificationsAndDevicesHaveSectionsOfTheirOwn) {
+  LaunchRecord other = launch_of("k", {number<std::uint64_t>("cycles", 9)});
+  other.spec = "kernel_runtime";
+  LaunchRecord gpu = vecadd_launch();
+  gpu.device = "NVIDIA H200";
+  EXPECT_EQ(table_of({vecadd_launch(), other, gpu}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block  thread_instructions  warp_instructions
+vecadd         1    40    256            1,234,567             38,593
+
+== lynxpp: kernel_runtime on cpu ==
+kernel  launches  grid  block  cycles
+k              1    40    256       9
+
+== lynxpp: instruction_count on NVIDIA H200 ==
+kernel  launches  grid  block  thread_instructions  warp_instructions
+vecadd         1    40    256            1,234,567             38,593
+)table");
+}
+
+TEST(Table, ArraysAreSummarisedAndShortOnesListed) {
+  std::vector<std::uint64_t> threads(1000);
+  for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = i;
+  const auto results = std::vector<ResultValue>{
+      array<std::uint64_t>("instructions", threads, {}, "PTX instructions"), array<std::uint64_t>("thread_executions", {1024, 0, 31}),
+      array<std::uint64_t>("warp_executions", {32, 0, 1}), array<double>("load", {0.5, 1.5}),
+      array<std::uint64_t>("matrix", {1, 2, 3, 4}, {2, 2})};
+  EXPECT_EQ(table_of({launch_of("k", results), launch_of("k", results)}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block
+k              2    40    256
+
+kernel  array                            elements      sum    min    max
+k       instructions (PTX instructions)     1,000  999,000      0    999
+k       thread_executions                       3    2,110      0  1,024
+k       warp_executions                         3       66      0     32
+k       load                                    2    4.000  0.500  1.500
+k       matrix                                  4       20      1      4
+
+k
+  index  thread_executions  warp_executions
+      0              2,048               64
+      1                  0                0
+      2                 62                2
+
+k
+  index   load
+      0  1.000
+      1  3.000
+)table");
+}
+
+TEST(Table, ArraysWhoseLengthChangesAreNotListed) {
+  EXPECT_EQ(table_of({launch_of("k", {array<std::uint64_t>("a", {1, 2})}), launch_of("k", {array<std::uint64_t>("a", {1, 2, 3})})}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block
+k              2    40    256
+
+kernel  array  elements  sum  min  max
+k       a             3    9    1    3
+)table");
+}
+
+TEST(Table, ANarrowTerminalCostsDigitsBeforeColumns) {
+  const auto results = std::vector<ResultValue>{number<std::uint64_t>("loads", 123456789012345),
+                                                number<std::uint64_t>("stores", 4567890123456)};
+  EXPECT_EQ(table_of({launch_of("histogram", results)}, 55),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel     launches  grid  block                loads             stores
+histogram         1    40    256  123,456,789,012,345  4,567,890,123,456
+)table");
+}
+
+TEST(Table, ColumnsThatDoNotFitGoIntoAFurtherTable) {
+  const auto results = std::vector<ResultValue>{number<std::uint64_t>("thread_instructions", 123456789012345),
+                                                number<std::uint64_t>("warp_instructions", 4567890123456),
+                                                number("load_efficiency", 0.875)};
+  const LaunchRecord record = launch_of("_ZN3cub6reduceILi128EfEEvPKT0_PS1_i", results);
+  EXPECT_EQ(table_of({record}, 80),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel                   launches  grid  block  thread_instructions
+cub::reduce<128, float>         1    40    256  123,456,789,012,345
+
+kernel                   warp_instructions  load_efficiency
+cub::reduce<128, float>  4,567,890,123,456            0.875
+)table");
+  EXPECT_EQ(table_of({record}, 60),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel                   launches  grid  block
+cub::reduce<128, float>         1    40    256
+
+kernel                   thread_instructions
+cub::reduce<128, float>  123,456,789,012,345
+
+kernel                   warp_instructions  load_efficiency
+cub::reduce<128, float>  4,567,890,123,456            0.875
+)table");
+}
+
+TEST(Table, KernelsWithoutInstrumentationAreListedWithTheReason) {
+  EXPECT_EQ(table_of({vecadd_launch(), CoverageRecord{"_Z6vecaddPKfS0_Pfi", true, "", 1, 1, 4, {}},
+                      CoverageRecord{"_Z4gemmPf", false, "its image holds no PTX (only sm_75 code)", 12, 0, 0, {}},
+                      CoverageRecord{"scan", true, "stream capture", 10, 7, 3, {"function pointers are not followed"}},
+                      CoverageRecord{"empty", true, "", 2, 2, 0, {}}, CoverageRecord{"other", false, "", 1, 0, 0, {}}}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block  thread_instructions  warp_instructions
+vecadd         1    40    256            1,234,567             38,593
+
+== lynxpp: not instrumented ==
+kernel        launches  reason
+gemm(float*)        12  its image holds no PTX (only sm_75 code)
+scan           3 of 10  stream capture
+empty                2  no place in this kernel matches the specification
+other                1  not selected
+note: scan: function pointers are not followed
+)table");
+}
+
+TEST(Table, NotesOfLaunchesAreCounted) {
+  LaunchRecord record = vecadd_launch();
+  record.notes = {"3 accesses out of bounds"};
+  EXPECT_EQ(table_of({record, vecadd_launch(), record}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block  thread_instructions  warp_instructions
+                                             (sum)              (sum)
+vecadd         3    40    256            3,703,701            115,779
+note: vecadd(float const*, float const*, float*, int): 3 accesses out of bounds (2 launches)
+)table");
+}
+
+TEST(Table, ArraysOfManyKernelsAreNotAllListed) {
+  std::vector<Record> records;
+  for (int i = 0; i < 10; ++i) records.emplace_back(launch_of("k" + std::to_string(i), {array<std::uint64_t>("a", {1})}));
+  const std::string table = table_of(records);
+  EXPECT_NE(table.find("\nk7\n  index  a\n      0  1\n\n(short arrays of 2 more kernels: see LYNXPP_OUTPUT)\n"), std::string::npos)
+      << table;
+}
+
+TEST(Table, NamesOfCFunctionsAreNotTakenForEncodedTypes) {
+  EXPECT_NE(table_of({launch_of("f", {})}).find("\nf  "), std::string::npos);
+}
+
+TEST(Table, Timings) {
+  EXPECT_EQ(table_of({TimingRecord{"a", 1.5, 0.25, 0.125, 12, 3}, TimingRecord{"b", 1, 1, 1, 1, 1000},
+                      TimingRecord{"a", 0, 0, 0, 0, 4}}),
+            R"table(
+== lynxpp: time in milliseconds ==
+kernel  parse  instrument   emit    load  execute
+a       1.500       0.250  0.125  12.000    7.000
+b       1.000       1.000  1.000   1.000  1,000.0
+total   2.500       1.250  1.125  13.000  1,007.0
+)table");
+}
+
+TEST(Table, SpecificationsWithoutResultsShowTheLaunches) {
+  EXPECT_EQ(table_of({launch_of("k", {})}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block
+k              1    40    256
+)table");
+}
+
+TEST(Table, NothingSeenIsSaid) { EXPECT_EQ(table_of({}), "\nlynxpp: no kernel launch was seen\n"); }
+
+TEST(Table, GoesToStandardErrorAlone) {
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  make_table_sink()->finish();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "lynxpp: no kernel launch was seen\n");
+}
+
+}  // namespace
+}  // namespace lynxpp::report
