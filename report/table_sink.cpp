@@ -87,7 +87,7 @@ class SpecificationTable {
     std::vector<TextColumn> all = columns;
     all.insert(all.end(), exact.begin(), exact.end());
     const std::size_t name_width = std::min(widest(names_), wanted_name_width);
-    if (room_for_names(all, width_) >= name_width) return render_with_names(names_, all, room_for_names(all, width_));
+    if (fits(all, name_width)) return render_with_names(names_, all, room_for_names(all, width_));
 
     // Too wide: fewer digits where that helps; and the columns that still do not fit go into a further table.
     const std::vector<TextColumn> compact = scalar_columns(NumberStyle::compact);
@@ -95,12 +95,16 @@ class SpecificationTable {
     for (std::size_t i = 0; i < exact.size(); ++i) {
       const TextColumn& column = compact[i].width() < exact[i].width() ? compact[i] : exact[i];
       columns.push_back(column);
-      if (columns.size() == 1 || room_for_names(columns, width_) >= name_width) continue;
+      if (columns.size() == 1 || fits(columns, name_width)) continue;
       columns.pop_back();
       text += render_with_names(names_, columns, name_width) + "\n";
       columns = {column};
     }
     return text + render_with_names(names_, columns, name_width);
+  }
+
+  bool fits(const std::vector<TextColumn>& columns, std::size_t name_width) const {
+    return name_width + width_between(2) + total_width(columns) <= width_;
   }
 
   std::vector<TextColumn> launch_columns() const {
