@@ -1,0 +1,365 @@
+#include "device/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "support/log.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+// The handles that mean "the null stream" explicitly, whichever way this library was compiled.
+CUstream stream_of(const Launch& launch) {
+  if (launch.stream != nullptr) return static_cast<CUstream>(launch.stream);
+  return launch.per_thread_stream ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
+/// While the program captures a graph on some thread, calls such as module loading would invalidate the capture; ours have nothing to do with it.
+class CaptureRelaxed {
+ public:
+  explicit CaptureRelaxed(const Driver& driver) : driver_(driver) { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~CaptureRelaxed() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+  CaptureRelaxed(const CaptureRelaxed&) = delete;
+  CaptureRelaxed& operator=(const CaptureRelaxed&) = delete;
+
+ private:
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+class CudaVariant final : public Variant {
+ public:
+  CudaVariant(const Driver& driver, CUmodule module, CUfunction function)
+      : driver_(driver), module_(module), function_(function) {}
+  ~CudaVariant() override { driver_.cuModuleUnload(module_); }
+
+  CUfunction function() const { return function_; }
+  int max_threads = 1024;
+  int dynamic_shared_limit = 48 << 10;
+
+ private:
+  const Driver& driver_;
+  CUmodule module_;
+  CUfunction function_;
+};
+
+/// Pinned memory and events are kept for the next launch: allocating them costs more than a launch.
+class Pool {
+ public:
+  explicit Pool(const Driver& driver) : driver_(driver) {}
+
+  struct Pinned {
+    void* bytes = nullptr;
+    std::size_t size = 0;
+  };
+
+  Result<Pinned> pinned(std::size_t size) {
+    const auto found = std::find_if(free_.begin(), free_.end(), [&](const Pinned& p) { return p.size >= size && p.size <= 4 * size + 4096; });
+    if (found != free_.end()) {
+      const Pinned reused = *found;
+      free_.erase(found);
+      return reused;
+    }
+    Pinned made{nullptr, std::max<std::size_t>(size, 4096)};
+    const CUresult result = driver_.cuMemHostAlloc(&made.bytes, made.size, CU_MEMHOSTALLOC_PORTABLE);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemHostAlloc", result);
+    return made;
+  }
+  void give_back(const Pinned& pinned) {
+    if (free_.size() < 64) {
+      free_.push_back(pinned);
+    } else {
+      driver_.cuMemFreeHost(pinned.bytes);
+    }
+  }
+
+  CUevent event() {
+    if (!events_.empty()) {
+      CUevent reused = events_.back();
+      events_.pop_back();
+      return reused;
+    }
+    CUevent made = nullptr;
+    driver_.cuEventCreate(&made, CU_EVENT_DEFAULT);
+    return made;
+  }
+  void give_back(CUevent event) {
+    if (event != nullptr) events_.push_back(event);
+  }
+
+ private:
+  const Driver& driver_;
+  std::vector<Pinned> free_;
+  std::vector<CUevent> events_;
+};
+
+struct LaunchEvents {
+  CUevent begin = nullptr;
+  CUevent end = nullptr;
+};
+
+class CudaReadback final : public Readback {
+ public:
+  CudaReadback(const Driver& driver, Pool& pool, Pool::Pinned pinned, std::size_t size, CUevent done, LaunchEvents timing)
+      : driver_(driver), pool_(pool), pinned_(pinned), size_(size), done_(done), timing_(timing) {}
+  ~CudaReadback() override {
+    pool_.give_back(pinned_);
+    pool_.give_back(done_);
+    pool_.give_back(timing_.begin);
+    pool_.give_back(timing_.end);
+  }
+
+  bool ready() override { return driver_.cuEventQuery(done_) != CUDA_ERROR_NOT_READY; }
+
+  Result<std::span<std::byte>> wait() override {
+    const CUresult result = driver_.cuEventSynchronize(done_);
+    if (result != CUDA_SUCCESS) return driver_.error("the launch", result);
+    return std::span(static_cast<std::byte*>(pinned_.bytes), size_);
+  }
+
+  std::optional<double> kernel_milliseconds() override {
+    float milliseconds = 0;
+    if (timing_.end == nullptr || driver_.cuEventElapsedTime(&milliseconds, timing_.begin, timing_.end) != CUDA_SUCCESS) {
+      return std::nullopt;
+    }
+    return milliseconds;
+  }
+
+ private:
+  const Driver& driver_;
+  Pool& pool_;
+  Pool::Pinned pinned_;
+  std::size_t size_;
+  CUevent done_;
+  LaunchEvents timing_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(const Driver& driver, DeviceInfo info) : driver_(driver), info_(std::move(info)), pool_(driver) {}
+
+  const DeviceInfo& info() const override { return info_; }
+  void measure_kernels(bool on) override { measure_ = on; }
+
+  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, void* original) override {
+    const CaptureRelaxed relaxed(driver_);
+    Result<std::unique_ptr<CudaVariant>> variant = load_limited(ptx, kernel, 0);
+    if (!variant) return variant.error();
+    const CUfunction function = original_function(original);
+    // A launch the original allows must stay possible.
+    int wanted = 0;
+    driver_.cuFuncGetAttribute(&wanted, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    if ((*variant)->max_threads < wanted) {
+      const unsigned registers = 65536u / static_cast<unsigned>((wanted + 31) / 32 * 32) / 8 * 8;
+      Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, registers);
+      if (smaller) variant = std::move(smaller);
+    }
+    for (const CUfunction_attribute attribute :
+         {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+          CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
+      int value = 0;
+      if (driver_.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS) {
+        driver_.cuFuncSetAttribute((*variant)->function(), attribute, value);
+      }
+    }
+    return std::unique_ptr<Variant>(std::move(*variant));
+  }
+
+  std::optional<std::uint64_t> variable_address(void* original, const std::string& name) override {
+    CUmodule module = nullptr;
+    if (driver_.cuFuncGetModule(&module, original_function(original)) != CUDA_SUCCESS) return std::nullopt;
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    if (driver_.cuModuleGetGlobal(&address, &bytes, module, name.c_str()) != CUDA_SUCCESS) return std::nullopt;
+    return address;
+  }
+
+  Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
+    const CaptureRelaxed relaxed(driver_);
+    CUdeviceptr address = 0;
+    const CUstream stream = stream_of(launch);
+    CUresult result = driver_.cuMemAllocAsync(&address, bytes, stream);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemAllocAsync", result);
+    result = driver_.cuMemsetD8Async(address, 0, bytes, stream);
+    if (result != CUDA_SUCCESS) {
+      driver_.cuMemFreeAsync(address, stream);
+      return driver_.error("cuMemsetD8Async", result);
+    }
+    return address;
+  }
+
+  Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
+                std::span<const std::uint64_t> probe) override {
+    auto& loaded = static_cast<CudaVariant&>(variant);
+    if (launch.threads_per_block() > static_cast<std::uint64_t>(loaded.max_threads)) {
+      return failure("the instrumented kernel needs too many registers for " +
+                     std::to_string(launch.threads_per_block()) + " threads per block");
+    }
+    if (Status fits = allow_shared(loaded, launch.shared_bytes); !fits) return fits;
+    std::vector<void*> parameters;
+    parameters.reserve(slots.size() + 1);
+    if (!slots.empty() && launch.parameters == nullptr) {
+      if (Status unpacked = unpack(launch.extra, slots, parameters); !unpacked) return unpacked;
+    } else {
+      parameters.assign(launch.parameters, launch.parameters + slots.size());
+    }
+    parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
+    return submit(loaded, launch, parameters.data());
+  }
+
+  Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
+                                                       const Launch& launch) override {
+    const CaptureRelaxed relaxed(driver_);
+    const CUstream stream = stream_of(launch);
+    const LaunchEvents timing = std::exchange(timing_, {});
+    Result<Pool::Pinned> pinned = pool_.pinned(bytes);
+    if (!pinned) {
+      driver_.cuMemFreeAsync(address, stream);
+      return pinned.error();
+    }
+    CUresult result = driver_.cuMemcpyDtoHAsync(pinned->bytes, address, bytes, stream);
+    driver_.cuMemFreeAsync(address, stream);
+    CUevent done = pool_.event();
+    if (result == CUDA_SUCCESS) result = driver_.cuEventRecord(done, stream);
+    auto readback = std::make_unique<CudaReadback>(driver_, pool_, *pinned, bytes, done, timing);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
+    return std::unique_ptr<Readback>(std::move(readback));
+  }
+
+  bool capturing(const Launch& launch) override {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = driver_.cuStreamIsCapturing(stream_of(launch), &status);
+    return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+  }
+
+ private:
+  /// The context's function behind a CUfunction or a CUkernel.
+  CUfunction original_function(void* handle) const {
+    CUfunction function = nullptr;
+    if (driver_.cuKernelGetFunction(&function, static_cast<CUkernel>(handle)) == CUDA_SUCCESS) return function;
+    return static_cast<CUfunction>(handle);
+  }
+
+  Result<std::unique_ptr<CudaVariant>> load_limited(const std::string& ptx, const std::string& kernel, unsigned registers) {
+    std::array<char, 4096> log{};
+    std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    std::vector<void*> values{log.data(), reinterpret_cast<void*>(log.size())};
+    if (registers != 0) {
+      options.push_back(CU_JIT_MAX_REGISTERS);
+      values.push_back(reinterpret_cast<void*>(static_cast<std::uintptr_t>(registers)));
+    }
+    CUmodule module = nullptr;
+    CUresult result = driver_.cuModuleLoadDataEx(&module, ptx.c_str(), static_cast<unsigned>(options.size()),
+                                                 options.data(), values.data());
+    if (result != CUDA_SUCCESS) {
+      Failure problem = driver_.error("cuModuleLoadDataEx", result);
+      if (log[0] != '\0') problem.diagnostics.front().message += ": " + std::string(log.data());
+      return problem;
+    }
+    CUfunction function = nullptr;
+    result = driver_.cuModuleGetFunction(&function, module, kernel.c_str());
+    if (result != CUDA_SUCCESS) {
+      driver_.cuModuleUnload(module);
+      return driver_.error("cuModuleGetFunction", result);
+    }
+    auto variant = std::make_unique<CudaVariant>(driver_, module, function);
+    driver_.cuFuncGetAttribute(&variant->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    driver_.cuFuncGetAttribute(&variant->dynamic_shared_limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+    return variant;
+  }
+
+  /// The program may have raised the original's limit since the variant was loaded.
+  Status allow_shared(CudaVariant& variant, std::uint32_t bytes) {
+    if (bytes <= static_cast<std::uint32_t>(variant.dynamic_shared_limit)) return success();
+    const CUresult result = driver_.cuFuncSetAttribute(
+        variant.function(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
+    if (result != CUDA_SUCCESS) return driver_.error("cuFuncSetAttribute", result);
+    variant.dynamic_shared_limit = static_cast<int>(bytes);
+    return success();
+  }
+
+  /// The buffer form of a launch's parameters ▶ one pointer per parameter.
+  static Status unpack(void** extra, std::span<const ParameterSlot> slots, std::vector<void*>& parameters) {
+    std::byte* buffer = nullptr;
+    std::size_t size = 0;
+    for (void** entry = extra; entry != nullptr && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
+      if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<std::byte*>(entry[1]);
+      if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<std::size_t*>(entry[1]);
+    }
+    for (const ParameterSlot& slot : slots) {
+      if (buffer == nullptr || slot.offset + slot.bytes > size) return failure("the launch gives too few parameters");
+      parameters.push_back(buffer + slot.offset);
+    }
+    return success();
+  }
+
+  Status submit(CudaVariant& variant, const Launch& launch, void** parameters) {
+    std::vector<CUlaunchAttribute> attributes;
+    if (launch.attribute_count != 0) {
+      const auto* given = static_cast<const CUlaunchAttribute*>(launch.attributes);
+      attributes.assign(given, given + launch.attribute_count);
+    }
+    if (launch.cooperative) {
+      CUlaunchAttribute cooperative{};
+      cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+      cooperative.value.cooperative = 1;
+      attributes.push_back(cooperative);
+    }
+    CUlaunchConfig config{};
+    config.gridDimX = launch.grid[0];
+    config.gridDimY = launch.grid[1];
+    config.gridDimZ = launch.grid[2];
+    config.blockDimX = launch.block[0];
+    config.blockDimY = launch.block[1];
+    config.blockDimZ = launch.block[2];
+    config.sharedMemBytes = launch.shared_bytes;
+    config.hStream = stream_of(launch);
+    config.attrs = attributes.data();
+    config.numAttrs = static_cast<unsigned>(attributes.size());
+    if (measure_) {
+      timing_ = {pool_.event(), pool_.event()};
+      driver_.cuEventRecord(timing_.begin, config.hStream);
+    }
+    const CUresult result = driver_.cuLaunchKernelEx(&config, variant.function(), parameters, nullptr);
+    if (measure_) driver_.cuEventRecord(timing_.end, config.hStream);
+    if (result != CUDA_SUCCESS) return driver_.error("cuLaunchKernelEx", result);
+    return success();
+  }
+
+  const Driver& driver_;
+  DeviceInfo info_;
+  Pool pool_;
+  bool measure_ = false;
+  LaunchEvents timing_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_device(const Driver& driver) {
+  CUcontext context = nullptr;
+  CUdevice device = 0;
+  if (driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr ||
+      driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) {
+    return failure("no CUDA context is current");
+  }
+  DeviceInfo info;
+  std::array<char, 256> name{};
+  driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()), device);
+  const auto attribute = [&](CUdevice_attribute id) {
+    int value = 0;
+    driver.cuDeviceGetAttribute(&value, id, device);
+    return value;
+  };
+  info.name = name.data();
+  info.ordinal = device;
+  info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  info.multiprocessors = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  info.sm_id_limit = info.multiprocessors;
+  info.clock_khz = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
+  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(driver, std::move(info)));
+}
+
+}  // namespace lynxpp::device::cuda

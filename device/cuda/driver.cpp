@@ -1,0 +1,26 @@
+#include "device/cuda/driver.h"
+
+namespace lynxpp::device::cuda {
+
+Result<Driver> Driver::load(void* (*lookup)(const char* name)) {
+  Driver driver;
+  const char* missing = nullptr;
+  const auto find = [&](auto& member, const char* name) {
+    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(lookup(name));
+    if (member == nullptr && missing == nullptr) missing = name;
+  };
+  // `#name` is the plain name even where cuda.h maps `name` to a versioned one; the look-up gives the version these headers declare.
+#define LYNXPP_FIND(name) find(driver.name, #name);
+  LYNXPP_DRIVER_FUNCTIONS(LYNXPP_FIND)
+#undef LYNXPP_FIND
+  if (missing != nullptr) return failure(std::string("the driver has no ") + missing);
+  return driver;
+}
+
+Failure Driver::error(const char* function, CUresult result) const {
+  const char* text = nullptr;
+  if (cuGetErrorString(result, &text) != CUDA_SUCCESS || text == nullptr) text = "unknown error";
+  return failure(std::string(function) + ": " + text);
+}
+
+}  // namespace lynxpp::device::cuda

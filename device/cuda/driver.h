@@ -1,0 +1,55 @@
+// The driver functions lynxpp itself calls, found at run time through the hooks' look-up so that they are the real ones.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+#include "support/result.h"
+
+namespace lynxpp::device::cuda {
+
+// Every function with the signature of the toolkit's cuda.h.
+#define LYNXPP_DRIVER_FUNCTIONS(X)                                                                        \
+  X(cuCtxGetCurrent)                                                                                      \
+  X(cuCtxGetDevice)                                                                                       \
+  X(cuDeviceGetName)                                                                                      \
+  X(cuDeviceGetAttribute)                                                                                 \
+  X(cuGetErrorString)                                                                                     \
+  X(cuModuleLoadDataEx)                                                                                   \
+  X(cuModuleUnload)                                                                                       \
+  X(cuModuleGetFunction)                                                                                  \
+  X(cuModuleGetGlobal)                                                                                    \
+  X(cuFuncGetModule)                                                                                      \
+  X(cuFuncGetAttribute)                                                                                   \
+  X(cuFuncSetAttribute)                                                                                   \
+  X(cuKernelGetFunction)                                                                                  \
+  X(cuLaunchKernelEx)                                                                                     \
+  X(cuMemAllocAsync)                                                                                      \
+  X(cuMemFreeAsync)                                                                                       \
+  X(cuMemsetD8Async)                                                                                      \
+  X(cuMemcpyDtoHAsync)                                                                                    \
+  X(cuMemHostAlloc)                                                                                       \
+  X(cuMemFreeHost)                                                                                        \
+  X(cuEventCreate)                                                                                        \
+  X(cuEventDestroy)                                                                                       \
+  X(cuEventRecord)                                                                                        \
+  X(cuEventQuery)                                                                                         \
+  X(cuEventSynchronize)                                                                                   \
+  X(cuEventElapsedTime)                                                                                   \
+  X(cuStreamIsCapturing)                                                                                  \
+  X(cuThreadExchangeStreamCaptureMode)
+
+struct Driver {
+#define LYNXPP_MEMBER(name) decltype(&::name) name = nullptr;
+  LYNXPP_DRIVER_FUNCTIONS(LYNXPP_MEMBER)
+#undef LYNXPP_MEMBER
+
+  /// Failure: names the first function the driver does not have.
+  static Result<Driver> load(void* (*lookup)(const char* name));
+
+  /// "cuModuleLoadDataEx: an invalid PTX was given".
+  Failure error(const char* function, CUresult result) const;
+};
+
+}  // namespace lynxpp::device::cuda

@@ -1,0 +1,36 @@
+// What the environment asks for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/result.h"
+
+namespace lynxpp::interposer {
+
+/// LYNXPP_LAUNCHES: "0-9,100,200-". Empty: every launch. Indices count per kernel, from 0.
+class LaunchFilter {
+ public:
+  static Result<LaunchFilter> parse(const std::string& text);
+  bool wants(std::uint64_t launch) const;
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // inclusive
+};
+
+struct Configuration {
+  std::optional<std::regex> kernels;  ///< LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
+  LaunchFilter launches;              ///< LYNXPP_LAUNCHES
+  std::string output;                 ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
+  std::string dump;                   ///< LYNXPP_DUMP: folder for PTX, or empty
+  bool timing = false;                ///< LYNXPP_TIMING is set and not "0"
+};
+
+/// Reads the environment. A value that cannot be understood is reported in `problems` and taken as unset.
+Configuration read_configuration(Diagnostics& problems);
+
+}  // namespace lynxpp::interposer

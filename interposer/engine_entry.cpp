@@ -1,0 +1,201 @@
+// The composition root of liblynxpp-engine.so: one session for the process, fed by the hooks (cuda device) or by the cpu device's runtime.
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/cpu/runtime.h"
+#include "device/cuda/cuda_device.h"
+#include "image/fatbinary.h"
+#include "interposer/configuration.h"
+#include "interposer/engine_api.h"
+#include "interposer/session.h"
+#include "ptx/parser/parser.h"
+#include "support/log.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+void print(const std::string& text) { std::fprintf(stderr, "lynxpp: %s", text.c_str()); }
+
+/// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
+struct Engine {
+  std::unique_ptr<Session> session;
+  bool timing = false;
+  std::mutex mutex;  // guards what follows
+  std::unique_ptr<device::cuda::Driver> driver;
+  std::map<CUcontext, std::unique_ptr<device::Device>> devices;
+  std::map<std::pair<std::uint64_t, int>, std::vector<std::string>> modules;  // PTX texts by image and sm
+
+  Engine() {
+    Diagnostics problems;
+    Configuration configuration = read_configuration(problems);
+    if (!problems.empty()) print(render(problems));
+    std::vector<std::unique_ptr<report::Sink>> sinks;
+    sinks.push_back(report::make_table_sink());
+    if (!configuration.output.empty()) {
+      if (std::unique_ptr<report::Sink> sink = report::make_json_lines_sink(configuration.output)) {
+        sinks.push_back(std::move(sink));
+      } else {
+        print("error: cannot write LYNXPP_OUTPUT '" + configuration.output + "'\n");
+      }
+    }
+    timing = configuration.timing;
+    session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
+  }
+
+  device::Device* current_cuda_device(lynxpp_driver_lookup lookup) {
+    const std::lock_guard lock(mutex);
+    if (driver == nullptr) {
+      Result<device::cuda::Driver> loaded = device::cuda::Driver::load(lookup);
+      if (!loaded) {
+        log().error("{}", loaded.error().diagnostics.front().message);
+        return nullptr;
+      }
+      driver = std::make_unique<device::cuda::Driver>(*loaded);
+    }
+    CUcontext context = nullptr;
+    if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return nullptr;
+    std::unique_ptr<device::Device>& slot = devices[context];
+    if (slot == nullptr) {
+      Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(*driver);
+      if (!made) return nullptr;
+      slot = std::move(*made);
+      slot->measure_kernels(timing);
+    }
+    return slot.get();
+  }
+
+  /// The text of the image's module that defines `kernel`.
+  Result<std::string> module_text(const lynxpp_image* program_image, const std::string& kernel, int sm) {
+    if (program_image == nullptr) return failure("its module was loaded before lynxpp could see it, or from a file");
+    const std::lock_guard lock(mutex);
+    const auto key = std::make_pair(program_image->id, sm);
+    auto found = modules.find(key);
+    if (found == modules.end()) {
+      const std::span bytes(static_cast<const std::byte*>(program_image->bytes), program_image->size);
+      Result<std::vector<std::string>> texts = image::ptx_modules(bytes, sm);
+      if (!texts) return texts.error();
+      found = modules.emplace(key, std::move(*texts)).first;
+    }
+    if (found->second.empty()) {
+      return failure("the program carries no PTX for it",
+                     "build with a compute_XX target, e.g. nvcc -gencode arch=compute_80,code=compute_80");
+    }
+    for (const std::string& text : found->second) {
+      if (text.find(kernel) == std::string::npos) continue;
+      const Result<ptx::Module> module = ptx::parse_module(text);
+      if (!module) return module.error();
+      const ptx::Function* function = module->find_function(kernel);
+      if (function != nullptr && function->is_entry) return text;
+    }
+    return failure("no PTX module of the program defines it");
+  }
+};
+
+Engine& engine() {
+  static Engine* const instance = new Engine;
+  return *instance;
+}
+
+/// Runs `body`; a failure inside lynxpp must not reach the host program.
+template <typename Body>
+auto contained(const char* what, decltype(std::declval<Body>()()) otherwise, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    log().error("internal failure in {}: {}; the original kernel runs", what, error.what());
+  } catch (...) {
+    log().error("internal failure in {}; the original kernel runs", what);
+  }
+  return otherwise;
+}
+
+bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::KernelIdentity& kernel) {
+  return contained("a launch", false, [&] {
+    KernelSource source;
+    source.name = *kernel.name;
+    source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);
+    source.ptx = [&]() -> Result<std::string> { return *kernel.ptx; };
+    return engine().session->launch(device::cpu::cpu_device(), launch, source);
+  });
+}
+
+int attach(const char* specifications) {
+  return contained("attach", 0, [&] {
+    std::string problem;
+    if (!engine().session->attach(specifications != nullptr ? specifications : "", problem)) {
+      print(problem + "lynxpp: the program runs uninstrumented\n");
+    }
+    return engine().session->attached() ? 1 : 0;
+  });
+}
+
+int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* result) {
+  return contained("a launch", 0, [&] {
+    device::Device* device = engine().current_cuda_device(lookup);
+    if (device == nullptr) return 0;
+    device::Launch made;
+    made.function = request->function;
+    std::copy(std::begin(request->grid), std::end(request->grid), made.grid);
+    std::copy(std::begin(request->block), std::end(request->block), made.block);
+    made.shared_bytes = request->shared_bytes;
+    made.stream = request->stream;
+    made.per_thread_stream = request->per_thread_stream != 0;
+    made.cooperative = request->cooperative != 0;
+    made.parameters = request->parameters;
+    made.extra = request->extra;
+    made.attributes = request->attributes;
+    made.attribute_count = request->attribute_count;
+    KernelSource source;
+    source.name = request->kernel;
+    source.image = request->image != nullptr ? request->image->id : 0;
+    const int sm = device->info().compute_capability;
+    source.ptx = [&, sm] { return engine().module_text(request->image, source.name, sm); };
+    *result = CUDA_SUCCESS;
+    return engine().session->launch(*device, made, source) ? 1 : 0;
+  });
+}
+
+void forget_image(uint64_t id) {
+  contained("forget_image", 0, [&] {
+    engine().session->forget_image(id);
+    const std::lock_guard lock(engine().mutex);
+    std::erase_if(engine().modules, [&](const auto& entry) { return entry.first.first == id; });
+    return 0;
+  });
+}
+
+void forget_function(void*) {}
+
+void finish() {
+  contained("finish", 0, [] {
+    engine().session->finish();
+    return 0;
+  });
+}
+
+const lynxpp_cpu_function* cpu_functions(size_t* count) {
+  static_assert(sizeof(lynxpp_cpu_function) == sizeof(device::cpu::ApiFunction));
+  device::cpu::set_launch_interceptor(&intercept_cpu_launch);
+  const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
+  *count = functions.size();
+  return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
+}
+
+constexpr lynxpp_engine table{
+    .abi = LYNXPP_ENGINE_ABI,
+    .attach = &attach,
+    .launch = &launch,
+    .forget_image = &forget_image,
+    .forget_function = &forget_function,
+    .finish = &finish,
+    .cpu_functions = &cpu_functions,
+};
+
+}  // namespace
+}  // namespace lynxpp::interposer
+
+extern "C" __attribute__((visibility("default"))) const lynxpp_engine* lynxpp_open_engine(uint32_t abi) {
+  return abi == LYNXPP_ENGINE_ABI ? &lynxpp::interposer::table : nullptr;
+}

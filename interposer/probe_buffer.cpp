@@ -1,0 +1,80 @@
+#include "interposer/probe_buffer.h"
+
+#include <cstring>
+
+namespace lynxpp::interposer {
+namespace {
+
+// One L2 line apart, so that two arrays' atomics do not meet in one.
+constexpr std::uint64_t array_alignment = 256;
+constexpr std::uint64_t largest_buffer = 16ull << 30;
+
+}  // namespace
+
+std::vector<std::span<std::byte>> ProbeLayout::arrays_of(std::size_t specification,
+                                                         std::span<std::byte> buffer) const {
+  std::vector<std::span<std::byte>> spans;
+  for (const auto& [offset, size] : specifications[specification].arrays) spans.push_back(buffer.subspan(offset, size));
+  return spans;
+}
+
+std::uint64_t ProbeLayout::dropped(std::size_t specification, std::span<std::byte> buffer) const {
+  std::uint64_t count = 0;
+  std::memcpy(&count, buffer.data() + specifications[specification].dropped, sizeof count);
+  return count;
+}
+
+cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view) {
+  cod::LaunchExtents extents;
+  extents.basic_blocks = view.basic_blocks;
+  extents.instructions = view.instructions;
+  extents.blocks = launch.blocks();
+  extents.warps = launch.blocks() * ((launch.threads_per_block() + 31) / 32);
+  extents.threads = launch.blocks() * launch.threads_per_block();
+  extents.sms = view.sms;
+  return extents;
+}
+
+Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
+                            const cod::LaunchExtents& extents) {
+  ProbeLayout layout;
+  layout.extents = extents;
+  for (const engine::SpecificationPtr& specification : specifications) {
+    ProbeLayout::Specification placed;
+    placed.dropped = layout.bytes;
+    layout.bytes += array_alignment;
+    for (const cod::GlobalArray& array : specification->arrays()) {
+      const std::uint64_t elements = cod::element_count(array, extents);
+      if (elements == 0 || elements > largest_buffer / cod::size_of(array.type) ||
+          layout.bytes + elements * cod::size_of(array.type) > largest_buffer) {
+        return failure("specification '" + specification->name() + "': array '" + array.name +
+                       "' is too large for this launch");
+      }
+      const std::uint64_t size = elements * cod::size_of(array.type);
+      placed.arrays.emplace_back(layout.bytes, size);
+      layout.bytes = (layout.bytes + size + array_alignment - 1) / array_alignment * array_alignment;
+    }
+    layout.specifications.push_back(std::move(placed));
+  }
+  return layout;
+}
+
+std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,
+                                       std::uint64_t address) {
+  std::vector<std::uint64_t> values;
+  for (const engine::ProbeWord& word : words) {
+    const ProbeLayout::Specification& specification = layout.specifications[word.specification];
+    switch (word.word.kind) {
+      case cod::Word::Kind::array_address:
+        values.push_back(address + specification.arrays[word.word.index].first);
+        break;
+      case cod::Word::Kind::extent:
+        values.push_back(cod::value_of({word.word.extent, 1, {}}, layout.extents));
+        break;
+      case cod::Word::Kind::dropped: values.push_back(address + specification.dropped); break;
+    }
+  }
+  return values;
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,39 @@
+// The device memory behind one instrumented launch: where every array of every specification lies in one buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cod/specification.h"
+#include "device/device.h"
+#include "engine/instrument.h"
+#include "support/result.h"
+
+namespace lynxpp::interposer {
+
+struct ProbeLayout {
+  struct Specification {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> arrays;  ///< offset, bytes; in the order of arrays()
+    std::uint64_t dropped = 0;  ///< offset of the count of accesses out of bounds
+  };
+  std::vector<Specification> specifications;
+  cod::LaunchExtents extents;
+  std::uint64_t bytes = 0;
+
+  std::vector<std::span<std::byte>> arrays_of(std::size_t specification, std::span<std::byte> buffer) const;
+  std::uint64_t dropped(std::size_t specification, std::span<std::byte> buffer) const;
+};
+
+cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view);
+
+/// Failure: an array's size overflows, or the buffer would be larger than 16 GiB.
+Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
+                            const cod::LaunchExtents& extents);
+
+/// The values of the hidden parameter for a buffer at `address`.
+std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,
+                                       std::uint64_t address);
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,295 @@
+#include "interposer/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "instrumentors/catalogue.h"
+#include "interposer/probe_buffer.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
+constexpr std::size_t outstanding_launches_limit = 4096;
+
+std::string first_message(const Failure& failure) {
+  if (failure.diagnostics.empty()) return "unknown reason";
+  const Diagnostic& diagnostic = failure.diagnostics.front();
+  std::string text = diagnostic.message;
+  if (diagnostic.location.line != 0) text += " (PTX line " + std::to_string(diagnostic.location.line) + ")";
+  return text;
+}
+
+void add_once(std::vector<std::string>& notes, const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+}  // namespace
+
+/// A set of specifications, shared by the launches made while it was attached.
+struct Session::Attached {
+  std::vector<engine::SpecificationPtr> specifications;
+  std::vector<std::shared_ptr<const cod::HostReport>> reports;
+
+  Status add(const instrumentors::LoadedSpecification& item) {
+    Result<engine::SpecificationPtr> specification = cod::compile(item.source, item.path);
+    if (!specification) return specification.error();
+    Result<std::shared_ptr<const cod::HostReport>> host = (*specification)->compile_host();
+    if (!host) return host.error();
+    specifications.push_back(std::move(*specification));
+    reports.push_back(std::move(*host));
+    return success();
+  }
+};
+
+struct Session::Kernel {
+  std::shared_ptr<const Attached> attached;
+  engine::Instrumented instrumented;
+  std::unique_ptr<device::Variant> variant;
+  std::string problem;  ///< why it runs uninstrumented; empty when it does not
+};
+
+/// An instrumented launch whose results are on their way. Holds what the report needs; the variant may be gone by then.
+struct Session::Pending {
+  std::shared_ptr<const Attached> attached;
+  std::string kernel;
+  std::uint64_t launch = 0;
+  device::DeviceInfo device;
+  cod::LaunchView view;
+  ProbeLayout layout;
+  std::unique_ptr<device::Readback> readback;
+};
+
+Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink)
+    : configuration_(std::move(configuration)), sink_(std::move(sink)) {}
+
+Session::~Session() = default;
+
+bool Session::attach(const std::string& list, std::string& problem) {
+  auto attached = std::make_shared<Attached>();
+  if (!trim(list).empty()) {
+    Result<std::vector<instrumentors::LoadedSpecification>> loaded = instrumentors::parse_list(list);
+    if (!loaded) {
+      problem = render(loaded.error().diagnostics);
+      return false;
+    }
+    for (const instrumentors::LoadedSpecification& item : *loaded) {
+      if (Status added = attached->add(item); !added) {
+        problem = render(added.error().diagnostics, item.source);
+        return false;
+      }
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  attached_ = attached->specifications.empty() ? nullptr : attached;
+  return true;
+}
+
+bool Session::attached() {
+  const std::lock_guard lock(mutex_);
+  return attached_ != nullptr && !finished_;
+}
+
+bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source) {
+  const std::lock_guard lock(mutex_);
+  if (attached_ == nullptr || finished_) return false;
+  if (configuration_.kernels && !std::regex_search(source.name, *configuration_.kernels) &&
+      !std::regex_search(demangle(source.name), *configuration_.kernels)) {
+    return false;
+  }
+  const std::uint64_t index = launches_[source.name]++;
+  report::CoverageRecord& coverage = coverage_[source.name];
+  coverage.kernel = source.name;
+  ++coverage.launches;
+  if (!configuration_.launches.wants(index)) return false;
+  if (device.capturing(launch)) {
+    add_once(coverage.notes, "launches captured into a graph run uninstrumented");
+    return false;
+  }
+  drain(false);
+  Kernel& kernel = kernel_for(device, launch, source);
+  if (!kernel.problem.empty()) {
+    coverage.reason = kernel.problem;
+    return false;
+  }
+  if (Status launched = launch_variant(kernel, device, launch, index); !launched) {
+    add_once(coverage.notes, first_message(launched.error()));
+    if (coverage.instrumented_launches == 0) coverage.reason = first_message(launched.error());
+    return false;
+  }
+  coverage.instrumented = true;
+  coverage.reason.clear();
+  ++coverage.instrumented_launches;
+  return true;
+}
+
+Session::Kernel& Session::kernel_for(device::Device& device, const device::Launch& launch,
+                                     const KernelSource& source) {
+  std::unique_ptr<Kernel>& slot = kernels_[Key{&device, source.image, source.name}];
+  if (slot != nullptr && slot->attached == attached_) return *slot;
+  slot = std::make_unique<Kernel>();
+  slot->attached = attached_;
+  if (Status prepared = prepare(*slot, device, launch, source); !prepared) {
+    slot->problem = first_message(prepared.error());
+    log().warn("{} runs uninstrumented: {}", demangle(source.name), slot->problem);
+  }
+  return *slot;
+}
+
+Status Session::prepare(Kernel& kernel, device::Device& device, const device::Launch& launch,
+                        const KernelSource& source) {
+  const Result<std::string> text = source.ptx();
+  if (!text) return text.error();
+  dump(source.name, ".ptx", *text);
+  engine::Request request;
+  request.ptx = &*text;
+  request.kernel = source.name;
+  request.specifications = kernel.attached->specifications;
+  request.device_sm = device.info().compute_capability;
+  request.variable_address = [&](const std::string& name) { return device.variable_address(launch.function, name); };
+  Result<engine::Instrumented> instrumented = engine::instrument(request);
+  if (!instrumented) return instrumented.error();
+  kernel.instrumented = std::move(*instrumented);
+  dump(source.name, ".instrumented.ptx", kernel.instrumented.ptx);
+
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<device::Variant>> variant =
+      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch.function);
+  if (!variant) return variant.error();
+  kernel.variant = std::move(*variant);
+  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
+
+  report::TimingRecord& timing = timings_[source.name];
+  timing.kernel = source.name;
+  timing.parse += kernel.instrumented.parse_ms;
+  timing.instrument += kernel.instrumented.instrument_ms;
+  timing.emit += kernel.instrumented.emit_ms;
+  timing.load += load.count();
+  log().info("{}: instrumented, {} basic blocks", demangle(source.name), kernel.instrumented.basic_blocks);
+
+  report::CoverageRecord& coverage = coverage_[source.name];
+  for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
+  coverage.sites = 0;
+  for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
+  return success();
+}
+
+Status Session::launch_variant(Kernel& kernel, device::Device& device, const device::Launch& launch,
+                               std::uint64_t index) {
+  Pending pending;
+  pending.attached = kernel.attached;
+  pending.kernel = kernel.instrumented.kernel;
+  pending.launch = index;
+  pending.device = device.info();
+  pending.view.basic_blocks = kernel.instrumented.basic_blocks;
+  pending.view.instructions = kernel.instrumented.instructions;
+  pending.view.sms = device.info().sm_id_limit;
+  pending.view.clock_khz = device.info().clock_khz;
+  std::copy(std::begin(launch.grid), std::end(launch.grid), pending.view.grid);
+  std::copy(std::begin(launch.block), std::end(launch.block), pending.view.block);
+
+  Result<ProbeLayout> layout = lay_out(kernel.attached->specifications, extents_of(launch, pending.view));
+  if (!layout) return layout.error();
+  pending.layout = std::move(*layout);
+  const Result<std::uint64_t> address = device.allocate_zeroed(pending.layout.bytes, launch);
+  if (!address) return address.error();
+  const std::vector<std::uint64_t> words = probe_words(kernel.instrumented.probe, pending.layout, *address);
+  const Status launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words);
+  // The buffer is given back by the readback, also when the launch failed.
+  Result<std::unique_ptr<device::Readback>> readback =
+      device.read_back_and_free(*address, pending.layout.bytes, launch);
+  if (!launched) return launched;
+  if (!readback) {
+    log().error("{}: launch {}: results are lost: {}", demangle(pending.kernel), index,
+                first_message(readback.error()));
+    add_once(coverage_[pending.kernel].notes, "results lost: " + first_message(readback.error()));
+    return success();
+  }
+  pending.readback = std::move(*readback);
+  pending_bytes_ += pending.layout.bytes;
+  pending_.push_back(std::move(pending));
+  return success();
+}
+
+void Session::drain(bool wait) {
+  while (!pending_.empty()) {
+    Pending& front = pending_.front();
+    const bool crowded =
+        pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
+    if (!wait && !crowded && !front.readback->ready()) return;
+    report(front);
+    pending_bytes_ -= front.layout.bytes;
+    pending_.pop_front();
+  }
+}
+
+void Session::report(Pending& pending) {
+  const Result<std::span<std::byte>> bytes = pending.readback->wait();
+  if (!bytes) {
+    log().error("{}: launch {}: {}", demangle(pending.kernel), pending.launch, first_message(bytes.error()));
+    add_once(coverage_[pending.kernel].notes, "results lost: " + first_message(bytes.error()));
+    return;
+  }
+  if (const std::optional<double> milliseconds = pending.readback->kernel_milliseconds()) {
+    timings_[pending.kernel].execute += *milliseconds;
+  }
+  for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
+    report_specification(pending, i, *bytes);
+  }
+}
+
+void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes) {
+  report::LaunchRecord record;
+  record.kernel = pending.kernel;
+  record.launch = pending.launch;
+  record.device = pending.device.name;
+  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), record.grid);
+  std::copy(std::begin(pending.view.block), std::end(pending.view.block), record.block);
+  record.spec = pending.attached->specifications[index]->name();
+
+  cod::LaunchView view = pending.view;
+  view.kernel = record.kernel;
+  view.arrays = pending.layout.arrays_of(index, bytes);
+  view.emit = [&](cod::Emitted emitted) {
+    record.results.push_back(
+        {std::move(emitted.name), std::move(emitted.dimensions), std::move(emitted.values), std::move(emitted.unit)});
+  };
+  view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
+  if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
+    record.notes.push_back(first_message(ran.error()));
+  }
+  if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
+    record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");
+  }
+  sink_->launch(record);
+}
+
+void Session::forget_image(std::uint64_t image) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kernels_, [&](const auto& entry) { return std::get<1>(entry.first) == image; });
+}
+
+void Session::finish() {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
+  drain(true);
+  finished_ = true;
+  for (const auto& [name, coverage] : coverage_) sink_->coverage(coverage);
+  if (configuration_.timing) {
+    for (const auto& [name, timing] : timings_) sink_->timing(timing);
+  }
+  sink_->finish();
+}
+
+void Session::dump(const std::string& name, const std::string& suffix, const std::string& text) const {
+  if (configuration_.dump.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(configuration_.dump, error);
+  const std::string path = configuration_.dump + "/" + name.substr(0, 200) + suffix;
+  if (error || !write_file(path, text)) log().warn("cannot write {}", path);
+}
+
+}  // namespace lynxpp::interposer

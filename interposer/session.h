@@ -1,0 +1,82 @@
+// The launch session: what happens to a kernel launch while specifications are attached.
+//
+//   launch ▶ wanted? ▶ instrument once per (device, image, kernel) ▶ buffers ▶ launch the variant ▶ results on their way back
+//   results ready ▶ ON_REPORT ▶ launch record ▶ sinks
+//
+// Nothing here waits for the device before finish(), unless a great many results are outstanding.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cod/specification.h"
+#include "device/device.h"
+#include "engine/instrument.h"
+#include "interposer/configuration.h"
+#include "report/record.h"
+
+namespace lynxpp::interposer {
+
+/// The kernel a launch names.
+struct KernelSource {
+  std::string name;         ///< mangled
+  std::uint64_t image = 0;  ///< identity of the program image
+  /// The text of the module that defines the kernel; called once per image and kernel. Failure: why there is none.
+  std::function<Result<std::string>()> ptx;
+};
+
+/// Thread safe.
+class Session {
+ public:
+  Session(Configuration configuration, std::unique_ptr<report::Sink> sink);
+  ~Session();
+
+  /// Replaces the attached specifications: names or paths, separated by commas; empty detaches. False: nothing changed;
+  /// `problem` is the rendered diagnostics, source lines and carets included.
+  bool attach(const std::string& list, std::string& problem);
+  bool attached();
+
+  /// Makes the launch with the instrumented variant. False: the caller makes the original one (the reason stands in the coverage record).
+  bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source);
+
+  /// Drops variants of an image that is going away.
+  void forget_image(std::uint64_t image);
+
+  /// Waits for outstanding results and writes every record. Later launches are not instrumented.
+  void finish();
+
+ private:
+  struct Attached;
+  struct Kernel;
+  struct Pending;
+  using Key = std::tuple<device::Device*, std::uint64_t, std::string>;
+
+  Kernel& kernel_for(device::Device& device, const device::Launch& launch, const KernelSource& source);
+  Status prepare(Kernel& kernel, device::Device& device, const device::Launch& launch, const KernelSource& source);
+  Status launch_variant(Kernel& kernel, device::Device& device, const device::Launch& launch, std::uint64_t index);
+  void drain(bool wait);
+  void report(Pending& pending);
+  void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);
+  void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
+
+  std::mutex mutex_;
+  Configuration configuration_;
+  std::unique_ptr<report::Sink> sink_;
+  std::shared_ptr<const Attached> attached_;
+  bool finished_ = false;
+  std::map<Key, std::unique_ptr<Kernel>> kernels_;
+  std::map<std::string, report::CoverageRecord> coverage_;  // by kernel name
+  std::map<std::string, std::uint64_t> launches_;           // by kernel name: launches seen so far
+  std::map<std::string, report::TimingRecord> timings_;
+  std::deque<Pending> pending_;
+  std::uint64_t pending_bytes_ = 0;
+};
+
+}  // namespace lynxpp::interposer
