@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""The end-to-end tests: real programs under the real preload library on the cpu device.
+
+usage: end_to_end.py --build FOLDER native APP            a run without a specification; keeps its output and the device's counters
+       end_to_end.py --build FOLDER spec APP SPEC         the same program instrumented: same output, the right numbers
+       end_to_end.py --build FOLDER failure NAME          one way to fail, see failures.py
+       end_to_end.py --build FOLDER list-failures
+
+Exit status: 0 good, 1 a check failed, 77 something needed is not there (the reason stands behind "SKIP:").
+"""
+import argparse
+import json
+import pathlib
+import sys
+
+import failures
+from harness import Build, TestFailure, demand_equal, expect, product, values
+
+
+
+def app_path(build, app):
+    path = build.examples / app
+    if not path.exists():
+        print(f"SKIP: {path.name} was not built (no nvcc when the build was configured)")
+        sys.exit(77)
+    return path
+
+
+def baseline_file(build, app):
+    return build.folder / "tests" / "end_to_end" / "baseline" / f"{app}.json"
+
+
+def check_native(build, app):
+    """Keeps what the program prints and the counters, after checks of the counters against themselves."""
+    run, counters = build.count(app_path(build, app))
+    expect(run.status == 0, f"the program failed\n{run}")
+    expect(run.stdout.decode().splitlines()[-1].startswith(f"{app}: ok, checksum 0x"), f"the output is not that of a good run\n{run}")
+    expect(len(counters) > 0, f"no counters were written\n{run}")
+    next_launch = {}
+    for launch in counters:
+        kernel = launch["kernel"]
+        demand_equal(f"{kernel}: launch index", launch["launch"], next_launch.get(kernel, 0))
+        next_launch[kernel] = launch["launch"] + 1
+        for total in ("thread_instructions", "warp_instructions"):
+            demand_equal(f"{kernel} {total}: sum over the blocks", sum(block[total] for block in launch["blocks"]), launch[total])
+        expect(launch["warp_instructions"] > 0, f"{kernel}: no instructions")
+        expect(launch["thread_instructions"] <= 32 * launch["warp_instructions"], f"{kernel}: more than 32 lanes in a warp: {launch}")
+        for block in launch["blocks"]:
+            demand_equal(f"{kernel} block {block['block']}: warp instructions", block["warp_instructions"],
+                         block["warp_executions"] * block["instructions"])
+            expect(block["warp_executions"] <= block["thread_executions"] <= 32 * block["warp_executions"], f"{kernel}: {block}")
+    file = baseline_file(build, app)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"stdout": run.stdout.decode(), "counters": counters}))
+    print(f"{app}: {len(counters)} launches of {len(next_launch)} kernels")
+
+
+def check_scalar_total(what, record, name, expected):
+    expect(name in record["results"], f"{what}: no result {name}, only {', '.join(record['results'])}")
+    result = record["results"][name]
+    expect(not isinstance(result, dict), f"{what}: {name} is an array")
+    demand_equal(f"{what}: {name}", result, expected)
+
+
+def check_array(what, record, name, extents, total):
+    """An array result with these extents and this sum."""
+    expect(name in record["results"], f"{what}: no result {name}, only {', '.join(record['results'])}")
+    result = record["results"][name]
+    expect(isinstance(result, dict), f"{what}: {name} is no array")
+    demand_equal(f"{what}: extents of {name}", result["extents"], extents)
+    demand_equal(f"{what}: elements of {name}", len(result["values"]), product(extents))
+    demand_equal(f"{what}: sum of {name}", sum(result["values"]), total)
+
+
+def threads(launch):
+    return product(launch["grid"]) * product(launch["block"])
+
+
+def warps(launch):
+    return product(launch["grid"]) * -(-product(launch["block"]) // 32)
+
+
+def check_instruction_count(what, record, launch):
+    for name in ("thread_instructions", "warp_instructions"):
+        check_scalar_total(what, record, name, launch[name])
+
+
+def check_per_thread(what, record, launch):
+    check_array(what, record, "instructions", [threads(launch)], launch["thread_instructions"])
+    check_scalar_total(what, record, "thread_instructions", launch["thread_instructions"])
+
+
+def check_per_warp(what, record, launch):
+    check_array(what, record, "instructions", [warps(launch)], launch["warp_instructions"])
+    check_scalar_total(what, record, "warp_instructions", launch["warp_instructions"])
+
+
+def check_basic_block_count(what, record, launch):
+    """The executions of every block, as a multiset: the numbering of blocks over several functions is the engine's."""
+    for name in ("thread_executions", "warp_executions"):
+        expected = sorted(block[name] for block in launch["blocks"] if block[name] > 0)
+        found = sorted(value for value in values(record["results"][name]) if value > 0)
+        demand_equal(f"{what}: {name} of the blocks", found, expected)
+
+
+def check_kernel_runtime(what, record, launch):
+    blocks = product(launch["grid"])
+    for name in ("cycles", "sm"):
+        demand_equal(f"{what}: extents of {name}", record["results"][name]["extents"], [blocks])
+    expect(all(value > 0 for value in record["results"]["cycles"]["values"]), f"{what}: a thread block took no time")
+
+
+CHECKS = {
+    "instruction_count": check_instruction_count,
+    "instruction_count_per_thread": check_per_thread,
+    "instruction_count_per_warp": check_per_warp,
+    "basic_block_count": check_basic_block_count,
+    "kernel_runtime": check_kernel_runtime,
+}
+
+
+def check_spec(build, app, spec):
+    """`spec` may be a list separated by commas."""
+    file = baseline_file(build, app)
+    expect(file.exists(), f"run the test end_to_end.{app}.native first: {file} is missing")
+    baseline = json.loads(file.read_text())
+    run, records = build.measure(app_path(build, app), spec=spec)
+    expect(run.status == 0, f"the instrumented program failed\n{run}")
+    expect(run.stdout.decode() == baseline["stdout"], f"the output differs from the uninstrumented run's\n{baseline['stdout']}\n{run}")
+
+    kernels = {launch["kernel"] for launch in baseline["counters"]}
+    demand_equal("kernels with a coverage record", {entry["kernel"] for entry in records.coverage}, kernels)
+    for entry in records.coverage:
+        expect(entry["instrumented"], f"{entry['kernel']} was not instrumented: {entry.get('reason')}\n{run}")
+        demand_equal(f"{entry['kernel']}: launches", entry["launches"],
+                     sum(launch["kernel"] == entry["kernel"] for launch in baseline["counters"]))
+    for name in spec.split(","):
+        table = records.by_launch(name)
+        demand_equal(f"launches with a record of {name}", sorted(table),
+                     sorted((launch["kernel"], launch["launch"]) for launch in baseline["counters"]))
+        for launch in baseline["counters"]:
+            what = f"{launch['kernel']} launch {launch['launch']}"
+            record = table[(launch["kernel"], launch["launch"])]
+            demand_equal(f"{what}: grid", record["grid"], launch["grid"])
+            demand_equal(f"{what}: block", record["block"], launch["block"])
+            expect(record["results"], f"{what}: no results of {name}")
+            if name in CHECKS:
+                CHECKS[name](what, record, launch)
+    print(f"{app} with {spec}: {len(records.launches)} records, output unchanged")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    commands = parser.add_subparsers(dest="command", required=True)
+    native = commands.add_parser("native")
+    native.add_argument("app")
+    spec = commands.add_parser("spec")
+    spec.add_argument("app")
+    spec.add_argument("spec")
+    failure = commands.add_parser("failure")
+    failure.add_argument("name", choices=sorted(failures.TESTS))
+    commands.add_parser("list-failures")
+    arguments = parser.parse_args()
+    build = Build(arguments.build)
+    try:
+        if arguments.command == "native":
+            check_native(build, arguments.app)
+        elif arguments.command == "spec":
+            check_spec(build, arguments.app, arguments.spec)
+        elif arguments.command == "failure":
+            app_path(build, "vecadd")
+            failures.TESTS[arguments.name](build)
+        else:
+            print("\n".join(sorted(failures.TESTS)))
+    except TestFailure as failure:
+        print(f"FAIL: {failure}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    sys.exit(main())

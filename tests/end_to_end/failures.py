@@ -1,0 +1,320 @@
+"""Ways to fail: each must leave the program's behaviour as it is and tell the user what is wrong, in words that say what to do."""
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+
+from harness import Records, TestFailure, clean_environment, demand_equal, expect, read_json_lines
+
+TESTS = {}
+
+
+def test(function):
+    TESTS[function.__name__] = function
+    return function
+
+
+def good_output(build, app="vecadd"):
+    run = build.run(build.examples / app)
+    expect(run.status == 0, f"the program fails without a specification\n{run}")
+    return run.stdout
+
+
+def expect_unchanged(build, run, app="vecadd"):
+    expect(run.status == 0, f"the program failed\n{run}")
+    expect(run.stdout == good_output(build, app), f"the program's output changed\n{run}")
+
+
+def expect_words(run, *words):
+    for word in words:
+        expect(word in run.stderr, f"stderr does not say '{word}'\n{run}")
+
+
+def write_specification(folder, text):
+    path = pathlib.Path(folder, "my.cod")
+    path.write_text(text)
+    return path
+
+
+# ---------------------------------------------------------------- specifications
+
+@test
+def unknown_specification(build):
+    """The closest ready-made name is offered."""
+    run = build.run(build.examples / "vecadd", spec="instruction_cuont")
+    expect_words(run, "instruction_cuont", "instruction_count")
+    expect_unchanged(build, run)
+
+
+@test
+def missing_specification_file(build):
+    run = build.run(build.examples / "vecadd", spec="./nowhere/my.cod")
+    expect_words(run, "nowhere/my.cod")
+    expect_unchanged(build, run)
+
+
+@test
+def syntax_error(build):
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_specification(folder, "unsigned long count = 0;\nON_KERNEL_EXIT: {\n  count = count + ;\n}\n")
+        run = build.run(build.examples / "vecadd", spec=path)
+    expect_words(run, f"{path}:3:19: error", "  count = count + ;")
+    expect(re.search(r"^\s*\|?\s*\^", run.stderr, flags=re.M), f"no caret\n{run}")
+    expect_unchanged(build, run)
+
+
+@test
+def type_error(build):
+    """A name that is not known: place, caret and the name that was meant."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_specification(folder, "global unsigned long counts[WARPS];\nON_KERNEL_EXIT: {\n  atomicAdd(&counts[warpIdd()], 1);\n}\n")
+        run = build.run(build.examples / "vecadd", spec=path)
+    expect_words(run, f"{path}:3:21: error", "warpIdd", "warpId")
+    expect(re.search(r"^\s*\|?\s*\^", run.stderr, flags=re.M), f"no caret\n{run}")
+    expect_unchanged(build, run)
+
+
+@test
+def one_bad_specification_of_two(build):
+    """Nothing is measured by halves: the error is shown and the program runs right."""
+    run = build.run(build.examples / "vecadd", spec="instruction_count,nonsense_count")
+    expect_words(run, "nonsense_count")
+    expect_unchanged(build, run)
+
+
+@test
+def empty_specification(build):
+    run = build.run(build.examples / "vecadd", spec="")
+    expect_unchanged(build, run)
+    demand_equal("stderr", run.stderr, "")
+
+
+# ---------------------------------------------------------------- kernels and filters
+
+@test
+def kernel_filter(build):
+    """LYNXPP_KERNELS: what is not wanted is not touched, and the coverage says so."""
+    run, records = build.measure(build.examples / "symbols", spec="instruction_count", environment={"LYNXPP_KERNELS": ".*apply.*"})
+    expect_unchanged(build, run, "symbols")
+    kernels = {record["kernel"] for record in records.launches}
+    demand_equal("instrumented kernels", [kernel for kernel in kernels if "apply" not in kernel], [])
+    expect(kernels, f"no kernel was instrumented\n{run}")
+    for entry in records.coverage:
+        demand_equal(f"{entry['kernel']} instrumented", entry["instrumented"], "apply" in entry["kernel"])
+        if not entry["instrumented"]:
+            expect(entry["reason"], f"no reason for {entry['kernel']}")
+
+
+@test
+def bad_kernel_filter(build):
+    run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_KERNELS": "vec(add"})
+    expect_words(run, "LYNXPP_KERNELS", "vec(add")
+    expect_unchanged(build, run)
+
+
+@test
+def no_ptx(build):
+    """Machine code only: the cpu device cannot run it and says that the PTX is missing; no crash."""
+    run = build.run(build.examples / "no_ptx" / "vecadd", spec="instruction_count")
+    demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
+    expect_words(run, "PTX", "cudaErrorNoKernelImageForDevice")
+
+
+# ---------------------------------------------------------------- libraries and images
+
+@test
+def static_runtime(build):
+    """A statically linked runtime on the cpu device: one line that says what to do."""
+    run = build.run(build.examples / "static" / "vecadd", spec="instruction_count")
+    demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
+    lines = [line for line in run.stderr.splitlines() if "-cudart shared" in line]
+    demand_equal("lines with the advice", len(lines), 1)
+    expect("lynxpp" in lines[0], f"the line does not say who speaks: {lines[0]}")
+
+
+@test
+def missing_engine(build):
+    """liblynxpp.so alone: the engine's name is said once and the program goes on as without lynxpp."""
+    with tempfile.TemporaryDirectory() as folder:
+        alone = shutil.copy(build.library, folder)
+        run = build.run(build.examples / "vecadd", spec="instruction_count", preload=alone)
+        lines = [line for line in run.stderr.splitlines() if "liblynxpp-engine.so" in line]
+        demand_equal("lines naming the engine", len(lines), 1)
+        without = build.run(build.examples / "vecadd", preload=False)
+        demand_equal("exit status, compared with a run without lynxpp", run.status, without.status)
+        demand_equal("stdout, compared with a run without lynxpp", run.stdout, without.stdout)
+        # A program that never touches CUDA does not even notice.
+        quiet = build.run("/bin/true", spec="instruction_count", preload=alone)
+        demand_equal("/bin/true", (quiet.status, quiet.stderr), (0, ""))
+
+
+def section(data, wanted):
+    """(offset, size) of a section of an ELF64 file."""
+    table, = struct.unpack_from("<Q", data, 0x28)
+    entry_size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * entry_size) for i in range(count)]
+    names = headers[names_index][4]
+    for header in headers:
+        begin = names + header[0]
+        if data[begin:data.index(b"\0", begin)].decode() == wanted:
+            return header[4], header[5]
+    raise TestFailure(f"no section {wanted}")
+
+
+def damaged(source, target, damage):
+    """A copy of a program whose fatbinary `damage(bytearray)` has changed."""
+    data = bytearray(pathlib.Path(source).read_bytes())
+    offset, size = section(data, ".nv_fatbin")
+    fatbinary = data[offset:offset + size]
+    damage(fatbinary)
+    expect(len(fatbinary) == size, "damage must not change the size")
+    data[offset:offset + size] = fatbinary
+    target.write_bytes(data)
+    target.chmod(0o755)
+    return target
+
+
+def first_ptx_entry(fatbinary):
+    """Offsets of the first PTX entry of the last container and of its payload."""
+    container = fatbinary.rindex(struct.pack("<I", 0xBA55ED50))
+    header_size, = struct.unpack_from("<H", fatbinary, container + 6)
+    entry = container + header_size
+    while struct.unpack_from("<H", fatbinary, entry)[0] != 1:
+        size, payload = struct.unpack_from("<IQ", fatbinary, entry + 4)
+        entry += size + payload
+    return entry, entry + struct.unpack_from("<I", fatbinary, entry + 4)[0]
+
+
+def damage_magic(fatbinary):
+    container = fatbinary.rindex(struct.pack("<I", 0xBA55ED50))
+    fatbinary[container] ^= 0xFF
+
+
+def damage_sizes(fatbinary):
+    entry, _ = first_ptx_entry(fatbinary)
+    struct.pack_into("<Q", fatbinary, entry + 8, 0x7FFFFFFFFFFF)
+
+
+def damage_header_size(fatbinary):
+    entry, _ = first_ptx_entry(fatbinary)
+    struct.pack_into("<I", fatbinary, entry + 4, 0)
+
+
+def damage_uncompressed_size(fatbinary):
+    entry, _ = first_ptx_entry(fatbinary)
+    struct.pack_into("<Q", fatbinary, entry + 56, 1 << 60)
+
+
+def damage_payload(fatbinary):
+    _, payload = first_ptx_entry(fatbinary)
+    for i in range(payload, min(payload + 64, len(fatbinary))):
+        fatbinary[i] ^= 0xA5
+
+
+@test
+def malformed_fatbinary(build):
+    """The program sees a CUDA error and reports it; neither it nor lynxpp crashes or hangs."""
+    with tempfile.TemporaryDirectory() as folder:
+        for damage in (damage_magic, damage_sizes, damage_header_size, damage_uncompressed_size, damage_payload):
+            program = damaged(build.examples / "vecadd", pathlib.Path(folder, "vecadd"), damage)
+            run = build.run(program, spec="instruction_count")
+            expect(run.status == 2, f"{damage.__name__}: exit status {run.status}, expected 2 (the program reports a CUDA error)\n{run}")
+            expect("lynxpp" in run.stderr, f"{damage.__name__}: lynxpp does not say what is wrong\n{run}")
+
+
+# ---------------------------------------------------------------- the process around it
+
+@test
+def programs_without_cuda(build):
+    """Nothing is printed and nothing changes in a process that has no use for CUDA."""
+    for command in (["/bin/true"], ["/bin/sh", "-c", "echo one; exit 7"], ["python3", "-c", "import ctypes, json; print(json.dumps(1))"]):
+        outputs = []
+        for preload in (False, True):
+            run = build.run(*command, spec="instruction_count" if preload else None, preload=preload)
+            outputs.append((run.status, run.stdout, run.stderr))
+        demand_equal(" ".join(command), outputs[1], outputs[0])
+
+
+@test
+def exit_status_is_the_programs(build):
+    run = build.run(build.examples / "vecadd", "nonsense", spec="instruction_count")
+    demand_equal("exit status", run.status, 2)
+    expect_words(run, "usage")
+
+
+@test
+def unwritable_output(build):
+    run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_OUTPUT": "/nowhere/out.jsonl"})
+    expect_words(run, "/nowhere/out.jsonl")
+    expect_unchanged(build, run)
+
+
+@test
+def stdout_is_the_programs(build):
+    """The table goes to stderr."""
+    run = build.run(build.examples / "vecadd", spec="instruction_count")
+    expect_unchanged(build, run)
+    expect_words(run, "vecadd", "thread_instructions")
+
+
+@test
+def dump_folder(build):
+    """LYNXPP_DUMP holds the original and the instrumented PTX."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_DUMP": folder})
+        expect_unchanged(build, run)
+        texts = [path.read_text() for path in pathlib.Path(folder).rglob("*.ptx")]
+    expect(len(texts) >= 2, f"{len(texts)} files in LYNXPP_DUMP, expected the original and the instrumented PTX\n{run}")
+    expect(all(".entry" in text for text in texts), "a dumped file holds no kernel")
+    expect(len(set(texts)) >= 2, "the instrumented PTX is the original")
+
+
+@test
+def command_run(build):
+    """`lynxpp run` does what the environment variables do and ends with the program's status."""
+    program = build.examples / "reduction"
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        command = [build.command, "run", "-s", "instruction_count", "-d", "cpu", "-o", output, "--", program]
+        completed = subprocess.run(command, env=clean_environment(), capture_output=True, timeout=300)
+        demand_equal("exit status", completed.returncode, 0)
+        demand_equal("stdout", completed.stdout, good_output(build, "reduction"))
+        records = Records(read_json_lines(output))
+        demand_equal("launches measured", len(records.launches), 5)
+        failing = subprocess.run([build.command, "run", "-s", "instruction_count", "-d", "cpu", "--", program, "nonsense"],
+                                 env=clean_environment(), capture_output=True, timeout=300)
+        demand_equal("exit status of a failing program", failing.returncode, 2)
+
+
+@test
+def several_processes(build):
+    """A shell, its children and theirs inherit the preload: each program writes its own records, whole lines, into one file."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        script = f"{build.examples / 'vecadd'} && /bin/true && {build.examples / 'vecadd'}"
+        run = build.run("/bin/sh", "-c", script, spec="instruction_count", environment={"LYNXPP_OUTPUT": str(output)})
+        demand_equal("exit status", run.status, 0)
+        records = read_json_lines(output)
+    demand_equal("launch records of two runs of five launches", sum(entry["record"] == "launch" for entry in records), 10)
+
+
+@test
+def installed_folder(build):
+    """What `cmake --install` makes runs from anywhere."""
+    source = pathlib.Path(__file__).resolve().parents[2]
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = pathlib.Path(folder, "first"), pathlib.Path(folder, "second", "place")
+        installed = subprocess.run(["cmake", "--install", build.folder, "--prefix", first, "--strip"], capture_output=True, text=True)
+        expect(installed.returncode == 0, f"cmake --install failed\n{installed.stdout}{installed.stderr}")
+        second.parent.mkdir()
+        os.rename(first, second)
+        checked = subprocess.run([source / "scripts" / "check_relocatable", second], capture_output=True, text=True)
+        expect(checked.returncode == 0, f"not relocatable:\n{checked.stdout}{checked.stderr}")
+        command = [second / "bin" / "lynxpp", "run", "-s", "instruction_count", "-d", "cpu", "--", build.examples / "vecadd"]
+        run = subprocess.run(command, env=clean_environment(), capture_output=True, timeout=300)
+        expect(run.returncode == 0, f"the installed lynxpp fails: {run}")
+        demand_equal("stdout", run.stdout, good_output(build))
+        expect(b"thread_instructions" in run.stderr, f"no table: {run.stderr!r}")

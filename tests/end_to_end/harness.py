@@ -1,0 +1,131 @@
+"""Runs example programs with and without liblynxpp.so. The end-to-end tests and scripts/gpu-check use it.
+
+Python's standard library only.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+TIMEOUT = 300  # seconds a program may take
+
+
+class TestFailure(Exception):
+    """A check that did not hold; the message is what the reader of the log sees."""
+
+
+def expect(condition, message):
+    if not condition:
+        raise TestFailure(message)
+
+
+def demand_equal(what, actual, expected):
+    expect(actual == expected, f"{what}: {actual!r}, expected {expected!r}")
+
+
+class Run:
+    """How a program ended: status (negative: killed by that signal), stdout as bytes, stderr as text."""
+
+    def __init__(self, command, completed):
+        self.command = command
+        self.status = completed.returncode
+        self.stdout = completed.stdout
+        self.stderr = completed.stderr.decode(errors="replace")
+
+    def __str__(self):
+        return (f"command: {self.command}\nexit status {self.status}\nstdout:\n{self.stdout.decode(errors='replace')}\n"
+                f"stderr:\n{self.stderr}")
+
+
+def clean_environment():
+    """The caller's environment without anything that speaks to lynxpp or to the examples."""
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith(("LYNXPP_", "EXAMPLE_")) and name != "LD_PRELOAD"}
+
+
+class Build:
+    """A build folder (or an installed one) and how its programs are started."""
+
+    def __init__(self, folder, device="cpu"):
+        self.folder = pathlib.Path(folder).resolve()
+        self.library = self.folder / "lib" / "liblynxpp.so"
+        self.engine = self.folder / "lib" / "liblynxpp-engine.so"
+        self.command = self.folder / "bin" / "lynxpp"
+        self.examples = self.folder / "examples"
+        self.device = device
+
+    def run(self, program, *arguments, spec=None, preload=True, environment=None, folder=None):
+        """Starts a program. `spec` and `environment` become LYNXPP_SPEC and further variables."""
+        variables = clean_environment()
+        if preload:
+            variables["LD_PRELOAD"] = str(self.library if preload is True else preload)
+            variables["LYNXPP_DEVICE"] = self.device
+        if spec is not None:
+            variables["LYNXPP_SPEC"] = str(spec)
+        variables.update(environment or {})
+        command = [str(program), *map(str, arguments)]
+        shown = " ".join([f"{name}={value}" for name, value in sorted(variables.items())
+                          if name.startswith(("LYNXPP_", "EXAMPLE_", "LD_PRELOAD"))] + command)
+        try:
+            completed = subprocess.run(command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                                       timeout=TIMEOUT)
+        except subprocess.TimeoutExpired as expired:
+            raise TestFailure(f"{shown}\nstill ran after {TIMEOUT} s\nstderr: {(expired.stderr or b'').decode(errors='replace')}")
+        return Run(shown, completed)
+
+    def measure(self, program, *arguments, spec, environment=None):
+        """An instrumented run and the records it wrote."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "out.jsonl")
+            run = self.run(program, *arguments, spec=spec, environment={"LYNXPP_OUTPUT": str(output), **(environment or {})})
+            return run, Records(read_json_lines(output) if output.exists() else [])
+
+    def count(self, program, *arguments):
+        """A run without instrumentation on the cpu device and the device's own counters, one object a launch."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "counters.jsonl")
+            run = self.run(program, *arguments, environment={"LYNXPP_CPU_COUNTERS": str(output)})
+            return run, (read_json_lines(output) if output.exists() else [])
+
+
+def read_json_lines(path):
+    values = []
+    for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
+        try:
+            values.append(json.loads(line))
+        except ValueError as error:
+            raise TestFailure(f"{path}:{number}: {error}: {line[:200]}")
+    return values
+
+
+class Records:
+    """What LYNXPP_OUTPUT held."""
+
+    def __init__(self, objects):
+        self.launches = [entry for entry in objects if entry.get("record") == "launch"]
+        self.coverage = [entry for entry in objects if entry.get("record") == "coverage"]
+        self.timing = [entry for entry in objects if entry.get("record") == "timing"]
+
+    def by_launch(self, spec=None):
+        """{(kernel, launch): record}, for one spec."""
+        table = {}
+        for record in self.launches:
+            if spec is not None and record["spec"] != spec:
+                continue
+            key = (record["kernel"], record["launch"])
+            expect(key not in table, f"two records of {key} for spec {record['spec']}")
+            table[key] = record
+        return table
+
+
+def values(result):
+    """The numbers of a result: those of an array, or the number alone."""
+    return result["values"] if isinstance(result, dict) else [result]
+
+
+def product(numbers):
+    total = 1
+    for number in numbers:
+        total *= number
+    return total
