@@ -1,0 +1,101 @@
+#include "ptx/passes/routine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ptx/parser/parser.h"
+#include "tests/passes/splice_fixture.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Result<ProbeRoutine> make(const std::string& body) {
+  Result<Module> module =
+      parse_module(".version 8.0\n.target sm_75\n.address_size 64\n.extern .func g;\n.visible .func h()\n{\n" + body + "}\n");
+  if (!module) return module.error();
+  Function* function = module->find_function("h");
+  if (Status parsed = parse_body(*module, *function); !parsed) return parsed.error();
+  return ProbeRoutine::make(*module, *function, {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_"});
+}
+
+std::string copy(const ProbeRoutine& routine, SiteBinding binding = {}) {
+  binding.word_opcode = "ld.param.b64";
+  binding.word_base = "__lynxpp_probe";
+  if (!binding.site_value) binding.site_value = [](std::string_view) { return std::string("7"); };
+  std::string text;
+  routine.append(binding, text);
+  return text;
+}
+
+TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
+  const Result<ProbeRoutine> routine =
+      make(".reg .b64 %rd<3>;\n.reg .b32 %r<2>;\nmov.b64 %rd1, __lynxpp_word_2;\nmov.b32 %r1, __lynxpp_site_basic_block_id;\n"
+           "mov.b64 __lynxpp_state_1, %rd1;\nret;\n");
+  ASSERT_TRUE(routine.ok());
+  SiteBinding binding;
+  binding.first_word = 3;
+  binding.first_state = 4;
+  EXPECT_EQ(copy(*routine, binding),
+            "\t{\n\t.reg .b64 %lynxpp_rd<3>;\n\t.reg .b32 %lynxpp_r<2>;\n"
+            "\tld.param.b64 %lynxpp_rd1, [__lynxpp_probe+40];\n"
+            "\tmov.b32 %lynxpp_r1, 7;\n\tmov.b64 %lynxpp_state_5, %lynxpp_rd1;\n\t}\n");
+  EXPECT_TRUE(routine->reads_site_value("basic_block_id"));
+  EXPECT_FALSE(routine->reads_site_value("memory_address"));
+}
+
+TEST(ProbeRoutine, EarlyReturnJumpsToTheEndAndLabelsCarryTheSite) {
+  const Result<ProbeRoutine> routine =
+      make(".reg .pred %p<2>;\n@%p1 ret;\n$L__BB0_1:\nbra $L__BB0_1;\nret;\n");
+  ASSERT_TRUE(routine.ok());
+  SiteBinding binding;
+  binding.site = 12;
+  const std::string text = copy(*routine, binding);
+  EXPECT_THAT(text, HasSubstr("@%lynxpp_p1 bra $lynxpp_12_end;\n"));
+  EXPECT_THAT(text, HasSubstr("$lynxpp_12_end:\n"));
+  EXPECT_THAT(text, HasSubstr("$lynxpp_12__L__BB0_1:\n"));
+  EXPECT_THAT(text, Not(HasSubstr("ret;")));
+}
+
+TEST(ProbeRoutine, SpecialRegistersKeepTheirNames) {
+  const Result<ProbeRoutine> routine = make(".reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;\nret;\n");
+  ASSERT_TRUE(routine.ok());
+  EXPECT_THAT(copy(*routine), HasSubstr("mov.u32 %lynxpp_r1, %tid.x;"));
+}
+
+TEST(ProbeRoutine, RefusesCallsAndMemoryOfItsOwn) {
+  EXPECT_FALSE(make("call g;\nret;\n").ok());
+  EXPECT_FALSE(make(".local .align 8 .b8 depot[16];\nret;\n").ok());
+}
+
+TEST(Splice, CountsItsSites) {
+  const Result<testing::Spliced> spliced = testing::splice(
+      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<2>;\nsetp.eq.s32 %p1, 1, 2;\n@%p1 ret;\nret;\n}\n",
+      "k", {{ProbePoint::block_exit, "count"}, {ProbePoint::kernel_exit, "flush"}});
+  ASSERT_TRUE(spliced.ok()) << render(spliced.error().diagnostics);
+  EXPECT_EQ(spliced->basic_blocks, 2u);
+  EXPECT_EQ(spliced->sites, (std::vector<std::uint64_t>{2, 2}));
+}
+
+TEST(Splice, NamesTheKernelThatIsNotThere) {
+  const Result<testing::Spliced> spliced =
+      testing::splice(".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry other()\n{\nret;\n}\n", "k", {});
+  ASSERT_FALSE(spliced.ok());
+  EXPECT_EQ(spliced.error().diagnostics.front().message, "the module has no kernel 'k'");
+}
+
+TEST(Splice, FunctionWhoseAddressIsTakenStaysAsItIsAndIsNamed) {
+  const Result<testing::Spliced> spliced = testing::splice(
+      ".version 8.0\n.target sm_75\n.address_size 64\n.func f()\n{\nret;\n}\n.visible .entry k()\n{\n.reg .b64 %rd<2>;\n"
+      "mov.u64 %rd1, f;\nproto: .callprototype _ ();\ncall %rd1, proto;\nret;\n}\n",
+      "k", {{ProbePoint::block_exit, "count"}});
+  ASSERT_TRUE(spliced.ok()) << render(spliced.error().diagnostics);
+  ASSERT_EQ(spliced->notes.size(), 1u);
+  EXPECT_EQ(spliced->notes[0], "device function f is not instrumented: its address is taken");
+  EXPECT_THAT(spliced->text, HasSubstr(".func f()\n{\nret;\n}"));
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx

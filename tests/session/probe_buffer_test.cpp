@@ -1,0 +1,66 @@
+#include "interposer/probe_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace lynxpp::interposer {
+namespace {
+
+engine::SpecificationPtr compile(const std::string& source) {
+  Result<engine::SpecificationPtr> specification = cod::compile(source, "test.cod");
+  EXPECT_TRUE(specification.ok()) << (specification ? "" : render(specification.error().diagnostics, source));
+  return specification ? *specification : nullptr;
+}
+
+device::Launch launch_of(std::uint32_t blocks, std::uint32_t threads) {
+  device::Launch launch;
+  launch.grid[0] = blocks;
+  launch.block[0] = threads;
+  return launch;
+}
+
+TEST(ProbeBuffer, PartialWarpsCountAsWarps) {
+  cod::LaunchView view;
+  view.sms = 4;
+  const cod::LaunchExtents extents = extents_of(launch_of(3, 33), view);
+  EXPECT_EQ(extents.blocks, 3u);
+  EXPECT_EQ(extents.threads, 99u);
+  EXPECT_EQ(extents.warps, 6u);
+  EXPECT_EQ(extents.sms, 4u);
+}
+
+TEST(ProbeBuffer, ArraysOfAllSpecificationsLieApart) {
+  const auto first = compile("global unsigned long a[THREADS];\nglobal unsigned int b;\nON_KERNEL_EXIT: { a[globalThreadId()] = 1; b = 2; }\n");
+  const auto second = compile("global unsigned long a[BLOCKS];\nON_KERNEL_EXIT: { a[blockId()] = 1; }\n");
+  ASSERT_TRUE(first && second);
+  cod::LaunchView view;
+  const Result<ProbeLayout> layout = lay_out({first, second}, extents_of(launch_of(2, 64), view));
+  ASSERT_TRUE(layout.ok());
+  std::vector<std::byte> buffer(layout->bytes);
+  const auto arrays = layout->arrays_of(0, buffer);
+  ASSERT_EQ(arrays.size(), 2u);
+  EXPECT_EQ(arrays[0].size(), 128u * 8);
+  EXPECT_EQ(arrays[1].size(), 4u);
+  const auto others = layout->arrays_of(1, buffer);
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0].size(), 16u);
+  // Filling one leaves the others and the counts of dropped accesses alone.
+  std::memset(arrays[0].data(), 0xff, arrays[0].size());
+  EXPECT_EQ(arrays[1][0], std::byte{0});
+  EXPECT_EQ(others[0][0], std::byte{0});
+  EXPECT_EQ(layout->dropped(0, buffer), 0u);
+  EXPECT_EQ(layout->dropped(1, buffer), 0u);
+}
+
+TEST(ProbeBuffer, RefusesWhatDoesNotFit) {
+  const auto specification = compile("global unsigned long a[THREADS][THREADS];\nON_KERNEL_EXIT: { a[0][0] = 1; }\n");
+  ASSERT_TRUE(specification);
+  const Result<ProbeLayout> layout = lay_out({specification}, extents_of(launch_of(65535, 1024), cod::LaunchView{}));
+  ASSERT_FALSE(layout.ok());
+  EXPECT_EQ(layout.error().diagnostics[0].message,
+            "specification 'test': array 'a' is too large for this launch");
+}
+
+}  // namespace
+}  // namespace lynxpp::interposer
