@@ -1,0 +1,118 @@
+// device::Device over the executor: what the launch session uses to run instrumented variants of the program's kernels.
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "device/cpu/runtime.h"
+#include "device/cpu/runtime_launch.h"
+#include "device/cpu/runtime_registry.h"
+#include "device/cpu/simt_executor.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+struct CpuVariant : Variant {
+  std::shared_ptr<LoadedModule> module;
+  std::string kernel;
+  KernelInfo info;
+};
+
+/// The launch is over when a readback is asked for, and device memory is host memory: nothing to wait for, nothing to copy.
+class CpuReadback : public Readback {
+ public:
+  CpuReadback(std::uint64_t address, std::size_t bytes) : memory_(reinterpret_cast<std::byte*>(address)), bytes_(bytes) {}
+  bool ready() override { return true; }
+  Result<std::span<std::byte>> wait() override { return std::span<std::byte>(memory_.get(), bytes_); }
+
+ private:
+  std::unique_ptr<std::byte, FreeMemory> memory_;
+  std::size_t bytes_;
+};
+
+class CpuDevice : public Device {
+ public:
+  CpuDevice() {
+    info_.name = "cpu";
+    info_.compute_capability = compute_capability;
+    info_.multiprocessors = multiprocessors();
+    info_.sm_id_limit = multiprocessors();
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, void*) override {
+    auto module = load_module(ptx, "<instrumented " + kernel + ">");
+    if (!module) return std::move(module.error());
+    auto kernel_info = (*module)->kernel(kernel);
+    if (!kernel_info) return std::move(kernel_info.error());
+    auto variant = std::make_unique<CpuVariant>();
+    variant->module = std::move(*module);
+    variant->kernel = kernel;
+    variant->info = std::move(*kernel_info);
+    return std::unique_ptr<Variant>(std::move(variant));
+  }
+
+  std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) override {
+    Kernel* kernel = registry().find_kernel(original_function);
+    if (kernel == nullptr) return std::nullopt;
+    const auto storage = Binary::variable_of(*kernel, name);
+    if (!storage) return std::nullopt;
+    return reinterpret_cast<std::uint64_t>(storage->address);
+  }
+
+  Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch&) override {
+    constexpr std::size_t alignment = 256;
+    const std::size_t rounded = (bytes / alignment + 1) * alignment;
+    void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
+    if (memory == nullptr) return failure("cannot allocate " + std::to_string(bytes) + " bytes for probe buffers");
+    std::memset(memory, 0, rounded);
+    return reinterpret_cast<std::uint64_t>(memory);
+  }
+
+  Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
+                std::span<const std::uint64_t> probe) override {
+    auto& loaded = static_cast<CpuVariant&>(variant);
+    auto buffer = parameter_buffer(launch, slots);
+    if (!buffer) {
+      // The program's own mistake: what it would have met without the variant.
+      set_variant_error(cudaErrorInvalidValue);
+      return std::move(buffer.error());
+    }
+    if (!probe.empty()) {
+      const std::size_t offset = (buffer->size() + 7) / 8 * 8;
+      if (loaded.info.parameters.empty() || loaded.info.parameters.back().offset != offset ||
+          loaded.info.parameters.back().bytes != probe.size_bytes()) {
+        return failure("the probe parameter of " + loaded.kernel + " is not where the launch would put it");
+      }
+      buffer->resize(offset + probe.size_bytes());
+      std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
+    }
+    const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
+                            {launch.block[0], launch.block[1], launch.block[2]}, launch.shared_bytes};
+    Status status = loaded.module->launch(loaded.kernel, shape, *buffer, nullptr);
+    set_variant_error(status ? cudaSuccess : error_of(status.error()));
+    return status;
+  }
+
+  Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes, const Launch&) override {
+    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(address, bytes));
+  }
+
+  bool capturing(const Launch&) override { return false; }
+
+ private:
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+Device& cpu_device() {
+  static auto* const device = new CpuDevice;  // launches may come from the program's static destructors
+  return *device;
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,78 @@
+// What memory the program has from the cpu device. Device memory is host memory, so a pointer works on both sides; the map
+// exists for cudaFree, for cudaMemcpyDefault, for pointer attributes, and to find wrong pointers and sizes.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+
+namespace lynxpp::device::cpu {
+
+enum class MemoryKind {
+  device,           ///< cudaMalloc and its relatives
+  managed,          ///< cudaMallocManaged, __managed__ variables
+  pinned_host,      ///< cudaMallocHost, cudaHostAlloc
+  registered_host,  ///< cudaHostRegister: the program's own memory
+  variable,         ///< __device__ and __constant__ variables: storage of a loaded module
+};
+
+struct Allocation {
+  std::uintptr_t address = 0;
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::device;
+  unsigned flags = 0;        ///< as given to cudaHostAlloc or cudaHostRegister
+  void* pool = nullptr;      ///< the cudaMemPool_t it came from
+  bool is_managed_variable = false;
+
+  void* pointer() const { return reinterpret_cast<void*>(address); }
+  /// The host does not read or write it directly (though on this device it could).
+  bool is_device_only() const { return kind == MemoryKind::device || kind == MemoryKind::variable; }
+};
+
+/// Thread safe.
+class Allocations {
+ public:
+  /// Uninitialised memory aligned to 256 bytes; *pointer is null when `bytes` is 0. Errors: cudaErrorMemoryAllocation.
+  cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0, void* pool = nullptr);
+
+  /// Frees what allocate() gave out as one of the two kinds. Errors: cudaErrorInvalidValue for any other pointer.
+  cudaError_t release(void* pointer, MemoryKind kind, MemoryKind other_kind);
+
+  /// Enters memory that is owned elsewhere (registered_host, variable). False when it overlaps an entry.
+  bool add_foreign(const Allocation& allocation);
+  /// Removes an entry of add_foreign; false when there is none of that kind at the address.
+  bool remove_foreign(const void* address, MemoryKind kind);
+
+  /// The entry `pointer` points into.
+  std::optional<Allocation> find(const void* pointer) const;
+
+  /// Frees everything allocate() gave out and forgets registered host memory; variables stay.
+  void release_all();
+
+  std::size_t used_bytes() const;                    ///< device and managed memory
+  /// Bytes that came from a pool, now and at most; the latter since reset_pool_high().
+  struct PoolUse {
+    std::size_t current = 0;
+    std::size_t high = 0;
+  };
+  PoolUse pool_use(const void* pool) const;
+  void reset_pool_high(const void* pool);
+  static std::size_t total_bytes();                  ///< the host's memory
+
+ private:
+  void free_storage(const Allocation& allocation);
+
+  mutable std::shared_mutex mutex_;
+  std::map<std::uintptr_t, Allocation> by_address_;
+  std::size_t used_ = 0;
+  std::map<const void*, PoolUse> pools_;
+};
+
+/// The process's map. Never destroyed: programs free memory in static destructors.
+Allocations& allocations();
+
+}  // namespace lynxpp::device::cpu
