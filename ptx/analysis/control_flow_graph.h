@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ptx/ir/module.h"
@@ -22,6 +23,9 @@ struct BasicBlock {
   std::uint32_t end = 0;    ///< one past the last
   std::vector<std::uint32_t> successors;    ///< taken targets first, fall-through last; no duplicates
   std::vector<std::uint32_t> predecessors;
+  /// Where the branch at its end may jump to: one block for bra, for brx.idx one per entry of the target list, in that order and
+  /// with duplicates. Labels are looked up in the branch's own scope first, so these are right where two scopes share a label name.
+  std::vector<std::uint32_t> targets;
   std::uint32_t fall_through = no_block;    ///< the successor reached without a jump
   bool leaves_function = false;  ///< ends in ret, exit or trap (perhaps guarded), or runs off the end of the body
   std::uint32_t line = 0;        ///< PTX line of its first instruction
@@ -33,7 +37,7 @@ struct ControlFlowGraph {
   std::vector<BasicBlock> blocks;
   std::vector<std::uint32_t> block_of;  ///< per instruction
 
-  /// Block a label stands for; no_block when there is no such label.
+  /// Block a label stands for; no_block when there is no such label. Of labels with the same name in several scopes the first.
   std::uint32_t block_of_label(std::string_view label) const;
 
   std::vector<std::pair<std::string_view, std::uint32_t>> labels;

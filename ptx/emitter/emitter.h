@@ -30,7 +30,8 @@ class EditList {
 
 /// The module's text with all edits applied.
 std::string emit(const Module& module, const EditList& edits);
-/// The text of one range with the edits that lie inside it applied.
+/// The text of one range with the edits that lie inside it applied. An insertion belongs to the byte it stands before, so one at
+/// range.end is not inside.
 std::string emit_range(const Module& module, TextRange range, const EditList& edits);
 
 }  // namespace lynxpp::ptx

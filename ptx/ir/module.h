@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ptx/ir/opcode.h"
@@ -165,12 +166,23 @@ struct Body {
   std::vector<RegisterDeclaration> registers;
   std::vector<Variable> variables;        ///< .local/.shared/.param/… declared inside
   std::vector<TargetList> branch_targets;
-  std::vector<TargetList> call_targets;
+  std::vector<TargetList> call_targets;   ///< a .callprototype is listed with no targets
 
   /// The declaration `name` refers to when used in `scope`, inner scopes first; null when it is no register.
   const RegisterDeclaration* find_register(std::string_view name, std::uint32_t scope) const;
   /// Same for variables declared in the body.
   const Variable* find_variable(std::string_view name, std::uint32_t scope) const;
+
+  /// Makes the two searches above fast; call again after changing `registers` or `variables`. They are right without it.
+  void index_names();
+
+ private:
+  /// Index of the declaration of a name in a scope; the keys are "scope name", "scope name<" for a range.
+  using NameIndex = std::unordered_map<std::string, std::uint32_t>;
+  NameIndex register_index_;
+  NameIndex variable_index_;
+  std::size_t indexed_registers_ = 0;
+  std::size_t indexed_variables_ = 0;
 };
 
 struct Function {

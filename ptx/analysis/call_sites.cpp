@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include "ptx/analysis/control_flow_graph.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+class CallCollector {
+ public:
+  CallCollector(const Module& module, const Body& body) : body_(body) {
+    for (const Function& function : module.functions) functions_.insert(function.name);
+  }
+
+  CallSites collect() {
+    for (const Instruction& instruction : body_.instructions) {
+      if (instruction.traits.kind == OpcodeClass::call) {
+        collect_call(instruction);
+      } else {
+        for (const Operand& operand : instruction.operands) collect_addresses(operand);
+      }
+    }
+    for (const TargetList& list : body_.call_targets) {
+      for (const std::string_view target : list.targets) add_address(target);
+    }
+    return std::move(sites_);
+  }
+
+ private:
+  /// call (results), callee, (arguments), targets: the callee is the first operand that is no list.
+  void collect_call(const Instruction& call) {
+    bool found = false;
+    for (const Operand& operand : call.operands) {
+      if (found || operand.kind != OperandKind::identifier) {
+        // Behind an indirect callee stands the name of its targets, which is no function.
+        if (operand.kind == OperandKind::list) collect_addresses(operand);
+        continue;
+      }
+      found = true;
+      const std::uint32_t scope = body_.statements[call.statement].scope;
+      if (functions_.contains(operand.name) || body_.find_register(operand.name, scope) == nullptr) {
+        if (direct_.insert(operand.name).second) sites_.direct.push_back(operand.name);
+      } else {
+        sites_.indirect = true;
+      }
+    }
+  }
+
+  void collect_addresses(const Operand& operand) {
+    if (operand.kind == OperandKind::identifier) add_address(operand.name);
+    for (const Operand& element : operand.elements) collect_addresses(element);
+  }
+
+  void add_address(std::string_view name) {
+    if (name.starts_with('%') || !functions_.contains(name)) return;
+    if (addresses_.insert(name).second) sites_.address_taken.push_back(name);
+  }
+
+  const Body& body_;
+  std::unordered_set<std::string_view> functions_;
+  std::unordered_set<std::string_view> direct_;
+  std::unordered_set<std::string_view> addresses_;
+  CallSites sites_;
+};
+
+}  // namespace
+
+CallSites find_calls(const Module& module, const Function& function) {
+  return CallCollector(module, *function.body).collect();
+}
+
+}  // namespace lynxpp::ptx

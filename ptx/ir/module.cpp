@@ -1,0 +1,140 @@
+#include "ptx/ir/module.h"
+
+#include <charconv>
+#include <utility>
+
+namespace lynxpp::ptx {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// "v" of the component selector "v.x"; other names unchanged.
+std::string_view without_component(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+/// Whether `name` is one of the registers `declaration` declares.
+bool declares(const RegisterDeclaration& declaration, std::string_view name) {
+  if (declaration.count == 0) return declaration.name == name;
+  if (!name.starts_with(declaration.name)) return false;
+  const std::string_view digits = name.substr(declaration.name.size());
+  if (digits.empty() || (digits.size() > 1 && digits[0] == '0')) return false;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc{} && end == digits.data() + digits.size() && number < declaration.count;
+}
+
+std::string scoped_key(std::uint32_t scope, std::string_view name) {
+  std::string key = std::to_string(scope);
+  key += ' ';
+  key += name;
+  return key;
+}
+
+/// Calls `visit(scope)` from `scope` outwards until it returns a declaration.
+template <typename Visit>
+auto search_outwards(const std::vector<Scope>& scopes, std::uint32_t scope, Visit visit) -> decltype(visit(scope)) {
+  while (true) {
+    if (auto found = visit(scope)) return found;
+    if (scope == 0 || scope >= scopes.size()) return nullptr;
+    scope = scopes[scope].parent;
+  }
+}
+
+}  // namespace
+
+std::uint64_t Variable::size_bytes() const { return std::uint64_t{size_of(type)} * vector * elements; }
+
+const RegisterDeclaration* Body::find_register(std::string_view name, std::uint32_t scope) const {
+  name = without_component(name);
+  const bool indexed = indexed_registers_ == registers.size();
+  // "%r12" may be declared as %r12, %r<N> or %r1<N>: try every split into a name and a number.
+  const auto indexed_search = [&](std::uint32_t current) -> const RegisterDeclaration* {
+    std::string key = scoped_key(current, name);
+    if (const auto single = register_index_.find(key); single != register_index_.end()) {
+      return &registers[single->second];
+    }
+    for (std::size_t digits = 1; digits < name.size() && is_digit(key.back()); ++digits) {
+      key.pop_back();
+      key.push_back('<');
+      const auto range = register_index_.find(key);
+      if (range != register_index_.end() && declares(registers[range->second], name)) {
+        return &registers[range->second];
+      }
+      key.pop_back();
+    }
+    return nullptr;
+  };
+  const auto linear_search = [&](std::uint32_t current) -> const RegisterDeclaration* {
+    for (const RegisterDeclaration& declaration : registers) {
+      if (declaration.scope == current && declares(declaration, name)) return &declaration;
+    }
+    return nullptr;
+  };
+  return search_outwards(scopes, scope,
+                         [&](std::uint32_t at) { return indexed ? indexed_search(at) : linear_search(at); });
+}
+
+const Variable* Body::find_variable(std::string_view name, std::uint32_t scope) const {
+  const bool indexed = indexed_variables_ == variables.size();
+  const auto indexed_search = [&](std::uint32_t current) -> const Variable* {
+    const auto entry = variable_index_.find(scoped_key(current, name));
+    return entry == variable_index_.end() ? nullptr : &variables[entry->second];
+  };
+  const auto linear_search = [&](std::uint32_t current) -> const Variable* {
+    for (const Variable& variable : variables) {
+      if (variable.scope == current && variable.name == name) return &variable;
+    }
+    return nullptr;
+  };
+  return search_outwards(scopes, scope,
+                         [&](std::uint32_t at) { return indexed ? indexed_search(at) : linear_search(at); });
+}
+
+void Body::index_names() {
+  register_index_.clear();
+  variable_index_.clear();
+  for (std::uint32_t index = 0; index < registers.size(); ++index) {
+    std::string key = scoped_key(registers[index].scope, registers[index].name);
+    if (registers[index].count > 0) key.push_back('<');
+    register_index_.try_emplace(std::move(key), index);
+  }
+  for (std::uint32_t index = 0; index < variables.size(); ++index) {
+    variable_index_.try_emplace(scoped_key(variables[index].scope, variables[index].name), index);
+  }
+  indexed_registers_ = registers.size();
+  indexed_variables_ = variables.size();
+}
+
+const Function* Module::find_function(std::string_view name) const {
+  const Function* declaration = nullptr;
+  for (const Function& function : functions) {
+    if (function.name != name) continue;
+    if (!function.is_declaration()) return &function;
+    if (declaration == nullptr) declaration = &function;
+  }
+  return declaration;
+}
+
+Function* Module::find_function(std::string_view name) {
+  return const_cast<Function*>(std::as_const(*this).find_function(name));
+}
+
+const Variable* Module::find_variable(std::string_view name) const {
+  const Variable* declaration = nullptr;
+  for (const Variable& variable : variables) {
+    if (variable.name != name) continue;
+    if (!variable.is_extern) return &variable;
+    if (declaration == nullptr) declaration = &variable;
+  }
+  return declaration;
+}
+
+const std::string* Module::find_file(std::uint32_t index) const {
+  for (const SourceFile& file : files) {
+    if (file.index == index) return &file.path;
+  }
+  return nullptr;
+}
+
+}  // namespace lynxpp::ptx

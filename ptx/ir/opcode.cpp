@@ -1,0 +1,259 @@
+#include "ptx/ir/opcode.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace lynxpp::ptx {
+namespace {
+
+enum class Access : std::uint8_t {
+  none,
+  read,
+  write,
+  read_write,
+  bulk_read,
+  bulk_write,
+  bulk_read_write,
+  matrix_read,
+  matrix_write,
+  shared_write,
+  texture_read,
+  surface_read,
+  surface_write,
+  surface_update,
+};
+
+struct OpcodeFacts {
+  std::string_view mnemonic;
+  OpcodeClass kind;
+  std::uint8_t destinations;
+  Access access;
+};
+
+constexpr OpcodeFacts opcode_facts[] = {
+#define PTX_OPCODE(mnemonic, kind, destinations, access) \
+  {mnemonic, OpcodeClass::kind, destinations, Access::access},
+#include "ptx/ir/opcodes.def"
+#undef PTX_OPCODE
+};
+
+/// The lines of one root mnemonic, the longest (most refined) first.
+using Family = std::vector<const OpcodeFacts*>;
+
+const std::unordered_map<std::string_view, Family>& families() {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, Family> result;
+    for (const OpcodeFacts& facts : opcode_facts) {
+      result[facts.mnemonic.substr(0, facts.mnemonic.find('.'))].push_back(&facts);
+    }
+    for (auto& [root, family] : result) {
+      std::ranges::stable_sort(family, [](const OpcodeFacts* left, const OpcodeFacts* right) {
+        return left->mnemonic.size() > right->mnemonic.size();
+      });
+    }
+    return result;
+  }();
+  return table;
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f'; }
+
+const OpcodeFacts* find_facts(std::string_view opcode) {
+  const auto family = families().find(opcode.substr(0, opcode.find('.')));
+  if (family == families().end()) return nullptr;
+  for (const OpcodeFacts* facts : family->second) {
+    const std::string_view mnemonic = facts->mnemonic;
+    if (opcode.starts_with(mnemonic) &&
+        (opcode.size() == mnemonic.size() || opcode[mnemonic.size()] == '.')) {
+      return facts;
+    }
+  }
+  return nullptr;
+}
+
+struct NamedType {
+  std::string_view name;
+  DataType type;
+  std::uint8_t bytes;
+  bool floating;
+};
+
+constexpr NamedType types[] = {
+    {"pred", DataType::pred, 0, false},   {"b8", DataType::b8, 1, false},
+    {"b16", DataType::b16, 2, false},     {"b32", DataType::b32, 4, false},
+    {"b64", DataType::b64, 8, false},     {"b128", DataType::b128, 16, false},
+    {"u8", DataType::u8, 1, false},       {"u16", DataType::u16, 2, false},
+    {"u32", DataType::u32, 4, false},     {"u64", DataType::u64, 8, false},
+    {"s8", DataType::s8, 1, false},       {"s16", DataType::s16, 2, false},
+    {"s32", DataType::s32, 4, false},     {"s64", DataType::s64, 8, false},
+    {"f16", DataType::f16, 2, true},      {"f16x2", DataType::f16x2, 4, true},
+    {"bf16", DataType::bf16, 2, true},    {"bf16x2", DataType::bf16x2, 4, true},
+    {"tf32", DataType::tf32, 4, true},    {"f32", DataType::f32, 4, true},
+    {"f32x2", DataType::f32x2, 8, true},  {"f64", DataType::f64, 8, true},
+    {"e4m3", DataType::opaque, 0, true},  {"e4m3x2", DataType::opaque, 0, true},
+    {"e4m3x4", DataType::opaque, 0, true}, {"e5m2", DataType::opaque, 0, true},
+    {"e5m2x2", DataType::opaque, 0, true}, {"e5m2x4", DataType::opaque, 0, true},
+    {"e3m2", DataType::opaque, 0, true},  {"e3m2x2", DataType::opaque, 0, true},
+    {"e3m2x4", DataType::opaque, 0, true}, {"e2m3", DataType::opaque, 0, true},
+    {"e2m3x2", DataType::opaque, 0, true}, {"e2m3x4", DataType::opaque, 0, true},
+    {"e2m1", DataType::opaque, 0, true},  {"e2m1x2", DataType::opaque, 0, true},
+    {"e2m1x4", DataType::opaque, 0, true}, {"ue8m0", DataType::opaque, 0, true},
+    {"ue8m0x2", DataType::opaque, 0, true}, {"ue4m3", DataType::opaque, 0, true},
+    {"texref", DataType::opaque, 0, false}, {"samplerref", DataType::opaque, 0, false},
+    {"surfref", DataType::opaque, 0, false},
+};
+
+/// Every type's name begins with one of these; most modifiers do not, so the search is rarely entered.
+bool may_be_type(std::string_view text) {
+  return !text.empty() && std::string_view("pbusfte").find(text[0]) != std::string_view::npos;
+}
+
+const NamedType* find_type(std::string_view text) {
+  if (!may_be_type(text)) return nullptr;
+  for (const NamedType& entry : types) {
+    if (entry.name == text) return &entry;
+  }
+  return nullptr;
+}
+
+StateSpace parse_space(std::string_view modifier) {
+  const std::string_view base = modifier.substr(0, modifier.find(':'));
+  if (base == "global") return StateSpace::global;
+  if (base == "shared") return StateSpace::shared;
+  if (base == "local") return StateSpace::local;
+  if (base == "param") return StateSpace::param;
+  if (base == "const") return StateSpace::constant;
+  if (base == "tex") return StateSpace::texture;
+  return StateSpace::none;
+}
+
+/// What the modifiers of one opcode say, before the table's line gives it meaning.
+struct Modifiers {
+  StateSpace space = StateSpace::none;
+  DataType first_type = DataType::none;
+  DataType last_type = DataType::none;
+  std::uint8_t vector = 1;
+  std::uint32_t matrix_elements = 0;  ///< .m8n8 and its kin
+  std::uint32_t matrices = 1;         ///< .x1, .x2, .x4
+  bool is_floating = false;
+  bool is_uniform = false;
+};
+
+void read_modifier(std::string_view modifier, Modifiers& result) {
+  if (modifier == "uni") {
+    result.is_uniform = true;
+  } else if (modifier == "v2" || modifier == "v4" || modifier == "v8") {
+    result.vector = static_cast<std::uint8_t>(modifier[1] - '0');
+  } else if (modifier == "x1" || modifier == "x2" || modifier == "x4") {
+    result.matrices = static_cast<std::uint32_t>(modifier[1] - '0');
+  } else if (modifier == "m8n8") {
+    result.matrix_elements = 64;
+  } else if (modifier == "m8n16" || modifier == "m16n8") {
+    result.matrix_elements = 128;
+  } else if (modifier == "m16n16") {
+    result.matrix_elements = 256;
+  } else if (const NamedType* type = find_type(modifier)) {
+    if (result.first_type == DataType::none) result.first_type = type->type;
+    result.last_type = type->type;
+    result.is_floating |= type->floating;
+  } else if (const StateSpace space = parse_space(modifier); space != StateSpace::none) {
+    // Copies name two spaces; the one outside the multiprocessor is the one that matters.
+    if (result.space == StateSpace::none || space == StateSpace::global) result.space = space;
+  }
+}
+
+Modifiers read_modifiers(std::string_view opcode) {
+  Modifiers result;
+  std::size_t begin = opcode.find('.');
+  while (begin != std::string_view::npos) {
+    const std::size_t end = opcode.find('.', begin + 1);
+    read_modifier(opcode.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1), result);
+    begin = end;
+  }
+  return result;
+}
+
+void apply_access(Access access, const Modifiers& modifiers, OpcodeTraits& traits) {
+  if (access == Access::none) return;
+  const auto one_of = [access](auto... candidates) { return ((access == candidates) || ...); };
+  traits.reads_memory =
+      one_of(Access::read, Access::read_write, Access::bulk_read, Access::bulk_read_write, Access::matrix_read,
+             Access::texture_read, Access::surface_read, Access::surface_update);
+  traits.writes_memory = one_of(Access::write, Access::read_write, Access::bulk_write, Access::bulk_read_write,
+                                Access::matrix_write, Access::shared_write, Access::surface_write,
+                                Access::surface_update);
+  traits.space = modifiers.space == StateSpace::none ? StateSpace::generic : modifiers.space;
+  traits.type = modifiers.first_type;
+  if (one_of(Access::shared_write)) traits.space = StateSpace::shared;
+  if (one_of(Access::texture_read)) traits.space = StateSpace::texture;
+  if (one_of(Access::surface_read, Access::surface_write, Access::surface_update)) {
+    traits.space = StateSpace::surface;
+  }
+  if (one_of(Access::bulk_read, Access::bulk_write, Access::bulk_read_write)) traits.type = DataType::none;
+  if (one_of(Access::matrix_read, Access::matrix_write)) {
+    if (modifiers.space == StateSpace::none) traits.space = StateSpace::generic;
+    traits.vector = static_cast<std::uint8_t>(modifiers.matrix_elements / 32 * modifiers.matrices);
+  }
+}
+
+OpcodeTraits classify_compact(std::string_view opcode) {
+  OpcodeTraits traits;
+  const Modifiers modifiers = read_modifiers(opcode);
+  traits.type = modifiers.last_type;
+  traits.vector = modifiers.vector;
+  traits.is_floating = modifiers.is_floating;
+  traits.is_uniform = modifiers.is_uniform;
+  const OpcodeFacts* facts = find_facts(opcode);
+  if (facts == nullptr) return traits;
+  traits.known = true;
+  traits.kind = facts->kind;
+  traits.destinations = facts->destinations;
+  traits.is_return = facts->mnemonic == "ret";
+  traits.is_thread_exit = facts->mnemonic == "exit" || facts->mnemonic == "trap";
+  apply_access(facts->access, modifiers, traits);
+  return traits;
+}
+
+}  // namespace
+
+std::uint32_t size_of(DataType type) {
+  for (const NamedType& entry : types) {
+    if (entry.type == type) return entry.bytes;
+  }
+  return 0;
+}
+
+bool is_floating(DataType type) {
+  switch (type) {
+    case DataType::f16:
+    case DataType::f16x2:
+    case DataType::bf16:
+    case DataType::bf16x2:
+    case DataType::tf32:
+    case DataType::f32:
+    case DataType::f32x2:
+    case DataType::f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+DataType parse_data_type(std::string_view text) {
+  if (text.starts_with('.')) text.remove_prefix(1);
+  const NamedType* type = find_type(text);
+  return type == nullptr ? DataType::none : type->type;
+}
+
+OpcodeTraits classify(std::string_view opcode) {
+  if (std::ranges::none_of(opcode, is_space)) return classify_compact(opcode);
+  // PTX allows spaces before a modifier.
+  std::string compact;
+  std::ranges::copy_if(opcode, std::back_inserter(compact), [](char c) { return !is_space(c); });
+  return classify_compact(compact);
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,104 @@
+// The statements of a PTX function body, by structure: nothing here knows an opcode.
+//
+// The parser asks for one statement at a time; braces of nested scopes are statements of their own, so nothing recurses.
+// The rule `body` tells prediction what may follow a statement.
+grammar Ptx;
+
+body : statement* EOF ;
+
+statement
+  : instruction
+  | label
+  | targetList
+  | prototype
+  | registerDeclaration
+  | variableDeclaration
+  | location
+  | sourceFile
+  | pragma
+  | section
+  | otherDirective
+  | scopeBegin
+  | scopeEnd
+  | empty
+  ;
+
+scopeBegin : '{' ;
+scopeEnd   : '}' ;
+empty      : ';' ;
+label      : WORD ':' ;
+
+// ---- instructions: add.s32 / @%p ld.global.v2.f32 {a, b}, [p+8] / call.uni (r), f, (x, y), proto
+
+instruction : guard? opcode operands? ';' ;
+guard       : '@' '!'? WORD ;
+opcode      : WORD modifier* ;
+modifier    : DIRECTIVE | SPACE | LINKAGE | REG ;
+operands    : operand (',' operand)* ;
+
+operand
+  : value ('|' value)?
+  | vector ('|' value)?
+  | address
+  | list
+  ;
+
+value   : ('!' | '-' | '+' | '~')? (WORD | INTEGER | FLOAT) addend* ;
+addend  : ('+' | '-') '-'? INTEGER ;
+vector  : '{' value (',' value)* '}' ;
+address : '[' addressPart (',' addressPart)* ']' ;
+addressPart : value | vector ;
+list    : '(' (addressPart (',' addressPart)*)? ')' ;
+
+// ---- names of branch and call targets
+
+targetList : WORD ':' (BRANCHTARGETS | CALLTARGETS) WORD (',' WORD)* ';' ;
+prototype  : WORD ':' CALLPROTOTYPE (~';')* ';' ;
+
+// ---- declarations; those of variables are read by declaration.cpp, as at module level
+
+registerDeclaration : REG (DIRECTIVE | ALIGN INTEGER)+ registerName (',' registerName)* ';' ;
+registerName        : WORD ('<' INTEGER '>')? ;
+variableDeclaration : (SPACE | LINKAGE) (~';')* ';' ;
+
+// ---- directives
+
+location    : LOC INTEGER INTEGER INTEGER (',' locationPart)* ;
+locationPart : WORD WORD addend?                // function_name label+4
+             | WORD INTEGER INTEGER INTEGER ;   // inlined_at 1 20 3
+sourceFile  : FILE INTEGER STRING (',' INTEGER ',' INTEGER)? ;
+pragma      : PRAGMA STRING (',' STRING)* ';' ;
+section     : SECTION (DIRECTIVE | WORD) '{' (~'}')* '}' ;
+otherDirective : DIRECTIVE (~(';' | '{' | '}'))* ';' ;
+
+// ---- tokens
+
+REG           : '.reg' ;
+SPACE         : '.local' | '.shared' | '.param' | '.global' | '.const' | '.tex' | '.sreg' ;
+LINKAGE       : '.extern' | '.visible' | '.weak' | '.common' ;
+ALIGN         : '.align' ;
+BRANCHTARGETS : '.branchtargets' ;
+CALLTARGETS   : '.calltargets' ;
+CALLPROTOTYPE : '.callprototype' ;
+LOC           : '.loc' ;
+FILE          : '.file' ;
+PRAGMA        : '.pragma' ;
+SECTION       : '.section' ;
+DIRECTIVE     : '.' IDENTIFIER ('::' SEGMENT)* ;
+
+// Opcodes with modifiers, identifiers, special registers with a dimension and component selectors are one kind of token.
+WORD : IDENTIFIER (('.' | '::') SEGMENT)* ;
+
+INTEGER : ('0' [xX] HEX+ | '0' [bB] [01]+ | [0-9]+) 'U'? ;
+FLOAT   : '0' [fFdD] HEX+ | [0-9]+ '.' [0-9]* EXPONENT? | [0-9]+ EXPONENT ;
+STRING  : '"' (~["\\\r\n] | '\\' .)* '"' ;
+
+fragment IDENTIFIER : [a-zA-Z_$%] [a-zA-Z0-9_$]* ;
+fragment SEGMENT    : [a-zA-Z0-9_$]+ ;
+fragment HEX        : [0-9a-fA-F] ;
+fragment EXPONENT   : [eE] [+-]? [0-9]+ ;
+
+SPACES        : [ \t\r\n\f\u000B]+ -> skip ;
+LINE_COMMENT  : '//' ~[\n]* -> skip ;
+BLOCK_COMMENT : '/*' .*? '*/' -> skip ;
+UNKNOWN       : . ;

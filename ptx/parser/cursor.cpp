@@ -1,0 +1,257 @@
+#include "ptx/parser/cursor.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ptx/parser/literal.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// What a character means to skip_to and skip_group.
+enum class Special : std::uint8_t { none, opening, closing, quote, slash };
+
+constexpr std::array<Special, 256> special_characters = [] {
+  std::array<Special, 256> table{};
+  for (const char c : {'{', '(', '['}) table[static_cast<unsigned char>(c)] = Special::opening;
+  for (const char c : {'}', ')', ']'}) table[static_cast<unsigned char>(c)] = Special::closing;
+  table['"'] = Special::quote;
+  table['/'] = Special::slash;
+  return table;
+}();
+
+char closing_of(char opening) {
+  if (opening == '{') return '}';
+  return opening == '(' ? ')' : ']';
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+bool is_identifier_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%';
+}
+bool is_identifier_character(char c) { return (is_identifier_start(c) && c != '%') || is_digit(c); }
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+SourceLocation locate(std::string_view text, std::uint32_t position) {
+  const std::string_view before = text.substr(0, position);
+  const auto line = 1 + static_cast<std::uint32_t>(std::ranges::count(before, '\n'));
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 == 0
+  return {{}, line, static_cast<std::uint32_t>(position - line_begin) + 1, 1};
+}
+
+void Cursor::fail_at(std::uint32_t position, std::string message, std::string hint) {
+  if (!error_) error_ = Diagnostic{Severity::error, locate(text_, position), std::move(message), std::move(hint)};
+  position_ = static_cast<std::uint32_t>(text_.size());
+}
+
+void Cursor::skip_block_comment() {
+  const std::uint32_t begin = position_;
+  const std::size_t end = text_.find("*/", position_ + 2);
+  if (end == std::string_view::npos) {
+    fail_at(begin, "unterminated comment", "close it with '*/'");
+    return;
+  }
+  position_ = static_cast<std::uint32_t>(end + 2);
+}
+
+void Cursor::skip_line() {
+  const std::size_t end = text_.find('\n', position_);
+  position_ = static_cast<std::uint32_t>(end == std::string_view::npos ? text_.size() : end);
+}
+
+void Cursor::skip_space() {
+  while (position_ < text_.size()) {
+    const char c = text_[position_];
+    if (is_space(c)) {
+      ++position_;
+    } else if (c == '/' && position_ + 1 < text_.size() && text_[position_ + 1] == '/') {
+      skip_line();
+    } else if (c == '/' && position_ + 1 < text_.size() && text_[position_ + 1] == '*') {
+      skip_block_comment();
+    } else {
+      return;
+    }
+  }
+}
+
+std::uint32_t Cursor::position() {
+  skip_space();
+  return position_;
+}
+
+bool Cursor::at_end() { return position() >= text_.size(); }
+
+char Cursor::peek() { return at_end() ? '\0' : text_[position_]; }
+
+bool Cursor::accept(char c) {
+  if (at_end() || text_[position_] != c) return false;
+  last_end_ = ++position_;
+  return true;
+}
+
+bool Cursor::expect(char c, std::string_view context) {
+  if (accept(c)) return true;
+  std::string message = "expected '";
+  message += c;
+  message += "' ";
+  message += context;
+  message += " instead of " + describe_next();
+  fail(std::move(message));
+  return false;
+}
+
+std::string_view Cursor::identifier() {
+  const std::uint32_t begin = position();
+  if (begin >= text_.size() || !is_identifier_start(text_[begin])) return {};
+  ++position_;
+  while (position_ < text_.size() && is_identifier_character(text_[position_])) ++position_;
+  last_end_ = position_;
+  return text_.substr(begin, position_ - begin);
+}
+
+std::string_view Cursor::directive() {
+  const std::uint32_t begin = position();
+  if (begin + 1 >= text_.size() || text_[begin] != '.' || !is_identifier_start(text_[begin + 1])) return {};
+  ++position_;
+  while (position_ < text_.size() && is_identifier_character(text_[position_])) ++position_;
+  last_end_ = position_;
+  return text_.substr(begin, position_ - begin);
+}
+
+bool Cursor::accept_directive(std::string_view name) {
+  const std::uint32_t saved_end = last_end_;
+  const std::uint32_t begin = position();
+  if (directive() == name) return true;
+  if (!failed()) position_ = begin;
+  last_end_ = saved_end;
+  return false;
+}
+
+std::string_view Cursor::word() {
+  const std::uint32_t begin = position();
+  while (position_ < text_.size() && (is_identifier_character(text_[position_]) || text_[position_] == '.')) {
+    ++position_;
+  }
+  if (position_ > begin) last_end_ = position_;
+  return text_.substr(begin, position_ - begin);
+}
+
+void Cursor::skip_string() {
+  const std::uint32_t begin = position_++;
+  while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\n') {
+    position_ += text_[position_] == '\\' && position_ + 1 < text_.size() ? 2 : 1;
+  }
+  if (position_ >= text_.size() || text_[position_] != '"') {
+    fail_at(begin, "unterminated string", "close it with '\"' on the same line");
+    return;
+  }
+  last_end_ = ++position_;
+}
+
+std::optional<std::string_view> Cursor::quoted() {
+  const std::uint32_t begin = position();
+  if (begin >= text_.size() || text_[begin] != '"') return std::nullopt;
+  skip_string();
+  if (failed()) return std::nullopt;
+  return text_.substr(begin + 1, position_ - begin - 2);
+}
+
+std::optional<std::uint64_t> Cursor::integer() {
+  const std::uint32_t begin = position();
+  if (begin >= text_.size() || !is_digit(text_[begin])) return std::nullopt;
+  while (position_ < text_.size() && is_identifier_character(text_[position_])) ++position_;
+  last_end_ = position_;
+  const std::string_view literal = text_.substr(begin, position_ - begin);
+  const auto value = parse_integer_literal(literal);
+  if (!value) fail_at(begin, "'" + std::string(literal) + "' is no 64-bit integer");
+  return value;
+}
+
+void Cursor::skip_group() {
+  char partners[maximum_nesting];
+  std::uint32_t openings[maximum_nesting];
+  std::uint32_t depth = 0;
+  while (position_ < text_.size()) {
+    const char c = text_[position_];
+    switch (special_characters[static_cast<unsigned char>(c)]) {
+      case Special::none:
+        ++position_;
+        continue;
+      case Special::quote:
+        skip_string();
+        continue;
+      case Special::slash: {
+        const std::uint32_t before = position_;
+        skip_space();
+        if (position_ == before) ++position_;  // a division
+        continue;
+      }
+      case Special::opening:
+        if (depth == maximum_nesting) {
+          fail("brackets are nested more than " + std::to_string(maximum_nesting) + " deep");
+          return;
+        }
+        partners[depth] = closing_of(c);
+        openings[depth++] = position_++;
+        continue;
+      case Special::closing:
+        break;
+    }
+    if (depth == 0 || partners[depth - 1] != c) {
+      std::string message = "'";
+      message += c;
+      message += depth == 0 ? "' closes nothing" : "' does not close the '";
+      if (depth > 0) {
+        const SourceLocation opening = locate(text_, openings[depth - 1]);
+        message += text_[openings[depth - 1]];
+        message += "' of line " + std::to_string(opening.line);
+      }
+      fail(std::move(message));
+      return;
+    }
+    last_end_ = ++position_;
+    if (--depth == 0) return;
+  }
+  if (!failed()) {
+    std::string message = "'";
+    message += text_[openings[depth - 1]];
+    fail_at(openings[depth - 1], message + "' is never closed");
+  }
+}
+
+bool Cursor::skip_to(std::string_view stops) {
+  while (!at_end()) {
+    const char c = text_[position_];
+    if (stops.find(c) != std::string_view::npos) return true;
+    switch (special_characters[static_cast<unsigned char>(c)]) {
+      case Special::opening:
+      case Special::closing:
+        skip_group();
+        break;
+      case Special::quote:
+        skip_string();
+        break;
+      default:
+        last_end_ = ++position_;
+    }
+  }
+  return false;
+}
+
+std::string Cursor::describe_next() {
+  const std::uint32_t begin = position();
+  if (begin >= text_.size()) return "the end of the text";
+  std::uint32_t end = begin + 1;
+  if (is_identifier_character(text_[begin]) || text_[begin] == '.') {
+    while (end < text_.size() && is_identifier_character(text_[end])) ++end;
+  }
+  const std::string_view token = text_.substr(begin, std::min<std::uint32_t>(end - begin, 60));
+  const bool printable = std::ranges::all_of(token, [](char c) { return c > ' ' && c < 127; });
+  if (printable) return "'" + std::string(token) + "'";
+  return "byte " + std::to_string(static_cast<unsigned char>(token[0]));
+}
+
+}  // namespace lynxpp::ptx
