@@ -75,9 +75,9 @@ Failure unknown(const std::string& name) {
   const std::string close = closest_match(name, names);
   if (!close.empty()) return failure("no specification '" + name + "'", "did you mean '" + close + "'?");
   std::string list;
-  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  for (const std::string& known : names) list += (list.empty() ? "ready-made are: " : ", ") + known;
   return failure("no specification '" + name + "'",
-                 "ready-made are: " + list + "; a file of your own is named with its path or its .cod");
+                 list + (list.empty() ? "" : "; ") + "a file of your own is named with its path or its .cod");
 }
 
 }  // namespace

@@ -1,0 +1,176 @@
+#include "cli/arguments.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/diagnostics.h"
+
+namespace lynxpp::cli {
+namespace {
+
+/// The library's help with a usage line of our own.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(28); }
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    static const std::map<std::string, std::string> usages = {
+        {"lynxpp", "lynxpp COMMAND [OPTIONS]"},
+        {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"check", "lynxpp check [OPTIONS] FILE..."},
+        {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
+        {"list", "lynxpp list"},
+    };
+    return "Usage: " + usages.at(app->get_name()) + "\n";
+  }
+};
+
+constexpr const char* specification_help = "Ready-made name or path of a .cod file; several with commas or by repeating the option";
+
+CLI::Validator compute_capability() { return CLI::Range(50, 200).description(""); }
+
+/// An option that may be repeated but takes one word each time, so that the words after it stay free.
+void add_specifications(CLI::App& command, std::vector<std::string>& specifications, bool required) {
+  command.add_option("-s,--spec", specifications, specification_help)
+      ->type_name("SPEC")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->required(required);
+}
+
+CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
+  CLI::App* run = app.add_subcommand("run", "Run a program with its CUDA kernels instrumented");
+  add_specifications(*run, arguments.specifications, false);
+  run->add_option("-k,--kernels", arguments.kernels, "Only kernels whose mangled or demangled name contains a match")
+      ->type_name("REGEX");
+  run->add_option("-l,--launches", arguments.launches, "Only these launches of each kernel, counted from 0, e.g. 0-9,100,200-")
+      ->type_name("LIST");
+  run->add_option("-o,--output", arguments.output, "Write records as JSON Lines to FILE, which is begun anew")->type_name("FILE");
+  run->add_option("-d,--device", arguments.device, "Device: auto, cuda, or cpu (the built-in device for machines without a GPU)")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"auto", "cuda", "cpu"}).description(""));
+  run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of every kernel into FOLDER")->type_name("FOLDER");
+  run->add_flag("--timing", arguments.timing, "Report the time of each stage: parse, instrument, emit, load, execute");
+  run->footer(
+      "The results are printed as a table on standard error when the program ends.\n"
+      "The exit code is the program's; 2: wrong usage or no such specification,\n"
+      "126: PROGRAM cannot be executed, 127: there is no PROGRAM.\n\n"
+      "Example: lynxpp run -s instruction_count -k 'matmul.*' -o out.jsonl -- ./app 1024");
+  return run;
+}
+
+CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
+  CLI::App* check = app.add_subcommand("check", "Compile specifications and show what is wrong with them");
+  check->add_option("FILE", arguments.files, "Specifications: .cod files or ready-made names")->required()->type_name("");
+  check->add_flag("--emit-ptx", arguments.emit_ptx, "Print the PTX of every handler");
+  check->add_option("--sm", arguments.sm, "Compute capability the PTX is made for, times ten (default: 90)")
+      ->type_name("NUMBER")
+      ->check(compute_capability());
+  check->footer("The exit code is 1 when a specification has errors.\n\nExample: lynxpp check my.cod --emit-ptx --sm 80");
+  return check;
+}
+
+CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
+  CLI::App* instrument = app.add_subcommand("instrument", "Instrument a PTX file without running it");
+  instrument->add_option("IN.ptx", arguments.input, "The PTX module")->required()->type_name("");
+  add_specifications(*instrument, arguments.specifications, true);
+  instrument->add_option("-k,--kernel", arguments.kernel, "Only this kernel, by its mangled or demangled name")->type_name("NAME");
+  instrument
+      ->add_option("-o,--output", arguments.output,
+                   "Write to FILE; with several kernels FILE.ptx becomes FILE-KERNEL.ptx (default: standard output)")
+      ->type_name("FILE");
+  instrument->add_option("--sm", arguments.sm, "Compute capability of the GPU it will run on, times ten (default: the module's own)")
+      ->type_name("NUMBER")
+      ->check(compute_capability());
+  instrument->footer(
+      "Each kernel becomes a module with what it can reach. A summary goes to standard error.\n"
+      "The exit code is 1 when the PTX or a specification has errors.\n\n"
+      "Example: lynxpp instrument app.ptx -s instruction_count -o out.ptx");
+  return instrument;
+}
+
+CLI::App* add_list(CLI::App& app) { return app.add_subcommand("list", "List the ready-made specifications"); }
+
+/// Whether `word` is an option of `command` whose value is the next word.
+bool takes_next_word(const CLI::App& command, const std::string& word) {
+  const bool is_long = word.starts_with("--");
+  if (is_long ? word.find('=') != std::string::npos : word.size() > 2) return false;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->check_name(word)) return option->get_items_expected_min() > 0;
+  }
+  return false;
+}
+
+/// Cuts the program's own command line off the end of `words` ("run", options, [--], program, arguments): nothing in it is ours.
+std::vector<std::string> take_command(const CLI::App& run, std::vector<std::string>& words) {
+  std::size_t begin = 1;
+  while (begin < words.size() && words[begin] != "--" && words[begin].size() > 1 && words[begin].front() == '-') {
+    begin += takes_next_word(run, words[begin]) ? 2 : 1;
+  }
+  if (begin >= words.size()) return {};
+  const std::size_t first = words[begin] == "--" ? begin + 1 : begin;
+  std::vector<std::string> command(words.begin() + static_cast<std::ptrdiff_t>(first), words.end());
+  words.resize(begin);
+  return command;
+}
+
+Finished usage_error(const std::string& message, const std::string& command = {}) {
+  print_error(message, "`lynxpp " + (command.empty() ? "" : command + " ") + "--help` shows what there is");
+  return {exit_usage_error};
+}
+
+/// A first word that is no subcommand, named before the parser complains about it in general terms.
+std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with('-')) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : app.get_subcommands({})) names.push_back(subcommand->get_name());
+  for (const std::string& name : names) {
+    if (name == words[0]) return {};
+  }
+  const std::string close = closest_match(words[0], names);
+  return "no command '" + words[0] + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?");
+}
+
+}  // namespace
+
+Arguments parse_arguments(int count, char** values) {
+  CLI::App app{"Instruments the CUDA kernels of unmodified programs while they run.", "lynxpp"};
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_version_flag("--version", "lynxpp " LYNXPP_VERSION, "Print the version and leave");
+  app.set_help_flag("-h,--help", "Print this help and leave");
+  app.require_subcommand(1);
+  app.footer("`lynxpp COMMAND --help` tells more about a command; so does `man lynxpp`.");
+  RunArguments run;
+  CheckArguments check;
+  InstrumentArguments instrument;
+  const CLI::App* const run_command = add_run(app, run);
+  const CLI::App* const check_command = add_check(app, check);
+  const CLI::App* const instrument_command = add_instrument(app, instrument);
+  add_list(app);
+
+  std::vector<std::string> words(values + 1, values + count);
+  if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty()) return usage_error(complaint);
+  if (!words.empty() && words[0] == run_command->get_name()) run.command = take_command(*run_command, words);
+  const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
+  } catch (const CLI::Success& request) {  // help or version
+    return Finished{app.exit(request, std::cout, std::cerr)};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what(), command);
+  }
+  if (app.got_subcommand(check_command)) return check;
+  if (app.got_subcommand(instrument_command)) return instrument;
+  if (!app.got_subcommand(run_command)) return ListArguments{};
+  if (run.command.empty()) return usage_error("no program to run", command);
+  return run;
+}
+
+}  // namespace lynxpp::cli

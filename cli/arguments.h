@@ -1,0 +1,56 @@
+// The command line of `lynxpp`, as data. Only arguments.cpp knows the library that parses it.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace lynxpp::cli {
+
+/// Exit codes of lynxpp itself; `lynxpp run` otherwise ends as the program it starts does.
+enum ExitCode {
+  exit_success = 0,
+  exit_input_error = 1,      ///< a specification or PTX file has errors
+  exit_usage_error = 2,      ///< the command line, or a specification that does not exist
+  exit_cannot_execute = 126, ///< the program of `run` is there but cannot be executed
+  exit_not_found = 127,      ///< the program of `run` does not exist
+};
+
+struct RunArguments {
+  std::vector<std::string> specifications;  ///< each a name, a path, or several separated by commas
+  std::string kernels;
+  std::string launches;
+  std::string output;
+  std::string device;
+  std::string dump;
+  bool timing = false;
+  std::vector<std::string> command;  ///< the program and its arguments; not empty
+};
+
+struct CheckArguments {
+  std::vector<std::string> files;
+  bool emit_ptx = false;
+  int sm = 90;
+};
+
+struct InstrumentArguments {
+  std::string input;
+  std::vector<std::string> specifications;
+  std::string kernel;  ///< empty: every entry
+  std::string output;  ///< empty or "-": standard output
+  int sm = 0;          ///< 0: the module's own target
+};
+
+struct ListArguments {};
+
+/// Nothing to do but leave: help, the version or an error was printed.
+struct Finished {
+  int exit_code = exit_success;
+};
+
+using Arguments = std::variant<Finished, RunArguments, CheckArguments, InstrumentArguments, ListArguments>;
+
+/// Prints help and version on stdout, mistakes on stderr.
+Arguments parse_arguments(int count, char** values);
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,89 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cod/specification.h"
+#include "instrumentors/catalogue.h"
+
+namespace lynxpp::cli {
+namespace {
+
+std::string counted(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+const char* name_of(cod::TargetKind target) {
+  switch (target) {
+    case cod::TargetKind::kernel_entry: return "ON_KERNEL_ENTRY";
+    case cod::TargetKind::kernel_exit: return "ON_KERNEL_EXIT";
+    case cod::TargetKind::basic_block_entry: return "ON_BASIC_BLOCK_ENTRY";
+    case cod::TargetKind::basic_block_exit: return "ON_BASIC_BLOCK_EXIT";
+    case cod::TargetKind::instruction: break;
+  }
+  return "ON_INSTRUCTION";
+}
+
+std::string summary(const cod::Specification& specification, const cod::DeviceCode& code) {
+  std::string text = "ok, " + counted(specification.handlers().size(), "handler") + ", " +
+                     counted(specification.arrays().size(), "array") + ", " +
+                     counted(specification.state().size(), "per-thread variable");
+  if (code.minimum_sm != 0) text += ", needs sm_" + std::to_string(code.minimum_sm);
+  return text;
+}
+
+void print_ptx(const cod::Specification& specification, const cod::DeviceCode& code) {
+  for (std::size_t i = 0; i < code.handlers.size(); ++i) {
+    const cod::Handler& handler = specification.handlers()[i];
+    const std::string place =
+        handler.is_initializer ? "initial values" : name_of(handler.target) + (" of line " + std::to_string(handler.location.line));
+    const std::string text = "// " + specification.name() + ": " + place + "\n" + code.handlers[i].ptx + "\n";
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+}
+
+/// Compiles both halves as a launch would; false when there were errors, which are then on stderr.
+bool check_one(const instrumentors::LoadedSpecification& file, const CheckArguments& arguments) {
+  Diagnostics warnings;
+  const auto specification = cod::compile(file.source, file.path, &warnings);
+  print(warnings, file.source);
+  if (!specification) {
+    print(specification.error().diagnostics, file.source);
+    return false;
+  }
+  const Result<cod::DeviceCode> code = (*specification)->lower_device({arguments.sm});
+  if (!code) {
+    print(code.error().diagnostics, file.source);
+    return false;
+  }
+  if (const auto host = (*specification)->compile_host(); !host) {
+    print(host.error().diagnostics, file.source);
+    return false;
+  }
+  if (arguments.emit_ptx) {
+    print_ptx(**specification, *code);
+  } else {
+    const std::string line = file.path + ": " + summary(**specification, *code) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stdout);
+  }
+  return true;
+}
+
+}  // namespace
+
+int check(const CheckArguments& arguments) {
+  bool is_good = true;
+  for (const std::string& name : arguments.files) {
+    const auto file = instrumentors::find_specification(name);
+    if (!file) {
+      print(file.error().diagnostics);
+      is_good = false;
+      continue;
+    }
+    is_good &= check_one(*file, arguments);
+  }
+  return is_good ? exit_success : exit_input_error;
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,31 @@
+#include "cli/diagnostics.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace lynxpp::cli {
+
+void print(const Diagnostics& diagnostics, std::string_view source) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.location.file.empty()) text += "lynxpp: ";
+    text += render(diagnostic, source);
+  }
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void print_error(std::string message, std::string hint) {
+  print({{Severity::error, {}, std::move(message), std::move(hint)}});
+}
+
+void print_warning(std::string message, std::string hint) {
+  print({{Severity::warning, {}, std::move(message), std::move(hint)}});
+}
+
+bool has_error(const Diagnostics& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::error; });
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,19 @@
+// How the commands talk on stderr.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "support/diagnostic.h"
+
+namespace lynxpp::cli {
+
+/// Diagnostics without a place begin with "lynxpp: ". `source` is the text of the file they name, for the caret.
+void print(const Diagnostics& diagnostics, std::string_view source = {});
+void print_error(std::string message, std::string hint = {});
+void print_warning(std::string message, std::string hint = {});
+
+/// Whether any of them is an error.
+bool has_error(const Diagnostics& diagnostics);
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,187 @@
+#include "engine/instrument.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "instrumentors/catalogue.h"
+#include "ptx/parser/parser.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+constexpr std::string_view extension = ".ptx";
+constexpr const char* standard_output = "-";
+
+struct LoadedSpecifications {
+  std::vector<engine::SpecificationPtr> compiled;
+  std::vector<instrumentors::LoadedSpecification> texts;  ///< same order
+};
+
+/// Compiles every specification; on errors prints them all.
+bool load_specifications(const std::vector<std::string>& names, LoadedSpecifications& loaded, int& exit_code) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  auto found = instrumentors::parse_list(list);
+  if (!found) {
+    print(found.error().diagnostics);
+    exit_code = exit_usage_error;
+    return false;
+  }
+  loaded.texts = std::move(*found);
+  for (const instrumentors::LoadedSpecification& text : loaded.texts) {
+    Diagnostics warnings;
+    auto specification = cod::compile(text.source, text.path, &warnings);
+    print(warnings, text.source);
+    if (specification) {
+      loaded.compiled.push_back(std::move(*specification));
+    } else {
+      print(specification.error().diagnostics, text.source);
+      exit_code = exit_input_error;
+    }
+  }
+  return loaded.compiled.size() == loaded.texts.size();
+}
+
+Result<std::string> read_ptx(const std::string& path) {
+  std::string text;
+  if (!read_file(path, text)) return failure("cannot read " + path);
+  if (text.starts_with("\x7f" "ELF") || text.starts_with("!<arch>")) {
+    return failure(path + " is not PTX text but a binary file", "extract its PTX with `cuobjdump -xptx all " + path + "`");
+  }
+  return text;
+}
+
+/// The kernels to instrument: all that the module defines, or the one named (mangled, demangled, or without its parameter list).
+Result<std::vector<std::string>> choose_kernels(const ptx::Module& module, const InstrumentArguments& arguments) {
+  std::vector<std::string> kernels;
+  std::vector<std::string> spellings;
+  for (const ptx::Function& function : module.functions) {
+    if (!function.is_entry || function.is_declaration()) continue;
+    const std::string demangled = demangle(function.name);
+    const std::string plain = demangled.substr(0, demangled.find('('));
+    const bool is_named = arguments.kernel == function.name || arguments.kernel == demangled || arguments.kernel == plain;
+    if (arguments.kernel.empty() || is_named) kernels.push_back(function.name);
+    spellings.insert(spellings.end(), {function.name, plain});
+  }
+  if (!kernels.empty()) return kernels;
+  if (arguments.kernel.empty()) return failure(arguments.input + " defines no kernel");
+  const std::string close = closest_match(arguments.kernel, spellings);
+  return failure(arguments.input + " defines no kernel '" + arguments.kernel + "'",
+                 close.empty() ? "" : "did you mean '" + close + "'?");
+}
+
+/// "out.ptx" ▶ "out-KERNEL.ptx". File systems allow 255 bytes in a name, mangled names are longer at times: those end in a hash.
+std::string path_for_kernel(std::string path, const std::string& kernel) {
+  constexpr std::size_t longest = 180;
+  const bool has_extension = path.ends_with(extension);
+  if (has_extension) path.erase(path.size() - extension.size());
+  path += "-" + kernel.substr(0, longest);
+  if (kernel.size() > longest) {
+    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+    for (const char byte : kernel) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+    char digits[17];
+    std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
+    path += std::string("-") + digits;
+  }
+  return has_extension ? path + std::string(extension) : path;
+}
+
+bool write_result(const std::string& path, const std::string& ptx) {
+  if (path != standard_output) {
+    if (write_file(path, ptx)) return true;
+  } else if (std::fwrite(ptx.data(), 1, ptx.size(), stdout) == ptx.size() && std::fflush(stdout) == 0) {
+    return true;
+  }
+  print_error("cannot write " + (path == standard_output ? std::string("to standard output") : path));
+  return false;
+}
+
+/// Handlers no place in the kernel matched, and what the engine could not cover.
+void print_gaps(const engine::Instrumented& result, const LoadedSpecifications& specifications) {
+  const std::string kernel = demangle(result.kernel);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < specifications.compiled.size(); ++i) {
+    for (const cod::Handler& handler : specifications.compiled[i]->handlers()) {
+      if (next >= result.sites_per_handler.size() || result.sites_per_handler[next++] != 0) continue;
+      print({{Severity::warning, handler.location, "no place in " + kernel + " matches this target", ""}},
+            specifications.texts[i].source);
+    }
+  }
+  for (const std::string& note : result.notes) print({{Severity::note, {}, kernel + ": " + note, ""}});
+}
+
+void print_summary(const engine::Instrumented& result, const std::string& path) {
+  std::uint64_t sites = 0;
+  for (const std::uint64_t count : result.sites_per_handler) sites += count;
+  const auto counted = [](std::uint64_t count, const char* noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+  };
+  const std::string where = path == standard_output ? "" : path + ": ";
+  std::fprintf(stderr, "%s%s: %s, %s, %s, %.1f ms\n", where.c_str(), demangle(result.kernel).c_str(),
+               counted(result.instructions, "instruction").c_str(), counted(result.basic_blocks, "basic block").c_str(),
+               counted(sites, "site").c_str(), result.parse_ms + result.instrument_ms + result.emit_ms);
+}
+
+/// The engine parses the text anew, under a name of its own.
+void print_engine_failure(Diagnostics diagnostics, const std::string& input, const std::string& ptx) {
+  for (Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.location.file != "<ptx>") continue;
+    diagnostic.location.file = input;
+    print({diagnostic}, ptx);
+    diagnostic.location.line = 0;
+    diagnostic.message.clear();
+  }
+  std::erase_if(diagnostics, [](const Diagnostic& diagnostic) { return diagnostic.message.empty(); });
+  print(diagnostics);
+}
+
+}  // namespace
+
+int instrument(const InstrumentArguments& arguments) {
+  LoadedSpecifications specifications;
+  int exit_code = exit_success;
+  if (!load_specifications(arguments.specifications, specifications, exit_code)) return exit_code;
+
+  const Result<std::string> ptx = read_ptx(arguments.input);
+  if (!ptx) return print(ptx.error().diagnostics), exit_input_error;
+  const Result<ptx::Module> module = ptx::parse_module(*ptx, arguments.input);
+  if (!module) return print(module.error().diagnostics, *ptx), exit_input_error;
+  const Result<std::vector<std::string>> kernels = choose_kernels(*module, arguments);
+  if (!kernels) return print(kernels.error().diagnostics), exit_input_error;
+
+  const std::string output = arguments.output.empty() ? standard_output : arguments.output;
+  if (kernels->size() > 1 && output == standard_output) {
+    print_error(arguments.input + " defines " + std::to_string(kernels->size()) + " kernels, each of which becomes a module of its own",
+                "name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx");
+    return exit_usage_error;
+  }
+  for (const std::string& kernel : *kernels) {
+    engine::Request request;
+    request.ptx = &*ptx;
+    request.kernel = kernel;
+    request.specifications = specifications.compiled;
+    request.device_sm = arguments.sm;
+    request.verify = true;
+    const Result<engine::Instrumented> result = engine::instrument(request);
+    if (!result) {
+      print_error("cannot instrument " + demangle(kernel));
+      print_engine_failure(result.error().diagnostics, arguments.input, *ptx);
+      exit_code = exit_input_error;
+      continue;
+    }
+    const std::string path = kernels->size() > 1 ? path_for_kernel(output, kernel) : output;
+    if (!write_result(path, result->ptx)) return exit_input_error;
+    print_gaps(*result, specifications);
+    print_summary(*result, path);
+  }
+  return exit_code;
+}
+
+}  // namespace lynxpp::cli

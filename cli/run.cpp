@@ -1,0 +1,172 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/program.h"
+#include "instrumentors/catalogue.h"
+#include "support/result.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using instrumentors::LoadedSpecification;
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ",") + text;
+  return list;
+}
+
+/// The list for LYNXPP_SPEC: files by absolute path, since the program may change its folder.
+Result<std::string> specification_list(const RunArguments& arguments) {
+  Result<std::vector<LoadedSpecification>> found = instrumentors::parse_list(joined(arguments.specifications));
+  if (!found) return found.error();
+  std::vector<std::string> names;
+  for (const LoadedSpecification& specification : *found) {
+    std::error_code error;
+    if (!specification.is_ready_made && !std::filesystem::is_regular_file(specification.path, error)) {
+      return failure("specification '" + specification.path + "' is a pipe, which the program could not read a second time",
+                     "save it to a file");
+    }
+    names.push_back(specification.is_ready_made ? specification.name : absolute_path(specification.path));
+    if (names.back().find(',') != std::string::npos) {
+      return failure("the path '" + names.back() + "' holds a comma, which separates specifications");
+    }
+  }
+  return joined(names);
+}
+
+Status check_filters(const RunArguments& arguments) {
+  try {
+    const std::regex pattern(arguments.kernels, std::regex::ECMAScript);
+  } catch (const std::regex_error& error) {
+    return failure("--kernels: '" + arguments.kernels + "' is no regular expression: " + error.what());
+  }
+  static const std::regex ranges(R"(\s*\d+(-\d*)?\s*(,\s*\d+(-\d*)?\s*)*)");
+  if (!arguments.launches.empty() && !std::regex_match(arguments.launches, ranges)) {
+    return failure("--launches: '" + arguments.launches + "' is no list of launch numbers",
+                   "write numbers and ranges such as 0-9,100,200-");
+  }
+  return success();
+}
+
+/// Begins the file of records anew, so that it holds one run's. The program itself only appends, as its child processes do.
+Status begin_output(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  // A pipe that nobody reads yet cannot be opened this way; it needs no beginning either.
+  if (descriptor < 0 && errno == ENXIO) return success();
+  if (descriptor < 0) return failure("cannot write " + path + ": " + std::strerror(errno));
+  struct stat status {};
+  const bool is_file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  const bool is_empty = !is_file || ::ftruncate(descriptor, 0) == 0;
+  ::close(descriptor);
+  return is_empty ? success() : failure("cannot write " + path);
+}
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return failure("cannot make the folder " + path + ": " + error.message());
+  return success();
+}
+
+/// The preload library of this build or installation.
+Result<std::string> preload_library() {
+  const std::string path = absolute_path(executable_folder() + "/../lib/liblynxpp.so");
+  if (::access(path.c_str(), R_OK) != 0) {
+    return failure("cannot find " + path, "bin/lynxpp and lib/liblynxpp.so belong into one folder");
+  }
+  if (path.find_first_of(": \t") != std::string::npos) {
+    return failure("the path " + path + " holds a blank or a colon, which LD_PRELOAD takes for a separator",
+                   "install lynxpp in another folder");
+  }
+  return path;
+}
+
+/// What is wrong with the command line itself, before anything is changed.
+Status prepare_specifications(const RunArguments& arguments) {
+  if (Status filters = check_filters(arguments); !filters) return filters;
+  if (arguments.specifications.empty()) return success();
+  const Result<std::string> list = specification_list(arguments);
+  if (!list) return list.error();
+  ::setenv("LYNXPP_SPEC", list->c_str(), 1);
+  return success();
+}
+
+Status prepare_environment(const RunArguments& arguments) {
+  const Result<std::string> library = preload_library();
+  if (!library) return library.error();
+  const char* others = std::getenv("LD_PRELOAD");
+  const bool has_others = others != nullptr && *others != '\0';
+  ::setenv("LD_PRELOAD", (*library + (has_others ? ":" + std::string(others) : "")).c_str(), 1);
+
+  if (!arguments.kernels.empty()) ::setenv("LYNXPP_KERNELS", arguments.kernels.c_str(), 1);
+  if (!arguments.launches.empty()) ::setenv("LYNXPP_LAUNCHES", arguments.launches.c_str(), 1);
+  if (!arguments.device.empty()) ::setenv("LYNXPP_DEVICE", arguments.device.c_str(), 1);
+  if (arguments.timing) ::setenv("LYNXPP_TIMING", "1", 1);
+  if (!arguments.dump.empty()) {
+    const std::string folder = absolute_path(arguments.dump);
+    if (Status made = make_folder(folder); !made) return made;
+    ::setenv("LYNXPP_DUMP", folder.c_str(), 1);
+  }
+  if (!arguments.output.empty()) {
+    const std::string path = absolute_path(arguments.output);
+    if (Status begun = begin_output(path); !begun) return begun;
+    ::setenv("LYNXPP_OUTPUT", path.c_str(), 1);
+  }
+  return success();
+}
+
+int execute(const std::string& path, const std::vector<std::string>& command) {
+  std::vector<char*> values;
+  for (const std::string& value : command) values.push_back(const_cast<char*>(value.c_str()));
+  values.push_back(nullptr);
+  ::execvp(path.c_str(), values.data());
+  print_error("cannot execute " + path + ": " + std::strerror(errno));
+  return exit_cannot_execute;
+}
+
+}  // namespace
+
+int run(const RunArguments& arguments) {
+  if (Status prepared = prepare_specifications(arguments); !prepared) {
+    print(prepared.error().diagnostics);
+    return exit_usage_error;
+  }
+  const std::string& name = arguments.command.front();
+  const ProgramSearch program = find_program(name);
+  if (program.outcome == ProgramSearch::Outcome::missing) {
+    print_error(name.find('/') == std::string::npos ? "no program '" + name + "' in the folders of PATH"
+                                                    : "no program '" + name + "'");
+    return exit_not_found;
+  }
+  if (program.outcome == ProgramSearch::Outcome::not_executable) {
+    print_error("'" + program.path + "' is not executable");
+    return exit_cannot_execute;
+  }
+  if (Status prepared = prepare_environment(arguments); !prepared) {
+    print(prepared.error().diagnostics);
+    return exit_usage_error;
+  }
+  const char* attached = std::getenv("LYNXPP_SPEC");
+  if (attached == nullptr || *attached == '\0') {
+    print_warning("no specification is attached, nothing will be measured", "name one with -s; `lynxpp list` shows the ready-made ones");
+  }
+  if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty()) {
+    print_warning("'" + program.path + "' " + obstacle);
+  }
+  return execute(program.path, arguments.command);
+}
+
+}  // namespace lynxpp::cli
