@@ -26,7 +26,7 @@ TABLE = {
     "device/cuda": ["support", "device"],
     "engine": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/passes", "ptx/emitter", "cod", "device"],
     "instrumentors": ["support", "engine", "report"],
-    "interposer": ["support", "image", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cuda"],
+    "interposer": ["support", "image", "ptx/ir", "ptx/parser", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "cod", "engine", "instrumentors", "report", "device"],
     "examples/apps": [],
