@@ -1,0 +1,162 @@
+#include "interposer/preload/cpu_binding.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#include "interposer/preload/engine_client.h"
+#include "interposer/preload/loaded_object.h"
+#include "interposer/preload/process.h"
+
+namespace lynxpp::preload {
+namespace {
+
+const lynxpp_cpu_function* functions = nullptr;
+size_t function_count = 0;
+
+/// libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
+bool is_runtime_library(const char* file_name) {
+  constexpr size_t kLength = 9;
+  return strncmp(file_name, "libcudart", kLength) == 0 && (file_name[kLength] == '.' || file_name[kLength] == '-');
+}
+
+bool is_runtime_name(const char* symbol) {
+  return strncmp(symbol, "cuda", 4) == 0 || strncmp(symbol, "__cuda", 6) == 0;
+}
+
+/// The names that stay with the real runtime, for one line at level info.
+class MissingNames {
+ public:
+  void add(const char* name) {
+    ++count_;
+    if (strstr(text_, name) != nullptr) return;
+    const size_t used = strlen(text_);
+    snprintf(text_ + used, sizeof text_ - used, "%s%s", used == 0 ? "" : ", ", name);
+  }
+  void report() const {
+    if (count_ == 0 || !settings.verbose) return;
+    say("the cpu device does not have these runtime functions, which this program imports: %s", text_);
+  }
+
+ private:
+  int count_ = 0;
+  char text_[1536] = "";
+};
+
+void bind_imports(const LoadedObject& object, MissingNames& missing) {
+  const bool linked = object.needs(is_runtime_library);
+  object.for_each_import_slot([&](const char* symbol, void** slot) {
+    if (!is_runtime_name(symbol)) return;
+    if (void* const address = cpu_function(symbol)) {
+      *slot = address;
+    } else if (linked) {
+      missing.add(symbol);
+    }
+  });
+}
+
+/// Whether the ELF file has a section of that name. Any damage means no.
+bool file_has_section(const char* path, const char* wanted) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  bool found = false;
+  ElfW(Ehdr) header;
+  if (pread(file, &header, sizeof header, 0) == sizeof header && header.e_shentsize == sizeof(ElfW(Shdr))) {
+    const auto section = [&](unsigned index, ElfW(Shdr)& result) {
+      return pread(file, &result, sizeof result, static_cast<off_t>(header.e_shoff + index * sizeof result)) ==
+             sizeof result;
+    };
+    ElfW(Shdr) names;
+    ElfW(Shdr) candidate;
+    const size_t length = strlen(wanted) + 1;
+    char name[64];
+    for (unsigned i = 0; !found && section(header.e_shstrndx, names) && i < header.e_shnum; ++i) {
+      found = section(i, candidate) &&
+              pread(file, name, length, static_cast<off_t>(names.sh_offset + candidate.sh_name)) ==
+                  static_cast<ssize_t>(length) &&
+              memcmp(name, wanted, length) == 0;
+    }
+  }
+  close(file);
+  return found;
+}
+
+/// Whether the code at `caller` belongs to an object with device code of its own that is no shared runtime: then the runtime
+/// that is asking is linked into it.
+bool holds_static_runtime(const void* caller) {
+  bool result = false;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    if (!object.contains(caller)) return false;
+    if (!is_runtime_library(object.base_name()) && !object.needs(is_runtime_library)) {
+      const char* path = object.name()[0] != '\0' ? object.name() : "/proc/self/exe";
+      result = file_has_section(path, ".nvFatBinSegment");
+    }
+    return true;
+  });
+  return result;
+}
+
+}  // namespace
+
+bool links_shared_runtime() {
+  bool found = false;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    found = !is_runtime_library(object.base_name()) && object.needs(is_runtime_library);
+    return found;
+  });
+  return found;
+}
+
+void bind_to_cpu_device() {
+  const lynxpp_engine* const engine = open_engine("the program runs without the cpu device");
+  if (engine == nullptr) return;
+  functions = engine->cpu_functions(&function_count);
+  MissingNames missing;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    if (is_runtime_library(object.base_name())) {
+      // What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their constructors) asks the
+      // runtime's own symbol table.
+      for (size_t i = 0; i < function_count; ++i) object.redirect_export(functions[i].name, functions[i].address);
+    } else if (!object.contains(&functions)) {
+      bind_imports(object, missing);
+    }
+    return false;
+  });
+  missing.report();
+  engine->attach(settings.specifications);
+  finish_at_exit();
+}
+
+void* cpu_function(const char* name) {
+  size_t low = 0;
+  size_t high = function_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    const int order = strcmp(functions[middle].name, name);
+    if (order == 0) return functions[middle].address;
+    if (order < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return nullptr;
+}
+
+void explain_static_runtime(const char* library, const void* caller) {
+  const char* slash = strrchr(library, '/');
+  if (strncmp(slash != nullptr ? slash + 1 : library, "libcuda.so", 10) != 0) return;
+  const bool wants_cpu = settings.device == DeviceChoice::cpu ||
+                         (settings.device == DeviceChoice::automatic && !driver_present());
+  if (!wants_cpu || !holds_static_runtime(caller)) return;
+  static std::atomic<bool> said = false;
+  if (said.exchange(true)) return;
+  say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu device; "
+      "rebuild the program with `nvcc -cudart shared`%s",
+      driver_present() ? "" : " (there is no NVIDIA driver on this machine)");
+}
+
+}  // namespace lynxpp::preload

@@ -1,0 +1,131 @@
+#include "interposer/preload/driver.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "interposer/preload/process.h"
+
+namespace lynxpp::preload {
+namespace {
+
+constexpr unsigned kSlotCount = static_cast<unsigned>(Slot::count);
+constexpr int kApiVersion = 13000;
+
+struct HookName {
+  const char* exported;
+  const char* asked;
+  bool per_thread_stream;
+  int since;
+};
+
+constexpr HookName kNames[kSlotCount] = {
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
+  {#exported, #asked, per_thread_stream != 0, since},
+#include "interposer/driver_api.def"
+#undef LYNXPP_DRIVER_HOOK
+};
+
+CUresult no_driver() { return kErrorStubLibrary; }
+
+/// libcuda.so.1 when the program has it open. We hold a reference, so it stays.
+void* driver_library() {
+  static std::atomic<void*> library = nullptr;
+  void* handle = library.load(std::memory_order_acquire);
+  if (handle != nullptr) return handle;
+  handle = real_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  for (unsigned slot = 0; handle == nullptr && slot < kSlotCount; ++slot) {
+    // It may have been opened by a path under another name.
+    Dl_info info;
+    const void* const known = originals[static_cast<unsigned>(Door::looked_up)][slot].load(std::memory_order_relaxed);
+    if (known != nullptr && dladdr(known, &info) != 0) handle = real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  }
+  if (handle != nullptr) library.store(handle, std::memory_order_release);
+  return handle;
+}
+
+bool names_an_export(const char* name) {
+  const char* const suffix = strrchr(name, '_');
+  if (suffix == nullptr) return false;
+  return strcmp(suffix, "_ptsz") == 0 || strcmp(suffix, "_ptds") == 0 ||
+         (suffix[1] == 'v' && suffix[2] >= '1' && suffix[2] <= '9');
+}
+
+}  // namespace
+
+std::atomic<void*> originals[static_cast<unsigned>(Door::count)][kSlotCount] = {};
+
+void* find_original(Slot slot, Door door) {
+  const auto index = static_cast<unsigned>(slot);
+  void* address = door == Door::linked ? real_dlsym(RTLD_NEXT, kNames[index].exported) : nullptr;
+  if (address == nullptr) {
+    // The driver may be loaded outside the global scope.
+    if (void* const library = driver_library()) address = real_dlsym(library, kNames[index].exported);
+  }
+  if (address == nullptr) return reinterpret_cast<void*>(no_driver);
+  originals[static_cast<unsigned>(door)][index].store(address, std::memory_order_relaxed);
+  return address;
+}
+
+void remember_looked_up(Slot slot, void* address) {
+  void* expected = nullptr;
+  originals[static_cast<unsigned>(Door::looked_up)][static_cast<unsigned>(slot)].compare_exchange_strong(
+      expected, address, std::memory_order_relaxed);
+}
+
+Slot slot_of_export(const char* name) {
+  for (unsigned slot = 0; slot < kSlotCount; ++slot) {
+    if (strcmp(kNames[slot].exported, name) == 0) return static_cast<Slot>(slot);
+  }
+  return Slot::count;
+}
+
+Slot slot_of_request(const char* name, int version, bool per_thread_stream) {
+  unsigned best = kSlotCount;
+  unsigned fallback = kSlotCount;  // a function without a per-thread variant
+  for (unsigned slot = 0; slot < kSlotCount; ++slot) {
+    const HookName& candidate = kNames[slot];
+    if (strcmp(candidate.asked, name) != 0 || candidate.since > version) continue;
+    // In the list later versions come later.
+    (candidate.per_thread_stream == per_thread_stream ? best : fallback) = slot;
+  }
+  if (best != kSlotCount) return static_cast<Slot>(best);
+  if (fallback != kSlotCount && !kNames[fallback].per_thread_stream) return static_cast<Slot>(fallback);
+  return slot_of_export(name);
+}
+
+bool belongs_to_driver(const void* address) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;
+  const char* const slash = strrchr(info.dli_fname, '/');
+  return strncmp(slash != nullptr ? slash + 1 : info.dli_fname, "libcuda.so", 10) == 0;
+}
+
+bool belongs_to_this_library(const void* address) {
+  Dl_info theirs;
+  Dl_info ours;
+  return dladdr(address, &theirs) != 0 && dladdr(originals, &ours) != 0 && theirs.dli_fbase == ours.dli_fbase;
+}
+
+bool exists_without_us(Slot slot) {
+  return driver_library() != nullptr || real_dlsym(RTLD_NEXT, kNames[static_cast<unsigned>(slot)].exported) != nullptr;
+}
+
+void* lookup_driver(const char* name) {
+  void* const library = driver_library();
+  if (library == nullptr) return nullptr;
+  if (!names_an_export(name)) {
+    using GetProcAddress = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
+    static const auto get_proc_address =
+        reinterpret_cast<GetProcAddress>(real_dlsym(library, "cuGetProcAddress_v2"));
+    void* address = nullptr;
+    int status = 0;
+    if (get_proc_address != nullptr && get_proc_address(name, &address, kApiVersion, 0, &status) == kSuccess &&
+        address != nullptr) {
+      return address;
+    }
+  }
+  return real_dlsym(library, name);
+}
+
+}  // namespace lynxpp::preload

@@ -1,0 +1,55 @@
+// The real driver: how its functions are found, never through our own wrappers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interposer/preload/driver_types.h"
+
+namespace lynxpp::preload {
+
+/// One per line of driver_api.def.
+enum class Slot : unsigned {
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) exported,
+#include "interposer/driver_api.def"
+#undef LYNXPP_DRIVER_HOOK
+  count
+};
+
+/// How a call came to us. `linked`: bound to the function liblynxpp.so exports; the original is the next definition in the global scope, perhaps
+/// of another preload. `looked_up`: through dlsym or cuGetProcAddress; the original is what that look-up really found.
+enum class Door : unsigned { linked, looked_up, count };
+
+/// The originals, by door and slot; null until known.
+extern std::atomic<void*> originals[static_cast<unsigned>(Door::count)][static_cast<unsigned>(Slot::count)];
+
+/// Finds and remembers an original that is not known yet; a function that returns CUDA_ERROR_STUB_LIBRARY when there is no driver.
+void* find_original(Slot slot, Door door);
+
+template <Slot slot, Door door, typename Function>
+Function original() {
+  void* address = originals[static_cast<unsigned>(door)][static_cast<unsigned>(slot)].load(std::memory_order_relaxed);
+  if (address == nullptr) [[unlikely]] address = find_original(slot, door);
+  return reinterpret_cast<Function>(address);
+}
+
+/// Remembers what a look-up found for `slot`; the first one stays.
+void remember_looked_up(Slot slot, void* address);
+
+/// The slot whose exported name is `name`, or Slot::count.
+Slot slot_of_export(const char* name);
+/// The slot of the variant that cuGetProcAddress gives for these arguments, or Slot::count.
+Slot slot_of_request(const char* name, int version, bool per_thread_stream);
+
+/// Whether `address` lies in the CUDA driver library.
+bool belongs_to_driver(const void* address);
+bool belongs_to_this_library(const void* address);
+
+/// Whether some library other than this one offers the function to the process.
+bool exists_without_us(Slot slot);
+
+/// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 13.0, so its signature is the one of
+/// that version's cuda.h; a name with _ptsz, _ptds or a _v number is that export of libcuda.so.1.
+void* lookup_driver(const char* name);
+
+}  // namespace lynxpp::preload

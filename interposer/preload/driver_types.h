@@ -1,0 +1,33 @@
+// The few types of cuda.h that the hooks handle. Declared here so that the preload library builds without a toolkit;
+// tests/interposer/driver_types_test.cpp compares them with the real header.
+#pragma once
+
+#include <cstdint>
+
+namespace lynxpp::preload {
+
+using CUresult = int;
+using CUmodule = void*;
+using CUlibrary = void*;
+using CUkernel = void*;
+using CUfunction = void*;
+using CUstream = void*;
+
+inline constexpr CUresult kSuccess = 0;
+inline constexpr CUresult kErrorStubLibrary = 34;
+inline constexpr std::uint64_t kPerThreadDefaultStream = 2;
+
+struct CUlaunchConfig {
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  CUstream hStream;
+  void* attrs;
+  unsigned int numAttrs;
+};
+
+}  // namespace lynxpp::preload

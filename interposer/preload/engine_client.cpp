@@ -1,0 +1,108 @@
+#include "interposer/preload/engine_client.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "interposer/preload/process.h"
+
+namespace lynxpp::preload {
+namespace {
+
+std::atomic<const lynxpp_engine*> engine = nullptr;
+std::atomic<const lynxpp_engine*> engine_with_specifications = nullptr;
+std::atomic<pid_t> opening_process = 0;
+std::atomic<bool> finished = false;
+std::mutex opening;
+std::once_flag exit_registration;
+bool tried = false;
+
+constexpr char kEngineName[] = "liblynxpp-engine.so";
+
+/// The child of a fork has neither the engine's threads nor a usable CUDA context, and its parent reports the records.
+void leave_to_parent() {
+  attached_flag.store(0, std::memory_order_relaxed);
+  engine_with_specifications.store(nullptr, std::memory_order_relaxed);
+}
+
+/// Precondition: `opening` is held.
+const lynxpp_engine* load_engine(const char* consequence) {
+  char path[PATH_MAX + sizeof kEngineName];
+  snprintf(path, PATH_MAX, "%s", own_path());
+  char* const slash = strrchr(path, '/');
+  strcpy(slash != nullptr ? slash + 1 : path, kEngineName);
+  void* const library = real_dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const reason = dlerror();
+    say("cannot open the engine: %s; %s", reason != nullptr ? reason : path, consequence);
+    return nullptr;
+  }
+  const auto open = reinterpret_cast<decltype(&lynxpp_open_engine)>(real_dlsym(library, "lynxpp_open_engine"));
+  const lynxpp_engine* const result = open != nullptr ? open(LYNXPP_ENGINE_ABI) : nullptr;
+  if (result == nullptr || result->abi != LYNXPP_ENGINE_ABI) {
+    say("%s is of another build than %s; install both from one; %s", path, own_path(), consequence);
+    return nullptr;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::atomic<int> attached_flag = 0;
+thread_local int Passthrough::depth = 0;
+
+const lynxpp_engine* open_engine(const char* consequence) {
+  if (const lynxpp_engine* const ready = engine.load(std::memory_order_acquire)) return ready;
+  const std::lock_guard lock(opening);
+  if (tried) return engine.load(std::memory_order_relaxed);
+  tried = true;
+  const Passthrough passthrough;
+  const lynxpp_engine* const loaded = load_engine(consequence);
+  if (loaded == nullptr) return nullptr;
+  opening_process.store(getpid(), std::memory_order_relaxed);
+  pthread_atfork(nullptr, nullptr, leave_to_parent);
+  engine.store(loaded, std::memory_order_release);
+  return loaded;
+}
+
+const lynxpp_engine* attached_engine() {
+  if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire)) return ready;
+  const lynxpp_engine* const opened = open_engine("the program runs uninstrumented");
+  static std::mutex attaching;
+  const std::lock_guard lock(attaching);
+  if (!attached()) return nullptr;
+  if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire)) return ready;
+  const Passthrough passthrough;
+  if (opened == nullptr || opened->attach(settings.specifications) == 0) {
+    attached_flag.store(0, std::memory_order_relaxed);
+    return nullptr;
+  }
+  // Now the driver is initialised, so that this handler runs before the driver's own.
+  finish_at_exit();
+  engine_with_specifications.store(opened, std::memory_order_release);
+  return opened;
+}
+
+const lynxpp_engine* opened_engine() { return engine.load(std::memory_order_acquire); }
+
+void finish_at_exit() {
+  std::call_once(exit_registration, [] { atexit(finish); });
+}
+
+void finish() {
+  const lynxpp_engine* const opened = opened_engine();
+  if (opened == nullptr || opening_process.load(std::memory_order_relaxed) != getpid()) return;
+  // A signal handler that ends the process while this very thread is inside the engine must not wait for itself.
+  if (Passthrough::active() || finished.exchange(true)) return;
+  attached_flag.store(0, std::memory_order_relaxed);
+  const Passthrough passthrough;
+  opened->finish();
+}
+
+}  // namespace lynxpp::preload

@@ -1,0 +1,44 @@
+// The preload library's side of engine_api.h: opening liblynxpp-engine.so once, and closing the books once.
+#pragma once
+
+#include <atomic>
+
+#include "interposer/engine_api.h"
+
+namespace lynxpp::preload {
+
+/// Whether launches may have to be instrumented; read by every launch.
+extern std::atomic<int> attached_flag;
+inline bool attached() { return attached_flag.load(std::memory_order_relaxed) != 0; }
+
+/// The engine, opened on the first call from the folder of liblynxpp.so. Null when it is missing or of another build; then the
+/// first call has said so on stderr, with `consequence`: what that means for the program.
+const lynxpp_engine* open_engine(const char* consequence);
+
+/// The engine with the specifications of the environment attached and finish registered. Null, and attached() false from then on,
+/// when there is no engine or it attached nothing.
+const lynxpp_engine* attached_engine();
+
+/// The engine if this process has opened it, else null. Never opens it.
+const lynxpp_engine* opened_engine();
+
+/// Calls finish() when the process ends by exit() or a return from main. Once.
+void finish_at_exit();
+/// Has the engine write its records, once, and only in the process that opened it (not in a forked child).
+void finish();
+
+/// While one lives, hooked functions called on this thread go straight to the original: what the engine or an original does
+/// is not the program's doing.
+class Passthrough {
+ public:
+  Passthrough() { ++depth; }
+  ~Passthrough() { --depth; }
+  Passthrough(const Passthrough&) = delete;
+  Passthrough& operator=(const Passthrough&) = delete;
+  static bool active() { return depth != 0; }
+
+ private:
+  static thread_local int depth __attribute__((tls_model("initial-exec")));
+};
+
+}  // namespace lynxpp::preload

@@ -1,0 +1,113 @@
+// dlsym, dlopen and the driver's functions as the program sees them.
+//
+// What RTLD_NEXT, RTLD_DEFAULT and a library's RUNPATH mean depends on the return address of the call. So everything that is
+// not ours reaches the real function by a jump, with arguments, stack and return address as the caller left them.
+
+        .text
+
+// void* dlsym(void* handle, const char* name)
+        .globl  dlsym
+        .type   dlsym, @function
+        .p2align 4
+dlsym:
+        .cfi_startproc
+        endbr64
+        testq   %rsi, %rsi
+        jz      .Lreal_dlsym
+        cmpb    $'c', (%rsi)            // names of the CUDA driver and runtime begin with "cu"
+        jne     .Lreal_dlsym
+        cmpb    $'u', 1(%rsi)
+        jne     .Lreal_dlsym
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    lynxpp_find_hook        // (handle, name): our function, null, or lynxpp_no_symbol
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        testq   %rax, %rax
+        jz      .Lreal_dlsym
+        leaq    lynxpp_no_symbol(%rip), %r11
+        cmpq    %r11, %rax
+        je      .Lno_symbol
+        ret
+.Lno_symbol:
+        xorl    %eax, %eax
+        ret
+.Lreal_dlsym:
+        movq    lynxpp_real_dlsym(%rip), %rax
+        testq   %rax, %rax
+        jz      .Lresolve_dlsym
+        jmp     *%rax
+.Lresolve_dlsym:                        // before our constructor: an IFUNC resolver of another library
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    lynxpp_resolve_real_functions
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     *lynxpp_real_dlsym(%rip)
+        .cfi_endproc
+        .size   dlsym, . - dlsym
+
+// void* dlopen(const char* name, int flags)
+        .globl  dlopen
+        .type   dlopen, @function
+        .p2align 4
+dlopen:
+        .cfi_startproc
+        endbr64
+        movq    (%rsp), %rdx            // the caller, for the observer
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        movq    %rdx, %rsi
+        call    lynxpp_observe_dlopen   // (name, caller)
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     *lynxpp_real_dlopen(%rip)
+        .cfi_endproc
+        .size   dlopen, . - dlopen
+
+// The driver functions of driver_api.def, for programs that are linked with libcuda.so.1.
+        .set    hook_offset, 0
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
+        .globl  exported;                                                       \
+        .type   exported, @function;                                            \
+        .p2align 4;                                                             \
+exported:                                                                       \
+        endbr64;                                                                \
+        jmp     *lynxpp_linked_wrappers + hook_offset(%rip);                    \
+        .size   exported, . - exported;                                         \
+        .set    hook_offset, hook_offset + 8;
+#include "interposer/driver_api.def"
+#undef LYNXPP_DRIVER_HOOK
+
+        .hidden lynxpp_linked_wrappers
+        .hidden lynxpp_find_hook
+        .hidden lynxpp_no_symbol
+        .hidden lynxpp_observe_dlopen
+        .hidden lynxpp_resolve_real_functions
+        .hidden lynxpp_real_dlsym
+        .hidden lynxpp_real_dlopen
+        .section .note.GNU-stack, "", @progbits

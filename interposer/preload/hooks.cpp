@@ -1,0 +1,280 @@
+#include "interposer/preload/hooks.h"
+
+#include "interposer/preload/engine_client.h"
+#include "interposer/preload/registry.h"
+
+namespace lynxpp::preload {
+namespace {
+
+using GetProcAddress = CUresult (*)(const char*, void**, int, std::uint64_t);
+using GetProcAddressV2 = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
+using LibraryLoadData = CUresult (*)(CUlibrary*, const void*, int*, void**, unsigned, int*, void**, unsigned);
+using LibraryGetKernel = CUresult (*)(CUkernel*, CUlibrary, const char*);
+using LibraryGetModule = CUresult (*)(CUmodule*, CUlibrary);
+using KernelGetFunction = CUresult (*)(CUfunction*, CUkernel);
+using ModuleLoadData = CUresult (*)(CUmodule*, const void*);
+using ModuleLoadDataEx = CUresult (*)(CUmodule*, const void*, unsigned, int*, void**);
+using ModuleGetFunction = CUresult (*)(CUfunction*, CUmodule, const char*);
+using Unload = CUresult (*)(void*);
+using LaunchKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                  CUstream, void**, void**);
+using LaunchKernelEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
+using LaunchCooperativeKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                             unsigned, CUstream, void**);
+using GetName = CUresult (*)(const char**, void*);
+using GetOwner = CUresult (*)(void**, void*);
+
+constexpr bool per_thread_stream(Slot slot) {
+  return slot == Slot::cuLaunchKernel_ptsz || slot == Slot::cuLaunchKernelEx_ptsz ||
+         slot == Slot::cuLaunchCooperativeKernel_ptsz;
+}
+
+// ---- modules -------------------------------------------------------------------------------------------------------
+
+void tell_engine_of(const Registry::Removed& removed) {
+  const lynxpp_engine* const engine = opened_engine();
+  if (engine == nullptr) return;
+  const Passthrough passthrough;
+  for (const auto& [function, kernel] : removed.functions) engine->forget_function(function);
+  for (const auto& [handle, module] : removed.modules) {
+    if (module.image != nullptr && module.library == nullptr) engine->forget_image(module.image->view().id);
+  }
+}
+
+void remember_module(void* module, const void* image) {
+  if (Passthrough::active()) return;
+  // A handle that is known already belonged to a module that died with its context.
+  const Registry::Removed stale = registry().remove_module(module);
+  if (!stale.modules.empty()) tell_engine_of(stale);
+  if (ImagePtr remembered = Image::remember(image)) registry().add_module(module, std::move(remembered));
+}
+
+template <Slot slot, Door door>
+CUresult library_load_data(CUlibrary* library, const void* code, int* jit_options, void** jit_values,
+                           unsigned jit_count, int* options, void** values, unsigned count) {
+  const auto load = original<slot, door, LibraryLoadData>();
+  const CUresult result = load(library, code, jit_options, jit_values, jit_count, options, values, count);
+  if (result == kSuccess && library != nullptr) remember_module(*library, code);
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult module_load_data(CUmodule* module, const void* image) {
+  const CUresult result = original<slot, door, ModuleLoadData>()(module, image);
+  if (result == kSuccess && module != nullptr) remember_module(*module, image);
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult module_load_data_ex(CUmodule* module, const void* image, unsigned count, int* options, void** values) {
+  const CUresult result = original<slot, door, ModuleLoadDataEx>()(module, image, count, options, values);
+  if (result == kSuccess && module != nullptr) remember_module(*module, image);
+  return result;
+}
+
+/// The engine lets go first: once the driver has unloaded, another thread may get the same handles anew.
+template <Slot slot, Door door>
+CUresult unload(void* module) {
+  const auto really = original<slot, door, Unload>();
+  if (Passthrough::active()) return really(module);
+  const Registry::Removed removed = registry().remove_module(module);
+  tell_engine_of(removed);
+  const CUresult result = really(module);
+  if (result != kSuccess) registry().restore(removed);
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult module_unload(CUmodule module) {
+  return unload<slot, door>(module);
+}
+
+template <Slot slot, Door door>
+CUresult library_unload(CUlibrary library) {
+  return unload<slot, door>(library);
+}
+
+// ---- functions -----------------------------------------------------------------------------------------------------
+
+template <Slot slot, Door door>
+CUresult library_get_kernel(CUkernel* kernel, CUlibrary library, const char* name) {
+  const CUresult result = original<slot, door, LibraryGetKernel>()(kernel, library, name);
+  if (result == kSuccess && kernel != nullptr && name != nullptr && !Passthrough::active()) {
+    registry().add_function(*kernel, library, name);
+  }
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult library_get_module(CUmodule* module, CUlibrary library) {
+  const CUresult result = original<slot, door, LibraryGetModule>()(module, library);
+  if (result == kSuccess && module != nullptr && !Passthrough::active()) {
+    registry().add_module_of_library(*module, library);
+  }
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult module_get_function(CUfunction* function, CUmodule module, const char* name) {
+  const CUresult result = original<slot, door, ModuleGetFunction>()(function, module, name);
+  if (result == kSuccess && function != nullptr && name != nullptr && !Passthrough::active()) {
+    registry().add_function(*function, module, name);
+  }
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
+  const CUresult result = original<slot, door, KernelGetFunction>()(function, kernel);
+  if (result == kSuccess && function != nullptr && !Passthrough::active()) registry().add_alias(*function, kernel);
+  return result;
+}
+
+/// For a handle that came by a way we do not watch (cuModuleLoad from a file, cuLinkComplete, an enumeration): the driver knows its
+/// name and its module. Precondition: Passthrough is active.
+KernelPtr ask_driver(void* function) {
+  const auto ask = [function](const char* get_name, const char* get_owner) -> KernelPtr {
+    const auto name_of = reinterpret_cast<GetName>(lookup_driver(get_name));
+    const char* name = nullptr;
+    if (name_of == nullptr || name_of(&name, function) != kSuccess || name == nullptr) return nullptr;
+    void* owner = nullptr;
+    const auto owner_of = reinterpret_cast<GetOwner>(lookup_driver(get_owner));
+    if (owner_of == nullptr || owner_of(&owner, function) != kSuccess) owner = nullptr;
+    return registry().add_late_function(function, owner, name);
+  };
+  KernelPtr kernel = ask("cuFuncGetName", "cuFuncGetModule");
+  if (kernel == nullptr) kernel = ask("cuKernelGetName", "cuKernelGetLibrary");
+  if (kernel == nullptr) kernel = registry().add_late_function(function, nullptr, "(unnamed kernel)");
+  return kernel;
+}
+
+// ---- launches ------------------------------------------------------------------------------------------------------
+
+/// Offers the launch to the engine; true when the engine has made it.
+[[gnu::noinline]] bool launched_by_engine(lynxpp_launch launch, int* result) {
+  if (Passthrough::active()) return false;
+  const lynxpp_engine* const engine = attached_engine();
+  if (engine == nullptr) return false;
+  const Passthrough passthrough;
+  KernelPtr kernel = registry().find_function(launch.function);
+  if (kernel == nullptr) kernel = ask_driver(launch.function);
+  launch.kernel = kernel->name.c_str();
+  launch.image = kernel->image != nullptr ? &kernel->image->view() : nullptr;
+  return engine->launch(&launch, lookup_driver, result) == 1;
+}
+
+template <Slot slot, Door door>
+CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
+                       void** extra) {
+  const auto launch = original<slot, door, LaunchKernel>();
+  if (attached()) [[unlikely]] {
+    lynxpp_launch seen = {};
+    seen.function = function;
+    seen.grid[0] = grid_x, seen.grid[1] = grid_y, seen.grid[2] = grid_z;
+    seen.block[0] = block_x, seen.block[1] = block_y, seen.block[2] = block_z;
+    seen.shared_bytes = shared_bytes;
+    seen.stream = stream;
+    seen.per_thread_stream = per_thread_stream(slot);
+    seen.parameters = parameters;
+    seen.extra = extra;
+    int result = kSuccess;
+    if (launched_by_engine(seen, &result)) return result;
+    const Passthrough passthrough;
+    return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+  }
+  return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+}
+
+template <Slot slot, Door door>
+CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  const auto launch = original<slot, door, LaunchKernelEx>();
+  if (attached() && config != nullptr) [[unlikely]] {
+    lynxpp_launch seen = {};
+    seen.function = function;
+    seen.grid[0] = config->gridDimX, seen.grid[1] = config->gridDimY, seen.grid[2] = config->gridDimZ;
+    seen.block[0] = config->blockDimX, seen.block[1] = config->blockDimY, seen.block[2] = config->blockDimZ;
+    seen.shared_bytes = config->sharedMemBytes;
+    seen.stream = config->hStream;
+    seen.per_thread_stream = per_thread_stream(slot);
+    seen.parameters = parameters;
+    seen.extra = extra;
+    seen.attributes = config->attrs;
+    seen.attribute_count = config->attrs != nullptr ? config->numAttrs : 0;
+    int result = kSuccess;
+    if (launched_by_engine(seen, &result)) return result;
+    const Passthrough passthrough;
+    return launch(config, function, parameters, extra);
+  }
+  return launch(config, function, parameters, extra);
+}
+
+template <Slot slot, Door door>
+CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                   CUstream stream, void** parameters) {
+  const auto launch = original<slot, door, LaunchCooperativeKernel>();
+  if (attached()) [[unlikely]] {
+    lynxpp_launch seen = {};
+    seen.function = function;
+    seen.grid[0] = grid_x, seen.grid[1] = grid_y, seen.grid[2] = grid_z;
+    seen.block[0] = block_x, seen.block[1] = block_y, seen.block[2] = block_z;
+    seen.shared_bytes = shared_bytes;
+    seen.stream = stream;
+    seen.per_thread_stream = per_thread_stream(slot);
+    seen.cooperative = 1;
+    seen.parameters = parameters;
+    int result = kSuccess;
+    if (launched_by_engine(seen, &result)) return result;
+    const Passthrough passthrough;
+    return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
+  }
+  return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
+}
+
+// ---- look-ups ------------------------------------------------------------------------------------------------------
+
+/// Puts our wrapper in the place of what cuGetProcAddress found.
+void substitute(const char* name, void** function, int version, std::uint64_t flags) {
+  if (name == nullptr || function == nullptr || *function == nullptr || Passthrough::active()) return;
+  const Slot slot = slot_of_request(name, version, (flags & kPerThreadDefaultStream) != 0);
+  if (slot == Slot::count) return;
+  remember_looked_up(slot, *function);
+  *function = looked_up_wrapper(slot);
+}
+
+template <Slot slot, Door door>
+CUresult get_proc_address(const char* name, void** function, int version, std::uint64_t flags) {
+  const CUresult result = original<slot, door, GetProcAddress>()(name, function, version, flags);
+  if (result == kSuccess) substitute(name, function, version, flags);
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult get_proc_address_v2(const char* name, void** function, int version, std::uint64_t flags, int* status) {
+  const CUresult result = original<slot, door, GetProcAddressV2>()(name, function, version, flags, status);
+  if (result == kSuccess) substitute(name, function, version, flags);
+  return result;
+}
+
+}  // namespace
+
+void* looked_up_wrapper(Slot slot) {
+  static void* const wrappers[] = {
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
+  reinterpret_cast<void*>(&wrapper<Slot::exported, Door::looked_up>),
+#include "interposer/driver_api.def"
+#undef LYNXPP_DRIVER_HOOK
+  };
+  return wrappers[static_cast<unsigned>(slot)];
+}
+
+}  // namespace lynxpp::preload
+
+// What the exported driver functions in entry_points.S jump to, in the order of driver_api.def.
+extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_linked_wrappers[] = {
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
+  reinterpret_cast<void*>(&lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Door::linked>),
+#include "interposer/driver_api.def"
+#undef LYNXPP_DRIVER_HOOK
+};

@@ -1,0 +1,120 @@
+#include "interposer/preload/process.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+// Read by the entry points in entry_points.S.
+extern "C" {
+void* lynxpp_real_dlsym = nullptr;
+void* lynxpp_real_dlopen = nullptr;
+}
+
+namespace lynxpp::preload {
+namespace {
+
+char own_path_buffer[PATH_MAX];
+
+using Dlsym = void* (*)(void*, const char*);
+using Dlopen = void* (*)(const char*, int);
+
+DeviceChoice parse_device(const char* text) {
+  if (strcmp(text, "cpu") == 0) return DeviceChoice::cpu;
+  if (strcmp(text, "cuda") == 0) return DeviceChoice::cuda;
+  if (*text != '\0' && strcmp(text, "auto") != 0) say("LYNXPP_DEVICE is '%s'; known are auto, cuda and cpu; using auto", text);
+  return DeviceChoice::automatic;
+}
+
+/// The value when `entry` is "name=value", else null.
+const char* value_of(const char* entry, const char* name) {
+  const size_t length = strlen(name);
+  return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : nullptr;
+}
+
+}  // namespace
+
+Settings settings;
+
+void read_settings(char** environment) {
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (strncmp(*entry, "LYNXPP_", 7) != 0) continue;
+    if (const char* specifications = value_of(*entry, "LYNXPP_SPEC")) {
+      settings.specifications = *specifications != '\0' ? specifications : nullptr;
+    } else if (const char* device = value_of(*entry, "LYNXPP_DEVICE")) {
+      settings.device = parse_device(device);
+    } else if (const char* level = value_of(*entry, "LYNXPP_LOG")) {
+      settings.verbose = strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
+    }
+  }
+}
+
+void say(const char* format, ...) {
+  char line[2048] = "lynxpp: ";
+  constexpr size_t kPrefix = 8;
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = vsnprintf(line + kPrefix, sizeof line - kPrefix - 1, format, arguments);
+  va_end(arguments);
+  if (written < 0) return;
+  size_t length = kPrefix + static_cast<size_t>(written);
+  if (length > sizeof line - 2) length = sizeof line - 2;
+  line[length++] = '\n';
+  // One call, so that lines of several threads stay whole. Nobody could be told of a failure.
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line, length);
+}
+
+bool driver_present() {
+  static const bool present = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/nvidia0", F_OK) == 0 ||
+                              access("/dev/dxg", F_OK) == 0;
+  return present;
+}
+
+void remember_own_path() {
+  Dl_info info;
+  if (dladdr(&own_path_buffer, &info) == 0 || info.dli_fname == nullptr) return;
+  if (info.dli_fname[0] != '/') {
+    if (realpath(info.dli_fname, own_path_buffer) == nullptr) own_path_buffer[0] = '\0';
+  } else if (strlen(info.dli_fname) < sizeof own_path_buffer) {
+    strcpy(own_path_buffer, info.dli_fname);
+  }
+}
+
+const char* own_path() {
+  static char resolved[PATH_MAX];
+  return realpath(own_path_buffer, resolved) != nullptr ? resolved : own_path_buffer;
+}
+
+void lynxpp_resolve_real_functions() {
+  if (lynxpp_real_dlsym != nullptr) return;
+  // dlvsym is not interposed; asking for a version passes over our own unversioned dlsym and over those of other preloads.
+  void* of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+  if (of_libc == nullptr) of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  if (of_libc == nullptr) {
+    say("this C library has no dlsym that could be called; use glibc 2.34 or newer");
+    _exit(127);
+  }
+  // Another preload behind us may interpose these too; then it is next in line.
+  const auto dlsym_of_libc = reinterpret_cast<Dlsym>(of_libc);
+  void* next = dlsym_of_libc(RTLD_NEXT, "dlsym");
+  lynxpp_real_dlopen = dlsym_of_libc(RTLD_NEXT, "dlopen");
+  lynxpp_real_dlsym = next != nullptr ? next : of_libc;
+}
+
+void* real_dlsym(void* handle, const char* name) {
+  void* const symbol = reinterpret_cast<Dlsym>(lynxpp_real_dlsym)(handle, name);
+  asm volatile("");  // no tail call: RTLD_NEXT must see a return address inside this library
+  return symbol;
+}
+
+void* real_dlopen(const char* name, int flags) {
+  void* const handle = reinterpret_cast<Dlopen>(lynxpp_real_dlopen)(name, flags);
+  asm volatile("");
+  return handle;
+}
+
+}  // namespace lynxpp::preload

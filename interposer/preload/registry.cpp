@@ -1,0 +1,139 @@
+#include "interposer/preload/registry.h"
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "image/fatbinary.h"
+
+namespace lynxpp::preload {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+std::size_t aligned(std::size_t size) { return (size + 7) & ~std::size_t{7}; }
+
+}  // namespace
+
+ImagePtr Image::remember(const void* address) {
+  const auto bytes = image::image_bytes(address);
+  if (!bytes) return nullptr;
+  static std::atomic<std::uint64_t> next_id = 1;
+  auto result = std::make_shared<Image>();
+  result->view_ = {next_id.fetch_add(1, std::memory_order_relaxed), bytes->data(), bytes->size()};
+
+  // The device code of a wrapper is part of a loaded program or library. Anything else the program may free after the load.
+  const auto prelinked = image::prelinked_containers(address);
+  if (image::is_wrapper(address) && prelinked.empty()) return result;
+  std::size_t size = aligned(bytes->size()) + 8;  // zeros behind the last one: PTX text ends in a zero byte
+  for (const Bytes container : prelinked) size += aligned(container.size());
+  result->copy_ = std::make_unique<std::byte[]>(size);
+  std::memcpy(result->copy_.get(), bytes->data(), bytes->size());
+  std::size_t end = bytes->size();
+  for (const Bytes container : prelinked) {
+    end = aligned(end);
+    std::memcpy(result->copy_.get() + end, container.data(), container.size());
+    end += container.size();
+  }
+  result->view_.bytes = result->copy_.get();
+  result->view_.size = end;
+  return result;
+}
+
+void Registry::add_module(void* module, ImagePtr image) {
+  const std::lock_guard lock(mutex_);
+  modules_[module] = {std::move(image), nullptr};
+}
+
+void Registry::add_module_of_library(void* module, void* library) {
+  const std::lock_guard lock(mutex_);
+  const auto found = modules_.find(library);
+  if (found != modules_.end()) modules_[module] = {found->second.image, library};
+}
+
+void Registry::add_function(void* function, void* module, const char* name) {
+  {
+    // Runtimes ask for the same function again and again.
+    const std::shared_lock lock(mutex_);
+    const auto known = functions_.find(function);
+    const auto owner = modules_.find(module);
+    if (known != functions_.end() && known->second->module == module && known->second->name == name &&
+        known->second->image == (owner != modules_.end() ? owner->second.image : nullptr)) {
+      return;
+    }
+  }
+  add_late_function(function, module, name);
+}
+
+KernelPtr Registry::add_late_function(void* function, void* module, const char* name) {
+  const std::lock_guard lock(mutex_);
+  const auto owner = modules_.find(module);
+  auto kernel = std::make_shared<const Kernel>(
+      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module});
+  functions_[function] = kernel;
+  return kernel;
+}
+
+void Registry::add_alias(void* alias, void* function) {
+  {
+    const std::shared_lock lock(mutex_);
+    const auto known = functions_.find(function);
+    if (known == functions_.end()) return;
+    const auto present = functions_.find(alias);
+    if (present != functions_.end() && present->second == known->second) return;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto known = functions_.find(function);
+  if (known == functions_.end()) return;
+  // Copied first: the insertion may move the elements.
+  KernelPtr kernel = known->second;
+  functions_[alias] = std::move(kernel);
+}
+
+KernelPtr Registry::find_function(void* function) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = functions_.find(function);
+  return found != functions_.end() ? found->second : nullptr;
+}
+
+Registry::Removed Registry::remove_module(void* module) {
+  Removed removed;
+  const std::lock_guard lock(mutex_);
+  const auto belongs = [&](void* candidate) {
+    if (candidate == module) return true;
+    const auto found = modules_.find(candidate);
+    return found != modules_.end() && found->second.library == module;
+  };
+  for (auto entry = functions_.begin(); entry != functions_.end();) {
+    if (belongs(entry->second->module)) {
+      removed.functions.emplace_back(entry->first, std::move(entry->second));
+      entry = functions_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  for (auto entry = modules_.begin(); entry != modules_.end();) {
+    if (entry->first == module || entry->second.library == module) {
+      removed.modules.emplace_back(entry->first, std::move(entry->second));
+      entry = modules_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  return removed;
+}
+
+void Registry::restore(const Removed& removed) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [handle, module] : removed.modules) modules_.try_emplace(handle, module);
+  for (const auto& [function, kernel] : removed.functions) functions_.try_emplace(function, kernel);
+}
+
+Registry& registry() {
+  alignas(Registry) static std::byte storage[sizeof(Registry)];
+  static Registry* const instance = new (storage) Registry;
+  return *instance;
+}
+
+}  // namespace lynxpp::preload

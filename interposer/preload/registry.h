@@ -1,0 +1,76 @@
+// What the hooks have seen: which image a module or library came from, which kernel a function handle means.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "interposer/engine_api.h"
+
+namespace lynxpp::preload {
+
+/// The bytes of one program image; copied when the program may free its own after the load.
+class Image {
+ public:
+  /// Null when `address` is no image the driver would take.
+  static std::shared_ptr<const Image> remember(const void* address);
+
+  const lynxpp_image& view() const { return view_; }
+
+ private:
+  lynxpp_image view_ = {};
+  std::unique_ptr<std::byte[]> copy_;
+};
+using ImagePtr = std::shared_ptr<const Image>;
+
+struct Kernel {
+  std::string name;  ///< mangled
+  ImagePtr image;    ///< null when its module was not seen being loaded
+  void* module = nullptr;
+};
+using KernelPtr = std::shared_ptr<const Kernel>;
+
+/// Thread safe. A module here is a CUmodule or a CUlibrary, a function a CUfunction or a CUkernel.
+class Registry {
+ public:
+  struct Module {
+    ImagePtr image;
+    void* library = nullptr;  ///< of a CUmodule that is part of a CUlibrary
+  };
+  /// What a module took along when it was unloaded.
+  struct Removed {
+    std::vector<std::pair<void*, KernelPtr>> functions;
+    std::vector<std::pair<void*, Module>> modules;
+  };
+
+  void add_module(void* module, ImagePtr image);
+  /// The CUmodule of a library: it goes when the library goes.
+  void add_module_of_library(void* module, void* library);
+  void add_function(void* function, void* module, const char* name);
+  /// Another handle of the same kernel.
+  void add_alias(void* alias, void* function);
+  /// A function nobody saw being looked up, with what the driver says about it.
+  KernelPtr add_late_function(void* function, void* module, const char* name);
+
+  KernelPtr find_function(void* function) const;
+
+  /// Forgets the module, its functions, and for a library the modules made from it.
+  Removed remove_module(void* module);
+  /// Undoes remove_module when the driver refused to unload.
+  void restore(const Removed& removed);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<void*, Module> modules_;
+  std::unordered_map<void*, KernelPtr> functions_;
+};
+
+/// The one of this process. Never destroyed: hooks run until the very end of the process.
+Registry& registry();
+
+}  // namespace lynxpp::preload

@@ -1,0 +1,92 @@
+// Where the preload library is entered: its constructor, what dlsym and dlopen ask it, the ways out of a process.
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "interposer/preload/cpu_binding.h"
+#include "interposer/preload/engine_client.h"
+#include "interposer/preload/hooks.h"
+#include "interposer/preload/process.h"
+
+extern char** environ;
+
+#define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
+
+/// Only its address counts; entry_points.S compares with it.
+extern "C" {
+[[gnu::visibility("hidden")]] char lynxpp_no_symbol[1];
+}
+
+namespace lynxpp::preload {
+namespace {
+
+using Leave = void (*)(int);
+
+/// Found at the start: a forked child may not use the dynamic linker.
+Leave real_exit_now = nullptr;
+Leave real_exit_now_c99 = nullptr;
+Leave real_quick_exit = nullptr;
+
+[[noreturn]] void leave(Leave next, int status) {
+  finish();
+  if (next != nullptr) next(status);
+  syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+
+/// Linked with -z initfirst: runs before every other constructor of the process, the C library's own included.
+[[gnu::constructor]] void start(int, char**, char** environment) {
+  lynxpp_resolve_real_functions();
+  real_exit_now = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_exit"));
+  real_exit_now_c99 = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_Exit"));
+  real_quick_exit = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "quick_exit"));
+  read_settings(environment);
+  remember_own_path();
+  if (settings.device != DeviceChoice::cuda && links_shared_runtime() &&
+      (settings.device == DeviceChoice::cpu || !driver_present())) {
+    // The engine reads its environment now, but the C library learns it only in a constructor of its own.
+    if (environ == nullptr) environ = environment;
+    bind_to_cpu_device();
+    return;
+  }
+  if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+}  // namespace lynxpp::preload
+
+/// Called for names that begin with "cu". Null: let the real dlsym answer. lynxpp_no_symbol: the answer is null.
+extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
+  using namespace lynxpp::preload;
+  if (strncmp(name, "cuda", 4) == 0) return cpu_function(name);
+  const Slot slot = slot_of_export(name);
+  if (slot == Slot::count || Passthrough::active()) return nullptr;
+  lynxpp_resolve_real_functions();
+  if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) {
+    void* const found = real_dlsym(handle, name);
+    if (found != nullptr && belongs_to_driver(found)) {
+      remember_looked_up(slot, found);
+      return looked_up_wrapper(slot);
+    }
+    if (found == nullptr || !belongs_to_this_library(found)) return nullptr;
+  }
+  // The look-up would end at our own export, which must not make a driver appear where there is none.
+  return exists_without_us(slot) ? nullptr : lynxpp_no_symbol;
+}
+
+extern "C" [[gnu::visibility("hidden")]] void lynxpp_observe_dlopen(const char* name, const void* caller) {
+  using namespace lynxpp::preload;
+  lynxpp_resolve_real_functions();
+  if (name != nullptr) explain_static_runtime(name, caller);
+}
+
+LYNXPP_EXPORT [[noreturn]] void _exit(int status) { lynxpp::preload::leave(lynxpp::preload::real_exit_now, status); }
+LYNXPP_EXPORT [[noreturn]] void _Exit(int status) noexcept {
+  lynxpp::preload::leave(lynxpp::preload::real_exit_now_c99, status);
+}
+LYNXPP_EXPORT [[noreturn]] void quick_exit(int status) noexcept {
+  lynxpp::preload::leave(lynxpp::preload::real_quick_exit, status);
+}
