@@ -16,7 +16,7 @@ case $preset in
   *) die "unknown preset '$preset': release, debug or asan" 2 ;;
 esac
 
-"$root/scripts/setup" --no-toolkit
+"$root/scripts/setup" || exit $?
 configure_and_build "$preset"
 
 say "testing"
