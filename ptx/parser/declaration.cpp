@@ -12,6 +12,7 @@ namespace {
 /// Takes `[extent]` as often as it is there.
 void parse_extents(Cursor& cursor, Declarator& declarator) {
   Variable& variable = declarator.variable;
+  const std::uint32_t begin = cursor.position();
   while (cursor.accept('[')) {
     variable.is_array = true;
     std::uint64_t extent = 0;
@@ -23,7 +24,7 @@ void parse_extents(Cursor& cursor, Declarator& declarator) {
       extent = static_cast<std::uint64_t>(*value);
     }
     if (__builtin_mul_overflow(variable.elements, extent, &variable.elements) || variable.elements >> 56 != 0) {
-      cursor.fail("the array '" + variable.name + "' is too large");
+      cursor.fail_at(begin, "the array '" + variable.name + "' is too large");
       return;
     }
     declarator.extents.push_back(extent);

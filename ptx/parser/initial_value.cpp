@@ -32,7 +32,7 @@ class InitializerParser {
     if (variable_.vector > 1) extents_.push_back(variable_.vector);
   }
 
-  const std::optional<Diagnostic>& parse() {
+  std::optional<Diagnostic> parse() {
     std::uint64_t elements = 1;
     for (const std::uint64_t extent : extents_) elements *= extent;
     if (cursor_.peek() == '{') {
@@ -58,7 +58,7 @@ class InitializerParser {
       const std::uint64_t wanted = nested ? row : 1;
       if (next + wanted > first + count) {
         cursor_.fail_at(place, "'" + variable_.name + "' has more initial values than elements");
-      } else if (nested && depth + 1 > std::max<std::size_t>(extents_.size(), 1)) {
+      } else if (nested && depth + 1 >= std::max<std::size_t>(extents_.size(), 1)) {
         cursor_.fail_at(place, "the braces are nested deeper than the array has dimensions");
       } else if (nested) {
         group(depth + 1, next, row);
@@ -249,7 +249,7 @@ Result<InitialValue> parse_initial_value(const Module& module, const Variable& v
   if (declarator->variable.size_bytes() != bytes || bytes == 0) {
     return failure("the variable '" + variable.name + "' of type " + variable.type_text + " cannot have an initial value");
   }
-  if (const auto& error = InitializerParser(module.source(), *declarator, value).parse()) {
+  if (const auto error = InitializerParser(module.source(), *declarator, value).parse()) {
     Diagnostic diagnostic = *error;
     diagnostic.location.file = "<ptx>";
     return Failure{{std::move(diagnostic)}};

@@ -137,7 +137,9 @@ class BodyParser {
     builder_.finish();
     diagnostics_.insert(diagnostics_.end(), builder_.diagnostics().begin(), builder_.diagnostics().end());
     if (diagnostics_.empty()) return std::move(body_);
-    std::ranges::stable_sort(diagnostics_, {}, [](const Diagnostic& diagnostic) { return diagnostic.location.line; });
+    std::ranges::stable_sort(diagnostics_, {}, [](const Diagnostic& diagnostic) {
+      return std::pair(diagnostic.location.line, diagnostic.location.column);
+    });
     return Failure{std::move(diagnostics_)};
   }
 
