@@ -31,7 +31,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-constexpr const char* specification_help = "Ready-made name or path of a .cod file; several with commas or by repeating the option";
+constexpr const char* specification_help = "Ready-made name or .cod file; several with commas or repeated";
 
 CLI::Validator compute_capability() { return CLI::Range(50, 200).description(""); }
 
@@ -50,13 +50,13 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_specifications(*run, arguments.specifications, false);
   run->add_option("-k,--kernels", arguments.kernels, "Only kernels whose mangled or demangled name contains a match")
       ->type_name("REGEX");
-  run->add_option("-l,--launches", arguments.launches, "Only these launches of each kernel, counted from 0, e.g. 0-9,100,200-")
+  run->add_option("-l,--launches", arguments.launches, "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
       ->type_name("LIST");
   run->add_option("-o,--output", arguments.output, "Write records as JSON Lines to FILE, which is begun anew")->type_name("FILE");
-  run->add_option("-d,--device", arguments.device, "Device: auto, cuda, or cpu (the built-in device for machines without a GPU)")
+  run->add_option("-d,--device", arguments.device, "auto, cuda, or cpu (built in, for machines without a GPU)")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"auto", "cuda", "cpu"}).description(""));
-  run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of every kernel into FOLDER")->type_name("FOLDER");
+  run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")->type_name("FOLDER");
   run->add_flag("--timing", arguments.timing, "Report the time of each stage: parse, instrument, emit, load, execute");
   run->footer(
       "The results are printed as a table on standard error when the program ends.\n"
@@ -70,7 +70,7 @@ CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
   CLI::App* check = app.add_subcommand("check", "Compile specifications and show what is wrong with them");
   check->add_option("FILE", arguments.files, "Specifications: .cod files or ready-made names")->required()->type_name("");
   check->add_flag("--emit-ptx", arguments.emit_ptx, "Print the PTX of every handler");
-  check->add_option("--sm", arguments.sm, "Compute capability the PTX is made for, times ten (default: 90)")
+  check->add_option("--sm", arguments.sm, "Compute capability of the PTX, times ten (default: 90)")
       ->type_name("NUMBER")
       ->check(compute_capability());
   check->footer("The exit code is 1 when a specification has errors.\n\nExample: lynxpp check my.cod --emit-ptx --sm 80");
@@ -84,9 +84,9 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
   instrument->add_option("-k,--kernel", arguments.kernel, "Only this kernel, by its mangled or demangled name")->type_name("NAME");
   instrument
       ->add_option("-o,--output", arguments.output,
-                   "Write to FILE; with several kernels FILE.ptx becomes FILE-KERNEL.ptx (default: standard output)")
+                   "Where to write; several kernels: FILE-KERNEL.ptx (default: stdout)")
       ->type_name("FILE");
-  instrument->add_option("--sm", arguments.sm, "Compute capability of the GPU it will run on, times ten (default: the module's own)")
+  instrument->add_option("--sm", arguments.sm, "Compute capability of the GPU, times ten (default: the module's)")
       ->type_name("NUMBER")
       ->check(compute_capability());
   instrument->footer(

@@ -1,0 +1,165 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ptx/parser/parser.h"
+#include "support/text.h"
+#include "tests/cli/process.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* header = ".version 7.5\n.target sm_75\n.address_size 64\n\n";
+
+constexpr const char* first_kernel =
+    ".visible .entry _Z5firstPi(.param .u64 _Z5firstPi_param_0)\n"
+    "{\n"
+    "  .reg .pred %p<2>;\n"
+    "  .reg .b32 %r<4>;\n"
+    "  .reg .b64 %rd<4>;\n"
+    "  ld.param.u64 %rd1, [_Z5firstPi_param_0];\n"
+    "  mov.u32 %r1, %tid.x;\n"
+    "  setp.gt.u32 %p1, %r1, 63;\n"
+    "  @%p1 bra $L__BB0_2;\n"
+    "  mul.wide.u32 %rd2, %r1, 4;\n"
+    "  add.s64 %rd3, %rd1, %rd2;\n"
+    "  st.u32 [%rd3], %r1;\n"
+    "$L__BB0_2:\n"
+    "  ret;\n"
+    "}\n";
+
+constexpr const char* second_kernel = "\n.visible .entry second()\n{\n  ret;\n}\n";
+
+constexpr const char* specification =
+    "// Counts block executions.\n"
+    "global unsigned long counts[BASIC_BLOCKS];\n"
+    "ON_BASIC_BLOCK_ENTRY: {\n"
+    "  atomicAdd(&counts[basicBlockId()], 1);\n"
+    "}\n";
+
+class Instrument : public testing::Test {
+ protected:
+  std::string spec_ = folder_path("count.cod", specification);
+  std::string one_ = folder_path("one.ptx", std::string(header) + first_kernel);
+  std::string two_ = folder_path("two.ptx", std::string(header) + first_kernel + second_kernel);
+
+  std::string folder_path(const std::string& name, const std::string& text) const { return folder_.write(name, text); }
+  std::string text_of(const std::string& name) const {
+    std::string text;
+    EXPECT_TRUE(read_file(folder_.path(name), text)) << name;
+    return text;
+  }
+
+  TemporaryFolder folder_;
+};
+
+/// The entries of an instrumented module; parses every body.
+std::vector<std::string> entries_of(const std::string& ptx) {
+  Result<ptx::Module> module = ptx::parse_module(ptx);
+  EXPECT_TRUE(module) << render(module.error().diagnostics, ptx);
+  if (!module) return {};
+  const Status bodies = ptx::parse_all_bodies(*module);
+  EXPECT_TRUE(bodies) << render(bodies.error().diagnostics, ptx);
+  std::vector<std::string> names;
+  for (const ptx::Function& function : module->functions) {
+    if (function.is_entry) names.push_back(function.name);
+  }
+  return names;
+}
+
+TEST_F(Instrument, OneKernelGoesToStandardOutput) {
+  const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(entries_of(outcome.out), testing::ElementsAre("_Z5firstPi"));
+  EXPECT_THAT(outcome.out, HasSubstr("st.u32 [%rd3], %r1;"));
+  EXPECT_THAT(outcome.err, testing::MatchesRegex("first\\(int\\*\\): 8 instructions, 3 basic blocks, 3 sites, [0-9.]+ ms\n"));
+}
+
+TEST_F(Instrument, SeveralKernelsBecomeAModuleEach) {
+  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-o", folder_.path("out.ptx")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(entries_of(text_of("out-_Z5firstPi.ptx")), testing::ElementsAre("_Z5firstPi"));
+  EXPECT_THAT(entries_of(text_of("out-second.ptx")), testing::ElementsAre("second"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out.ptx")));
+  EXPECT_THAT(outcome.err, HasSubstr(folder_.path("out-second.ptx") + ": second: 1 instruction, 1 basic block, 1 site, "));
+}
+
+TEST_F(Instrument, SeveralKernelsNeedFiles) {
+  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ + " defines 2 kernels, each of which becomes a module of its own\n"
+                         "  hint: name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx\n");
+}
+
+TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
+  for (const char* name : {"_Z5firstPi", "first(int*)", "first"}) {
+    const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-k", name, "-o", folder_.path("out.ptx")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(entries_of(text_of("out.ptx")), testing::ElementsAre("_Z5firstPi"));
+  }
+  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-k", "frist"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ + " defines no kernel 'frist'\n  hint: did you mean 'first'?\n");
+}
+
+TEST_F(Instrument, LongNamesStillMakeFiles) {
+  const std::string name(5000, 'k');
+  const std::string module = std::string(header) + ".visible .entry " + name + "1() { ret; }\n.visible .entry " + name + "2() { ret; }\n";
+  const Outcome outcome = lynxpp({"instrument", folder_.write("long.ptx", module), "-s", spec_, "-o", folder_.path("out.ptx")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    files += entry.path().filename().string().starts_with("out-kkkk") ? 1 : 0;
+  }
+  EXPECT_EQ(files, 2);
+}
+
+TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
+  const std::string path = folder_.write("atomics.cod", "// Never.\nlong seen;\nON_INSTRUCTION: ATOMIC: {\n  seen = seen + 1;\n}\n");
+  const Outcome outcome = lynxpp({"instrument", one_, "-s", path});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(path + ":3:1: warning: no place in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
+}
+
+TEST_F(Instrument, MistakesHaveTheirPlace) {
+  const std::string bad = folder_.write("bad.ptx", std::string(header) + ".visible .entry k()\n{\n  mov.u32 %r1, ;\n}\n");
+  const Outcome outcome = lynxpp({"instrument", bad, "-s", spec_});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr(bad + ":7:"));
+  EXPECT_THAT(outcome.err, HasSubstr("\n    mov.u32 %r1, ;\n"));
+
+  EXPECT_EQ(lynxpp({"instrument", folder_.write("empty.ptx", header), "-s", spec_}).err,
+            "lynxpp: error: " + folder_.path("empty.ptx") + " defines no kernel\n");
+  EXPECT_EQ(lynxpp({"instrument", "/no/such.ptx", "-s", spec_}).err, "lynxpp: error: cannot read /no/such.ptx\n");
+  EXPECT_THAT(lynxpp({"instrument", "/bin/sh", "-s", spec_}).err, HasSubstr("/bin/sh is not PTX text but a binary file\n"));
+  EXPECT_EQ(lynxpp({"instrument", one_, "-s", "banana"}).exit_code, 2);
+
+  const Outcome wrong_spec = lynxpp({"instrument", one_, "-s", folder_.write("wrong.cod", "ON_KERNEL_ENTRY: { return 1 +; }\n")});
+  EXPECT_EQ(wrong_spec.exit_code, 1);
+  EXPECT_THAT(wrong_spec.err, testing::StartsWith(folder_.path("wrong.cod") + ":1:"));
+}
+
+TEST_F(Instrument, PtxasAcceptsTheResult) {
+  if (start({"/bin/sh", "-c", "command -v ptxas || command -v /usr/local/cuda/bin/ptxas"}).exit_code != 0) {
+    GTEST_SKIP() << "no ptxas here";
+  }
+  const std::string out = folder_.path("out.ptx");
+  ASSERT_EQ(lynxpp({"instrument", one_, "-s", spec_, "-o", out}).exit_code, 0);
+  const Outcome assembled =
+      start({"/bin/sh", "-c", "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=sm_75 -o " + folder_.path("out.cubin") + " " + out});
+  EXPECT_EQ(assembled.exit_code, 0) << assembled.out << assembled.err << text_of("out.ptx");
+}
+
+TEST_F(Instrument, WithoutRoomForTheResultItSaysSo) {
+  const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "-o", "/no/such/folder/out.ptx"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "lynxpp: error: cannot write /no/such/folder/out.ptx\n");
+}
+
+}  // namespace
+}  // namespace lynxpp::cli

@@ -1,0 +1,41 @@
+// Starts a program and collects what it says.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lynxpp::cli {
+
+struct Outcome {
+  int exit_code = -1;  ///< 128 + signal when a signal ended it
+  std::string out;
+  std::string err;
+};
+
+/// `environment` is set on top of this process's own, of which LD_PRELOAD and LYNXPP_* are left out; an empty value unsets.
+Outcome start(const std::vector<std::string>& command,
+              const std::vector<std::pair<std::string, std::string>>& environment = {},
+              const std::string& folder = {});
+
+/// The lynxpp command of this build.
+Outcome lynxpp(std::vector<std::string> arguments);
+
+/// A folder of this test, removed with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string path(const std::string& name = {}) const;
+  /// Writes a file and gives its path.
+  std::string write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,166 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "support/text.h"
+#include "tests/cli/process.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// bin/lynxpp and lib/liblynxpp.so in a folder of the test's own: what an installation looks like, wherever it lies.
+class Run : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_.path("bin"));
+    std::filesystem::create_directories(folder_.path("lib"));
+    std::error_code error;
+    std::filesystem::create_hard_link(LYNXPP_COMMAND, folder_.path("bin/lynxpp"), error);
+    if (error) std::filesystem::copy_file(LYNXPP_COMMAND, folder_.path("bin/lynxpp"));
+    std::filesystem::copy_file(LYNXPP_TEST_PRELOAD, folder_.path("lib/liblynxpp.so"));
+    specification_ = folder_.write("mine.cod", "// A test.\nON_KERNEL_ENTRY: { }\n");
+  }
+
+  Outcome run(std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
+    arguments.insert(arguments.begin(), {folder_.path("bin/lynxpp"), "run"});
+    return start(arguments, environment, folder_.path());
+  }
+  /// The variables a program started with these options sees, one a line.
+  std::string environment_of(std::vector<std::string> options,
+                             const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
+    options.insert(options.end(), {"--", "env"});
+    const Outcome outcome = run(options, environment);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return "\n" + outcome.out;
+  }
+  std::string library() const { return folder_.path("lib/liblynxpp.so"); }
+
+  TemporaryFolder folder_;
+  std::string specification_;
+};
+
+TEST_F(Run, PreloadsTheLibraryBesideItself) {
+  EXPECT_THAT(environment_of({"-s", specification_}), HasSubstr("\nLD_PRELOAD=" + library() + "\n"));
+}
+
+TEST_F(Run, KeepsOtherPreloadsBehindOurs) {
+  EXPECT_THAT(environment_of({"-s", specification_}, {{"LD_PRELOAD", LYNXPP_TEST_PRELOAD}}),
+              HasSubstr("\nLD_PRELOAD=" + library() + ":" LYNXPP_TEST_PRELOAD "\n"));
+}
+
+TEST_F(Run, OptionsBecomeVariables) {
+  const std::string variables = environment_of({"-s", "mine.cod", "-k", "mat.*", "-l", "0-9,100,200-", "-o", "out.jsonl", "-d", "cpu",
+                                                "--dump", "ptx/of/run", "--timing"});
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=" + specification_ + "\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_KERNELS=mat.*\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_LAUNCHES=0-9,100,200-\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_OUTPUT=" + folder_.path("out.jsonl") + "\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cpu\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DUMP=" + folder_.path("ptx/of/run") + "\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_TIMING=1\n"));
+  EXPECT_TRUE(std::filesystem::is_directory(folder_.path("ptx/of/run")));
+}
+
+TEST_F(Run, OptionsThatAreNotGivenLeaveTheirVariablesAlone) {
+  const std::string variables = environment_of({}, {{"LYNXPP_SPEC", "instruction_count"}, {"LYNXPP_DEVICE", "cuda"}});
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=instruction_count\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cuda\n"));
+  for (const char* name : {"KERNELS", "LAUNCHES", "OUTPUT", "DUMP", "TIMING"}) {
+    EXPECT_THAT(variables, Not(HasSubstr(std::string("\nLYNXPP_") + name)));
+  }
+}
+
+TEST_F(Run, SeveralSpecificationsMayBeGivenEitherWay) {
+  const std::string other = folder_.write("other.cod", "");
+  const std::string both = "\nLYNXPP_SPEC=" + specification_ + "," + other + "\n";
+  EXPECT_THAT(environment_of({"-s", specification_, "--spec=other.cod"}), HasSubstr(both));
+  EXPECT_THAT(environment_of({"-s" + specification_ + ",other.cod"}), HasSubstr(both));
+}
+
+TEST_F(Run, TheOutputFileBeginsAnew) {
+  folder_.write("out.jsonl", "old\n");
+  environment_of({"-s", specification_, "-o", "out.jsonl"});
+  EXPECT_EQ(std::filesystem::file_size(folder_.path("out.jsonl")), 0u);
+}
+
+TEST_F(Run, AnOutputPipeNeedsNoReaderYet) {
+  ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(environment_of({"-s", specification_, "-o", "pipe"}), HasSubstr("\nLYNXPP_OUTPUT=" + folder_.path("pipe") + "\n"));
+}
+
+TEST_F(Run, TheProgramsWordsAreItsOwn) {
+  EXPECT_EQ(run({"-s", specification_, "--timing", "echo", "-s", "x", "--", "--help", "list"}).out, "-s x -- --help list\n");
+  EXPECT_EQ(run({"-s", specification_, "--", "echo", "--", "-k"}).out, "-- -k\n");
+  EXPECT_EQ(run({"--spec=" + specification_, "-dcpu", "echo", "list"}).out, "list\n");
+}
+
+TEST_F(Run, EndsAsTheProgramDoes) {
+  EXPECT_EQ(run({"-s", specification_, "sh", "-c", "exit 7"}).exit_code, 7);
+  EXPECT_EQ(run({"-s", specification_, "sh", "-c", "kill -9 $$"}).exit_code, 137);
+}
+
+TEST_F(Run, ScriptsWithoutInterpreterLineRun) {
+  const std::string script = folder_.write("script", "echo from the script\n");
+  ASSERT_EQ(::chmod(script.c_str(), 0700), 0);
+  EXPECT_EQ(run({"-s", specification_, "./script"}).out, "from the script\n");
+}
+
+void expect_failure(const Outcome& outcome, int exit_code, const std::string& message) {
+  EXPECT_EQ(outcome.exit_code, exit_code);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, message);
+}
+
+TEST_F(Run, MistakesStopItBeforeTheProgramStarts) {
+  expect_failure(run({"-s", "./no.cod", "echo"}), 2,
+                 "lynxpp: error: cannot read specification './no.cod': no such file\n"
+                 "  hint: `lynxpp list` shows the ready-made specifications\n");
+  EXPECT_THAT(run({"-s", "banana", "echo"}).err, testing::StartsWith("lynxpp: error: no specification 'banana'\n  hint: "));
+  EXPECT_EQ(run({"-s", "banana", "echo"}).exit_code, 2);
+  expect_failure(run({"-s", specification_, "-k", "(", "echo"}), 2,
+                 "lynxpp: error: --kernels: '(' is no regular expression: Mismatched '(' and ')' in regular expression\n");
+  expect_failure(run({"-s", specification_, "-l", "3-x", "echo"}), 2,
+                 "lynxpp: error: --launches: '3-x' is no list of launch numbers\n"
+                 "  hint: write numbers and ranges such as 0-9,100,200-\n");
+  expect_failure(run({"-s", specification_, "-o", "no/such/folder/x", "echo"}), 2,
+                 "lynxpp: error: cannot write " + folder_.path("no/such/folder/x") + ": No such file or directory\n");
+  expect_failure(run({"-s", specification_, "--dump", "mine.cod/x", "echo"}), 2,
+                 "lynxpp: error: cannot make the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
+}
+
+TEST_F(Run, AProgramThatCannotBeStartedIsNamed) {
+  expect_failure(run({"-s", specification_, "no-such-program"}), 127,
+                 "lynxpp: error: no program 'no-such-program' in the folders of PATH\n");
+  expect_failure(run({"-s", specification_, "./no-such-program"}), 127, "lynxpp: error: no program './no-such-program'\n");
+  expect_failure(run({"-s", specification_, "./mine.cod"}), 126, "lynxpp: error: './mine.cod' is not executable\n");
+  expect_failure(run({"-s", specification_, "./lib"}), 126, "lynxpp: error: './lib' is not executable\n");
+}
+
+TEST_F(Run, AnIncompleteInstallationIsNamed) {
+  std::filesystem::remove(library());
+  expect_failure(run({"-s", specification_, "echo"}), 2,
+                 "lynxpp: error: cannot find " + library() + "\n  hint: bin/lynxpp and lib/liblynxpp.so belong into one folder\n");
+}
+
+TEST_F(Run, WithoutASpecificationItWarns) {
+  const Outcome outcome = run({"echo", "ran"});
+  EXPECT_EQ(outcome.out, "ran\n");
+  EXPECT_EQ(outcome.err,
+            "lynxpp: warning: no specification is attached, nothing will be measured\n"
+            "  hint: name one with -s; `lynxpp list` shows the ready-made ones\n");
+}
+
+TEST_F(Run, APathWithACommaCannotBePassedOn) {
+  std::filesystem::create_directory(folder_.path("a,b"));
+  folder_.write("a,b/x.cod", "");
+  const Outcome outcome = start({folder_.path("bin/lynxpp"), "run", "-s", "./x.cod", "echo"}, {}, folder_.path("a,b"));
+  expect_failure(outcome, 2, "lynxpp: error: the path '" + folder_.path("a,b/x.cod") + "' holds a comma, which separates specifications\n");
+}
+
+}  // namespace
+}  // namespace lynxpp::cli
