@@ -58,6 +58,7 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel, const 
   InstrumentationUnit unit(*module);
   unit.version = module->version;
   unit.target = module->target;
+  unit.target.text = "sm_" + std::to_string(module->target.sm);  // what the engine does: debug data does not survive
   unit.shared_variables = shared;
   if (Status reached = engine::find_reachable(*module, kernel, unit); !reached) return reached.error();
   for (const NamedProbe& named : probes) {
