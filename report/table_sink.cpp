@@ -30,7 +30,12 @@ std::string shape(const std::uint32_t (&extent)[3]) {
 
 std::string count(std::uint64_t value) { return to_text(Number::of(value)); }
 
-std::string times(std::uint64_t launches) { return launches == 1 ? "1 launch" : count(launches) + " launches"; }
+/// Notes may hold what a specification printed, line ends included.
+std::string note_line(const std::string& kernel, std::string_view note) {
+  std::string text = "note: " + kernel + ": ";
+  for (const char byte : trim(note)) text += byte == '\n' ? ' ' : byte;
+  return printable(text) + "\n";
+}
 
 std::vector<std::string> demangled_names(const auto& records) {
   std::vector<std::string> names;
@@ -200,8 +205,12 @@ class SpecificationTable {
   std::string notes() const {
     std::string text;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
+      const std::string name = short_kernel_name(names_[i], width_ / 2);
       for (const auto& [note, launches] : totals_.kernels[i].notes) {
-        text += "note: " + short_kernel_name(names_[i], width_ / 2) + ": " + printable(note) + " (" + times(launches) + ")\n";
+        text += note_line(name, note + (launches == 1 ? "" : " (" + count(launches) + " launches)"));
+      }
+      if (const std::uint64_t further = totals_.kernels[i].further_notes; further != 0) {
+        text += note_line(name, count(further) + " further notes: see LYNXPP_OUTPUT");
       }
     }
     return text;
@@ -218,7 +227,8 @@ class SpecificationTable {
 /// Why some launches of the kernel were not counted; empty when all were.
 std::string gap_of(const CoverageRecord& record) {
   if (!record.instrumented || record.instrumented_launches < record.launches) {
-    return record.reason.empty() ? "not selected" : printable(record.reason);
+    if (!record.reason.empty()) return printable(record.reason);
+    return record.notes.empty() ? "not selected" : "see the notes";
   }
   return record.sites == 0 ? "no place in this kernel matches the specification" : printable(record.reason);
 }
@@ -246,7 +256,7 @@ std::string render_coverage_notes(const std::vector<CoverageRecord>& records, st
   std::string text;
   for (const CoverageRecord& record : records) {
     for (const std::string& note : record.notes) {
-      text += "note: " + short_kernel_name(demangle(record.kernel), width / 2) + ": " + printable(note) + "\n";
+      text += note_line(short_kernel_name(demangle(record.kernel), width / 2), note);
     }
   }
   return text;

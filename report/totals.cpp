@@ -13,6 +13,35 @@ void add_scalar(SpecificationTotals& totals, KernelTotals& kernel, const ResultV
   kernel.scalars.try_emplace(result.name, fold).first->second.add(number_at(result.values, 0));
 }
 
+struct ArraySummary {
+  Number sum;
+  Number least;
+  Number greatest;
+};
+
+/// Over all elements, of which there may be millions. Precondition: there is one.
+ArraySummary summarise(const Values& values) {
+  return std::visit(
+      [&]<typename T>(const std::vector<T>& elements) -> ArraySummary {
+        if constexpr (std::is_floating_point_v<T>) {
+          // As a launch's result: what is no number shows in the sum and leaves the extremes alone.
+          FoldedNumber sum(Fold::sum);
+          FoldedNumber least(Fold::minimum);
+          FoldedNumber greatest(Fold::maximum);
+          for (const T element : elements) {
+            for (FoldedNumber* fold : {&sum, &least, &greatest}) fold->add(Number::of_real(element));
+          }
+          return {sum.value(), least.value(), greatest.value()};
+        } else {
+          WideInteger sum = 0;
+          for (const T element : elements) sum += element;
+          const auto [least, greatest] = std::minmax_element(elements.begin(), elements.end());
+          return {Number::of(sum), Number::of(*least), Number::of(*greatest)};
+        }
+      },
+      values);
+}
+
 void add_array(KernelTotals& kernel, const ResultValue& result) {
   auto known = std::find_if(kernel.arrays.begin(), kernel.arrays.end(),
                             [&](const ArrayTotals& array) { return array.name == result.name; });
@@ -31,22 +60,23 @@ void add_array(KernelTotals& kernel, const ResultValue& result) {
   if (!is_listed || known->each.size() != elements) known->each.clear();
   known->extents = result.extents;
   known->elements = elements;
-  for (std::size_t i = 0; i < elements; ++i) {
-    const Number value = number_at(result.values, i);
-    known->sum.add(value);
-    known->least.add(value);
-    known->greatest.add(value);
-    if (!known->each.empty()) known->each[i].add(value);
-  }
+  if (elements == 0) return;
+  const ArraySummary summary = summarise(result.values);
+  known->sum.add(summary.sum);
+  known->least.add(summary.least);
+  known->greatest.add(summary.greatest);
+  for (std::size_t i = 0; i < known->each.size(); ++i) known->each[i].add(number_at(result.values, i));
 }
 
 void add_note(KernelTotals& kernel, const std::string& note) {
   const auto known =
       std::find_if(kernel.notes.begin(), kernel.notes.end(), [&](const auto& entry) { return entry.first == note; });
-  if (known == kernel.notes.end()) {
+  if (known != kernel.notes.end()) {
+    ++known->second;
+  } else if (kernel.notes.size() < shown_notes) {
     kernel.notes.emplace_back(note, 1);
   } else {
-    ++known->second;
+    ++kernel.further_notes;
   }
 }
 

@@ -54,7 +54,8 @@ struct KernelTotals {
   std::uint32_t block[3] = {1, 1, 1};
   std::map<std::string, FoldedNumber> scalars;
   std::vector<ArrayTotals> arrays;
-  std::vector<std::pair<std::string, std::uint64_t>> notes;  ///< with the number of launches that had it
+  std::vector<std::pair<std::string, std::uint64_t>> notes;  ///< the first ones, with the number of launches that had it
+  std::uint64_t further_notes = 0;                           ///< beyond shown_notes different ones
 };
 
 struct ScalarColumn {
@@ -75,6 +76,9 @@ struct SpecificationTotals {
  private:
   std::map<std::string, std::size_t> index_;
 };
+
+/// Different notes of a kernel that are kept; a specification may print another text at every launch.
+inline constexpr std::size_t shown_notes = 16;
 
 /// Arrays of at most this many elements are listed element by element.
 inline constexpr std::size_t listed_elements = 32;

@@ -195,6 +195,29 @@ note: vecadd(float const*, float const*, float*, int): 3 accesses out of bounds 
 )table");
 }
 
+TEST(Table, NotesOfManyKindsAreCutShort) {
+  std::vector<Record> records;
+  for (int i = 0; i < 40; ++i) {
+    LaunchRecord record = launch_of("k", {});
+    record.notes = {"block " + std::to_string(i) + "\nis slow\n"};
+    records.emplace_back(record);
+  }
+  const std::string table = table_of(records);
+  EXPECT_NE(table.find("note: k: block 15 is slow\nnote: k: 24 further notes: see LYNXPP_OUTPUT\n"), std::string::npos) << table;
+}
+
+TEST(Table, ElementsThatAreNoNumbersShowInTheSum) {
+  EXPECT_EQ(table_of({launch_of("k", {array<double>("a", {1.5, std::nan(""), -2.5}, {3, 1})})}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block
+k              1    40    256
+
+kernel  array  elements  sum     min    max
+k       a             3    -  -2.500  1.500
+)table");
+}
+
 TEST(Table, ArraysOfManyKernelsAreNotAllListed) {
   std::vector<Record> records;
   for (int i = 0; i < 10; ++i) records.emplace_back(launch_of("k" + std::to_string(i), {array<std::uint64_t>("a", {1})}));
