@@ -166,7 +166,7 @@ struct LaunchView {
   std::uint64_t instructions = 0;
   std::uint64_t sms = 0;
   std::uint32_t clock_khz = 0;                       ///< SM clock, 0 when unknown
-  std::vector<std::span<std::byte>> arrays;          ///< contents of Specification::arrays(), same order
+  std::vector<std::span<std::byte>> arrays;          ///< contents of Specification::arrays(), same order; ON_REPORT may change them
   std::function<void(Emitted)> emit;                 ///< receives emit(…)
   std::function<void(std::string_view)> print;       ///< receives print(…)
 };

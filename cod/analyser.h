@@ -1,0 +1,111 @@
+// The state of one semantic analysis. Shared by sema.cpp (declarations and statements), sema_expressions.cpp and sema_calls.cpp;
+// everyone else includes sema.h.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cod/program.h"
+
+namespace lynxpp::cod {
+
+class Analyser {
+ public:
+  explicit Analyser(Program& program, Diagnostics& warnings) : program_(program), warnings_(warnings) {}
+
+  void run();
+  Diagnostics errors;
+
+ private:
+  using Scope = std::map<std::string, Symbol*>;
+  using ReachedFunction = std::tuple<const Function*, bool, bool>;  ///< and whether under an election, under a condition
+
+  /// Where the code being analysed stands.
+  struct Context {
+    std::uint32_t places = anywhere;  ///< where API functions are used; anywhere in helpers, which are checked where they are called
+    std::string label;                ///< "ON_KERNEL_ENTRY"; empty in helpers
+    Function* helper = nullptr;
+    Type result = Type::nothing;
+    Uses* uses = nullptr;
+    int loops = 0;
+    int conditions = 0;  ///< if, loops and short-circuit operators around
+    int elections = 0;   ///< conditions with leastActiveThreadInWarp() around
+    bool on_host() const { return places == on_host_only; }
+    static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
+  };
+
+  // sema.cpp
+  void declare_globals();
+  void declare_array(const Item& item);
+  void declare_function(const Item& item);
+  void declare_file_scope(Statement& statement);
+  void declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol);
+  void analyse_functions();
+  void analyse_bodies();
+  void analyse_handler(Item& item);
+  void resolve_labels(const Item& item, HandlerBody& body, bool& is_report);
+  HandlerBody& entry_handler(const Position& position);
+  void analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& statement);
+  void analyse_initializers();
+  void finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label);
+  bool find_recursion(Function& function);
+  void make_words();
+
+  void statement(Statement& statement);
+  void declaration(Statement& statement);
+  void if_statement(Statement& statement);
+  void loop_statement(Statement& statement);
+  void return_statement(Statement& statement);
+  void condition(Expression& expression);
+
+  Symbol* new_symbol(Symbol::Kind kind, const std::string& name, Type type, const Position& position);
+  bool add_to_scope(Symbol* symbol);
+  Symbol* find(const std::string& name) const;
+  std::vector<std::string> visible_names() const;
+
+  // sema_expressions.cpp
+  Type expression(Expression& expression);
+  Type value(Expression& expression);  ///< as expression(), but an error when it has no arithmetic value
+  Type name(Expression& expression);
+  Type unary(Expression& expression);
+  Type step(Expression& expression);
+  Type binary(Expression& expression);
+  Type conditional(Expression& expression);
+  Type assignment(Expression& expression);
+  Type index(Expression& expression);
+  bool require_integer(const Expression& expression, Type type, const std::string& what);
+  bool check_target(Expression& target);
+  void convertible(const Expression& expression, Type from, Type to);
+
+  // sema_calls.cpp
+  Type call(Expression& expression);
+  Type helper_call(Expression& expression, Symbol& symbol);
+  Type api_call(Expression& expression, const ApiFunction& api);
+  bool check_arguments(Expression& expression, const ApiFunction& api);
+  Symbol* element_argument(Expression& expression);
+  Symbol* array_argument(Expression& argument);
+  Type atomic_call(Expression& expression, const ApiFunction& api);
+  Type array_call(Expression& expression, const ApiFunction& api);
+  void emit_call(Expression& expression);
+  void print_call(Expression& expression);
+  void check_place(const ApiFunction& api, const Position& position, std::uint32_t places, const std::string& label,
+                   bool elected, bool conditional, const std::string& through);
+  void check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places, const std::string& label,
+                       std::set<ReachedFunction>& seen, HandlerBody& body);
+  void add_use(const ApiFunction& api, HandlerBody& body);
+  void unknown_function(const Expression& expression);
+
+  void error(const Position& position, std::string message, std::string hint = {});
+  std::string suggestion(const std::string& name, std::vector<std::string> candidates) const;
+
+  Program& program_;
+  Diagnostics& warnings_;
+  std::vector<Scope> scopes_;
+  Context context_;
+  std::vector<Declarator*> initialized_;  ///< state variables with an initialiser, in order
+};
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,203 @@
+#include "cod/api.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr ApiFunction functions[] = {
+#define LYNXPP_API(name, identifier, result, arguments, places, uniform) \
+  {Api::identifier, #name, Type::result, ApiArguments::arguments, places, uniform, std::nullopt},
+#define LYNXPP_API_SITE(name, identifier, result, places, uniform, site) \
+  {Api::identifier, #name, Type::result, ApiArguments::none, places, uniform, SiteValue::site},
+#include "cod/api.def"
+};
+
+constexpr RefusedName refused[] = {
+#define LYNXPP_API(name, identifier, result, arguments, places, uniform)
+#define LYNXPP_API_LATER(name, reason, hint) {#name, reason, hint},
+#include "cod/api.def"
+};
+
+template <typename Value>
+struct Named {
+  std::string_view name;
+  Value value;
+};
+
+constexpr std::array extents{
+    Named<Extent>{"BASIC_BLOCKS", Extent::basic_blocks}, Named<Extent>{"INSTRUCTIONS", Extent::instructions},
+    Named<Extent>{"BLOCKS", Extent::blocks},             Named<Extent>{"WARPS", Extent::warps},
+    Named<Extent>{"THREADS", Extent::threads},           Named<Extent>{"SMS", Extent::sms},
+    Named<Extent>{"LANES", Extent::lanes},
+};
+
+constexpr std::array targets{
+    Named<TargetKind>{"ON_KERNEL_ENTRY", TargetKind::kernel_entry},
+    Named<TargetKind>{"ON_KERNEL_EXIT", TargetKind::kernel_exit},
+    Named<TargetKind>{"ON_BASIC_BLOCK_ENTRY", TargetKind::basic_block_entry},
+    Named<TargetKind>{"ON_BASIC_BLOCK_EXIT", TargetKind::basic_block_exit},
+    Named<TargetKind>{"ON_INSTRUCTION", TargetKind::instruction},
+};
+
+struct FilterBit {
+  std::uint32_t InstructionFilter::*kind;
+  std::uint32_t bit;
+};
+
+constexpr std::array filters{
+    Named<FilterBit>{"MEM_READ", {&InstructionFilter::classes, mem_read}},
+    Named<FilterBit>{"MEM_WRITE", {&InstructionFilter::classes, mem_write}},
+    Named<FilterBit>{"CALL", {&InstructionFilter::classes, call}},
+    Named<FilterBit>{"BRANCH", {&InstructionFilter::classes, branch}},
+    Named<FilterBit>{"BARRIER", {&InstructionFilter::classes, barrier}},
+    Named<FilterBit>{"ATOMIC", {&InstructionFilter::classes, atomic}},
+    Named<FilterBit>{"ARITHMETIC", {&InstructionFilter::classes, arithmetic}},
+    Named<FilterBit>{"PREDICATED", {&InstructionFilter::classes, predicated}},
+    Named<FilterBit>{"GLOBAL", {&InstructionFilter::spaces, space_global}},
+    Named<FilterBit>{"LOCAL", {&InstructionFilter::spaces, space_local}},
+    Named<FilterBit>{"SHARED", {&InstructionFilter::spaces, space_shared}},
+    Named<FilterBit>{"CONST", {&InstructionFilter::spaces, space_const}},
+    Named<FilterBit>{"PARAM", {&InstructionFilter::spaces, space_param}},
+    Named<FilterBit>{"TEXTURE", {&InstructionFilter::spaces, space_texture}},
+    Named<FilterBit>{"GENERIC", {&InstructionFilter::spaces, space_generic}},
+    Named<FilterBit>{"INTEGER", {&InstructionFilter::data, integer}},
+    Named<FilterBit>{"FLOATING_POINT", {&InstructionFilter::data, floating_point}},
+};
+
+template <typename Table>
+auto find_named(const Table& table, std::string_view name) {
+  return std::find_if(std::begin(table), std::end(table), [&](const auto& entry) { return entry.name == name; });
+}
+
+template <typename Table>
+void append_names(const Table& table, std::vector<std::string>& names) {
+  for (const auto& entry : table) names.emplace_back(entry.name);
+}
+
+std::uint32_t class_bits(const ptx::OpcodeTraits& traits, bool guarded) {
+  std::uint32_t bits = guarded ? predicated : 0u;
+  if (traits.reads_memory) bits |= mem_read;
+  if (traits.writes_memory) bits |= mem_write;
+  switch (traits.kind) {
+    case ptx::OpcodeClass::arithmetic: return bits | arithmetic;
+    case ptx::OpcodeClass::atomic: return bits | atomic;
+    case ptx::OpcodeClass::branch: return bits | branch;
+    case ptx::OpcodeClass::call: return bits | call;
+    case ptx::OpcodeClass::barrier: return bits | barrier;
+    default: return bits;
+  }
+}
+
+std::uint32_t space_bits(const ptx::OpcodeTraits& traits) {
+  if (!traits.is_memory_access()) return 0;
+  switch (traits.space) {
+    case ptx::StateSpace::global: return space_global;
+    case ptx::StateSpace::local: return space_local;
+    case ptx::StateSpace::shared: return space_shared;
+    case ptx::StateSpace::constant: return space_const;
+    case ptx::StateSpace::param: return space_param;
+    case ptx::StateSpace::texture:
+    case ptx::StateSpace::surface: return space_texture;
+    case ptx::StateSpace::generic: return space_generic;
+    default: return 0;
+  }
+}
+
+std::uint32_t data_bits(const ptx::OpcodeTraits& traits) {
+  if (traits.is_floating) return floating_point;
+  switch (traits.type) {
+    case ptx::DataType::none:
+    case ptx::DataType::pred:
+    case ptx::DataType::opaque: return 0;
+    default: return integer;
+  }
+}
+
+}  // namespace
+
+const ApiFunction* find_api(std::string_view name) {
+  const auto found = find_named(functions, name);
+  return found == std::end(functions) ? nullptr : &*found;
+}
+
+const RefusedName* find_refused(std::string_view name) {
+  const auto found = find_named(refused, name);
+  return found == std::end(refused) ? nullptr : &*found;
+}
+
+std::optional<Extent> find_extent(std::string_view name) {
+  const auto found = find_named(extents, name);
+  return found == extents.end() ? std::nullopt : std::optional(found->value);
+}
+
+std::string_view name_of(Extent extent) {
+  for (const auto& entry : extents) {
+    if (entry.value == extent) return entry.name;
+  }
+  return "constant";
+}
+
+std::vector<std::string> api_names() {
+  std::vector<std::string> names;
+  append_names(functions, names);
+  return names;
+}
+
+std::vector<std::string> extent_names() {
+  std::vector<std::string> names;
+  append_names(extents, names);
+  return names;
+}
+
+std::optional<TargetKind> find_target(std::string_view label) {
+  const auto found = find_named(targets, label);
+  return found == targets.end() ? std::nullopt : std::optional(found->value);
+}
+
+std::string_view label_of(TargetKind target) {
+  for (const auto& entry : targets) {
+    if (entry.value == target) return entry.name;
+  }
+  return {};
+}
+
+std::vector<std::string> label_names() {
+  std::vector<std::string> names{"ON_REPORT"};
+  append_names(targets, names);
+  append_names(filters, names);
+  return names;
+}
+
+bool add_filter(std::string_view label, InstructionFilter& filter) {
+  const auto found = find_named(filters, label);
+  if (found == filters.end()) return false;
+  filter.*(found->value.kind) |= found->value.bit;
+  return true;
+}
+
+bool InstructionFilter::matches(const ptx::OpcodeTraits& traits, bool guarded) const {
+  if (classes != 0 && (classes & class_bits(traits, guarded)) == 0) return false;
+  if (spaces != 0 && (spaces & space_bits(traits)) == 0) return false;
+  return data == 0 || (data & data_bits(traits)) != 0;
+}
+
+std::string_view name_of(SiteValue value) {
+  switch (value) {
+    case SiteValue::basic_block_id: return "basic_block_id";
+    case SiteValue::basic_block_count: return "basic_block_count";
+    case SiteValue::basic_block_instruction_count: return "basic_block_instruction_count";
+    case SiteValue::basic_block_executed_instruction_count: return "basic_block_executed_instruction_count";
+    case SiteValue::basic_block_predicated_instruction_count: return "basic_block_predicated_instruction_count";
+    case SiteValue::instruction_id: return "instruction_id";
+    case SiteValue::instruction_count: return "instruction_count";
+    case SiteValue::memory_address: return "memory_address";
+    case SiteValue::access_size: return "access_size";
+    case SiteValue::predicate_value: break;
+  }
+  return "predicate_value";
+}
+
+}  // namespace lynxpp::cod

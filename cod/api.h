@@ -1,0 +1,68 @@
+// The table of the language's functions (api.def) and of its other fixed names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cod/specification.h"
+#include "cod/type.h"
+
+namespace lynxpp::cod {
+
+enum class Api : std::uint8_t {
+#define LYNXPP_API(name, identifier, result, arguments, places, uniform) identifier,
+#include "cod/api.def"
+};
+
+/// Bits of ApiFunction::places: 1 << TargetKind, and the host.
+enum Places : std::uint32_t {
+  on_device = 0x1f,
+  on_host = 0x20,
+  anywhere = on_device | on_host,
+  at_block_exit = 1u << static_cast<int>(TargetKind::basic_block_exit),
+  at_instruction = 1u << static_cast<int>(TargetKind::instruction),
+  in_blocks = at_block_exit | at_instruction | 1u << static_cast<int>(TargetKind::basic_block_entry),
+};
+
+enum class ApiArguments : std::uint8_t { none, condition, element, element_value, array, emit, print };
+
+struct ApiFunction {
+  Api api;
+  std::string_view name;
+  Type result;  ///< none: that of the array's elements
+  ApiArguments arguments;
+  std::uint32_t places;
+  bool uniform;
+  std::optional<SiteValue> site;
+};
+
+/// Null when there is none of that name.
+const ApiFunction* find_api(std::string_view name);
+
+/// Names that are refused, with the reason.
+struct RefusedName {
+  std::string_view name;
+  std::string_view reason;
+  std::string_view hint;
+};
+const RefusedName* find_refused(std::string_view name);
+
+/// "BASIC_BLOCKS" ▶ Extent::basic_blocks.
+std::optional<Extent> find_extent(std::string_view name);
+std::string_view name_of(Extent extent);
+
+/// For "did you mean".
+std::vector<std::string> api_names();
+std::vector<std::string> extent_names();
+
+/// "ON_KERNEL_ENTRY"; "ON_REPORT" is no TargetKind.
+std::optional<TargetKind> find_target(std::string_view label);
+std::string_view label_of(TargetKind target);
+std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters
+
+/// Adds the filter bit of a label such as "MEM_READ"; false when there is none of that name.
+bool add_filter(std::string_view label, InstructionFilter& filter);
+
+}  // namespace lynxpp::cod

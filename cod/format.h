@@ -1,0 +1,22 @@
+// printf's formats, cut into pieces at compile time and put together in print().
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lynxpp::cod {
+
+struct FormatPiece {
+  enum class Kind { text, integer, unsigned_integer, floating };
+  Kind kind = Kind::text;
+  std::string text;    ///< text: as it is; else the conversion for a 64-bit argument: "%-8lld", "%.2f"
+  std::string source;  ///< the conversion as written, "%-8d"
+};
+
+/// False when a conversion is unknown; `error` then says which.
+bool parse_format(const std::string& format, std::vector<FormatPiece>& pieces, std::string& error);
+
+/// The text of one conversion; `bits` are those of a long or a double.
+std::string format_value(const FormatPiece& piece, unsigned long long bits);
+
+}  // namespace lynxpp::cod

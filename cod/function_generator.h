@@ -1,0 +1,132 @@
+// Statements and expressions ▶ LLVM IR, for device and host alike. What differs (arrays, state, functions of the language) is left to
+// DeviceGenerator and HostGenerator. Shows LLVM types: included by the code generators only.
+//
+// Arithmetic is C's with every undefined case defined: signed overflow wraps, division by zero yields 0, shift counts are taken modulo the
+// width, conversions from floating point saturate, variables start at zero.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cod/program.h"
+
+namespace lynxpp::cod {
+
+class FunctionGenerator {
+ public:
+  FunctionGenerator(llvm::Module& module, const Program& program);
+  virtual ~FunctionGenerator() = default;
+  FunctionGenerator(const FunctionGenerator&) = delete;
+  FunctionGenerator& operator=(const FunctionGenerator&) = delete;
+
+ protected:
+  /// An element of an array: its address, and whether it exists (null: it surely does).
+  struct Element {
+    llvm::Value* address = nullptr;
+    llvm::Value* in_range = nullptr;
+    Type type = Type::none;
+  };
+
+  /// Makes `function`'s blocks "entry" (allocas, and what is computed once), "body" and "exit"; generates `statements`; ends in `exit`
+  /// with the builder there.
+  void generate_body(llvm::Function& function, const std::vector<const Statement*>& statements);
+
+  // ---- what device and host do differently
+  virtual llvm::Value* array_base(const Symbol& array) = 0;  ///< pointer to element 0
+  virtual llvm::Value* extent_value(Extent extent) = 0;      ///< i64
+  virtual bool surely_in_range(const Expression& index, const Dimension& dimension);
+  virtual void out_of_range(const Expression& element) = 0;  ///< records a dropped access
+  virtual void division_by_zero(llvm::Value* is_zero, const Expression& expression) = 0;
+  virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;
+  virtual llvm::Value* call_api(const Expression& call) = 0;
+
+  // ---- expressions (generator_expressions.cpp)
+  llvm::Value* expression(const Expression& expression);  ///< of expression.type; null for void
+  llvm::Value* expression_as(const Expression& expression, Type type);
+  llvm::Value* truth(const Expression& expression);  ///< i1
+  llvm::Value* convert(llvm::Value* value, Type from, Type to);
+  llvm::Type* llvm_type(Type type);
+  llvm::Type* storage_type(Type type);  ///< as llvm_type, but i8 for bool
+  Element element(const Expression& index);
+  llvm::Value* load(const Element& element, const Expression& place, bool counted);
+  void store(const Element& element, llvm::Value* value, const Expression& place);
+  /// Runs `inside` when the element exists, else out_of_range() when `counted`. The builder is behind both then.
+  template <typename Inside>
+  void when_in_range(const Element& element, const Expression& place, bool counted, Inside inside);
+
+  // ---- statements
+  void statement(const Statement& statement);
+  llvm::BasicBlock* new_block(const char* name);
+  llvm::AllocaInst* new_slot(llvm::Type* type, const std::string& name);
+  llvm::Constant* zero(Type type);
+  void branch_to(llvm::BasicBlock* block);
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const Program& program_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;  ///< without a terminator until the body is complete
+  llvm::BasicBlock* exit_ = nullptr;
+
+ private:
+  struct Loop {
+    llvm::BasicBlock* next = nullptr;
+    llvm::BasicBlock* end = nullptr;
+  };
+  /// Where `return` goes and leaves its value.
+  struct Frame {
+    llvm::BasicBlock* end = nullptr;
+    llvm::AllocaInst* result = nullptr;
+    Type type = Type::nothing;
+  };
+
+  void declaration(const Statement& statement);
+  void if_statement(const Statement& statement);
+  void loop_statement(const Statement& statement);
+  void return_statement(const Statement& statement);
+
+  llvm::Value* literal(const Expression& expression);
+  llvm::Value* name(const Expression& expression);
+  llvm::Value* unary(const Expression& expression);
+  llvm::Value* step(const Expression& expression, bool yields_old);
+  llvm::Value* binary(const Expression& expression);
+  llvm::Value* logical(const Expression& expression);
+  llvm::Value* conditional(const Expression& expression);
+  llvm::Value* assignment(const Expression& expression);
+  llvm::Value* helper_call(const Expression& expression);
+  llvm::Value* arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type, const Expression& place);
+  llvm::Value* shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type);
+  llvm::Value* divide(Operator op, llvm::Value* left, llvm::Value* right, Type type, const Expression& place);
+  llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, Type type);
+  llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result, const Expression& place);
+  llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
+
+  std::map<const Symbol*, llvm::AllocaInst*> slots_;
+  std::vector<Loop> loops_;
+  std::vector<Frame> frames_;
+};
+
+template <typename Inside>
+void FunctionGenerator::when_in_range(const Element& element, const Expression& place, bool counted, Inside inside) {
+  if (element.in_range == nullptr) return inside();
+  llvm::BasicBlock* present = new_block("present");
+  llvm::BasicBlock* absent = counted ? new_block("absent") : nullptr;
+  llvm::BasicBlock* end = new_block("end");
+  builder_.CreateCondBr(element.in_range, present, counted ? absent : end);
+  if (counted) {
+    builder_.SetInsertPoint(absent);
+    out_of_range(place);
+    builder_.CreateBr(end);
+  }
+  builder_.SetInsertPoint(present);
+  inside();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+}  // namespace lynxpp::cod

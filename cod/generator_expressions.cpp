@@ -1,0 +1,312 @@
+// The expressions of FunctionGenerator.
+#include <llvm/IR/Intrinsics.h>
+
+#include "cod/function_generator.h"
+
+namespace lynxpp::cod {
+
+llvm::Type* FunctionGenerator::llvm_type(Type type) {
+  if (type == Type::f32) return builder_.getFloatTy();
+  if (type == Type::f64) return builder_.getDoubleTy();
+  return is_arithmetic(type) ? static_cast<llvm::Type*>(builder_.getIntNTy(bits_of(type))) : builder_.getVoidTy();
+}
+
+llvm::Type* FunctionGenerator::storage_type(Type type) {
+  return type == Type::boolean ? static_cast<llvm::Type*>(builder_.getInt8Ty()) : llvm_type(type);
+}
+
+llvm::Constant* FunctionGenerator::zero(Type type) { return llvm::Constant::getNullValue(llvm_type(type)); }
+
+llvm::Value* FunctionGenerator::convert(llvm::Value* value, Type from, Type to) {
+  if (from == to || value == nullptr || !is_arithmetic(to)) return value;
+  llvm::Type* type = llvm_type(to);
+  if (to == Type::boolean) {
+    return is_floating(from) ? builder_.CreateFCmpUNE(value, zero(from)) : builder_.CreateICmpNE(value, zero(from));
+  }
+  if (is_floating(from)) {
+    if (is_floating(to)) return builder_.CreateFPCast(value, type);
+    const auto saturate = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return builder_.CreateIntrinsic(saturate, {type, value->getType()}, {value});
+  }
+  if (is_floating(to)) return is_signed(from) ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+  return builder_.CreateIntCast(value, type, is_signed(from));
+}
+
+llvm::Value* FunctionGenerator::expression_as(const Expression& expression, Type type) {
+  return convert(this->expression(expression), expression.type, type);
+}
+
+llvm::Value* FunctionGenerator::truth(const Expression& expression) { return expression_as(expression, Type::boolean); }
+
+llvm::Value* FunctionGenerator::expression(const Expression& expression) {
+  switch (expression.kind) {
+    case ExpressionKind::integer:
+    case ExpressionKind::size:
+    case ExpressionKind::floating: return literal(expression);
+    case ExpressionKind::string: return nullptr;
+    case ExpressionKind::name: return name(expression);
+    case ExpressionKind::unary: return unary(expression);
+    case ExpressionKind::postfix: return step(expression, true);
+    case ExpressionKind::binary: return binary(expression);
+    case ExpressionKind::assign: return assignment(expression);
+    case ExpressionKind::conditional: return conditional(expression);
+    case ExpressionKind::cast: return expression_as(*expression.operands[0], expression.type);
+    case ExpressionKind::call: return expression.api != nullptr ? call_api(expression) : helper_call(expression);
+    case ExpressionKind::index: return load(element(expression), expression, true);
+  }
+  return nullptr;
+}
+
+llvm::Value* FunctionGenerator::literal(const Expression& expression) {
+  if (expression.kind == ExpressionKind::floating) return llvm::ConstantFP::get(llvm_type(expression.type), expression.real);
+  return llvm::ConstantInt::get(llvm_type(expression.type), expression.value, is_signed(expression.type));
+}
+
+llvm::Value* FunctionGenerator::name(const Expression& expression) {
+  if (expression.extent != 0) return extent_value(static_cast<Extent>(expression.extent - 1));
+  const Symbol& symbol = *expression.symbol;
+  if (symbol.kind == Symbol::Kind::constant) {
+    if (is_floating(symbol.type)) return llvm::ConstantFP::get(llvm_type(symbol.type), symbol.real);
+    return llvm::ConstantInt::get(llvm_type(symbol.type), symbol.value, is_signed(symbol.type));
+  }
+  return builder_.CreateLoad(llvm_type(symbol.type), slot_of(symbol, false), symbol.name);
+}
+
+llvm::Value* FunctionGenerator::unary(const Expression& expression) {
+  const Expression& operand = *expression.operands[0];
+  switch (expression.op) {
+    case Operator::increment:
+    case Operator::decrement: return step(expression, false);
+    case Operator::logical_not: return builder_.CreateZExt(builder_.CreateNot(truth(operand)), builder_.getInt32Ty());
+    case Operator::complement: return builder_.CreateNot(expression_as(operand, expression.type));
+    case Operator::minus: {
+      llvm::Value* value = expression_as(operand, expression.type);
+      return is_floating(expression.type) ? builder_.CreateFNeg(value) : builder_.CreateNeg(value);
+    }
+    default: return expression_as(operand, expression.type);
+  }
+}
+
+llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_old) {
+  const Expression& target = *expression.operands[0];
+  const Type type = target.type;
+  llvm::Constant* one = is_floating(type) ? llvm::ConstantFP::get(llvm_type(type), 1.0)
+                                          : static_cast<llvm::Constant*>(llvm::ConstantInt::get(llvm_type(type), 1));
+  const Operator op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
+  if (target.kind == ExpressionKind::index) {
+    const Element place = element(target);
+    llvm::Value* old = load(place, target, false);
+    llvm::Value* changed = arithmetic(op, old, one, type, expression);
+    store(place, changed, target);
+    return yields_old ? old : changed;
+  }
+  llvm::AllocaInst* slot = slot_of(*target.symbol, true);
+  llvm::Value* old = builder_.CreateLoad(llvm_type(type), slot);
+  llvm::Value* changed = arithmetic(op, old, one, type, expression);
+  builder_.CreateStore(changed, slot);
+  return yields_old ? old : changed;
+}
+
+llvm::Value* FunctionGenerator::binary(const Expression& expression) {
+  if (expression.op == Operator::logical_and || expression.op == Operator::logical_or) return logical(expression);
+  const Expression& left = *expression.operands[0];
+  llvm::Value* value = this->expression(left);
+  return combine(expression.op, value, left.type, *expression.operands[1], expression.type, expression);
+}
+
+/// `left op right` with C's conversions, as `result`.
+llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result,
+                                        const Expression& place) {
+  if (op == Operator::shift_left || op == Operator::shift_right) {
+    llvm::Value* count = expression(right);
+    return convert(shift(op, left, count, left_type, right.type), promote(left_type), result);
+  }
+  const Type type = common_type(left_type, right.type);
+  llvm::Value* converted = convert(left, left_type, type);
+  llvm::Value* other = expression_as(right, type);
+  if (op >= Operator::less && op <= Operator::not_equal) {
+    return builder_.CreateZExt(compare(op, converted, other, type), builder_.getInt32Ty());
+  }
+  return convert(arithmetic(op, converted, other, type, place), type, result);
+}
+
+llvm::Value* FunctionGenerator::logical(const Expression& expression) {
+  const bool is_and = expression.op == Operator::logical_and;
+  llvm::Value* left = truth(*expression.operands[0]);
+  llvm::BasicBlock* first = builder_.GetInsertBlock();
+  llvm::BasicBlock* second = new_block("second");
+  llvm::BasicBlock* end = new_block("decided");
+  builder_.CreateCondBr(left, is_and ? second : end, is_and ? end : second);
+  builder_.SetInsertPoint(second);
+  llvm::Value* right = truth(*expression.operands[1]);
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* result = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  result->addIncoming(builder_.getInt1(!is_and), first);
+  result->addIncoming(right, last);
+  return builder_.CreateZExt(result, builder_.getInt32Ty());
+}
+
+llvm::Value* FunctionGenerator::conditional(const Expression& expression) {
+  llvm::Value* condition = truth(*expression.operands[0]);
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* otherwise = new_block("else");
+  llvm::BasicBlock* end = new_block("chosen");
+  builder_.CreateCondBr(condition, then, otherwise);
+  builder_.SetInsertPoint(then);
+  llvm::Value* left = expression_as(*expression.operands[1], expression.type);
+  llvm::BasicBlock* left_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(otherwise);
+  llvm::Value* right = expression_as(*expression.operands[2], expression.type);
+  llvm::BasicBlock* right_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* result = builder_.CreatePHI(llvm_type(expression.type), 2);
+  result->addIncoming(left, left_end);
+  result->addIncoming(right, right_end);
+  return result;
+}
+
+llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
+  const Expression& target = *expression.operands[0];
+  const Expression& value = *expression.operands[1];
+  const Type type = target.type;
+  if (target.kind != ExpressionKind::index) {
+    // The right side first: it may change the target itself.
+    llvm::Value* assigned = nullptr;
+    if (expression.op == Operator::none) {
+      assigned = expression_as(value, type);
+    } else {
+      llvm::Value* old = builder_.CreateLoad(llvm_type(type), slot_of(*target.symbol, false));
+      assigned = combine(expression.op, old, type, value, type, expression);
+    }
+    builder_.CreateStore(assigned, slot_of(*target.symbol, true));
+    return assigned;
+  }
+  const Element place = element(target);
+  llvm::Value* assigned = expression.op == Operator::none
+                              ? expression_as(value, type)
+                              : combine(expression.op, load(place, target, false), type, value, type, expression);
+  store(place, assigned, target);
+  return assigned;
+}
+
+// ---------------------------------------------------------------- arithmetic
+
+llvm::Value* FunctionGenerator::compare(Operator op, llvm::Value* left, llvm::Value* right, Type type) {
+  using Predicate = llvm::CmpInst::Predicate;
+  const bool is_signed_type = is_signed(type);
+  Predicate integer = Predicate::ICMP_NE;
+  Predicate floating = Predicate::FCMP_UNE;
+  switch (op) {
+    case Operator::less: integer = is_signed_type ? Predicate::ICMP_SLT : Predicate::ICMP_ULT, floating = Predicate::FCMP_OLT; break;
+    case Operator::greater: integer = is_signed_type ? Predicate::ICMP_SGT : Predicate::ICMP_UGT, floating = Predicate::FCMP_OGT; break;
+    case Operator::less_equal: integer = is_signed_type ? Predicate::ICMP_SLE : Predicate::ICMP_ULE, floating = Predicate::FCMP_OLE; break;
+    case Operator::greater_equal: integer = is_signed_type ? Predicate::ICMP_SGE : Predicate::ICMP_UGE, floating = Predicate::FCMP_OGE; break;
+    case Operator::equal: integer = Predicate::ICMP_EQ, floating = Predicate::FCMP_OEQ; break;
+    default: break;
+  }
+  return is_floating(type) ? builder_.CreateFCmp(floating, left, right) : builder_.CreateICmp(integer, left, right);
+}
+
+llvm::Value* FunctionGenerator::arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
+                                           const Expression& place) {
+  const bool floating = is_floating(type);
+  switch (op) {
+    case Operator::add: return floating ? builder_.CreateFAdd(left, right) : builder_.CreateAdd(left, right);
+    case Operator::subtract: return floating ? builder_.CreateFSub(left, right) : builder_.CreateSub(left, right);
+    case Operator::multiply: return floating ? builder_.CreateFMul(left, right) : builder_.CreateMul(left, right);
+    case Operator::divide: return floating ? builder_.CreateFDiv(left, right) : divide(op, left, right, type, place);
+    case Operator::remainder: return divide(op, left, right, type, place);
+    case Operator::bit_and: return builder_.CreateAnd(left, right);
+    case Operator::bit_or: return builder_.CreateOr(left, right);
+    case Operator::bit_xor: return builder_.CreateXor(left, right);
+    default: return left;
+  }
+}
+
+llvm::Value* FunctionGenerator::divide(Operator op, llvm::Value* left, llvm::Value* right, Type type,
+                                       const Expression& place) {
+  const bool is_quotient = op == Operator::divide;
+  llvm::Value* is_zero = builder_.CreateICmpEQ(right, zero(type));
+  division_by_zero(is_zero, place);
+  llvm::Constant* one = llvm::ConstantInt::get(llvm_type(type), 1);
+  llvm::Value* safe = builder_.CreateSelect(is_zero, one, right);
+  llvm::Value* result = nullptr;
+  if (is_signed(type)) {
+    // The least value divided by -1 does not fit; it wraps.
+    llvm::Value* is_minus_one = builder_.CreateICmpEQ(right, llvm::Constant::getAllOnesValue(llvm_type(type)));
+    safe = builder_.CreateSelect(is_minus_one, one, safe);
+    result = is_quotient ? builder_.CreateSDiv(left, safe) : builder_.CreateSRem(left, safe);
+    llvm::Value* special = is_quotient ? builder_.CreateNeg(left) : zero(type);
+    result = builder_.CreateSelect(is_minus_one, special, result);
+  } else {
+    result = is_quotient ? builder_.CreateUDiv(left, safe) : builder_.CreateURem(left, safe);
+  }
+  return builder_.CreateSelect(is_zero, zero(type), result);
+}
+
+llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type) {
+  const Type type = promote(left_type);
+  llvm::Value* value = convert(left, left_type, type);
+  llvm::Value* count = convert(right, right_type, type);
+  count = builder_.CreateAnd(count, llvm::ConstantInt::get(llvm_type(type), bits_of(type) - 1));
+  if (op == Operator::shift_left) return builder_.CreateShl(value, count);
+  return is_signed(type) ? builder_.CreateAShr(value, count) : builder_.CreateLShr(value, count);
+}
+
+// ---------------------------------------------------------------- arrays
+
+bool FunctionGenerator::surely_in_range(const Expression&, const Dimension&) { return false; }
+
+FunctionGenerator::Element FunctionGenerator::element(const Expression& index) {
+  const Symbol& symbol = *index.symbol;
+  const GlobalArray& array = program_.arrays[symbol.index];
+  Element result;
+  result.type = symbol.type;
+  llvm::Value* offset = builder_.getInt64(0);
+  for (std::size_t i = 0; i < array.dimensions.size(); ++i) {
+    const Dimension& dimension = array.dimensions[i];
+    const Expression& each = *index.operands[i];
+    llvm::Value* position = expression_as(each, Type::u64);  // a negative index becomes a huge one
+    llvm::Value* extent = nullptr;
+    if (i > 0 || !surely_in_range(each, dimension)) {
+      extent = dimension.extent == Extent::constant ? builder_.getInt64(dimension.constant) : extent_value(dimension.extent);
+    }
+    if (!surely_in_range(each, dimension)) {
+      llvm::Value* inside = builder_.CreateICmpULT(position, extent);
+      const auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside);
+      if (known == nullptr || known->isZero()) {
+        result.in_range = result.in_range == nullptr ? inside : builder_.CreateAnd(result.in_range, inside);
+      }
+    }
+    offset = i == 0 ? position : builder_.CreateAdd(builder_.CreateMul(offset, extent), position);
+  }
+  result.address = builder_.CreateGEP(storage_type(symbol.type), array_base(symbol), offset);
+  return result;
+}
+
+llvm::Value* FunctionGenerator::load(const Element& element, const Expression& place, bool counted) {
+  llvm::Type* type = storage_type(element.type);
+  llvm::AllocaInst* slot = nullptr;
+  if (element.in_range != nullptr) {
+    slot = new_slot(type, "element");
+    builder_.CreateStore(llvm::Constant::getNullValue(type), slot);
+  }
+  llvm::Value* value = nullptr;
+  when_in_range(element, place, counted, [&] {
+    value = builder_.CreateLoad(type, element.address);
+    if (slot != nullptr) builder_.CreateStore(value, slot);
+  });
+  if (slot != nullptr) value = builder_.CreateLoad(type, slot);
+  return element.type == Type::boolean ? builder_.CreateICmpNE(value, builder_.getInt8(0)) : value;
+}
+
+void FunctionGenerator::store(const Element& element, llvm::Value* value, const Expression& place) {
+  llvm::Value* stored = element.type == Type::boolean ? builder_.CreateZExt(value, builder_.getInt8Ty()) : value;
+  when_in_range(element, place, true, [&] { builder_.CreateStore(stored, element.address); });
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,194 @@
+#include "cod/host_codegen.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <mutex>
+
+#include "cod/function_generator.h"
+#include "cod/host_runtime.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr const char* entry_name = "lynxpp_report";
+
+class HostGenerator final : public FunctionGenerator {
+ public:
+  using FunctionGenerator::FunctionGenerator;
+
+  /// `void lynxpp_report(HostRun*)`
+  void generate() {
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false);
+    llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, entry_name, module_);
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    function->addFnAttr("no-jump-tables", "true");
+    run_ = function->getArg(0);
+    std::vector<const Statement*> statements;
+    for (const HandlerBody& report : program_.reports) {
+      statements.insert(statements.end(), report.statements.begin(), report.statements.end());
+    }
+    generate_body(*function, statements);
+    builder_.CreateRetVoid();
+  }
+
+ private:
+  template <typename Result, typename... Arguments>
+  llvm::Value* call_runtime(Result (*target)(HostRun*, Arguments...), llvm::Type* result, std::vector<llvm::Value*> arguments) {
+    arguments.insert(arguments.begin(), run_);
+    std::vector<llvm::Type*> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    // By address: the code never outlives this process.
+    llvm::Value* address = builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(target)), builder_.getPtrTy());
+    return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address, arguments);
+  }
+
+  llvm::Value* pointer_to(const Expression& expression) {
+    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(&expression)), builder_.getPtrTy());
+  }
+
+  llvm::Value* bits_of_value(llvm::Value* value, Type type) {
+    if (is_floating(type)) return builder_.CreateBitCast(convert(value, type, Type::f64), builder_.getInt64Ty());
+    return convert(value, type, is_signed(type) ? Type::i64 : Type::u64);
+  }
+
+  llvm::Value* array_base(const Symbol& array) override {
+    return call_runtime(&host_array, builder_.getPtrTy(), {builder_.getInt64(array.index)});
+  }
+  llvm::Value* extent_value(Extent extent) override {
+    return call_runtime(&host_extent, builder_.getInt64Ty(), {builder_.getInt64(static_cast<std::uint64_t>(extent))});
+  }
+  void out_of_range(const Expression& element) override {
+    call_runtime(&host_out_of_range, builder_.getVoidTy(), {pointer_to(element)});
+  }
+  void division_by_zero(llvm::Value* is_zero, const Expression& place) override {
+    llvm::BasicBlock* report = new_block("division_by_zero");
+    llvm::BasicBlock* end = new_block("divide");
+    builder_.CreateCondBr(is_zero, report, end);
+    builder_.SetInsertPoint(report);
+    call_runtime(&host_division_by_zero, builder_.getVoidTy(), {pointer_to(place)});
+    builder_.CreateBr(end);
+    builder_.SetInsertPoint(end);
+  }
+  /// Never asked: sema refuses per-thread variables in ON_REPORT.
+  llvm::AllocaInst* state_slot(const Symbol& state, bool) override { return new_slot(llvm_type(state.type), state.name); }
+
+  llvm::Value* call_api(const Expression& call) override {
+    switch (call.api->arguments) {
+      case ApiArguments::emit: emit(call); return nullptr;
+      case ApiArguments::print: print(call); return nullptr;
+      case ApiArguments::array: {
+        llvm::Value* bits = call_runtime(&host_reduce, builder_.getInt64Ty(), {pointer_to(call)});
+        return call.type == Type::f64 ? builder_.CreateBitCast(bits, builder_.getDoubleTy()) : bits;
+      }
+      default: break;
+    }
+    llvm::Value* value = call_runtime(&host_launch_value, builder_.getInt64Ty(),
+                                      {builder_.getInt64(static_cast<std::uint64_t>(call.api->api))});
+    return convert(value, Type::u64, call.type);
+  }
+
+  void emit(const Expression& call) {
+    const Expression& value = *call.operands[1];
+    const bool is_array = value.kind == ExpressionKind::name && value.symbol != nullptr && value.symbol->kind == Symbol::Kind::array;
+    if (is_array) {
+      call_runtime(&host_emit_array, builder_.getVoidTy(), {pointer_to(call)});
+      return;
+    }
+    llvm::Value* bits = bits_of_value(expression(value), value.type);
+    call_runtime(&host_emit_value, builder_.getVoidTy(), {pointer_to(call), bits});
+  }
+
+  void print(const Expression& call) {
+    const std::size_t count = call.operands.size() - 1;
+    llvm::AllocaInst* values = new_slot(llvm::ArrayType::get(builder_.getInt64Ty(), std::max<std::size_t>(count, 1)), "values");
+    for (std::size_t i = 0; i < count; ++i) {
+      const Expression& argument = *call.operands[i + 1];
+      llvm::Value* bits = bits_of_value(expression(argument), argument.type);
+      builder_.CreateStore(bits, builder_.CreateConstGEP1_64(builder_.getInt64Ty(), values, i));
+    }
+    call_runtime(&host_print, builder_.getVoidTy(), {pointer_to(call), values});
+  }
+
+  llvm::Value* run_ = nullptr;
+};
+
+Failure failure_of(llvm::Error error) {
+  return failure("the native code of ON_REPORT cannot be made: " + llvm::toString(std::move(error)));
+}
+
+void initialize_native_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+Status run_checked(const Program& program, const LaunchView& launch, void (*entry)(HostRun*)) {
+  HostRun run{program, launch, extents_of(launch), {}, {}};
+  if (const Status status = check_arrays(program, launch, run); !status) return status;
+  if (entry != nullptr) {
+    entry(&run);
+  } else {
+    for (std::uint32_t i = 0; i < program.arrays.size(); ++i) emit_array(run, i, program.arrays[i].name, "");
+  }
+  if (run.mishaps.empty()) return success();
+  Failure failed;
+  for (const HostRun::Mishap& mishap : run.mishaps) {
+    std::string message = mishap.message;
+    if (mishap.times > 1) message += " (" + std::to_string(mishap.times) + " times)";
+    failed.diagnostics.push_back({Severity::error, program.locate(mishap.place->position), std::move(message), ""});
+  }
+  return failed;
+}
+
+class CompiledReport final : public HostReport {
+ public:
+  CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit, void (*entry)(HostRun*))
+      : program_(std::move(program)), jit_(std::move(jit)), entry_(entry) {}
+  Status run(const LaunchView& launch) const override { return run_checked(*program_, launch, entry_); }
+
+ private:
+  std::shared_ptr<const Program> program_;
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  void (*entry_)(HostRun*);
+};
+
+/// Without ON_REPORT: every array under its own name.
+class PlainReport final : public HostReport {
+ public:
+  explicit PlainReport(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+  Status run(const LaunchView& launch) const override { return run_checked(*program_, launch, nullptr); }
+
+ private:
+  std::shared_ptr<const Program> program_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<const Program> program) {
+  if (program->reports.empty()) return std::shared_ptr<const HostReport>(std::make_shared<PlainReport>(std::move(program)));
+  initialize_native_target();
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit) return failure_of(jit.takeError());
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("lynxpp_report", *context);
+  module->setDataLayout((*jit)->getDataLayout());
+  HostGenerator(*module, *program).generate();
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  if (llvm::verifyModule(*module, &problems)) {
+    return failure("the native code of ON_REPORT is malformed: " + problem, "please report this specification");
+  }
+  if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)})) return failure_of(std::move(error));
+  auto address = (*jit)->lookup(entry_name);
+  if (!address) return failure_of(address.takeError());
+  auto* entry = address->toPtr<void (*)(HostRun*)>();
+  return std::shared_ptr<const HostReport>(std::make_shared<CompiledReport>(std::move(program), std::move(*jit), entry));
+}
+
+}  // namespace lynxpp::cod

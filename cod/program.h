@@ -1,0 +1,87 @@
+// An analysed specification: what semantic analysis hands to code generation.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cod/api.h"
+#include "cod/ast.h"
+#include "cod/specification.h"
+
+namespace lynxpp::cod {
+
+struct Function;
+
+/// A declared name. Owned by Program::symbols.
+struct Symbol {
+  enum class Kind : std::uint8_t { local, state, constant, array, function };
+  Kind kind = Kind::local;
+  std::string name;
+  Type type = Type::none;  ///< array: of its elements; function: result
+  Position position;
+  bool is_const = false;
+  std::uint32_t index = 0;                   ///< state: in Program::state; array: in Program::arrays
+  std::uint32_t assignments = 0;             ///< local: writes besides the initialiser
+  const Expression* initializer = nullptr;   ///< local
+  std::uint64_t value = 0;                   ///< constant of an integer type, sign extended
+  double real = 0;                           ///< constant of a floating type
+  Function* function = nullptr;
+};
+
+/// What a piece of code refers to, helper functions not followed.
+struct Uses {
+  struct Call {
+    const ApiFunction* api;
+    Position position;
+    bool elected;      ///< stands under a condition with leastActiveThreadInWarp()
+    bool conditional;  ///< stands under any condition
+  };
+  struct Helper {
+    Symbol* symbol;
+    Position position;
+    bool elected;
+    bool conditional;
+  };
+  std::vector<Call> calls;
+  std::vector<Helper> helpers;
+  std::vector<std::pair<Symbol*, Position>> states;
+  std::uint64_t nodes = 0;  ///< expressions and statements
+};
+
+struct Function {
+  const Item* item = nullptr;
+  std::vector<Symbol*> parameters;
+  Uses uses;
+  std::uint64_t expanded_nodes = 0;  ///< with the helpers it calls, inlined
+  int depth = 0;                     ///< levels of helpers below it
+  int visit = 0;                     ///< of the search for recursion: 0 not seen, 1 open, 2 done
+};
+
+/// A handler and its code; of the host when it is ON_REPORT.
+struct HandlerBody {
+  Handler handler;
+  std::vector<const Statement*> statements;
+  Uses uses;
+};
+
+struct Program {
+  std::string file;
+  SyntaxTree tree;
+  std::vector<StatementPtr> synthesized;  ///< assignments made of initialisers
+  std::vector<std::unique_ptr<Symbol>> symbols;
+  std::vector<std::unique_ptr<Function>> functions;
+  std::vector<GlobalArray> arrays;
+  std::vector<StateVariable> state;
+  std::vector<Word> words;
+  std::vector<HandlerBody> handlers;
+  std::vector<HandlerBody> reports;  ///< ON_REPORT parts, in order
+
+  SourceLocation locate(const Position& position) const {
+    return {file, position.line, position.column, position.length};
+  }
+};
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,289 @@
+// Calls: helper functions, the functions of the language (api.def) and where they have a meaning.
+#include <algorithm>
+
+#include "cod/analyser.h"
+#include "cod/format.h"
+
+namespace lynxpp::cod {
+namespace {
+
+std::string count_of(std::size_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+bool is_vote(Api api) { return api == Api::ballot || api == Api::divergent_warp; }
+
+/// "ON_BASIC_BLOCK_ENTRY, ON_BASIC_BLOCK_EXIT or ON_INSTRUCTION"
+std::string places_text(std::uint32_t places) {
+  std::vector<std::string> labels;
+  for (int i = 0; i < 5; ++i) {
+    if ((places >> i & 1u) != 0) labels.emplace_back(label_of(static_cast<TargetKind>(i)));
+  }
+  if ((places & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
+  std::string text;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (i != 0) text += i + 1 == labels.size() ? " or " : ", ";
+    text += labels[i];
+  }
+  return text;
+}
+
+bool needs_all_lanes(const ApiFunction& api) {
+  switch (api.api) {
+    case Api::active_mask:
+    case Api::active_thread_count:
+    case Api::least_active_thread_in_warp:
+    case Api::divergent_warp:
+    case Api::ballot:
+    case Api::sync_warp:
+    case Api::sync_threads:
+    case Api::atomic_add: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Analyser::unknown_function(const Expression& expression) {
+  std::vector<std::string> candidates = api_names();
+  for (const auto& symbol : program_.symbols) {
+    if (symbol->kind == Symbol::Kind::function) candidates.push_back(symbol->name);
+  }
+  Position position = expression.position;
+  position.length = static_cast<std::uint32_t>(expression.text.size());
+  error(position, "unknown function '" + expression.text + "()'", suggestion(expression.text, candidates));
+}
+
+Type Analyser::call(Expression& expression) {
+  Symbol* symbol = find(expression.text);
+  if (symbol != nullptr && symbol->kind == Symbol::Kind::function) return helper_call(expression, *symbol);
+  if (const ApiFunction* api = find_api(expression.text)) return api_call(expression, *api);
+  if (const RefusedName* refused = find_refused(expression.text)) {
+    error(expression.position, std::string(refused->reason), std::string(refused->hint));
+  } else if (symbol != nullptr) {
+    error(expression.position, "'" + expression.text + "' is a variable, not a function");
+  } else {
+    unknown_function(expression);
+  }
+  for (const ExpressionPtr& operand : expression.operands) static_cast<void>(this->expression(*operand));
+  return Type::none;
+}
+
+Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
+  expression.symbol = &symbol;
+  context_.uses->helpers.push_back({&symbol, expression.position, context_.elections > 0, context_.conditions > 0});
+  const auto& parameters = symbol.function->item->parameters;
+  if (expression.operands.size() != parameters.size()) {
+    error(expression.position, "'" + symbol.name + "()' takes " + count_of(parameters.size(), "argument") + ", not " +
+                                   std::to_string(expression.operands.size()));
+  }
+  for (std::size_t i = 0; i < expression.operands.size(); ++i) {
+    const Type type = value(*expression.operands[i]);
+    if (i < parameters.size()) convertible(*expression.operands[i], type, parameters[i].type);
+  }
+  return symbol.type;
+}
+
+Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
+  expression.api = &api;
+  if (api.api == Api::divergent_warp && expression.operands.empty()) {
+    // Without a condition: do the lanes disagree about the guard of this instruction?
+    auto guard = std::make_unique<Expression>();
+    guard->kind = ExpressionKind::call;
+    guard->text = "getPredicateValue";
+    guard->position = expression.position;
+    expression.operands.push_back(std::move(guard));
+  }
+  context_.uses->calls.push_back({&api, expression.position, context_.elections > 0, context_.conditions > 0});
+  if (context_.helper == nullptr) {
+    check_place(api, expression.position, context_.places, context_.label, context_.elections > 0, context_.conditions > 0, "");
+  }
+  if (!check_arguments(expression, api)) return Type::none;
+  switch (api.arguments) {
+    case ApiArguments::none: break;
+    case ApiArguments::condition: static_cast<void>(value(*expression.operands[0])); break;
+    case ApiArguments::element:
+    case ApiArguments::element_value: return atomic_call(expression, api);
+    case ApiArguments::array: return array_call(expression, api);
+    case ApiArguments::emit: emit_call(expression); break;
+    case ApiArguments::print: print_call(expression); break;
+  }
+  return api.result;
+}
+
+bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
+  std::size_t least = 0;
+  std::size_t most = 0;
+  switch (api.arguments) {
+    case ApiArguments::none: break;
+    case ApiArguments::condition:
+    case ApiArguments::element:
+    case ApiArguments::array: least = most = 1; break;
+    case ApiArguments::element_value: least = most = 2; break;
+    case ApiArguments::emit: least = 2, most = 3; break;
+    case ApiArguments::print: least = 1, most = 32; break;
+  }
+  const std::size_t given = expression.operands.size();
+  if (given >= least && given <= most) return true;
+  const std::string takes = least == most ? count_of(least, "argument")
+                                          : std::to_string(least) + " to " + count_of(most, "argument");
+  error(expression.position, std::string(api.name) + "() takes " + takes + ", not " + std::to_string(given));
+  for (const ExpressionPtr& operand : expression.operands) {
+    const bool is_address = operand->kind == ExpressionKind::unary && operand->op == Operator::address_of;
+    static_cast<void>(this->expression(is_address ? *operand->operands[0] : *operand));
+  }
+  return false;
+}
+
+/// `&counts[i]` ▶ the element itself; null after an error.
+Symbol* Analyser::element_argument(Expression& expression) {
+  ExpressionPtr& argument = expression.operands[0];
+  if (argument->kind != ExpressionKind::unary || argument->op != Operator::address_of) {
+    const Type type = this->expression(*argument);
+    if (type == Type::none) return nullptr;
+    const bool is_element = argument->kind == ExpressionKind::index;
+    error(argument->position, "an atomic function needs the address of an element",
+          is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
+    return nullptr;
+  }
+  ExpressionPtr element = std::move(argument->operands[0]);
+  argument = std::move(element);
+  if (this->expression(*argument) == Type::none) return nullptr;
+  if (argument->kind != ExpressionKind::index || argument->symbol == nullptr) {
+    error(argument->position, "only elements of 'global' arrays can be changed atomically",
+          "other variables belong to one thread; assign to them");
+    return nullptr;
+  }
+  return argument->symbol;
+}
+
+Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
+  Symbol* array = element_argument(expression);
+  if (expression.operands.size() > 1 && value(*expression.operands[1]) == Type::none) return Type::none;
+  if (array == nullptr) return Type::none;
+  const Position& position = expression.operands[0]->position;
+  if (bytes_of(array->type) < 4) {
+    error(position, std::string(api.name) + "() needs elements of 32 or 64 bits, and '" + array->name + "' has " +
+                        name_of(array->type),
+          "declare it as unsigned int or unsigned long");
+    return Type::none;
+  }
+  if (is_floating(array->type) && api.api != Api::atomic_add) {
+    error(position, std::string(api.name) + "() needs integers, and '" + array->name + "' has " + name_of(array->type));
+    return Type::none;
+  }
+  return array->type;
+}
+
+Symbol* Analyser::array_argument(Expression& argument) {
+  Symbol* symbol = argument.kind == ExpressionKind::name ? find(argument.text) : nullptr;
+  return symbol != nullptr && symbol->kind == Symbol::Kind::array ? symbol : nullptr;
+}
+
+Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
+  Expression& argument = *expression.operands[0];
+  Symbol* symbol = array_argument(argument);
+  if (symbol == nullptr) {
+    if (value(argument) != Type::none) {
+      error(argument.position, std::string(api.name) + "() needs a 'global' array",
+            "write '" + std::string(api.name) + "(counts)'");
+    }
+    return Type::none;
+  }
+  argument.symbol = symbol;
+  if (api.result != Type::none) return api.result;
+  if (is_floating(symbol->type)) return Type::f64;
+  return is_signed(symbol->type) ? Type::i64 : Type::u64;
+}
+
+void Analyser::emit_call(Expression& expression) {
+  const auto require_string = [&](const Expression& argument, const std::string& what) {
+    if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
+    error(argument.position, what + " must be a string that is not empty", "write 'emit(\"cycles\", value, \"cycles\")'");
+  };
+  require_string(*expression.operands[0], "the name of a result");
+  if (expression.operands.size() > 2) require_string(*expression.operands[2], "the unit of a result");
+  Expression& result = *expression.operands[1];
+  result.symbol = array_argument(result);
+  if (result.symbol == nullptr) static_cast<void>(value(result));
+}
+
+void Analyser::print_call(Expression& expression) {
+  Expression& format = *expression.operands[0];
+  for (std::size_t i = 1; i < expression.operands.size(); ++i) static_cast<void>(value(*expression.operands[i]));
+  if (format.kind != ExpressionKind::string) {
+    return error(format.position, "print() needs a format string first", "write 'print(\"%lu\\n\", value)'");
+  }
+  std::vector<FormatPiece> pieces;
+  std::string unknown;
+  if (!parse_format(format.text, pieces, unknown)) {
+    return error(format.position, "'" + unknown + "' is no conversion that print() knows", "use %d %u %x %f %e %g with flags, width and precision");
+  }
+  std::erase_if(pieces, [](const FormatPiece& piece) { return piece.kind == FormatPiece::Kind::text; });
+  if (pieces.size() + 1 != expression.operands.size()) {
+    return error(format.position, "this format takes " + count_of(pieces.size(), "value") + ", not " +
+                                      std::to_string(expression.operands.size() - 1));
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Expression& argument = *expression.operands[i + 1];
+    if (argument.type == Type::none) continue;
+    const bool wants_floating = pieces[i].kind == FormatPiece::Kind::floating;
+    if (wants_floating != is_floating(argument.type)) {
+      error(argument.position, "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            wants_floating ? "cast it to (double) or use %d or %u" : "cast it to (long) or use %f");
+    }
+  }
+}
+
+// ---------------------------------------------------------------- places
+
+void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places, const std::string& label,
+                           bool elected, bool conditional, const std::string& through) {
+  const std::string function = std::string(api.name) + "()";
+  const std::string subject = through.empty() ? function : "'" + through + "()' uses " + function + ", which";
+  if ((api.places & places) != places) {
+    error(position, subject + " has no meaning in " + label, "use it in " + places_text(api.places));
+    return;
+  }
+  if (is_vote(api.api) && elected) {
+    error(position, subject + (through.empty() ? " under leastActiveThreadInWarp() would see one lane" : " would see one lane here"),
+          "take the vote before the 'if' and keep it in a variable");
+  }
+  if (api.api != Api::sync_threads) return;
+  if (places == 1u << static_cast<int>(TargetKind::kernel_exit)) {
+    error(position, subject + " deadlocks in ON_KERNEL_EXIT when some threads return early and others still meet the program's own barriers",
+          "combine per-warp values with atomicMin() and atomicMax(); no barrier is needed");
+  } else if (places != 1u << static_cast<int>(TargetKind::kernel_entry) || conditional) {
+    error(position, subject + " is safe only where all threads of the block come by", "use it in ON_KERNEL_ENTRY outside any condition");
+  }
+}
+
+void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
+  auto& sites = body.handler.site_values;
+  if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
+  body.handler.needs_convergence = body.handler.needs_convergence || needs_all_lanes(api);
+}
+
+/// What a helper does has to have a meaning where it is called.
+void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places, const std::string& label,
+                               std::set<ReachedFunction>& seen, HandlerBody& body) {
+  if (!seen.emplace(&function, call.elected, call.conditional).second) return;
+  const std::string& name = call.symbol->name;
+  if (places == cod::on_host) {
+    if (!function.uses.states.empty()) {
+      error(call.position, "'" + name + "()' uses '" + function.uses.states.front().first->name +
+                               "', which belongs to the threads of the kernel and is gone in ON_REPORT");
+    }
+  }
+  body.handler.uses_state = body.handler.uses_state || !function.uses.states.empty();
+  for (const Uses::Call& use : function.uses.calls) {
+    add_use(*use.api, body);
+    check_place(*use.api, call.position, places, label, use.elected || call.elected, use.conditional || call.conditional, name);
+  }
+  for (const Uses::Helper& inner : function.uses.helpers) {
+    const Uses::Helper from_here{call.symbol, call.position, call.elected || inner.elected, call.conditional || inner.conditional};
+    check_reachable(*inner.symbol->function, from_here, places, label, seen, body);
+  }
+}
+
+}  // namespace lynxpp::cod

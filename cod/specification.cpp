@@ -1,0 +1,110 @@
+#include "cod/specification.h"
+
+#include <limits>
+#include <mutex>
+#include <optional>
+
+#include "cod/device_codegen.h"
+#include "cod/host_codegen.h"
+#include "cod/parser.h"
+#include "cod/sema.h"
+#include "support/text.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// "specs/instruction_count.cod" ▶ "instruction_count".
+std::string short_name(std::string path) {
+  if (const auto slash = path.find_last_of('/'); slash != std::string::npos) path.erase(0, slash + 1);
+  constexpr std::string_view extension = ".cod";
+  if (path.size() > extension.size() && path.ends_with(extension)) path.resize(path.size() - extension.size());
+  return path;
+}
+
+/// The first comment line of the text, if the text begins with a comment.
+std::string summary_of(const std::string& source) {
+  std::string_view text = source;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = trim(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.empty()) continue;
+    if (!line.starts_with("//") && !line.starts_with("/*")) return {};
+    line.remove_prefix(2);
+    if (line.ends_with("*/")) line.remove_suffix(2);
+    line = trim(line);
+    if (!line.empty()) return std::string(line);
+  }
+  return {};
+}
+
+class CompiledSpecification final : public Specification {
+ public:
+  CompiledSpecification(std::string source, const std::string& path, std::shared_ptr<const Program> program)
+      : name_(short_name(path)), summary_(summary_of(source)), source_(std::move(source)), program_(std::move(program)) {
+    for (const HandlerBody& body : program_->handlers) handlers_.push_back(body.handler);
+  }
+
+  const std::string& name() const override { return name_; }
+  const std::string& summary() const override { return summary_; }
+  const std::string& source() const override { return source_; }
+  const std::vector<Handler>& handlers() const override { return handlers_; }
+  const std::vector<GlobalArray>& arrays() const override { return program_->arrays; }
+  const std::vector<StateVariable>& state() const override { return program_->state; }
+  const std::vector<Word>& words() const override { return program_->words; }
+
+  Result<DeviceCode> lower_device(const DeviceTarget& target) const override { return generate_device_code(*program_, target); }
+
+  Result<std::shared_ptr<const HostReport>> compile_host() const override {
+    const std::lock_guard lock(mutex_);
+    if (!report_) report_ = generate_host_report(program_);
+    return *report_;
+  }
+
+ private:
+  std::string name_;
+  std::string summary_;
+  std::string source_;
+  std::shared_ptr<const Program> program_;
+  std::vector<Handler> handlers_;
+  mutable std::mutex mutex_;
+  mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Specification>> compile(std::string source, const std::string& name, Diagnostics* warnings) {
+  Result<SyntaxTree> tree = parse(source, name);
+  if (!tree) return tree.error();
+  Diagnostics found;
+  Result<std::shared_ptr<const Program>> program = analyse(std::move(*tree), name, found);
+  if (!program) return program.error();
+  if (warnings != nullptr) warnings->insert(warnings->end(), found.begin(), found.end());
+  return std::shared_ptr<const Specification>(std::make_shared<CompiledSpecification>(std::move(source), name, std::move(*program)));
+}
+
+std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents) {
+  switch (dimension.extent) {
+    case Extent::constant: return dimension.constant;
+    case Extent::basic_blocks: return extents.basic_blocks;
+    case Extent::instructions: return extents.instructions;
+    case Extent::blocks: return extents.blocks;
+    case Extent::warps: return extents.warps;
+    case Extent::threads: return extents.threads;
+    case Extent::sms: return extents.sms;
+    case Extent::lanes: break;
+  }
+  return 32;
+}
+
+std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& extents) {
+  std::uint64_t count = 1;
+  for (const Dimension& dimension : array.dimensions) {
+    const std::uint64_t extent = value_of(dimension, extents);
+    if (extent != 0 && count > std::numeric_limits<std::uint64_t>::max() / extent) return 0;
+    count *= extent;
+  }
+  return count;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,87 @@
+#include "cod/syntax_errors.h"
+
+#include "CodLexer.h"
+#include "CodParser.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr std::size_t maximum_errors = 20;
+
+std::string text_of(antlr4::Token* token) {
+  if (token->getType() == antlr4::Token::EOF) return "the end of the file";
+  std::string text = token->getText();
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
+  }
+  if (text.size() > 40) text = text.substr(0, 37) + "...";
+  return "'" + text + "'";
+}
+
+/// What a reader would write there: the token itself, or what kind of word it is.
+std::string expected_name(const antlr4::dfa::Vocabulary& vocabulary, std::size_t type) {
+  switch (type) {
+    case grammar::CodParser::Identifier: return "a name";
+    case antlr4::Token::EOF: return "the end of the file";
+    default: return vocabulary.getDisplayName(type);
+  }
+}
+
+std::string expected_tokens(antlr4::Parser& parser) {
+  const antlr4::misc::IntervalSet expected = parser.getExpectedTokens();
+  if (expected.size() == 0 || expected.size() > 3) return {};
+  std::string text;
+  for (const auto type : expected.toList()) {
+    if (!text.empty()) text += " or ";
+    text += expected_name(parser.getVocabulary(), static_cast<std::size_t>(type));
+  }
+  return text;
+}
+
+std::string reserved_hint(const std::string& word) {
+  if (word == "switch" || word == "case" || word == "default") return "use if and else";
+  if (word == "goto") return "use loops, if, break and return";
+  if (word == "shared") return "arrays are 'global'; reduce over a warp with ballot() or an aggregated atomicAdd()";
+  if (word == "struct" || word == "union") return "use one scalar or one 'global' array per field";
+  if (word == "enum" || word == "typedef") return "use 'const unsigned NAME = 1;' and the type's own name";
+  return "leave it out";
+}
+
+}  // namespace
+
+SourceLocation SyntaxErrors::location_of(antlr4::Token* token) const {
+  std::uint32_t length = 1;
+  if (token->getType() != antlr4::Token::EOF && token->getStopIndex() >= token->getStartIndex()) {
+    length = static_cast<std::uint32_t>(token->getStopIndex() - token->getStartIndex() + 1);
+  }
+  return {file_, static_cast<std::uint32_t>(token->getLine()),
+          static_cast<std::uint32_t>(token->getCharPositionInLine() + 1), length};
+}
+
+void SyntaxErrors::add(antlr4::Token* token, std::string message, std::string hint) {
+  if (diagnostics.size() >= maximum_errors) return;
+  diagnostics.push_back({Severity::error, location_of(token), std::move(message), std::move(hint)});
+}
+
+void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* offending, std::size_t line,
+                               std::size_t column, const std::string& message, std::exception_ptr) {
+  if (offending == nullptr) {
+    if (diagnostics.size() < maximum_errors) {
+      const SourceLocation place{file_, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1), 1};
+      diagnostics.push_back({Severity::error, place, message, ""});
+    }
+    return;
+  }
+  if (offending->getType() == grammar::CodParser::Reserved) {
+    const std::string word = offending->getText();
+    return add(offending, "'" + word + "' is not part of the language", reserved_hint(word));
+  }
+  auto* parser = dynamic_cast<antlr4::Parser*>(recognizer);
+  const std::string expected = parser != nullptr ? expected_tokens(*parser) : std::string();
+  if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {
+    return add(offending, "this string has no end", "close it with '\"' on the same line");
+  }
+  add(offending, "unexpected " + text_of(offending), expected.empty() ? "" : "expected " + expected);
+}
+
+}  // namespace lynxpp::cod
