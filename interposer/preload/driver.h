@@ -26,11 +26,17 @@ extern std::atomic<void*> originals[static_cast<unsigned>(Door::count)][static_c
 /// Finds and remembers an original that is not known yet; a function that returns CUDA_ERROR_STUB_LIBRARY when there is no driver.
 void* find_original(Slot slot, Door door);
 
+/// The original if it is known already.
+template <Slot slot, Door door, typename Function>
+Function known_original() {
+  return reinterpret_cast<Function>(
+      originals[static_cast<unsigned>(door)][static_cast<unsigned>(slot)].load(std::memory_order_relaxed));
+}
+
 template <Slot slot, Door door, typename Function>
 Function original() {
-  void* address = originals[static_cast<unsigned>(door)][static_cast<unsigned>(slot)].load(std::memory_order_relaxed);
-  if (address == nullptr) [[unlikely]] address = find_original(slot, door);
-  return reinterpret_cast<Function>(address);
+  if (const auto known = known_original<slot, door, Function>()) return known;
+  return reinterpret_cast<Function>(find_original(slot, door));
 }
 
 /// Remembers what a look-up found for `slot`; the first one stays.

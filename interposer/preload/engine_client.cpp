@@ -55,7 +55,7 @@ const lynxpp_engine* load_engine(const char* consequence) {
 }  // namespace
 
 std::atomic<int> attached_flag = 0;
-thread_local int Passthrough::depth = 0;
+constinit thread_local int Passthrough::depth = 0;
 
 const lynxpp_engine* open_engine(const char* consequence) {
   if (const lynxpp_engine* const ready = engine.load(std::memory_order_acquire)) return ready;

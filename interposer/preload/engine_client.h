@@ -38,7 +38,7 @@ class Passthrough {
   static bool active() { return depth != 0; }
 
  private:
-  static thread_local int depth __attribute__((tls_model("initial-exec")));
+  static constinit thread_local int depth __attribute__((tls_model("initial-exec")));
 };
 
 }  // namespace lynxpp::preload

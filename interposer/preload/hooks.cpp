@@ -29,6 +29,16 @@ constexpr bool per_thread_stream(Slot slot) {
          slot == Slot::cuLaunchCooperativeKernel_ptsz;
 }
 
+/// Runs what we do beside the program's own call. Out of memory there is our loss, not the program's.
+template <typename Work>
+void quietly(Work work) noexcept {
+  try {
+    work();
+  } catch (...) {
+    // The program goes on with what the driver gave it.
+  }
+}
+
 // ---- modules -------------------------------------------------------------------------------------------------------
 
 void tell_engine_of(const Registry::Removed& removed) {
@@ -43,10 +53,11 @@ void tell_engine_of(const Registry::Removed& removed) {
 
 void remember_module(void* module, const void* image) {
   if (Passthrough::active()) return;
-  // A handle that is known already belonged to a module that died with its context.
-  const Registry::Removed stale = registry().remove_module(module);
-  if (!stale.modules.empty()) tell_engine_of(stale);
-  if (ImagePtr remembered = Image::remember(image)) registry().add_module(module, std::move(remembered));
+  quietly([&] {
+    // A handle that is known already belonged to a module that died with its context.
+    if (registry().knows_module(module)) tell_engine_of(registry().remove_module(module));
+    if (ImagePtr remembered = Image::remember(image)) registry().add_module(module, std::move(remembered));
+  });
 }
 
 template <Slot slot, Door door>
@@ -77,10 +88,13 @@ template <Slot slot, Door door>
 CUresult unload(void* module) {
   const auto really = original<slot, door, Unload>();
   if (Passthrough::active()) return really(module);
-  const Registry::Removed removed = registry().remove_module(module);
-  tell_engine_of(removed);
+  Registry::Removed removed;
+  quietly([&] {
+    removed = registry().remove_module(module);
+    tell_engine_of(removed);
+  });
   const CUresult result = really(module);
-  if (result != kSuccess) registry().restore(removed);
+  if (result != kSuccess) quietly([&] { registry().restore(removed); });
   return result;
 }
 
@@ -100,7 +114,7 @@ template <Slot slot, Door door>
 CUresult library_get_kernel(CUkernel* kernel, CUlibrary library, const char* name) {
   const CUresult result = original<slot, door, LibraryGetKernel>()(kernel, library, name);
   if (result == kSuccess && kernel != nullptr && name != nullptr && !Passthrough::active()) {
-    registry().add_function(*kernel, library, name);
+    quietly([&] { registry().add_function(*kernel, library, name); });
   }
   return result;
 }
@@ -109,7 +123,7 @@ template <Slot slot, Door door>
 CUresult library_get_module(CUmodule* module, CUlibrary library) {
   const CUresult result = original<slot, door, LibraryGetModule>()(module, library);
   if (result == kSuccess && module != nullptr && !Passthrough::active()) {
-    registry().add_module_of_library(*module, library);
+    quietly([&] { registry().add_module_of_library(*module, library); });
   }
   return result;
 }
@@ -118,7 +132,7 @@ template <Slot slot, Door door>
 CUresult module_get_function(CUfunction* function, CUmodule module, const char* name) {
   const CUresult result = original<slot, door, ModuleGetFunction>()(function, module, name);
   if (result == kSuccess && function != nullptr && name != nullptr && !Passthrough::active()) {
-    registry().add_function(*function, module, name);
+    quietly([&] { registry().add_function(*function, module, name); });
   }
   return result;
 }
@@ -126,7 +140,9 @@ CUresult module_get_function(CUfunction* function, CUmodule module, const char* 
 template <Slot slot, Door door>
 CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
   const CUresult result = original<slot, door, KernelGetFunction>()(function, kernel);
-  if (result == kSuccess && function != nullptr && !Passthrough::active()) registry().add_alias(*function, kernel);
+  if (result == kSuccess && function != nullptr && !Passthrough::active()) {
+    quietly([&] { registry().add_alias(*function, kernel); });
+  }
   return result;
 }
 
@@ -149,87 +165,123 @@ KernelPtr ask_driver(void* function) {
 }
 
 // ---- launches ------------------------------------------------------------------------------------------------------
+//
+// The function the program calls is the short one: with nothing attached, one load and a jump to the original. Everything else is
+// in its twin, seen_…, kept out of line so that the short one needs no stack frame.
 
 /// Offers the launch to the engine; true when the engine has made it.
-[[gnu::noinline]] bool launched_by_engine(lynxpp_launch launch, int* result) {
-  if (Passthrough::active()) return false;
-  const lynxpp_engine* const engine = attached_engine();
-  if (engine == nullptr) return false;
+bool launched_by_engine(lynxpp_launch launch, int* result) {
+  if (Passthrough::active() || !attached()) return false;
+  bool launched = false;
+  quietly([&] {
+    const lynxpp_engine* const engine = attached_engine();
+    if (engine == nullptr) return;
+    const Passthrough passthrough;
+    KernelPtr kernel = registry().find_function(launch.function);
+    if (kernel == nullptr) kernel = ask_driver(launch.function);
+    launch.kernel = kernel->name.c_str();
+    launch.image = kernel->image != nullptr ? &kernel->image->view() : nullptr;
+    launched = engine->launch(&launch, lookup_driver, result) == 1;
+  });
+  return launched;
+}
+
+template <Slot slot, Door door>
+[[gnu::noinline]] CUresult seen_launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                              unsigned block_x, unsigned block_y, unsigned block_z,
+                                              unsigned shared_bytes, CUstream stream, void** parameters, void** extra) {
+  const lynxpp_launch launch = {.function = function,
+                                .kernel = nullptr,
+                                .image = nullptr,
+                                .grid = {grid_x, grid_y, grid_z},
+                                .block = {block_x, block_y, block_z},
+                                .shared_bytes = shared_bytes,
+                                .stream = stream,
+                                .per_thread_stream = per_thread_stream(slot),
+                                .cooperative = 0,
+                                .parameters = parameters,
+                                .extra = extra,
+                                .attributes = nullptr,
+                                .attribute_count = 0};
+  int result = kSuccess;
+  if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
-  KernelPtr kernel = registry().find_function(launch.function);
-  if (kernel == nullptr) kernel = ask_driver(launch.function);
-  launch.kernel = kernel->name.c_str();
-  launch.image = kernel->image != nullptr ? &kernel->image->view() : nullptr;
-  return engine->launch(&launch, lookup_driver, result) == 1;
+  return original<slot, door, LaunchKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                                              stream, parameters, extra);
 }
 
 template <Slot slot, Door door>
 CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
                        void** extra) {
-  const auto launch = original<slot, door, LaunchKernel>();
-  if (attached()) [[unlikely]] {
-    lynxpp_launch seen = {};
-    seen.function = function;
-    seen.grid[0] = grid_x, seen.grid[1] = grid_y, seen.grid[2] = grid_z;
-    seen.block[0] = block_x, seen.block[1] = block_y, seen.block[2] = block_z;
-    seen.shared_bytes = shared_bytes;
-    seen.stream = stream;
-    seen.per_thread_stream = per_thread_stream(slot);
-    seen.parameters = parameters;
-    seen.extra = extra;
+  const auto known = known_original<slot, door, LaunchKernel>();
+  const auto next = known != nullptr && !attached() ? known : seen_launch_kernel<slot, door>;
+  return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+}
+
+template <Slot slot, Door door>
+[[gnu::noinline]] CUresult seen_launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                                                 void** extra) {
+  if (config != nullptr) {
+    const lynxpp_launch launch = {.function = function,
+                                  .kernel = nullptr,
+                                  .image = nullptr,
+                                  .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                                  .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                  .shared_bytes = config->sharedMemBytes,
+                                  .stream = config->hStream,
+                                  .per_thread_stream = per_thread_stream(slot),
+                                  .cooperative = 0,  // if so, it is among the attributes
+                                  .parameters = parameters,
+                                  .extra = extra,
+                                  .attributes = config->attrs,
+                                  .attribute_count = config->attrs != nullptr ? config->numAttrs : 0};
     int result = kSuccess;
-    if (launched_by_engine(seen, &result)) return result;
-    const Passthrough passthrough;
-    return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+    if (launched_by_engine(launch, &result)) return result;
   }
-  return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+  const Passthrough passthrough;
+  return original<slot, door, LaunchKernelEx>()(config, function, parameters, extra);
 }
 
 template <Slot slot, Door door>
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
-  const auto launch = original<slot, door, LaunchKernelEx>();
-  if (attached() && config != nullptr) [[unlikely]] {
-    lynxpp_launch seen = {};
-    seen.function = function;
-    seen.grid[0] = config->gridDimX, seen.grid[1] = config->gridDimY, seen.grid[2] = config->gridDimZ;
-    seen.block[0] = config->blockDimX, seen.block[1] = config->blockDimY, seen.block[2] = config->blockDimZ;
-    seen.shared_bytes = config->sharedMemBytes;
-    seen.stream = config->hStream;
-    seen.per_thread_stream = per_thread_stream(slot);
-    seen.parameters = parameters;
-    seen.extra = extra;
-    seen.attributes = config->attrs;
-    seen.attribute_count = config->attrs != nullptr ? config->numAttrs : 0;
-    int result = kSuccess;
-    if (launched_by_engine(seen, &result)) return result;
-    const Passthrough passthrough;
-    return launch(config, function, parameters, extra);
-  }
-  return launch(config, function, parameters, extra);
+  const auto known = known_original<slot, door, LaunchKernelEx>();
+  const auto next = known != nullptr && !attached() ? known : seen_launch_kernel_ex<slot, door>;
+  return next(config, function, parameters, extra);
+}
+
+template <Slot slot, Door door>
+[[gnu::noinline]] CUresult seen_launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                                          unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                          unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                                          void** parameters) {
+  const lynxpp_launch launch = {.function = function,
+                                .kernel = nullptr,
+                                .image = nullptr,
+                                .grid = {grid_x, grid_y, grid_z},
+                                .block = {block_x, block_y, block_z},
+                                .shared_bytes = shared_bytes,
+                                .stream = stream,
+                                .per_thread_stream = per_thread_stream(slot),
+                                .cooperative = 1,
+                                .parameters = parameters,
+                                .extra = nullptr,
+                                .attributes = nullptr,
+                                .attribute_count = 0};
+  int result = kSuccess;
+  if (launched_by_engine(launch, &result)) return result;
+  const Passthrough passthrough;
+  return original<slot, door, LaunchCooperativeKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                         shared_bytes, stream, parameters);
 }
 
 template <Slot slot, Door door>
 CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                    CUstream stream, void** parameters) {
-  const auto launch = original<slot, door, LaunchCooperativeKernel>();
-  if (attached()) [[unlikely]] {
-    lynxpp_launch seen = {};
-    seen.function = function;
-    seen.grid[0] = grid_x, seen.grid[1] = grid_y, seen.grid[2] = grid_z;
-    seen.block[0] = block_x, seen.block[1] = block_y, seen.block[2] = block_z;
-    seen.shared_bytes = shared_bytes;
-    seen.stream = stream;
-    seen.per_thread_stream = per_thread_stream(slot);
-    seen.cooperative = 1;
-    seen.parameters = parameters;
-    int result = kSuccess;
-    if (launched_by_engine(seen, &result)) return result;
-    const Passthrough passthrough;
-    return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
-  }
-  return launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
+  const auto known = known_original<slot, door, LaunchCooperativeKernel>();
+  const auto next = known != nullptr && !attached() ? known : seen_launch_cooperative_kernel<slot, door>;
+  return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
 // ---- look-ups ------------------------------------------------------------------------------------------------------

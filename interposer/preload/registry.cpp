@@ -91,6 +91,11 @@ void Registry::add_alias(void* alias, void* function) {
   functions_[alias] = std::move(kernel);
 }
 
+bool Registry::knows_module(void* module) const {
+  const std::shared_lock lock(mutex_);
+  return modules_.contains(module);
+}
+
 KernelPtr Registry::find_function(void* function) const {
   const std::shared_lock lock(mutex_);
   const auto found = functions_.find(function);

@@ -57,6 +57,7 @@ class Registry {
   /// A function nobody saw being looked up, with what the driver says about it.
   KernelPtr add_late_function(void* function, void* module, const char* name);
 
+  bool knows_module(void* module) const;
   KernelPtr find_function(void* function) const;
 
   /// Forgets the module, its functions, and for a library the modules made from it.

@@ -1,0 +1,76 @@
+// A liblynxpp-engine.so that records what the preload library tells it.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "interposer/engine_api.h"
+#include "tests/interposer/event_log.h"
+
+#ifndef FAKE_ENGINE_ABI
+#define FAKE_ENGINE_ABI LYNXPP_ENGINE_ABI
+#endif
+
+namespace {
+
+int attach(const char* specifications) {
+  log_event("engine attach %s", specifications != nullptr ? specifications : "(null)");
+  return specifications != nullptr && strcmp(specifications, "unknown") != 0;
+}
+
+/// FAKE_ENGINE=take: makes the launch itself, with twice the grid, through the real driver.
+int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result) {
+  log_event("engine launch %s image %zu grid %u %u %u block %u %u %u shared %u stream %p ptsz %d coop %d attr %u",
+            launch->kernel, launch->image != nullptr ? launch->image->size : 0, launch->grid[0], launch->grid[1],
+            launch->grid[2], launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes, launch->stream,
+            launch->per_thread_stream, launch->cooperative, launch->attribute_count);
+  const char* const mode = getenv("FAKE_ENGINE");
+  if (mode == nullptr || strcmp(mode, "take") != 0) return 0;
+  using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                         void**);
+  const auto real =
+      reinterpret_cast<Launch>(lookup(launch->per_thread_stream != 0 ? "cuLaunchKernel_ptsz" : "cuLaunchKernel"));
+  *result = real(launch->function, launch->grid[0] * 2, launch->grid[1], launch->grid[2], launch->block[0],
+                 launch->block[1], launch->block[2], launch->shared_bytes, launch->stream, launch->parameters,
+                 launch->extra);
+  if (lookup("cuNoSuchFunction") != nullptr) log_event("engine found a function that is not there");
+  return 1;
+}
+
+void forget_image(std::uint64_t) { log_event("engine forget_image"); }
+void forget_function(void*) { log_event("engine forget_function"); }
+void finish() { log_event("engine finish"); }
+
+// What the cpu device's runtime would be.
+int cpu_malloc(void** pointer, std::size_t size) {
+  log_event("cpu cudaMalloc %zu", size);
+  *pointer = nullptr;
+  return 0;
+}
+int cpu_free(void*) {
+  log_event("cpu cudaFree");
+  return 0;
+}
+void** cpu_register(void*) {
+  log_event("cpu __cudaRegisterFatBinary");
+  return nullptr;
+}
+
+const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
+  static const lynxpp_cpu_function table[] = {
+      {"__cudaRegisterFatBinary", reinterpret_cast<void*>(&cpu_register)},
+      {"cudaFree", reinterpret_cast<void*>(&cpu_free)},
+      {"cudaMalloc", reinterpret_cast<void*>(&cpu_malloc)},
+  };
+  *count = sizeof table / sizeof *table;
+  return table;
+}
+
+constexpr lynxpp_engine kEngine = {FAKE_ENGINE_ABI, attach, launch, forget_image, forget_function, finish, cpu_functions};
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] const lynxpp_engine* lynxpp_open_engine(std::uint32_t abi) {
+  if (abi != FAKE_ENGINE_ABI) return nullptr;
+  log_event("engine opened, LYNXPP_SPEC is %s", getenv("LYNXPP_SPEC") != nullptr ? "set" : "not set");
+  return &kEngine;
+}

@@ -1,0 +1,335 @@
+// liblynxpp.so in real processes, between a fake driver, a fake runtime and a fake engine that write down what they see.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/text.h"
+
+namespace lynxpp {
+namespace {
+
+using testing::AnyOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+struct Outcome {
+  int status = 0;  ///< exit status; 128 + signal
+  std::string output;
+  std::string errors;
+  std::vector<std::string> events;
+
+  /// The events that start so, without that.
+  std::vector<std::string> events_of(const std::string& prefix) const {
+    std::vector<std::string> result;
+    for (const std::string& event : events) {
+      if (event.starts_with(prefix)) result.push_back(event.substr(prefix.size()));
+    }
+    return result;
+  }
+};
+
+const std::string kPrograms = LYNXPP_TEST_PROGRAMS;
+const std::string kStage = LYNXPP_TEST_STAGE;
+const std::string kPreload = kStage + "/liblynxpp.so";
+
+/// Runs a shell command line with `preload` and the variables set.
+Outcome run(const std::string& command, const std::string& environment = {}, const std::string& preload = kPreload) {
+  static int counter = 0;
+  const std::string base = std::filesystem::temp_directory_path() /
+                           ("lynxpp_preload_" + std::to_string(getpid()) + "_" + std::to_string(counter++));
+  // The environment of whoever runs the tests must not reach them.
+  const std::string line = "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG LD_LIBRARY_PATH=" + kPrograms +
+                           " LYNXPP_TEST_EVENTS=" + base + ".events " + environment +
+                           (preload.empty() ? "" : " LD_PRELOAD=" + preload) + " " + command + " >" + base +
+                           ".out 2>" + base + ".err";
+  const int status = std::system(line.c_str());
+  Outcome result;
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  read_file(base + ".out", result.output);
+  read_file(base + ".err", result.errors);
+  std::string events;
+  read_file(base + ".events", events);
+  for (const std::string& event : split(events, '\n')) {
+    if (!event.empty()) result.events.push_back(event);
+  }
+  for (const char* suffix : {".out", ".err", ".events"}) std::filesystem::remove(base + suffix);
+  return result;
+}
+
+Outcome run_driver(const std::string& arguments, const std::string& environment = {}, const std::string& preload = kPreload) {
+  const bool linked = arguments.starts_with("linked");
+  return run(kPrograms + (linked ? "/linked_driver_program " : "/driver_program ") + arguments,
+             "LYNXPP_DEVICE=cuda " + environment, preload);
+}
+
+const std::string kSpec = "LYNXPP_SPEC=a,b ";
+
+// ---- doors ---------------------------------------------------------------------------------------------------------
+
+class Door : public testing::TestWithParam<const char*> {
+ protected:
+  std::string door(const std::string& actions) { return std::string(GetParam()) + " " + actions; }
+};
+
+TEST_P(Door, EveryLaunchIsOfferedAndThenMade) {
+  const Outcome result = run_driver(door("launches"), kSpec);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  const std::string image = "image " + std::to_string(80) + " ";
+  EXPECT_THAT(result.events,
+              ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                          "engine launch kernel " + image + "grid 1 2 3 block 32 4 5 shared 64 stream 0x10 ptsz 0 coop 0 attr 0",
+                          "driver cuLaunchKernel kernel grid 1 block 32",
+                          "engine launch kernel " + image + "grid 1 1 1 block 32 1 1 shared 0 stream (nil) ptsz 1 coop 0 attr 0",
+                          "driver cuLaunchKernel_ptsz kernel grid 1 block 32",
+                          "engine launch kernel " + image + "grid 4 5 6 block 64 2 1 shared 128 stream 0x20 ptsz 0 coop 0 attr 2",
+                          "driver cuLaunchKernelEx kernel grid 4 block 64",
+                          "engine launch kernel " + image + "grid 4 5 6 block 64 2 1 shared 128 stream 0x20 ptsz 1 coop 0 attr 2",
+                          "driver cuLaunchKernelEx_ptsz kernel grid 4 block 64",
+                          "engine launch kernel " + image + "grid 8 1 1 block 96 1 1 shared 0 stream (nil) ptsz 0 coop 1 attr 0",
+                          "driver cuLaunchCooperativeKernel kernel grid 8 block 96",
+                          "engine launch kernel " + image + "grid 8 1 1 block 96 1 1 shared 0 stream (nil) ptsz 1 coop 1 attr 0",
+                          "driver cuLaunchCooperativeKernel_ptsz kernel grid 8 block 96", "engine finish"));
+}
+
+TEST_P(Door, ImagesAndNamesAreKnown) {
+  const Outcome result = run_driver(door("images"), kSpec);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events_of("engine launch "),
+              ElementsAre(StartsWith("module_data image 80 "), StartsWith("module_data_ex image 80 "),
+                          StartsWith("fat_binary image 24 "), StartsWith("library_kernel image 24 "),
+                          StartsWith("library_kernel image 24 grid 7"), StartsWith("module_of_library image 24 ")));
+}
+
+TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
+  const Outcome result = run_driver(door("unseen"), kSpec);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events_of("engine launch "),
+              ElementsAre(StartsWith("from_file image 0 "), StartsWith("enumerated_function image 80 "),
+                          StartsWith("enumerated_kernel image 24 ")));
+}
+
+TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
+  const Outcome result = run_driver(door("launch"), kSpec + "FAKE_ENGINE=take");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                                         StartsWith("engine launch kernel "),
+                                         "driver cuLaunchKernel kernel grid 2 block 32", "engine finish"));
+}
+
+TEST_P(Door, UnloadingIsTold) {
+  const Outcome result = run_driver(door("unload"), kSpec);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events,
+              ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                          StartsWith("engine launch kernel image 80 "), StartsWith("driver cuLaunchKernel kernel"),
+                          "engine forget_function", "engine forget_image", "driver cuModuleUnload",
+                          StartsWith("engine launch kernel image 0 "), StartsWith("driver cuLaunchKernel kernel"),
+                          StartsWith("engine launch library_kernel image 24 "),
+                          StartsWith("driver cuLaunchKernel library_kernel"), "engine forget_function",
+                          "engine forget_image", "driver cuLibraryUnload", "engine finish"));
+}
+
+TEST_P(Door, ARefusedUnloadForgetsNothing) {
+  const Outcome result = run_driver(door("unload"), kSpec + "FAKE_DRIVER_KEEPS_MODULES=1");
+  EXPECT_THAT(result.events_of("engine launch "),
+              ElementsAre(StartsWith("kernel image 80 "), StartsWith("kernel image 80 "), StartsWith("library_kernel ")));
+}
+
+TEST_P(Door, WithoutASpecificationNothingIsOpened) {
+  for (const char* environment : {"", "LYNXPP_SPEC="}) {
+    const Outcome result = run_driver(door("launches images"), environment);
+    EXPECT_EQ(result.status, 0) << result.errors;
+    EXPECT_EQ(result.errors, "");
+    EXPECT_THAT(result.events, Not(Contains(HasSubstr("engine"))));
+    EXPECT_EQ(result.events_of("driver cuLaunch").size(), 12u);
+  }
+}
+
+TEST_P(Door, TheProgramBehavesAsWithoutUs) {
+  const std::string actions = door("launches images unseen unload");
+  const Outcome alone = run_driver(actions, {}, "");
+  const Outcome preloaded = run_driver(actions, kSpec);
+  EXPECT_EQ(alone.status, preloaded.status);
+  EXPECT_EQ(alone.output, preloaded.output);
+  EXPECT_EQ(alone.errors, preloaded.errors);
+  EXPECT_FALSE(alone.events.empty());
+  EXPECT_EQ(alone.events, [&] {
+    std::vector<std::string> drivers;
+    for (const std::string& event : preloaded.events) {
+      if (event.starts_with("driver")) drivers.push_back(event);
+    }
+    return drivers;
+  }());
+}
+
+INSTANTIATE_TEST_SUITE_P(Preload, Door, testing::Values("linked", "dlsym", "proc", "proc_v1"));
+
+TEST(Preload, ProgramsOfALinkedDriverMayLookUpToo) {
+  // One program through two doors: every launch is offered once.
+  const Outcome result = run(kPrograms + "/linked_driver_program dlsym launch", kSpec + "LYNXPP_DEVICE=cuda");
+  EXPECT_EQ(result.events_of("engine launch ").size(), 1u);
+  EXPECT_EQ(result.events_of("driver cuLaunchKernel").size(), 1u);
+}
+
+// ---- the engine ----------------------------------------------------------------------------------------------------
+
+TEST(Preload, AnUnknownSpecificationDetaches) {
+  const Outcome result = run_driver("dlsym launches", "LYNXPP_SPEC=unknown");
+  EXPECT_THAT(result.events_of("engine "), ElementsAre(StartsWith("opened"), "attach unknown"));
+  EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
+}
+
+TEST(Preload, AMissingEngineIsOneLine) {
+  const std::string preload = kStage + "/without_engine/liblynxpp.so";
+  const Outcome result = run_driver("dlsym launches", kSpec, preload);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.errors, StartsWith("lynxpp: cannot open the engine: " + kStage +
+                                        "/without_engine/liblynxpp-engine.so: "));
+  EXPECT_THAT(result.errors, testing::EndsWith("; the program runs uninstrumented\n"));
+  EXPECT_EQ(split(result.errors, '\n').size(), 2u);
+  EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
+}
+
+TEST(Preload, AnEngineOfAnotherBuildIsOneLine) {
+  const Outcome result = run_driver("dlsym launches", kSpec, kStage + "/other_build/liblynxpp.so");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.errors, HasSubstr("liblynxpp-engine.so is of another build than "));
+  EXPECT_EQ(split(result.errors, '\n').size(), 2u);
+  EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
+}
+
+TEST(Preload, ARelativePathSurvivesAChangeOfDirectory) {
+  const Outcome result = run("sh -c 'cd " + kStage + " && export LD_PRELOAD=./liblynxpp.so && exec " + kPrograms +
+                             "/driver_program dlsym launch'",
+                         kSpec + "LYNXPP_DEVICE=cuda", "");
+  EXPECT_THAT(result.events, Contains(StartsWith("engine launch kernel")));
+}
+
+TEST(Preload, RecordsAreWrittenOnEveryWayOut) {
+  for (const auto& [action, status] : {std::pair{"_exit", 3}, {"_Exit", 4}, {"quick_exit", 5}}) {
+    const Outcome result = run_driver(std::string("dlsym launch ") + action, kSpec);
+    EXPECT_EQ(result.status, status);
+    EXPECT_EQ(result.events_of("engine finish").size(), 1u) << action;
+    EXPECT_EQ(run_driver(std::string("dlsym ") + action, kSpec).events.size(), 0u) << action;
+  }
+}
+
+TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
+  const Outcome result = run_driver("dlsym fork", kSpec);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events_of("engine launch "), ElementsAre(StartsWith("parent ")));
+  EXPECT_EQ(result.events_of("driver cuLaunchKernel in_child").size(), 2u);
+  EXPECT_EQ(result.events_of("engine finish").size(), 1u);
+  EXPECT_EQ(result.events.back(), "engine finish");
+}
+
+// ---- transparency --------------------------------------------------------------------------------------------------
+
+TEST(Preload, OrdinaryProgramsDoNotNotice) {
+  const Outcome result = run("/bin/true", kSpec);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.output + result.errors, "");
+  EXPECT_THAT(result.events, IsEmpty());
+  EXPECT_EQ(run("/bin/echo word", kSpec).output, "word\n");
+  EXPECT_EQ(run("sh -c 'exit 7'", kSpec).status, 7);
+  EXPECT_EQ(run("sh -c '(exit 5); echo $?; exec /bin/sh -c \"kill -9 \\$\\$\"'", kSpec).output, "5\n");
+}
+
+TEST(Preload, LookUpsDependOnTheirRealCaller) {
+  const std::string other = kPrograms + "/libother_preload.so";
+  const std::string dlsym = kPrograms + "/libother_dlsym.so";
+  // Not tried: a dlsym in front of ours that asks the C library's by dlvsym. Such a one passes us by.
+  for (const std::string& preload : {std::string(), kPreload, kPreload + ":" + other, other + ":" + kPreload,
+                                     kPreload + ":" + dlsym, kPreload + ":" + other + ":" + dlsym}) {
+    const bool has_other_dlsym = preload.find(dlsym) != std::string::npos;
+    const Outcome result = run(kPrograms + "/dlsym_program",
+                               kSpec + (has_other_dlsym ? "LYNXPP_TEST_OTHER_DLSYM=1" : ""), preload);
+    EXPECT_EQ(result.status, 0) << preload << result.errors;
+    EXPECT_THAT(result.output, Not(HasSubstr("WRONG"))) << preload;
+    EXPECT_EQ(split(result.output, '\n').size(), 16u) << preload << result.output;
+    EXPECT_EQ(result.errors, "");
+  }
+}
+
+TEST(Preload, ABadDeviceNameIsOneLine) {
+  const Outcome result = run("/bin/true", "LYNXPP_DEVICE=gpu");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.errors, "lynxpp: LYNXPP_DEVICE is 'gpu'; known are auto, cuda and cpu; using auto\n");
+}
+
+// ---- the cpu device ------------------------------------------------------------------------------------------------
+
+class RuntimeProgram : public testing::TestWithParam<const char*> {
+ protected:
+  std::string program() { return kPrograms + "/" + GetParam(); }
+};
+
+TEST_P(RuntimeProgram, CallsTheEngineInsteadOfTheRuntime) {
+  const Outcome result = run(program(), kSpec + "LYNXPP_DEVICE=cpu");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  EXPECT_THAT(result.events,
+              ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b", "cpu __cudaRegisterFatBinary",
+                          "cpu __cudaRegisterFatBinary", "main", "cpu cudaMalloc 1", "cpu cudaFree", "cpu cudaMalloc 70",
+                          "runtime cudaGetDeviceCount", "cpu cudaMalloc 2", "cpu cudaMalloc 3", "engine finish"));
+}
+
+TEST_P(RuntimeProgram, LibrariesOpenedLaterAreBoundBeforeTheirConstructors) {
+  const Outcome result = run(program() + " " + kPrograms + "/liblater.so", "LYNXPP_DEVICE=cpu");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  ASSERT_GE(result.events.size(), 3u);
+  const std::vector<std::string> last(result.events.end() - 3, result.events.end());
+  EXPECT_THAT(last, ElementsAre("cpu __cudaRegisterFatBinary", "cpu cudaMalloc 71", "engine finish"));
+  EXPECT_EQ(result.events[1], "engine attach (null)");
+}
+
+TEST_P(RuntimeProgram, MissingFunctionsAreListedOnRequest) {
+  const Outcome result = run(program(), "LYNXPP_DEVICE=cpu LYNXPP_LOG=info");
+  EXPECT_EQ(result.errors,
+            "lynxpp: the cpu device does not have these runtime functions, which this program imports: "
+            "cudaGetDeviceCount\n");
+}
+
+TEST_P(RuntimeProgram, StaysWithTheRuntimeOnTheCudaDevice) {
+  const Outcome result = run(program(), kSpec + "LYNXPP_DEVICE=cuda");
+  EXPECT_THAT(result.events, Not(Contains(AnyOf(StartsWith("cpu"), StartsWith("engine")))));
+  EXPECT_EQ(result.events_of("runtime cudaMalloc").size(), 4u);
+}
+
+TEST_P(RuntimeProgram, RunsOnWithoutAnEngine) {
+  const Outcome result = run(program(), "LYNXPP_DEVICE=cpu", kStage + "/without_engine/liblynxpp.so");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.errors, testing::EndsWith("; the program runs without the cpu device\n"));
+  EXPECT_EQ(result.events_of("runtime cudaMalloc").size(), 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Preload, RuntimeProgram,
+                         testing::Values("runtime_program_lazy", "runtime_program_now", "runtime_program_no_pie"));
+
+TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
+  const std::string explanation =
+      "lynxpp: the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu device; "
+      "rebuild the program with `nvcc -cudart shared`";
+  // The fake driver must not be found here.
+  const Outcome result = run("env LD_LIBRARY_PATH= " + kPrograms + "/static_runtime_program", "LYNXPP_DEVICE=cpu");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.errors, StartsWith(explanation));
+  EXPECT_EQ(split(result.errors, '\n').size(), 2u);
+
+  EXPECT_EQ(run(kPrograms + "/static_runtime_program", "LYNXPP_DEVICE=cuda").errors, "");
+  EXPECT_EQ(run(kPrograms + "/no_device_code_program", "LYNXPP_DEVICE=cpu").errors, "");
+}
+
+}  // namespace
+}  // namespace lynxpp

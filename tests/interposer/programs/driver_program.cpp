@@ -1,0 +1,221 @@
+// Launches kernels through the driver API. Usage: driver_program DOOR ACTION...
+//   DOOR    linked (bound by the dynamic linker), dlsym, proc (cuGetProcAddress_v2), proc_v1 (cuGetProcAddress)
+//   ACTION  see actions() at the end
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "tests/interposer/event_log.h"
+#include "tests/interposer/fake_driver/fake_driver.h"
+
+namespace {
+
+const char kPtx[] = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry from_ptx() { ret; }\n";
+
+/// A fatbinary container without entries, and the wrapper nvcc's host code has for it.
+const unsigned char kContainer[24] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0};
+struct Wrapper {
+  unsigned magic = 0x466243b1;
+  unsigned version = 1;
+  const void* data = kContainer;
+  const void* prelinked = nullptr;
+} const kWrapper;
+
+struct Api {
+#define MEMBER(name, parameters) int(*name) parameters = nullptr;
+  FAKE_DRIVER_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+Api api;
+
+void fail(const char* what) {
+  fprintf(stderr, "driver_program: %s\n", what);
+  exit(2);
+}
+
+void look_up_by_dlsym(void* library) {
+#define LOOK_UP(name, parameters) api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #name));
+  FAKE_DRIVER_FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+}
+
+template <typename Ask>
+void look_up_by_name(Ask ask) {
+  const auto per_thread = [](const char* name) { return strstr(name, "_ptsz") != nullptr; };
+  const auto base = [&](const char* name) {
+    std::string result = name;
+    if (per_thread(name)) result.resize(result.size() - 5);
+    return result;
+  };
+#define LOOK_UP(name, parameters) \
+  api.name = reinterpret_cast<decltype(api.name)>(ask(base(#name).c_str(), per_thread(#name) ? 2 : 0));
+  FAKE_DRIVER_FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+}
+
+void open_door(const char* door) {
+  if (strcmp(door, "linked") == 0) {
+#ifdef LINKED_WITH_DRIVER
+#define BIND(name, parameters) api.name = &name;
+    FAKE_DRIVER_FUNCTIONS(BIND)
+#undef BIND
+    return;
+#else
+    fail("not linked with the driver");
+#endif
+  }
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) fail(dlerror());
+  if (strcmp(door, "dlsym") == 0) {
+    look_up_by_dlsym(library);
+  } else if (strcmp(door, "proc") == 0) {
+    const auto get = reinterpret_cast<decltype(&cuGetProcAddress_v2)>(dlsym(library, "cuGetProcAddress_v2"));
+    void* again = nullptr;
+    if (get("cuGetProcAddress", &again, 12000, 0, nullptr) != 0) fail("no cuGetProcAddress");
+    const auto get_again = reinterpret_cast<decltype(&cuGetProcAddress_v2)>(again);
+    look_up_by_name([&](const char* name, std::uint64_t flags) {
+      void* function = nullptr;
+      int status = 0;
+      return get_again(name, &function, 13000, flags, &status) == 0 ? function : nullptr;
+    });
+  } else if (strcmp(door, "proc_v1") == 0) {
+    const auto get = reinterpret_cast<decltype(&cuGetProcAddress)>(dlsym(library, "cuGetProcAddress"));
+    look_up_by_name([&](const char* name, std::uint64_t flags) {
+      void* function = nullptr;
+      return get(name, &function, 11080, flags) == 0 ? function : nullptr;
+    });
+  } else {
+    fail("unknown door");
+  }
+}
+
+void launch(void* function, unsigned grid = 1) {
+  api.cuLaunchKernel(function, grid, 2, 3, 32, 4, 5, 64, reinterpret_cast<void*>(0x10), nullptr, nullptr);
+}
+
+void* loaded_function(const char* name, void** module_out = nullptr) {
+  void* module = nullptr;
+  void* function = nullptr;
+  api.cuModuleLoadData(&module, kPtx);
+  api.cuModuleGetFunction(&function, module, name);
+  if (module_out != nullptr) *module_out = module;
+  return function;
+}
+
+void images() {
+  void* module = nullptr;
+  void* function = nullptr;
+  launch(loaded_function("module_data"));
+  // The program may free the text after the load.
+  char* const text = strdup(kPtx);
+  api.cuModuleLoadDataEx(&module, text, 0, nullptr, nullptr);
+  memset(text, 1, strlen(text));
+  free(text);
+  api.cuModuleGetFunction(&function, module, "module_data_ex");
+  launch(function);
+  api.cuModuleLoadFatBinary(&module, kContainer);
+  api.cuModuleGetFunction(&function, module, "fat_binary");
+  launch(function);
+
+  void* library = nullptr;
+  void* kernel = nullptr;
+  api.cuLibraryLoadData(&library, &kWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  api.cuLibraryGetKernel(&kernel, library, "library_kernel");
+  launch(kernel);
+  api.cuKernelGetFunction(&function, kernel);
+  launch(function, 7);
+  api.cuLibraryGetModule(&module, library);
+  api.cuModuleGetFunction(&function, module, "module_of_library");
+  launch(function);
+}
+
+void launches() {
+  void* const function = loaded_function("kernel");
+  launch(function);
+  api.cuLaunchKernel_ptsz(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
+  int attributes[2] = {};
+  const LaunchConfig config = {4, 5, 6, 64, 2, 1, 128, reinterpret_cast<void*>(0x20), attributes, 2};
+  api.cuLaunchKernelEx(&config, function, nullptr, nullptr);
+  api.cuLaunchKernelEx_ptsz(&config, function, nullptr, nullptr);
+  api.cuLaunchCooperativeKernel(function, 8, 1, 1, 96, 1, 1, 0, nullptr, nullptr);
+  api.cuLaunchCooperativeKernel_ptsz(function, 8, 1, 1, 96, 1, 1, 0, nullptr, nullptr);
+}
+
+void unseen() {
+  void* module = nullptr;
+  void* function = nullptr;
+  api.cuModuleLoad(&module, "/some/file.cubin");
+  api.cuModuleGetFunction(&function, module, "from_file");
+  launch(function);
+  // Handles that come by a way nobody watches, from a module and a library that were seen.
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  const auto enumerate = reinterpret_cast<int (*)(void**, void*, const char*)>(dlsym(driver, "fakeEnumerate"));
+  api.cuModuleLoadData(&module, kPtx);
+  enumerate(&function, module, "enumerated_function");
+  launch(function);
+  void* library = nullptr;
+  api.cuLibraryLoadData(&library, &kWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  enumerate(&function, library, "enumerated_kernel");
+  launch(function);
+}
+
+void unload() {
+  void* module = nullptr;
+  void* const function = loaded_function("kernel", &module);
+  launch(function);
+  api.cuModuleUnload(module);
+  launch(function);  // no longer valid; the names must not come from freed memory
+
+  void* library = nullptr;
+  void* kernel = nullptr;
+  void* of_library = nullptr;
+  api.cuLibraryLoadData(&library, &kWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  api.cuLibraryGetKernel(&kernel, library, "library_kernel");
+  api.cuLibraryGetModule(&of_library, library);
+  launch(kernel);
+  api.cuLibraryUnload(library);
+}
+
+void forks() {
+  launch(loaded_function("parent"));
+  for (const bool orderly : {true, false}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      log_event("child");
+      launch(loaded_function("in_child"));
+      if (orderly) exit(0);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) fail("the child failed");
+  }
+  log_event("parent ends");
+}
+
+void act(const std::string& action) {
+  if (action == "images") return images();
+  if (action == "launches") return launches();
+  if (action == "unseen") return unseen();
+  if (action == "unload") return unload();
+  if (action == "fork") return forks();
+  if (action == "launch") return launch(loaded_function("kernel"));
+  if (action == "_exit") _exit(3);
+  if (action == "_Exit") _Exit(4);
+  if (action == "quick_exit") quick_exit(5);
+  fail("unknown action");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 3) fail("usage: driver_program DOOR ACTION...");
+  open_door(arguments[1]);
+  for (int i = 2; i < count; ++i) act(arguments[i]);
+  return 0;
+}

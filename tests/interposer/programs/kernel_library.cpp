@@ -1,0 +1,12 @@
+// A shared library with device code: registers it before main, allocates when it is used.
+#include <cstddef>
+
+extern "C" int cudaMalloc(void** pointer, std::size_t size);
+extern "C" void** __cudaRegisterFatBinary(void* image);
+
+[[gnu::constructor]] static void register_device_code() { __cudaRegisterFatBinary(nullptr); }
+
+extern "C" [[gnu::visibility("default")]] void use_kernel_library() {
+  void* pointer = nullptr;
+  cudaMalloc(&pointer, KERNEL_LIBRARY_SIZE);
+}

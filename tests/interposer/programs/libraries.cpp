@@ -1,0 +1,30 @@
+// Small shared libraries for dlsym_program, one per macro.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#define EXPORT extern "C" [[gnu::visibility("default")]]
+
+#if defined(LIBRARY_FIRST)
+EXPORT int which() { return 1 + 10 * reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT, "which"))(); }
+#elif defined(LIBRARY_SECOND)
+EXPORT int which() { return 2; }
+#elif defined(LIBRARY_OPENER)
+EXPORT void* open_hidden() {
+  void* volatile handle = dlopen("libhidden.so", RTLD_NOW);  // volatile: a tail call would make the program the caller
+  return handle;
+}
+#elif defined(LIBRARY_HIDDEN)
+EXPORT int hidden() { return 1; }
+#elif defined(LIBRARY_OTHER_PRELOAD)
+// Another preload, which wraps a function of the C library.
+EXPORT uid_t getuid() { return 1000 + reinterpret_cast<uid_t (*)()>(dlsym(RTLD_NEXT, "getuid"))(); }
+#elif defined(LIBRARY_OTHER_DLSYM)
+// Another preload that stands in front of dlsym, with an answer of its own. Compiled with -O2: its last call is a jump.
+#include <cstring>
+EXPORT void* dlsym(void* handle, const char* name) noexcept {
+  static int answer = 42;
+  if (strcmp(name, "answer_of_other_preload") == 0) return &answer;
+  static const auto next = reinterpret_cast<void* (*)(void*, const char*) noexcept>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
+  return next(handle, name);
+}
+#endif
