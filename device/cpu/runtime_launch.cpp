@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "device/cpu/runtime.h"
@@ -104,11 +106,18 @@ cudaError_t take_variant_error() { return std::exchange(variant_error, cudaSucce
 void set_variant_error(cudaError_t error) { variant_error = error; }
 
 cudaError_t error_of(const Failure& failure) {
-  // A kernel that met an instruction the device does not know has not been run at all; anything else stopped it half-way.
-  const bool unsupported = std::any_of(failure.diagnostics.begin(), failure.diagnostics.end(), [](const Diagnostic& diagnostic) {
-    return diagnostic.message.find("support") != std::string::npos;
-  });
-  return unsupported ? cudaErrorNotSupported : cudaErrorLaunchFailure;
+  const auto says = [&](std::initializer_list<std::string_view> words) {
+    return std::any_of(failure.diagnostics.begin(), failure.diagnostics.end(), [&](const Diagnostic& diagnostic) {
+      return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+        return diagnostic.message.find(word) != std::string::npos;
+      });
+    });
+  };
+  // Compiling comes first: a kernel with something the device does not have, or with PTX that makes no sense, was not run at all.
+  if (says({"device-side assert"})) return cudaErrorAssert;
+  if (says({"cpu device"})) return cudaErrorNotSupported;
+  if (says({"unknown", "malformed", "expected", "syntax"})) return cudaErrorInvalidPtx;
+  return cudaErrorLaunchFailure;
 }
 
 int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes) {

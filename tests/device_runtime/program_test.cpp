@@ -1,0 +1,16 @@
+// nvcc's own host code against the table.
+#include <gtest/gtest.h>
+
+#include "tests/device_runtime/program.h"
+
+namespace {
+
+TEST(CompiledProgram, LaunchesKernelsAndSharesVariables) { EXPECT_STREQ(run_polynomial(), nullptr); }
+
+TEST(CompiledProgram, SharesManagedVariables) { EXPECT_STREQ(run_managed(), nullptr); }
+
+TEST(CompiledProgram, LaunchesWithAConfiguration) { EXPECT_STREQ(run_extended_launch(), nullptr); }
+
+TEST(CompiledProgram, SeesTheErrorOfALaunch) { EXPECT_STREQ(run_bad_launch(), nullptr); }
+
+}  // namespace

@@ -1,0 +1,70 @@
+// Calls the cpu device's runtime API the way a program does: through the table, by name.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/cpu/runtime.h"
+#include "device/cpu/runtime_api.h"
+
+namespace lynxpp::device::cpu::test {
+
+/// The table's entry; null when it has none.
+void* lookup(const std::string& name);
+
+/// CUDA(cudaMalloc)(&pointer, 16)
+#define CUDA(name) (reinterpret_cast<decltype(&::name)>(::lynxpp::device::cpu::test::lookup(#name)))
+/// The per-thread-stream form: CUDA_AS(cudaMemcpyAsync, cudaMemcpyAsync_ptsz)(…)
+#define CUDA_AS(type, name) (reinterpret_cast<decltype(&::type)>(::lynxpp::device::cpu::test::lookup(#name)))
+
+/// A fatbinary with one plain PTX entry (or, with empty PTX, one cubin entry), registered as nvcc's host code does it.
+class Program {
+ public:
+  explicit Program(const std::string& ptx);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// Registers a kernel; the result stands for the host stub's address.
+  const void* kernel(const std::string& name);
+  /// Registers a variable; the result stands for its host shadow.
+  const void* variable(const std::string& name, std::size_t bytes);
+  /// Registers a managed variable; the result is where initialise() puts its address.
+  void** managed_variable(const std::string& name, std::size_t bytes);
+  char initialise() { return CUDA(__cudaInitModule)(handle_); }
+  void unregister();
+
+ private:
+  const char* keep(const std::string& name);
+
+  struct Wrapper {
+    unsigned magic = 0x466243b1;
+    unsigned version = 1;
+    const void* data = nullptr;
+    const void* file_name = nullptr;
+  };
+  std::string container_;
+  Wrapper wrapper_;
+  void** handle_ = nullptr;
+  std::vector<std::unique_ptr<std::string>> names_;
+  std::vector<std::unique_ptr<void*>> stubs_;
+};
+
+/// Kernels and variables the tests use; see runtime_fixture.cpp.
+extern const char* const test_ptx;
+
+/// Each test starts with a device that was reset and no last error.
+class RuntimeTest : public testing::Test {
+ protected:
+  RuntimeTest();
+  ~RuntimeTest() override;
+
+  /// `count` ints of device memory, freed with the fixture's reset.
+  static int* device_ints(const std::vector<int>& values);
+  static std::vector<int> host_ints(const int* device, std::size_t count);
+};
+
+}  // namespace lynxpp::device::cpu::test
