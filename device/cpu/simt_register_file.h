@@ -1,0 +1,50 @@
+// Where the registers of a function lie in a frame's register file.
+//
+// A register of N bits is an array of 32 values of N bits, one per lane; a predicate is one mask of 32 bits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ptx/ir/module.h"
+
+namespace lynxpp::device::cpu {
+
+struct RegisterSlot {
+  std::uint32_t id = 0;      ///< dense, in order of first use
+  std::uint32_t bits = 0;    ///< 1 for a predicate
+  std::uint32_t offset = 0;  ///< in the register file
+  std::uint32_t bytes() const { return bits == 1 ? 4 : bits / 8 * 32; }
+};
+
+class RegisterFile {
+ public:
+  explicit RegisterFile(const ptx::Function& function) : function_(function) {}
+
+  /// The register `name` means in `scope`; space is given to it on first use. Nullopt: it is no register, or one of a vector type.
+  std::optional<RegisterSlot> find(std::string_view name, std::uint32_t scope);
+  /// The carry flag CC.CF, a predicate.
+  RegisterSlot carry() { return allocate({nullptr, "cc"}, 1); }
+
+  /// Precondition: the id of a slot that was given out.
+  const RegisterSlot& slot(std::uint32_t id) const { return *by_id_[id]; }
+
+  std::uint32_t bytes() const { return bytes_; }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(slots_.size()); }
+
+ private:
+  using Key = std::pair<const void*, std::string>;
+  RegisterSlot allocate(Key key, std::uint32_t bits);
+
+  const ptx::Function& function_;
+  std::map<Key, RegisterSlot> slots_;
+  std::vector<const RegisterSlot*> by_id_;
+  std::uint32_t bytes_ = 0;
+};
+
+}  // namespace lynxpp::device::cpu
