@@ -51,7 +51,7 @@ set_target_properties(LLVMSupport PROPERTIES
 # The toolkit gives the public headers (cuda.h, driver_types.h) and nvcc for the examples; nothing of it is linked.
 find_package(CUDAToolkit QUIET)
 if(NOT CUDAToolkit_FOUND)
-  message(FATAL_ERROR "lynxpp needs the CUDA toolkit's headers (12.8 or newer); set CUDAToolkit_ROOT or put nvcc on the PATH")
+  message(FATAL_ERROR "lynxpp needs the CUDA toolkit's headers (13.0 or newer); set CUDAToolkit_ROOT or put nvcc on the PATH")
 endif()
 add_library(lynxpp_cuda_headers INTERFACE)
 target_include_directories(lynxpp_cuda_headers SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})

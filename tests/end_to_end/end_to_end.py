@@ -86,13 +86,13 @@ def check_instruction_count(what, record, launch):
 
 
 def check_per_thread(what, record, launch):
-    check_array(what, record, "instructions", [threads(launch)], launch["thread_instructions"])
-    check_scalar_total(what, record, "thread_instructions", launch["thread_instructions"])
+    check_array(what, record, "thread_instructions", [threads(launch)], launch["thread_instructions"])
+    check_scalar_total(what, record, "total_thread_instructions", launch["thread_instructions"])
 
 
 def check_per_warp(what, record, launch):
-    check_array(what, record, "instructions", [warps(launch)], launch["warp_instructions"])
-    check_scalar_total(what, record, "warp_instructions", launch["warp_instructions"])
+    check_array(what, record, "warp_instructions", [warps(launch)], launch["warp_instructions"])
+    check_scalar_total(what, record, "total_warp_instructions", launch["warp_instructions"])
 
 
 def check_basic_block_count(what, record, launch):
