@@ -14,6 +14,7 @@
 namespace lynxpp::preload {
 namespace {
 
+std::atomic<bool> explained = false;
 const lynxpp_cpu_function* functions = nullptr;
 size_t function_count = 0;
 
@@ -152,11 +153,16 @@ void explain_static_runtime(const char* library, const void* caller) {
   const bool wants_cpu = settings.device == DeviceChoice::cpu ||
                          (settings.device == DeviceChoice::automatic && !driver_present());
   if (!wants_cpu || !holds_static_runtime(caller)) return;
-  static std::atomic<bool> said = false;
-  if (said.exchange(true)) return;
+  if (explained.exchange(true)) return;
   say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu device; "
       "rebuild the program with `nvcc -cudart shared`%s",
       driver_present() ? "" : " (there is no NVIDIA driver on this machine)");
+}
+
+void explain_driver_use() {
+  if (settings.device != DeviceChoice::cpu || explained.exchange(true)) return;
+  say("LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the cpu device does not stand in; "
+      "it runs on the GPU, uninstrumented");
 }
 
 }  // namespace lynxpp::preload

@@ -19,4 +19,7 @@ void* cpu_function(const char* name);
 /// device cannot stand in for.
 void explain_static_runtime(const char* library, const void* caller);
 
+/// Tells the user, once, when a program that is to run on the cpu device loads device code into the CUDA driver all the same.
+void explain_driver_use();
+
 }  // namespace lynxpp::preload

@@ -1,5 +1,6 @@
 #include "interposer/preload/hooks.h"
 
+#include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/registry.h"
 
@@ -53,6 +54,7 @@ void tell_engine_of(const Registry::Removed& removed) {
 
 void remember_module(void* module, const void* image) {
   if (Passthrough::active()) return;
+  explain_driver_use();
   quietly([&] {
     // A handle that is known already belonged to a module that died with its context.
     if (registry().knows_module(module)) tell_engine_of(registry().remove_module(module));

@@ -36,6 +36,18 @@ const char* value_of(const char* entry, const char* name) {
   return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : nullptr;
 }
 
+bool exists(const char* path) { return access(path, F_OK) == 0; }
+
+/// Of the kernel driver, or of WSL.
+bool has_device_nodes() { return exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg"); }
+
+/// Containers may have the nodes and not the library. Where it usually is, it need not be opened to know.
+bool has_driver_library() {
+  return exists("/usr/lib/x86_64-linux-gnu/libcuda.so.1") || exists("/usr/lib64/libcuda.so.1") ||
+         exists("/usr/lib/libcuda.so.1") || exists("/usr/lib/wsl/lib/libcuda.so.1") ||
+         real_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
+}
+
 }  // namespace
 
 Settings settings;
@@ -69,8 +81,7 @@ void say(const char* format, ...) {
 }
 
 bool driver_present() {
-  static const bool present = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/nvidia0", F_OK) == 0 ||
-                              access("/dev/dxg", F_OK) == 0;
+  static const bool present = has_device_nodes() && has_driver_library();
   return present;
 }
 

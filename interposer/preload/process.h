@@ -19,7 +19,7 @@ void read_settings(char** environment);
 /// One line on stderr, "lynxpp: …". Usable at any time; allocates nothing.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
-/// Whether the device nodes of an NVIDIA driver are there. Cheap; loads nothing.
+/// Whether there is an NVIDIA driver: its device nodes and its library. Cheap where the library is in a usual place.
 bool driver_present();
 
 /// The path of this library with every symbolic link followed, or an empty string.

@@ -52,7 +52,7 @@ Leave real_quick_exit = nullptr;
     bind_to_cpu_device();
     return;
   }
-  if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
+  if (settings.specifications != nullptr && settings.device != DeviceChoice::cpu) attached_flag.store(1, std::memory_order_relaxed);
 }
 
 }  // namespace

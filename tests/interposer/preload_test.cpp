@@ -108,7 +108,8 @@ TEST_P(Door, ImagesAndNamesAreKnown) {
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("module_data image 80 "), StartsWith("module_data_ex image 80 "),
                           StartsWith("fat_binary image 24 "), StartsWith("library_kernel image 24 "),
-                          StartsWith("library_kernel image 24 grid 7"), StartsWith("module_of_library image 24 ")));
+                          StartsWith("library_kernel image 24 grid 7"), StartsWith("module_of_library image 24 "),
+                          StartsWith("relocatable image 72 ")));
 }
 
 TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
@@ -152,7 +153,7 @@ TEST_P(Door, WithoutASpecificationNothingIsOpened) {
     EXPECT_EQ(result.status, 0) << result.errors;
     EXPECT_EQ(result.errors, "");
     EXPECT_THAT(result.events, Not(Contains(HasSubstr("engine"))));
-    EXPECT_EQ(result.events_of("driver cuLaunch").size(), 12u);
+    EXPECT_EQ(result.events_of("driver cuLaunch").size(), 13u);
   }
 }
 
@@ -180,6 +181,19 @@ TEST(Preload, ProgramsOfALinkedDriverMayLookUpToo) {
   const Outcome result = run(kPrograms + "/linked_driver_program dlsym launch", kSpec + "LYNXPP_DEVICE=cuda");
   EXPECT_EQ(result.events_of("engine launch ").size(), 1u);
   EXPECT_EQ(result.events_of("driver cuLaunchKernel").size(), 1u);
+}
+
+TEST(Preload, ThreadsMayLoadLaunchAndUnloadAtOnce) {
+  const Outcome result = run_driver("dlsym threads", kSpec);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.events_of("engine opened").size(), 1u);
+  EXPECT_EQ(result.events_of("engine attach").size(), 1u);
+  EXPECT_EQ(result.events_of("engine forget_image").size(), 400u);
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "thread_" + std::to_string(i);
+    EXPECT_EQ(result.events_of("engine launch " + name + " image 80 ").size(), 50u);
+    EXPECT_EQ(result.events_of("driver cuLaunchKernel " + name).size(), 50u);
+  }
 }
 
 // ---- the engine ----------------------------------------------------------------------------------------------------
@@ -329,6 +343,16 @@ TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
 
   EXPECT_EQ(run(kPrograms + "/static_runtime_program", "LYNXPP_DEVICE=cuda").errors, "");
   EXPECT_EQ(run(kPrograms + "/no_device_code_program", "LYNXPP_DEVICE=cpu").errors, "");
+}
+
+TEST(Preload, ADriverProgramIsNotInstrumentedWhenTheCpuDeviceIsWanted) {
+  const Outcome result = run(kPrograms + "/driver_program dlsym launches", kSpec + "LYNXPP_DEVICE=cpu");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.errors,
+            "lynxpp: LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the cpu device does "
+            "not stand in; it runs on the GPU, uninstrumented\n");
+  EXPECT_THAT(result.events_of("engine "), IsEmpty());
+  EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <string>
 
 #include "tests/interposer/event_log.h"
@@ -19,6 +20,8 @@ struct Object {
 /// Never freed, so that stale handles stay harmless; a deque keeps its elements in place.
 Object* create(const char* kind, const char* name = "", void* owner = nullptr) {
   static auto* const objects = new std::deque<Object>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   return &objects->emplace_back(Object{kind, name, static_cast<Object*>(owner)});
 }
 

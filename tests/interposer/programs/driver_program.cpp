@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/interposer/event_log.h"
 #include "tests/interposer/fake_driver/fake_driver.h"
@@ -25,6 +27,10 @@ struct Wrapper {
   const void* data = kContainer;
   const void* prelinked = nullptr;
 } const kWrapper;
+
+/// What nvcc's device link step leaves: the linked container, and a list of the relocatable ones it was made from.
+const void* const kPrelinked[] = {kContainer, kContainer, nullptr};
+const Wrapper kLinkedWrapper = {0x466243b1, 2, kContainer, kPrelinked};
 
 struct Api {
 #define MEMBER(name, parameters) int(*name) parameters = nullptr;
@@ -132,6 +138,9 @@ void images() {
   api.cuLibraryGetModule(&module, library);
   api.cuModuleGetFunction(&function, module, "module_of_library");
   launch(function);
+  api.cuLibraryLoadData(&library, &kLinkedWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  api.cuLibraryGetKernel(&kernel, library, "relocatable");
+  launch(kernel);
 }
 
 void launches() {
@@ -198,7 +207,24 @@ void forks() {
   log_event("parent ends");
 }
 
+/// Eight threads that load, launch and unload at once, each its own modules.
+void threads() {
+  std::vector<std::thread> workers;
+  for (int i = 0; i < 8; ++i) {
+    workers.emplace_back([i] {
+      const std::string name = "thread_" + std::to_string(i);
+      for (int round = 0; round < 50; ++round) {
+        void* module = nullptr;
+        launch(loaded_function(name.c_str(), &module));
+        api.cuModuleUnload(module);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+}
+
 void act(const std::string& action) {
+  if (action == "threads") return threads();
   if (action == "images") return images();
   if (action == "launches") return launches();
   if (action == "unseen") return unseen();
