@@ -29,7 +29,7 @@ std::string summary(const cod::Specification& specification, const cod::DeviceCo
   std::string text = "ok, " + counted(specification.handlers().size(), "handler") + ", " +
                      counted(specification.arrays().size(), "array") + ", " +
                      counted(specification.state().size(), "per-thread variable");
-  if (code.minimum_sm != 0) text += ", needs sm_" + std::to_string(code.minimum_sm);
+  if (code.minimum_sm != 0) text += ", code for sm_" + std::to_string(code.minimum_sm) + " and newer";
   return text;
 }
 

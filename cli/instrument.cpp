@@ -58,6 +58,17 @@ Result<std::string> read_ptx(const std::string& path) {
   return text;
 }
 
+/// "first, second, third, …" of pairs of spellings, of which the readable one is the second.
+std::string first_few(const std::vector<std::string>& spellings) {
+  constexpr std::size_t shown = 5;
+  std::string text;
+  for (std::size_t i = 1; i < spellings.size(); i += 2) {
+    if (i / 2 == shown) return text + " and " + std::to_string(spellings.size() / 2 - shown) + " more";
+    text += (text.empty() ? "" : ", ") + spellings[i];
+  }
+  return text;
+}
+
 /// The kernels to instrument: all that the module defines, or the one named (mangled, demangled, or without its parameter list).
 Result<std::vector<std::string>> choose_kernels(const ptx::Module& module, const InstrumentArguments& arguments) {
   std::vector<std::string> kernels;
@@ -73,8 +84,9 @@ Result<std::vector<std::string>> choose_kernels(const ptx::Module& module, const
   if (!kernels.empty()) return kernels;
   if (arguments.kernel.empty()) return failure(arguments.input + " defines no kernel");
   const std::string close = closest_match(arguments.kernel, spellings);
-  return failure(arguments.input + " defines no kernel '" + arguments.kernel + "'",
-                 close.empty() ? "" : "did you mean '" + close + "'?");
+  const std::string message = arguments.input + " defines no kernel '" + arguments.kernel + "'";
+  if (!close.empty()) return failure(message, "did you mean '" + close + "'?");
+  return failure(message, spellings.empty() ? "it defines none at all" : "it defines " + first_few(spellings));
 }
 
 /// "out.ptx" ▶ "out-KERNEL.ptx". File systems allow 255 bytes in a name, mangled names are longer at times: those end in a hash.

@@ -42,11 +42,6 @@ constexpr const char* specification =
 
 class Instrument : public testing::Test {
  protected:
-  std::string spec_ = folder_path("count.cod", specification);
-  std::string one_ = folder_path("one.ptx", std::string(header) + first_kernel);
-  std::string two_ = folder_path("two.ptx", std::string(header) + first_kernel + second_kernel);
-
-  std::string folder_path(const std::string& name, const std::string& text) const { return folder_.write(name, text); }
   std::string text_of(const std::string& name) const {
     std::string text;
     EXPECT_TRUE(read_file(folder_.path(name), text)) << name;
@@ -54,6 +49,9 @@ class Instrument : public testing::Test {
   }
 
   TemporaryFolder folder_;
+  std::string spec_ = folder_.write("count.cod", specification);
+  std::string one_ = folder_.write("one.ptx", std::string(header) + first_kernel);
+  std::string two_ = folder_.write("two.ptx", std::string(header) + first_kernel + second_kernel);
 };
 
 /// The entries of an instrumented module; parses every body.
@@ -101,9 +99,11 @@ TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(entries_of(text_of("out.ptx")), testing::ElementsAre("_Z5firstPi"));
   }
-  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-k", "frist"});
+  EXPECT_EQ(lynxpp({"instrument", two_, "-s", spec_, "-k", "secnd"}).err,
+            "lynxpp: error: " + two_ + " defines no kernel 'secnd'\n  hint: did you mean 'second'?\n");
+  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-k", "banana"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ + " defines no kernel 'frist'\n  hint: did you mean 'first'?\n");
+  EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ + " defines no kernel 'banana'\n  hint: it defines first, second\n");
 }
 
 TEST_F(Instrument, LongNamesStillMakeFiles) {
