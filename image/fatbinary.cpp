@@ -51,7 +51,8 @@ Status read_entries(Bytes payload, std::size_t container, std::vector<Located>& 
     entry.payload = *stored;
     entry.uncompressed_size = payload_size;
     if ((entry.flags & (kFlagZstd | kFlagLz4)) != 0) {
-      if (compressed_size > payload_size) return failure("a compressed fatbinary entry reaches beyond its payload");
+      if (compressed_size > payload_size)
+        return failure("a compressed fatbinary entry reaches beyond its payload");
       entry.payload = stored->first(compressed_size);  // the rest is padding
       entry.uncompressed_size = *load<std::uint64_t>(rest, 56);
     }
@@ -75,7 +76,8 @@ Result<std::vector<Located>> read_containers(Bytes bytes) {
     const auto header_size = load<std::uint16_t>(rest, 6);
     const auto payload_size = load<std::uint64_t>(rest, 8);
     if (*magic != kContainerMagic || !payload_size) return failure("the bytes are not a fatbinary container");
-    if (*header_size < kContainerHeaderSize) return failure("the fatbinary container has an impossible header size");
+    if (*header_size < kContainerHeaderSize)
+      return failure("the fatbinary container has an impossible header size");
     const auto payload = slice(rest, *header_size, *payload_size);
     if (!payload) return failure("the fatbinary container is cut off");
     if (auto status = read_entries(*payload, container, entries); !status) return status.error();
@@ -107,7 +109,8 @@ Result<std::vector<Located>> locate_entries(Bytes bytes) {
 
 /// Output grows with what the stream really yields, so a forged size field cannot make us allocate.
 Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
-  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
+                                                                          &ZSTD_freeDStream);
   if (!stream) return failure("out of memory while decompressing a fatbinary entry");
   std::string text;
   text.resize(std::min<std::uint64_t>(expected, std::uint64_t{8} << 20));
@@ -182,10 +185,11 @@ Result<std::string> ptx_text(const Entry& entry) {
   if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry holds no PTX");
   if (entry.uncompressed_size > kLargestText) return failure("a fatbinary entry has an impossible size");
   Result<std::string> text =
-      (entry.flags & kFlagZstd) != 0  ? decompress_zstd(entry.payload, entry.uncompressed_size)
-      : (entry.flags & kFlagLz4) != 0 ? decompress_lz4(entry.payload, entry.uncompressed_size)
-                                      : Result<std::string>(std::string(
-                                            reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size()));
+      (entry.flags & kFlagZstd) != 0 ? decompress_zstd(entry.payload, entry.uncompressed_size)
+      : (entry.flags & kFlagLz4) != 0
+          ? decompress_lz4(entry.payload, entry.uncompressed_size)
+          : Result<std::string>(
+                std::string(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size()));
   if (text) text->resize(std::min(text->find('\0'), text->size()));
   return text;
 }

@@ -19,7 +19,7 @@ enum class EntryKind { ptx, cubin, other };
 
 struct Entry {
   EntryKind kind = EntryKind::other;
-  std::uint32_t sm = 0;           ///< compute capability × 10 it was made for (75, 90, …)
+  std::uint32_t sm = 0;  ///< compute capability × 10 it was made for (75, 90, …)
   std::uint64_t flags = 0;
   std::span<const std::byte> payload;  ///< as stored (perhaps compressed), pointing into the image
   std::uint64_t uncompressed_size = 0;

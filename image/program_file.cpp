@@ -55,14 +55,16 @@ Status read_elf(Bytes file, const std::string& origin, std::vector<FileImage>& i
   const auto header_size = load<std::uint16_t>(file, 58);
   const auto count = load<std::uint16_t>(file, 60);
   const auto names_index = load<std::uint16_t>(file, 62);
-  if (!elf_class || *elf_class != 2 || !names_index) return failure(origin + ": not a complete 64-bit ELF file");
+  if (!elf_class || *elf_class != 2 || !names_index)
+    return failure(origin + ": not a complete 64-bit ELF file");
   if (*machine == kMachineCuda) {
     images.push_back({origin, file});
     return success();
   }
   if (*count == 0) return success();
   const auto table = slice(file, *table_offset, std::uint64_t{*header_size} * *count);
-  if (*header_size < 64 || !table || *names_index >= *count) return failure(origin + ": the ELF section table is damaged");
+  if (*header_size < 64 || !table || *names_index >= *count)
+    return failure(origin + ": the ELF section table is damaged");
 
   const auto section_bytes = [&](std::uint64_t header) {
     return slice(file, *load<std::uint64_t>(*table, header + 24), *load<std::uint64_t>(*table, header + 32));

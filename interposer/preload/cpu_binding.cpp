@@ -21,7 +21,8 @@ size_t function_count = 0;
 /// libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
 bool is_runtime_library(const char* file_name) {
   constexpr size_t kLength = 9;
-  return strncmp(file_name, "libcudart", kLength) == 0 && (file_name[kLength] == '.' || file_name[kLength] == '-');
+  return strncmp(file_name, "libcudart", kLength) == 0 &&
+         (file_name[kLength] == '.' || file_name[kLength] == '-');
 }
 
 bool is_runtime_name(const char* symbol) {
@@ -66,9 +67,9 @@ bool file_has_section(const char* path, const char* wanted) {
   bool found = false;
   ElfW(Ehdr) header;
   if (pread(file, &header, sizeof header, 0) == sizeof header && header.e_shentsize == sizeof(ElfW(Shdr))) {
-    const auto section = [&](unsigned index, ElfW(Shdr)& result) {
-      return pread(file, &result, sizeof result, static_cast<off_t>(header.e_shoff + index * sizeof result)) ==
-             sizeof result;
+    const auto section = [&](unsigned index, ElfW(Shdr) & result) {
+      return pread(file, &result, sizeof result,
+                   static_cast<off_t>(header.e_shoff + index * sizeof result)) == sizeof result;
     };
     ElfW(Shdr) names;
     ElfW(Shdr) candidate;
@@ -120,7 +121,8 @@ void bind_to_cpu_device() {
     if (is_runtime_library(object.base_name())) {
       // What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their constructors) asks the
       // runtime's own symbol table.
-      for (size_t i = 0; i < function_count; ++i) object.redirect_export(functions[i].name, functions[i].address);
+      for (size_t i = 0; i < function_count; ++i)
+        object.redirect_export(functions[i].name, functions[i].address);
     } else if (!object.contains(&functions)) {
       bind_imports(object, missing);
     }
@@ -154,14 +156,16 @@ void explain_static_runtime(const char* library, const void* caller) {
                          (settings.device == DeviceChoice::automatic && !driver_present());
   if (!wants_cpu || !holds_static_runtime(caller)) return;
   if (explained.exchange(true)) return;
-  say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu device; "
+  say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu "
+      "device; "
       "rebuild the program with `nvcc -cudart shared`%s",
       driver_present() ? "" : " (there is no NVIDIA driver on this machine)");
 }
 
 void explain_driver_use() {
   if (settings.device != DeviceChoice::cpu || explained.exchange(true)) return;
-  say("LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the cpu device does not stand in; "
+  say("LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the cpu device does "
+      "not stand in; "
       "it runs on the GPU, uninstrumented");
 }
 

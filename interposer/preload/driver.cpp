@@ -37,8 +37,10 @@ void* driver_library() {
   for (unsigned slot = 0; handle == nullptr && slot < kSlotCount; ++slot) {
     // It may have been opened by a path under another name.
     Dl_info info;
-    const void* const known = originals[static_cast<unsigned>(Door::looked_up)][slot].load(std::memory_order_relaxed);
-    if (known != nullptr && dladdr(known, &info) != 0) handle = real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    const void* const known =
+        originals[static_cast<unsigned>(Door::looked_up)][slot].load(std::memory_order_relaxed);
+    if (known != nullptr && dladdr(known, &info) != 0)
+      handle = real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   }
   if (handle != nullptr) library.store(handle, std::memory_order_release);
   return handle;
@@ -108,7 +110,8 @@ bool belongs_to_this_library(const void* address) {
 }
 
 bool exists_without_us(Slot slot) {
-  return driver_library() != nullptr || real_dlsym(RTLD_NEXT, kNames[static_cast<unsigned>(slot)].exported) != nullptr;
+  return driver_library() != nullptr ||
+         real_dlsym(RTLD_NEXT, kNames[static_cast<unsigned>(slot)].exported) != nullptr;
 }
 
 void* lookup_driver(const char* name) {
@@ -120,8 +123,8 @@ void* lookup_driver(const char* name) {
         reinterpret_cast<GetProcAddress>(real_dlsym(library, "cuGetProcAddress_v2"));
     void* address = nullptr;
     int status = 0;
-    if (get_proc_address != nullptr && get_proc_address(name, &address, kApiVersion, 0, &status) == kSuccess &&
-        address != nullptr) {
+    if (get_proc_address != nullptr &&
+        get_proc_address(name, &address, kApiVersion, 0, &status) == kSuccess && address != nullptr) {
       return address;
     }
   }

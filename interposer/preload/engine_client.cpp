@@ -43,7 +43,8 @@ const lynxpp_engine* load_engine(const char* consequence) {
     say("cannot open the engine: %s; %s", reason != nullptr ? reason : path, consequence);
     return nullptr;
   }
-  const auto open = reinterpret_cast<decltype(&lynxpp_open_engine)>(real_dlsym(library, "lynxpp_open_engine"));
+  const auto open =
+      reinterpret_cast<decltype(&lynxpp_open_engine)>(real_dlsym(library, "lynxpp_open_engine"));
   const lynxpp_engine* const result = open != nullptr ? open(LYNXPP_ENGINE_ABI) : nullptr;
   if (result == nullptr || result->abi != LYNXPP_ENGINE_ABI) {
     say("%s is of another build than %s; install both from one; %s", path, own_path(), consequence);
@@ -72,12 +73,14 @@ const lynxpp_engine* open_engine(const char* consequence) {
 }
 
 const lynxpp_engine* attached_engine() {
-  if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire)) return ready;
+  if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire))
+    return ready;
   const lynxpp_engine* const opened = open_engine("the program runs uninstrumented");
   static std::mutex attaching;
   const std::lock_guard lock(attaching);
   if (!attached()) return nullptr;
-  if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire)) return ready;
+  if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire))
+    return ready;
   const Passthrough passthrough;
   if (opened == nullptr || opened->attach(settings.specifications) == 0) {
     attached_flag.store(0, std::memory_order_relaxed);

@@ -17,11 +17,11 @@ using ModuleLoadData = CUresult (*)(CUmodule*, const void*);
 using ModuleLoadDataEx = CUresult (*)(CUmodule*, const void*, unsigned, int*, void**);
 using ModuleGetFunction = CUresult (*)(CUfunction*, CUmodule, const char*);
 using Unload = CUresult (*)(void*);
-using LaunchKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                  CUstream, void**, void**);
+using LaunchKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                  unsigned, CUstream, void**, void**);
 using LaunchKernelEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
-using LaunchCooperativeKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                             unsigned, CUstream, void**);
+using LaunchCooperativeKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                             unsigned, unsigned, CUstream, void**);
 using GetName = CUresult (*)(const char**, void*);
 using GetOwner = CUresult (*)(void**, void*);
 
@@ -79,7 +79,8 @@ CUresult module_load_data(CUmodule* module, const void* image) {
 }
 
 template <Slot slot, Door door>
-CUresult module_load_data_ex(CUmodule* module, const void* image, unsigned count, int* options, void** values) {
+CUresult module_load_data_ex(CUmodule* module, const void* image, unsigned count, int* options,
+                             void** values) {
   const CUresult result = original<slot, door, ModuleLoadDataEx>()(module, image, count, options, values);
   if (result == kSuccess && module != nullptr) remember_module(*module, image);
   return result;
@@ -189,9 +190,10 @@ bool launched_by_engine(lynxpp_launch launch, int* result) {
 }
 
 template <Slot slot, Door door>
-[[gnu::noinline]] CUresult seen_launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                              unsigned block_x, unsigned block_y, unsigned block_z,
-                                              unsigned shared_bytes, CUstream stream, void** parameters, void** extra) {
+[[gnu::noinline]] CUresult seen_launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                              unsigned grid_z, unsigned block_x, unsigned block_y,
+                                              unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                              void** parameters, void** extra) {
   const lynxpp_launch launch = {.function = function,
                                 .kernel = nullptr,
                                 .image = nullptr,
@@ -208,22 +210,23 @@ template <Slot slot, Door door>
   int result = kSuccess;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
-  return original<slot, door, LaunchKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
-                                              stream, parameters, extra);
+  return original<slot, door, LaunchKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                              shared_bytes, stream, parameters, extra);
 }
 
 template <Slot slot, Door door>
-CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
-                       void** extra) {
+CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                       CUstream stream, void** parameters, void** extra) {
   const auto known = known_original<slot, door, LaunchKernel>();
   const auto next = known != nullptr && !attached() ? known : seen_launch_kernel<slot, door>;
-  return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+  return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters,
+              extra);
 }
 
 template <Slot slot, Door door>
-[[gnu::noinline]] CUresult seen_launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters,
-                                                 void** extra) {
+[[gnu::noinline]] CUresult seen_launch_kernel_ex(const CUlaunchConfig* config, CUfunction function,
+                                                 void** parameters, void** extra) {
   if (config != nullptr) {
     const lynxpp_launch launch = {.function = function,
                                   .kernel = nullptr,
@@ -246,16 +249,18 @@ template <Slot slot, Door door>
 }
 
 template <Slot slot, Door door>
-CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra) {
   const auto known = known_original<slot, door, LaunchKernelEx>();
   const auto next = known != nullptr && !attached() ? known : seen_launch_kernel_ex<slot, door>;
   return next(config, function, parameters, extra);
 }
 
 template <Slot slot, Door door>
-[[gnu::noinline]] CUresult seen_launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-                                                          unsigned grid_z, unsigned block_x, unsigned block_y,
-                                                          unsigned block_z, unsigned shared_bytes, CUstream stream,
+[[gnu::noinline]] CUresult seen_launch_cooperative_kernel(CUfunction function, unsigned grid_x,
+                                                          unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                                          unsigned block_y, unsigned block_z,
+                                                          unsigned shared_bytes, CUstream stream,
                                                           void** parameters) {
   const lynxpp_launch launch = {.function = function,
                                 .kernel = nullptr,
@@ -273,14 +278,14 @@ template <Slot slot, Door door>
   int result = kSuccess;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
-  return original<slot, door, LaunchCooperativeKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                                         shared_bytes, stream, parameters);
+  return original<slot, door, LaunchCooperativeKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y,
+                                                         block_z, shared_bytes, stream, parameters);
 }
 
 template <Slot slot, Door door>
 CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                                   CUstream stream, void** parameters) {
+                                   unsigned block_x, unsigned block_y, unsigned block_z,
+                                   unsigned shared_bytes, CUstream stream, void** parameters) {
   const auto known = known_original<slot, door, LaunchCooperativeKernel>();
   const auto next = known != nullptr && !attached() ? known : seen_launch_cooperative_kernel<slot, door>;
   return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
@@ -305,7 +310,8 @@ CUresult get_proc_address(const char* name, void** function, int version, std::u
 }
 
 template <Slot slot, Door door>
-CUresult get_proc_address_v2(const char* name, void** function, int version, std::uint64_t flags, int* status) {
+CUresult get_proc_address_v2(const char* name, void** function, int version, std::uint64_t flags,
+                             int* status) {
   const CUresult result = original<slot, door, GetProcAddressV2>()(name, function, version, flags, status);
   if (result == kSuccess) substitute(name, function, version, flags);
   return result;
@@ -328,7 +334,8 @@ void* looked_up_wrapper(Slot slot) {
 // What the exported driver functions in entry_points.S jump to, in the order of driver_api.def.
 extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_linked_wrappers[] = {
 #define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
-  reinterpret_cast<void*>(&lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Door::linked>),
+  reinterpret_cast<void*>(                                                     \
+      &lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Door::linked>),
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
 };

@@ -51,7 +51,7 @@ LoadedObject::LoadedObject(const dl_phdr_info& info)
   }
 }
 
-void LoadedObject::read_dynamic(const ElfW(Dyn)* dynamic) {
+void LoadedObject::read_dynamic(const ElfW(Dyn) * dynamic) {
   dynamic_ = dynamic;
   // glibc has turned the addresses into absolute ones, except in objects it did not relocate (the vDSO).
   const auto pointer = [this](std::uintptr_t value) { return value < base_ ? base_ + value : value; };
@@ -102,13 +102,15 @@ void LoadedObject::visit_slots(SlotVisitor visit, void* context) const {
   if (protect) protect_relro(PROT_READ);
 }
 
-void LoadedObject::visit_table(const ElfW(Rela)* table, std::size_t bytes, SlotVisitor visit, void* context) const {
+void LoadedObject::visit_table(const ElfW(Rela) * table, std::size_t bytes, SlotVisitor visit,
+                               void* context) const {
   if (table == nullptr) return;
   for (std::size_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
     const ElfW(Rela)& relocation = table[i];
     const auto type = ELF64_R_TYPE(relocation.r_info);
     const auto index = ELF64_R_SYM(relocation.r_info);
-    if (index == 0 || (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64)) continue;
+    if (index == 0 || (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64))
+      continue;
     if (type == R_X86_64_64 && relocation.r_addend != 0) continue;
     const std::uintptr_t slot = base_ + relocation.r_offset;
     // Relocated code pages and the like stay as they are.
@@ -131,7 +133,7 @@ int LoadedObject::protection_of(std::uintptr_t address) const {
   return PROT_NONE;
 }
 
-ElfW(Sym)* LoadedObject::find_export(const char* symbol) const {
+ElfW(Sym) * LoadedObject::find_export(const char* symbol) const {
   const auto matches = [&](std::uint32_t index) {
     const ElfW(Sym)& candidate = symbols_[index];
     return candidate.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(candidate.st_info) == STT_FUNC &&

@@ -27,8 +27,9 @@ class LoadedObject {
   template <typename Visit>
   void for_each_import_slot(Visit visit) const {
     using Plain = std::remove_reference_t<Visit>;
-    visit_slots([](void* context, const char* symbol, void** slot) { (*static_cast<Plain*>(context))(symbol, slot); },
-                &visit);
+    visit_slots(
+        [](void* context, const char* symbol, void** slot) { (*static_cast<Plain*>(context))(symbol, slot); },
+        &visit);
   }
 
   /// Makes every later look-up of the exported function `symbol` in this object give `address`: lazy binding, dlsym, objects
@@ -38,25 +39,25 @@ class LoadedObject {
  private:
   using SlotVisitor = void (*)(void* context, const char* symbol, void** slot);
 
-  void read_dynamic(const ElfW(Dyn)* dynamic);
+  void read_dynamic(const ElfW(Dyn) * dynamic);
   void visit_slots(SlotVisitor visit, void* context) const;
-  void visit_table(const ElfW(Rela)* table, std::size_t bytes, SlotVisitor visit, void* context) const;
+  void visit_table(const ElfW(Rela) * table, std::size_t bytes, SlotVisitor visit, void* context) const;
   bool protect_relro(int protection) const;
-  ElfW(Sym)* find_export(const char* symbol) const;
+  ElfW(Sym) * find_export(const char* symbol) const;
   int protection_of(std::uintptr_t address) const;
 
   const char* name_ = "";
   std::uintptr_t base_ = 0;
-  const ElfW(Phdr)* headers_ = nullptr;
+  const ElfW(Phdr) * headers_ = nullptr;
   std::size_t header_count_ = 0;
-  const ElfW(Dyn)* dynamic_ = nullptr;
+  const ElfW(Dyn) * dynamic_ = nullptr;
   const char* strings_ = nullptr;
-  ElfW(Sym)* symbols_ = nullptr;
+  ElfW(Sym) * symbols_ = nullptr;
   const std::uint32_t* gnu_hash_ = nullptr;
   const std::uint32_t* hash_ = nullptr;
-  const ElfW(Rela)* relocations_ = nullptr;
+  const ElfW(Rela) * relocations_ = nullptr;
   std::size_t relocation_bytes_ = 0;
-  const ElfW(Rela)* plt_relocations_ = nullptr;
+  const ElfW(Rela) * plt_relocations_ = nullptr;
   std::size_t plt_relocation_bytes_ = 0;
   std::uintptr_t relro_begin_ = 0;
   std::uintptr_t relro_end_ = 0;
@@ -65,11 +66,9 @@ class LoadedObject {
 /// Calls visit(object) for every loaded object until it returns true.
 template <typename Visit>
 void for_each_loaded_object(Visit visit) {
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* context) {
-        return (*static_cast<Visit*>(context))(LoadedObject(*info)) ? 1 : 0;
-      },
-      &visit);
+  dl_iterate_phdr([](dl_phdr_info* info, std::size_t,
+                     void* context) { return (*static_cast<Visit*>(context))(LoadedObject(*info)) ? 1 : 0; },
+                  &visit);
 }
 
 }  // namespace lynxpp::preload

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <cstdarg>
 #include <climits>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +26,8 @@ using Dlopen = void* (*)(const char*, int);
 DeviceChoice parse_device(const char* text) {
   if (strcmp(text, "cpu") == 0) return DeviceChoice::cpu;
   if (strcmp(text, "cuda") == 0) return DeviceChoice::cuda;
-  if (*text != '\0' && strcmp(text, "auto") != 0) say("LYNXPP_DEVICE is '%s'; known are auto, cuda and cpu; using auto", text);
+  if (*text != '\0' && strcmp(text, "auto") != 0)
+    say("LYNXPP_DEVICE is '%s'; known are auto, cuda and cpu; using auto", text);
   return DeviceChoice::automatic;
 }
 
@@ -60,7 +61,8 @@ void read_settings(char** environment) {
     } else if (const char* device = value_of(*entry, "LYNXPP_DEVICE")) {
       settings.device = parse_device(device);
     } else if (const char* level = value_of(*entry, "LYNXPP_LOG")) {
-      settings.verbose = strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
+      settings.verbose =
+          strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
     }
   }
 }

@@ -52,7 +52,8 @@ Leave real_quick_exit = nullptr;
     bind_to_cpu_device();
     return;
   }
-  if (settings.specifications != nullptr && settings.device != DeviceChoice::cpu) attached_flag.store(1, std::memory_order_relaxed);
+  if (settings.specifications != nullptr && settings.device != DeviceChoice::cpu)
+    attached_flag.store(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -83,7 +84,9 @@ extern "C" [[gnu::visibility("hidden")]] void lynxpp_observe_dlopen(const char* 
   if (name != nullptr) explain_static_runtime(name, caller);
 }
 
-LYNXPP_EXPORT [[noreturn]] void _exit(int status) { lynxpp::preload::leave(lynxpp::preload::real_exit_now, status); }
+LYNXPP_EXPORT [[noreturn]] void _exit(int status) {
+  lynxpp::preload::leave(lynxpp::preload::real_exit_now, status);
+}
 LYNXPP_EXPORT [[noreturn]] void _Exit(int status) noexcept {
   lynxpp::preload::leave(lynxpp::preload::real_exit_now_c99, status);
 }

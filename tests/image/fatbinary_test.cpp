@@ -41,7 +41,9 @@ std::string error_of(const std::string& image) {
 
 TEST(Fatbinary, ListsEntriesOfEveryCompression) {
   const std::string image = ContainerBuilder()
-                                .add(kElf, 80, "\x7f" "ELF...")
+                                .add(kElf, 80,
+                                     "\x7f"
+                                     "ELF...")
                                 .add(kPtx, 75, module_for(75), Compression::none)
                                 .add(kPtx, 80, module_for(80), Compression::lz4)
                                 .add(kPtx, 90, module_for(90), Compression::zstd)
@@ -100,7 +102,11 @@ TEST(Fatbinary, PlainTextAndCubins) {
   const std::string text = module_for(75);
   EXPECT_THAT(modules(text, 90), ElementsAre(text));
   EXPECT_THAT(modules(text + std::string(5, '\0'), 90), ElementsAre(text));
-  EXPECT_THAT(modules(std::string("\x7f" "ELF\x02\x01", 6), 90), IsEmpty());
+  EXPECT_THAT(modules(std::string("\x7f"
+                                  "ELF\x02\x01",
+                                  6),
+                      90),
+              IsEmpty());
 }
 
 TEST(Fatbinary, DamageIsNamed) {
@@ -160,7 +166,9 @@ void read_everything(const std::string& image) {
 
 TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
   const std::string image = ContainerBuilder()
-                                .add(kElf, 80, "\x7f" "ELF....")
+                                .add(kElf, 80,
+                                     "\x7f"
+                                     "ELF....")
                                 .add(kPtx, 75, module_for(75))
                                 .add(kPtx, 80, module_for(80), Compression::lz4)
                                 .add(kPtx, 90, module_for(90), Compression::zstd)
@@ -169,7 +177,8 @@ TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
   for (std::size_t size = 0; size < image.size(); ++size) read_everything(image.substr(0, size));
 
   std::mt19937 random(20120612);
-  constexpr std::uint64_t kEdges[] = {0, 1, 7, 8, 63, 64, 0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, ~std::uint64_t{0}};
+  constexpr std::uint64_t kEdges[] = {0,    1,    7,    8,          63,         64,
+                                      0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, ~std::uint64_t{0}};
   for (int round = 0; round < 4000; ++round) {
     std::string mutated = image;
     const int changes = 1 + static_cast<int>(random() % 4);
@@ -177,7 +186,10 @@ TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
       const std::size_t offset = random() % (mutated.size() - 8);
       switch (random() % 3) {
         case 0: mutated[offset] = static_cast<char>(random()); break;
-        case 1: ContainerBuilder::put(mutated, offset & ~std::size_t{3}, static_cast<std::uint32_t>(kEdges[random() % 12])); break;
+        case 1:
+          ContainerBuilder::put(mutated, offset & ~std::size_t{3},
+                                static_cast<std::uint32_t>(kEdges[random() % 12]));
+          break;
         default: ContainerBuilder::put(mutated, offset & ~std::size_t{7}, kEdges[random() % 12]); break;
       }
     }
@@ -223,7 +235,11 @@ TEST(ImageBytes, RefusesWhatIsNoImage) {
 }
 
 TEST(ImageBytes, FindsThePrelinkedContainersOfAVersion2Wrapper) {
-  const std::string linked = ContainerBuilder().add(kElf, 75, "\x7f" "ELF....").build();
+  const std::string linked = ContainerBuilder()
+                                 .add(kElf, 75,
+                                      "\x7f"
+                                      "ELF....")
+                                 .build();
   const std::string first = ContainerBuilder().add(kPtx, 75, "// a\n").build();
   const std::string second = ContainerBuilder().add(kPtx, 75, "// b\n").build();
   const void* list[] = {first.data(), second.data(), nullptr};

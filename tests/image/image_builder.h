@@ -31,7 +31,8 @@ class ContainerBuilder {
                                          static_cast<int>(stored.size())));
       flags |= 0x2000;
     }
-    const auto compressed_size = static_cast<std::uint32_t>(compression == Compression::none ? 0 : stored.size());
+    const auto compressed_size =
+        static_cast<std::uint32_t>(compression == Compression::none ? 0 : stored.size());
     stored.resize((stored.size() + 7) / 8 * 8, '\0');
     std::string header(64, '\0');
     put(header, 0, kind);

@@ -28,12 +28,14 @@ TEST(DriverTypes, LaunchConfigurationHasTheDriversLayout) {
 TEST(DriverTypes, ConstantsAndSizes) {
   EXPECT_EQ(kSuccess, CUDA_SUCCESS);
   EXPECT_EQ(kErrorStubLibrary, CUDA_ERROR_STUB_LIBRARY);
-  EXPECT_EQ(kPerThreadDefaultStream, static_cast<std::uint64_t>(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
+  EXPECT_EQ(kPerThreadDefaultStream,
+            static_cast<std::uint64_t>(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
   EXPECT_EQ(sizeof(::CUresult), sizeof(lynxpp::preload::CUresult));
   EXPECT_EQ(sizeof(::CUjit_option), sizeof(int));
   EXPECT_EQ(sizeof(::CUlibraryOption), sizeof(int));
   EXPECT_EQ(sizeof(::CUdriverProcAddressQueryResult), sizeof(int));
-  EXPECT_TRUE(std::is_pointer_v<::CUfunction> && std::is_pointer_v<::CUkernel> && std::is_pointer_v<::CUlibrary>);
+  EXPECT_TRUE(std::is_pointer_v<::CUfunction> && std::is_pointer_v<::CUkernel> &&
+              std::is_pointer_v<::CUlibrary>);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ const std::string kStage = LYNXPP_TEST_STAGE;
 const std::string kPreload = kStage + "/liblynxpp.so";
 
 /// Runs a shell command line with `preload` and the variables set.
-Outcome run(const std::string& command, const std::string& environment = {}, const std::string& preload = kPreload) {
+Outcome run(const std::string& command, const std::string& environment = {},
+            const std::string& preload = kPreload) {
   static int counter = 0;
   const std::string base = std::filesystem::temp_directory_path() /
                            ("lynxpp_preload_" + std::to_string(getpid()) + "_" + std::to_string(counter++));
@@ -66,7 +67,8 @@ Outcome run(const std::string& command, const std::string& environment = {}, con
   return result;
 }
 
-Outcome run_driver(const std::string& arguments, const std::string& environment = {}, const std::string& preload = kPreload) {
+Outcome run_driver(const std::string& arguments, const std::string& environment = {},
+                   const std::string& preload = kPreload) {
   const bool linked = arguments.starts_with("linked");
   return run(kPrograms + (linked ? "/linked_driver_program " : "/driver_program ") + arguments,
              "LYNXPP_DEVICE=cuda " + environment, preload);
@@ -88,17 +90,23 @@ TEST_P(Door, EveryLaunchIsOfferedAndThenMade) {
   const std::string image = "image " + std::to_string(80) + " ";
   EXPECT_THAT(result.events,
               ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
-                          "engine launch kernel " + image + "grid 1 2 3 block 32 4 5 shared 64 stream 0x10 ptsz 0 coop 0 attr 0",
+                          "engine launch kernel " + image +
+                              "grid 1 2 3 block 32 4 5 shared 64 stream 0x10 ptsz 0 coop 0 attr 0",
                           "driver cuLaunchKernel kernel grid 1 block 32",
-                          "engine launch kernel " + image + "grid 1 1 1 block 32 1 1 shared 0 stream (nil) ptsz 1 coop 0 attr 0",
+                          "engine launch kernel " + image +
+                              "grid 1 1 1 block 32 1 1 shared 0 stream (nil) ptsz 1 coop 0 attr 0",
                           "driver cuLaunchKernel_ptsz kernel grid 1 block 32",
-                          "engine launch kernel " + image + "grid 4 5 6 block 64 2 1 shared 128 stream 0x20 ptsz 0 coop 0 attr 2",
+                          "engine launch kernel " + image +
+                              "grid 4 5 6 block 64 2 1 shared 128 stream 0x20 ptsz 0 coop 0 attr 2",
                           "driver cuLaunchKernelEx kernel grid 4 block 64",
-                          "engine launch kernel " + image + "grid 4 5 6 block 64 2 1 shared 128 stream 0x20 ptsz 1 coop 0 attr 2",
+                          "engine launch kernel " + image +
+                              "grid 4 5 6 block 64 2 1 shared 128 stream 0x20 ptsz 1 coop 0 attr 2",
                           "driver cuLaunchKernelEx_ptsz kernel grid 4 block 64",
-                          "engine launch kernel " + image + "grid 8 1 1 block 96 1 1 shared 0 stream (nil) ptsz 0 coop 1 attr 0",
+                          "engine launch kernel " + image +
+                              "grid 8 1 1 block 96 1 1 shared 0 stream (nil) ptsz 0 coop 1 attr 0",
                           "driver cuLaunchCooperativeKernel kernel grid 8 block 96",
-                          "engine launch kernel " + image + "grid 8 1 1 block 96 1 1 shared 0 stream (nil) ptsz 1 coop 1 attr 0",
+                          "engine launch kernel " + image +
+                              "grid 8 1 1 block 96 1 1 shared 0 stream (nil) ptsz 1 coop 1 attr 0",
                           "driver cuLaunchCooperativeKernel_ptsz kernel grid 8 block 96", "engine finish"));
 }
 
@@ -108,8 +116,8 @@ TEST_P(Door, ImagesAndNamesAreKnown) {
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("module_data image 80 "), StartsWith("module_data_ex image 80 "),
                           StartsWith("fat_binary image 24 "), StartsWith("library_kernel image 24 "),
-                          StartsWith("library_kernel image 24 grid 7"), StartsWith("module_of_library image 24 "),
-                          StartsWith("relocatable image 72 ")));
+                          StartsWith("library_kernel image 24 grid 7"),
+                          StartsWith("module_of_library image 24 "), StartsWith("relocatable image 72 ")));
 }
 
 TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
@@ -131,20 +139,22 @@ TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
 TEST_P(Door, UnloadingIsTold) {
   const Outcome result = run_driver(door("unload"), kSpec);
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.events,
-              ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
-                          StartsWith("engine launch kernel image 80 "), StartsWith("driver cuLaunchKernel kernel"),
-                          "engine forget_function", "engine forget_image", "driver cuModuleUnload",
-                          StartsWith("engine launch kernel image 0 "), StartsWith("driver cuLaunchKernel kernel"),
-                          StartsWith("engine launch library_kernel image 24 "),
-                          StartsWith("driver cuLaunchKernel library_kernel"), "engine forget_function",
-                          "engine forget_image", "driver cuLibraryUnload", "engine finish"));
+  EXPECT_THAT(
+      result.events,
+      ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                  StartsWith("engine launch kernel image 80 "), StartsWith("driver cuLaunchKernel kernel"),
+                  "engine forget_function", "engine forget_image", "driver cuModuleUnload",
+                  StartsWith("engine launch kernel image 0 "), StartsWith("driver cuLaunchKernel kernel"),
+                  StartsWith("engine launch library_kernel image 24 "),
+                  StartsWith("driver cuLaunchKernel library_kernel"), "engine forget_function",
+                  "engine forget_image", "driver cuLibraryUnload", "engine finish"));
 }
 
 TEST_P(Door, ARefusedUnloadForgetsNothing) {
   const Outcome result = run_driver(door("unload"), kSpec + "FAKE_DRIVER_KEEPS_MODULES=1");
   EXPECT_THAT(result.events_of("engine launch "),
-              ElementsAre(StartsWith("kernel image 80 "), StartsWith("kernel image 80 "), StartsWith("library_kernel ")));
+              ElementsAre(StartsWith("kernel image 80 "), StartsWith("kernel image 80 "),
+                          StartsWith("library_kernel ")));
 }
 
 TEST_P(Door, WithoutASpecificationNothingIsOpened) {
@@ -224,9 +234,9 @@ TEST(Preload, AnEngineOfAnotherBuildIsOneLine) {
 }
 
 TEST(Preload, ARelativePathSurvivesAChangeOfDirectory) {
-  const Outcome result = run("sh -c 'cd " + kStage + " && export LD_PRELOAD=./liblynxpp.so && exec " + kPrograms +
-                             "/driver_program dlsym launch'",
-                         kSpec + "LYNXPP_DEVICE=cuda", "");
+  const Outcome result = run("sh -c 'cd " + kStage + " && export LD_PRELOAD=./liblynxpp.so && exec " +
+                                 kPrograms + "/driver_program dlsym launch'",
+                             kSpec + "LYNXPP_DEVICE=cuda", "");
   EXPECT_THAT(result.events, Contains(StartsWith("engine launch kernel")));
 }
 
@@ -293,10 +303,11 @@ TEST_P(RuntimeProgram, CallsTheEngineInsteadOfTheRuntime) {
   const Outcome result = run(program(), kSpec + "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
-  EXPECT_THAT(result.events,
-              ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b", "cpu __cudaRegisterFatBinary",
-                          "cpu __cudaRegisterFatBinary", "main", "cpu cudaMalloc 1", "cpu cudaFree", "cpu cudaMalloc 70",
-                          "runtime cudaGetDeviceCount", "cpu cudaMalloc 2", "cpu cudaMalloc 3", "engine finish"));
+  EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                                         "cpu __cudaRegisterFatBinary", "cpu __cudaRegisterFatBinary", "main",
+                                         "cpu cudaMalloc 1", "cpu cudaFree", "cpu cudaMalloc 70",
+                                         "runtime cudaGetDeviceCount", "cpu cudaMalloc 2", "cpu cudaMalloc 3",
+                                         "engine finish"));
 }
 
 TEST_P(RuntimeProgram, LibrariesOpenedLaterAreBoundBeforeTheirConstructors) {
@@ -329,14 +340,17 @@ TEST_P(RuntimeProgram, RunsOnWithoutAnEngine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Preload, RuntimeProgram,
-                         testing::Values("runtime_program_lazy", "runtime_program_now", "runtime_program_no_pie"));
+                         testing::Values("runtime_program_lazy", "runtime_program_now",
+                                         "runtime_program_no_pie"));
 
 TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
   const std::string explanation =
-      "lynxpp: the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu device; "
+      "lynxpp: the CUDA runtime is linked statically into this program, and such a runtime cannot run on the "
+      "cpu device; "
       "rebuild the program with `nvcc -cudart shared`";
   // The fake driver must not be found here.
-  const Outcome result = run("env LD_LIBRARY_PATH= " + kPrograms + "/static_runtime_program", "LYNXPP_DEVICE=cpu");
+  const Outcome result =
+      run("env LD_LIBRARY_PATH= " + kPrograms + "/static_runtime_program", "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.errors, StartsWith(explanation));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
@@ -349,7 +363,8 @@ TEST(Preload, ADriverProgramIsNotInstrumentedWhenTheCpuDeviceIsWanted) {
   const Outcome result = run(kPrograms + "/driver_program dlsym launches", kSpec + "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.errors,
-            "lynxpp: LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the cpu device does "
+            "lynxpp: LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the "
+            "cpu device does "
             "not stand in; it runs on the GPU, uninstrumented\n");
   EXPECT_THAT(result.events_of("engine "), IsEmpty());
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);

@@ -57,7 +57,9 @@ EXPORT int cuLibraryLoadData(void** library, const void*, int*, void**, unsigned
 EXPORT int cuLibraryGetKernel(void** kernel, void* library, const char* name) {
   return *kernel = create("kernel", name, library), 0;
 }
-EXPORT int cuLibraryGetModule(void** module, void* library) { return *module = create("module", "", library), 0; }
+EXPORT int cuLibraryGetModule(void** module, void* library) {
+  return *module = create("module", "", library), 0;
+}
 EXPORT int cuLibraryUnload(void*) {
   log_event("driver cuLibraryUnload");
   return 0;
@@ -83,12 +85,12 @@ EXPORT int fakeEnumerate(void** function, void* owner, const char* name) {
   return *function = create(object(owner)->kind == "library" ? "kernel" : "function", name, owner), 0;
 }
 
-EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned, unsigned,
-                          void*, void**, void**) {
+EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned,
+                          unsigned, void*, void**, void**) {
   return log_launch("cuLaunchKernel", function, gx, bx), 0;
 }
-EXPORT int cuLaunchKernel_ptsz(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned,
-                               unsigned, void*, void**, void**) {
+EXPORT int cuLaunchKernel_ptsz(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned,
+                               unsigned, unsigned, void*, void**, void**) {
   return log_launch("cuLaunchKernel_ptsz", function, gx, bx), 0;
 }
 EXPORT int cuLaunchKernelEx(const LaunchConfig* config, void* function, void**, void**) {
@@ -97,12 +99,12 @@ EXPORT int cuLaunchKernelEx(const LaunchConfig* config, void* function, void**, 
 EXPORT int cuLaunchKernelEx_ptsz(const LaunchConfig* config, void* function, void**, void**) {
   return log_launch("cuLaunchKernelEx_ptsz", function, config->gridDimX, config->blockDimX), 0;
 }
-EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned,
-                                     unsigned, void*, void**) {
+EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned,
+                                     unsigned, unsigned, void*, void**) {
   return log_launch("cuLaunchCooperativeKernel", function, gx, bx), 0;
 }
-EXPORT int cuLaunchCooperativeKernel_ptsz(void* function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned,
-                                          unsigned, unsigned, void*, void**) {
+EXPORT int cuLaunchCooperativeKernel_ptsz(void* function, unsigned gx, unsigned, unsigned, unsigned bx,
+                                          unsigned, unsigned, unsigned, void*, void**) {
   return log_launch("cuLaunchCooperativeKernel_ptsz", function, gx, bx), 0;
 }
 
@@ -140,7 +142,8 @@ int find(const char* name, int version, std::uint64_t flags, void** function) {
 EXPORT int cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags) {
   return find(name, version, flags, function);
 }
-EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version, std::uint64_t flags, int* status) {
+EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version, std::uint64_t flags,
+                               int* status) {
   if (status != nullptr) *status = 0;
   return find(name, version, flags, function);
 }

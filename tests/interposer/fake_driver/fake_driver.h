@@ -11,35 +11,35 @@ struct LaunchConfig {
   unsigned numAttrs;
 };
 
-#define FAKE_DRIVER_FUNCTIONS(F)                                                                              \
-  F(cuModuleLoad, (void** module, const char* path))                                                          \
-  F(cuModuleLoadData, (void** module, const void* image))                                                     \
-  F(cuModuleLoadDataEx, (void** module, const void* image, unsigned count, int* options, void** values))      \
-  F(cuModuleLoadFatBinary, (void** module, const void* image))                                                \
-  F(cuModuleGetFunction, (void** function, void* module, const char* name))                                   \
-  F(cuModuleUnload, (void* module))                                                                           \
-  F(cuLibraryLoadData, (void** library, const void* image, int* jit_options, void** jit_values,               \
-                        unsigned jit_count, int* options, void** values, unsigned count))                     \
-  F(cuLibraryGetKernel, (void** kernel, void* library, const char* name))                                     \
-  F(cuLibraryGetModule, (void** module, void* library))                                                       \
-  F(cuLibraryUnload, (void* library))                                                                         \
-  F(cuKernelGetFunction, (void** function, void* kernel))                                                     \
-  F(cuKernelGetName, (const char** name, void* kernel))                                                       \
-  F(cuKernelGetLibrary, (void** library, void* kernel))                                                       \
-  F(cuFuncGetName, (const char** name, void* function))                                                       \
-  F(cuFuncGetModule, (void** module, void* function))                                                         \
-  F(cuLaunchKernel, (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,         \
-                     unsigned bz, unsigned shared, void* stream, void** parameters, void** extra))            \
-  F(cuLaunchKernel_ptsz, (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,    \
-                          unsigned bz, unsigned shared, void* stream, void** parameters, void** extra))       \
-  F(cuLaunchKernelEx, (const LaunchConfig* config, void* function, void** parameters, void** extra))          \
-  F(cuLaunchKernelEx_ptsz, (const LaunchConfig* config, void* function, void** parameters, void** extra))     \
-  F(cuLaunchCooperativeKernel, (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,           \
-                                unsigned by, unsigned bz, unsigned shared, void* stream, void** parameters))  \
-  F(cuLaunchCooperativeKernel_ptsz, (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,      \
-                                     unsigned by, unsigned bz, unsigned shared, void* stream,                 \
-                                     void** parameters))                                                      \
-  F(cuGetProcAddress, (const char* name, void** function, int version, std::uint64_t flags))                  \
+#define FAKE_DRIVER_FUNCTIONS(F)                                                                             \
+  F(cuModuleLoad, (void** module, const char* path))                                                         \
+  F(cuModuleLoadData, (void** module, const void* image))                                                    \
+  F(cuModuleLoadDataEx, (void** module, const void* image, unsigned count, int* options, void** values))     \
+  F(cuModuleLoadFatBinary, (void** module, const void* image))                                               \
+  F(cuModuleGetFunction, (void** function, void* module, const char* name))                                  \
+  F(cuModuleUnload, (void* module))                                                                          \
+  F(cuLibraryLoadData, (void** library, const void* image, int* jit_options, void** jit_values,              \
+                        unsigned jit_count, int* options, void** values, unsigned count))                    \
+  F(cuLibraryGetKernel, (void** kernel, void* library, const char* name))                                    \
+  F(cuLibraryGetModule, (void** module, void* library))                                                      \
+  F(cuLibraryUnload, (void* library))                                                                        \
+  F(cuKernelGetFunction, (void** function, void* kernel))                                                    \
+  F(cuKernelGetName, (const char** name, void* kernel))                                                      \
+  F(cuKernelGetLibrary, (void** library, void* kernel))                                                      \
+  F(cuFuncGetName, (const char** name, void* function))                                                      \
+  F(cuFuncGetModule, (void** module, void* function))                                                        \
+  F(cuLaunchKernel, (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,        \
+                     unsigned bz, unsigned shared, void* stream, void** parameters, void** extra))           \
+  F(cuLaunchKernel_ptsz, (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,   \
+                          unsigned bz, unsigned shared, void* stream, void** parameters, void** extra))      \
+  F(cuLaunchKernelEx, (const LaunchConfig* config, void* function, void** parameters, void** extra))         \
+  F(cuLaunchKernelEx_ptsz, (const LaunchConfig* config, void* function, void** parameters, void** extra))    \
+  F(cuLaunchCooperativeKernel, (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,          \
+                                unsigned by, unsigned bz, unsigned shared, void* stream, void** parameters)) \
+  F(cuLaunchCooperativeKernel_ptsz,                                                                          \
+    (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,           \
+     unsigned shared, void* stream, void** parameters))                                                      \
+  F(cuGetProcAddress, (const char* name, void** function, int version, std::uint64_t flags))                 \
   F(cuGetProcAddress_v2, (const char* name, void** function, int version, std::uint64_t flags, int* status))
 
 #define DECLARE(name, parameters) int name parameters;

@@ -19,16 +19,17 @@ int attach(const char* specifications) {
 
 /// FAKE_ENGINE=take: makes the launch itself, with twice the grid, through the real driver.
 int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result) {
-  log_event("engine launch %s image %zu grid %u %u %u block %u %u %u shared %u stream %p ptsz %d coop %d attr %u",
-            launch->kernel, launch->image != nullptr ? launch->image->size : 0, launch->grid[0], launch->grid[1],
-            launch->grid[2], launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes, launch->stream,
-            launch->per_thread_stream, launch->cooperative, launch->attribute_count);
+  log_event(
+      "engine launch %s image %zu grid %u %u %u block %u %u %u shared %u stream %p ptsz %d coop %d attr %u",
+      launch->kernel, launch->image != nullptr ? launch->image->size : 0, launch->grid[0], launch->grid[1],
+      launch->grid[2], launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes,
+      launch->stream, launch->per_thread_stream, launch->cooperative, launch->attribute_count);
   const char* const mode = getenv("FAKE_ENGINE");
   if (mode == nullptr || strcmp(mode, "take") != 0) return 0;
-  using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                         void**);
-  const auto real =
-      reinterpret_cast<Launch>(lookup(launch->per_thread_stream != 0 ? "cuLaunchKernel_ptsz" : "cuLaunchKernel"));
+  using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                         void**, void**);
+  const auto real = reinterpret_cast<Launch>(
+      lookup(launch->per_thread_stream != 0 ? "cuLaunchKernel_ptsz" : "cuLaunchKernel"));
   *result = real(launch->function, launch->grid[0] * 2, launch->grid[1], launch->grid[2], launch->block[0],
                  launch->block[1], launch->block[2], launch->shared_bytes, launch->stream, launch->parameters,
                  launch->extra);
@@ -65,7 +66,8 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   return table;
 }
 
-constexpr lynxpp_engine kEngine = {FAKE_ENGINE_ABI, attach, launch, forget_image, forget_function, finish, cpu_functions};
+constexpr lynxpp_engine kEngine = {FAKE_ENGINE_ABI, attach, launch,       forget_image,
+                                   forget_function, finish, cpu_functions};
 
 }  // namespace
 

@@ -25,7 +25,8 @@ int main() {
 
   void* const library = dlopen("libsecond.so", RTLD_NOW | RTLD_NOLOAD);
   check("handle", library != nullptr && reinterpret_cast<Which>(dlsym(library, "which"))() == 2);
-  check("both versions", dlsym_2_2_5 == dlsym_2_34 && dlsym_2_34(library, "which") == dlsym_2_2_5(library, "which"));
+  check("both versions",
+        dlsym_2_2_5 == dlsym_2_34 && dlsym_2_34(library, "which") == dlsym_2_2_5(library, "which"));
   check("default scope", reinterpret_cast<Which>(dlsym(RTLD_DEFAULT, "which"))() == 21);
 
   dlerror();
@@ -44,7 +45,8 @@ int main() {
 
   // libopener.so finds libhidden.so by its own RUNPATH only; the program has no such path.
   void* const opener = dlopen("libopener.so", RTLD_NOW);
-  const auto open_hidden = opener != nullptr ? reinterpret_cast<void* (*)()>(dlsym(opener, "open_hidden")) : nullptr;
+  const auto open_hidden =
+      opener != nullptr ? reinterpret_cast<void* (*)()>(dlsym(opener, "open_hidden")) : nullptr;
   check("caller's RUNPATH", open_hidden != nullptr && open_hidden() != nullptr);
   dlerror();
   check("not the program's", dlopen("libhidden.so.0", RTLD_NOW) == nullptr && dlerror() != nullptr);

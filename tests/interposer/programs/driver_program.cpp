@@ -163,7 +163,8 @@ void unseen() {
   launch(function);
   // Handles that come by a way nobody watches, from a module and a library that were seen.
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
-  const auto enumerate = reinterpret_cast<int (*)(void**, void*, const char*)>(dlsym(driver, "fakeEnumerate"));
+  const auto enumerate =
+      reinterpret_cast<int (*)(void**, void*, const char*)>(dlsym(driver, "fakeEnumerate"));
   api.cuModuleLoadData(&module, kPtx);
   enumerate(&function, module, "enumerated_function");
   launch(function);

@@ -10,7 +10,8 @@ EXPORT int which() { return 1 + 10 * reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT
 EXPORT int which() { return 2; }
 #elif defined(LIBRARY_OPENER)
 EXPORT void* open_hidden() {
-  void* volatile handle = dlopen("libhidden.so", RTLD_NOW);  // volatile: a tail call would make the program the caller
+  void* volatile handle =
+      dlopen("libhidden.so", RTLD_NOW);  // volatile: a tail call would make the program the caller
   return handle;
 }
 #elif defined(LIBRARY_HIDDEN)
@@ -24,7 +25,8 @@ EXPORT uid_t getuid() { return 1000 + reinterpret_cast<uid_t (*)()>(dlsym(RTLD_N
 EXPORT void* dlsym(void* handle, const char* name) noexcept {
   static int answer = 42;
   if (strcmp(name, "answer_of_other_preload") == 0) return &answer;
-  static const auto next = reinterpret_cast<void* (*)(void*, const char*) noexcept>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
+  static const auto next =
+      reinterpret_cast<void* (*)(void*, const char*) noexcept>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
   return next(handle, name);
 }
 #endif
