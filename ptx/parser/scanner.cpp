@@ -225,14 +225,14 @@ class Scanner {
   }
 
   /// .alias, .pragma and directives nobody has heard of: up to `;`, to the end of a group in braces, or to a line that
-  /// begins with a dot.
+  /// begins with a dot or `@@`.
   void skip_unknown_directive() {
     while (!cursor_.failed()) {
       const std::uint32_t before = cursor_.end_of_last();
       const std::uint32_t next = cursor_.position();
       const bool new_line = cursor_.text().substr(before, next - before).find('\n') != std::string_view::npos;
-      if (cursor_.at_end() || (new_line && cursor_.peek() == '.')) return;
       const char c = cursor_.peek();
+      if (cursor_.at_end() || (new_line && (c == '.' || c == '@'))) return;
       if (cursor_.accept(';')) return;
       if (c == '{' || c == '(' || c == '[') {
         cursor_.skip_group();

@@ -1,0 +1,317 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "parse.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// The first instruction of `text`; the module must outlive it.
+struct Parsed {
+  explicit Parsed(const std::string& text) : module(module_of_body(text)), body(*module.functions.at(0).body) {}
+  const Instruction& first() const { return body.instructions.at(0); }
+  const Operand& operand(std::size_t index) const { return first().operands.at(index); }
+
+  Module module;
+  const Body& body;
+};
+
+TEST(Body, InstructionWithGuardModifiersAndText) {
+  const Parsed parsed("  @!%p1 ld.global.nc.v4.f32 {%f1, _, %f3, %f4}, [%rd1+-16];");
+  const Instruction& load = parsed.first();
+  EXPECT_EQ(parsed.module.text(load.text), "@!%p1 ld.global.nc.v4.f32 {%f1, _, %f3, %f4}, [%rd1+-16];");
+  EXPECT_EQ(load.line, 6U);
+  EXPECT_TRUE(load.guarded() && load.guard.negated);
+  EXPECT_EQ(load.guard.predicate, "%p1");
+  EXPECT_EQ(load.opcode, "ld.global.nc.v4.f32");
+  EXPECT_EQ(load.traits.access_bytes(), 16U);
+  ASSERT_EQ(load.operands.size(), 2U);
+  EXPECT_EQ(load.operands[0].kind, OperandKind::vector);
+  ASSERT_EQ(load.operands[0].elements.size(), 4U);
+  EXPECT_EQ(load.operands[0].elements[0].name, "%f1");
+  EXPECT_EQ(load.operands[0].elements[1].kind, OperandKind::sink);
+  EXPECT_EQ(parsed.module.text(load.operands[0].text), "{%f1, _, %f3, %f4}");
+  EXPECT_EQ(load.operands[1].kind, OperandKind::address);
+  EXPECT_EQ(load.operands[1].offset, -16);
+  ASSERT_EQ(load.operands[1].elements.size(), 1U);
+  EXPECT_EQ(load.operands[1].elements[0].name, "%rd1");
+  EXPECT_EQ(load.operands[1].elements[0].offset, 0);
+}
+
+TEST(Body, UnguardedInstruction) {
+  const Parsed parsed("ret;");
+  EXPECT_FALSE(parsed.first().guarded());
+  EXPECT_TRUE(parsed.first().operands.empty());
+  EXPECT_EQ(parsed.module.text(parsed.first().text), "ret;");
+}
+
+TEST(Body, IntegerLiterals) {
+  const std::pair<const char*, std::int64_t> literals[] = {
+      {"0", 0}, {"42", 42}, {"-1", -1}, {"0x1F", 31}, {"0X1fU", 31}, {"0b101", 5}, {"017", 15}, {"4294967295U", 4294967295},
+      {"0xFFFFFFFFFFFFFFFF", -1}, {"-9223372036854775808", INT64_MIN}, {"~0", -1}, {"!3", 0}, {"4+8", 12}, {"4 - -8", 12},
+      {"WARP_SZ", 32}};
+  for (const auto& [text, value] : literals) {
+    const Parsed parsed(std::string("mov.b64 %rd1, ") + text + ";");
+    EXPECT_EQ(parsed.operand(1).kind, OperandKind::integer) << text;
+    EXPECT_EQ(parsed.operand(1).integer, value) << text;
+    EXPECT_EQ(parsed.module.text(parsed.operand(1).text), text);
+  }
+}
+
+TEST(Body, FloatLiterals) {
+  const std::tuple<const char*, std::uint64_t, bool> literals[] = {
+      {"0f3F800000", 0x3f800000, true},           {"-0F3f800000", 0xbf800000, true},
+      {"0d3FF0000000000000", 0x3ff0000000000000, false}, {"1.5", 0x3ff8000000000000, false},
+      {"-1.5", 0xbff8000000000000, false},        {"2e3", 0x409f400000000000, false},
+      {"1.", 0x3ff0000000000000, false},          {"5.0E-1", 0x3fe0000000000000, false}};
+  for (const auto& [text, bits, single] : literals) {
+    const Parsed parsed(std::string("mov.f32 %f1, ") + text + ";");
+    EXPECT_EQ(parsed.operand(1).kind, OperandKind::floating) << text;
+    EXPECT_EQ(parsed.operand(1).bits, bits) << text;
+    EXPECT_EQ(parsed.operand(1).is_single, single) << text;
+  }
+}
+
+TEST(Body, NamesSpecialRegistersAndComponents) {
+  const Parsed parsed("mad.lo.s32 %r1, %tid.x, -v.x, symbol+4;");
+  EXPECT_EQ(parsed.operand(1).kind, OperandKind::special_register);
+  EXPECT_EQ(parsed.operand(1).name, "%tid.x");
+  EXPECT_EQ(parsed.operand(2).kind, OperandKind::identifier);
+  EXPECT_EQ(parsed.operand(2).name, "v.x");
+  EXPECT_TRUE(parsed.operand(2).negated);
+  EXPECT_EQ(parsed.operand(3).name, "symbol");
+  EXPECT_EQ(parsed.operand(3).offset, 4);
+}
+
+TEST(Body, EverySpecialRegisterIsOne) {
+  for (const char* name : {"%ntid.y", "%laneid", "%ctaid.z", "%gridid", "%clock64", "%lanemask_lt", "%envreg31", "%pm3",
+                           "%pm7_64", "%globaltimer_lo", "%cluster_ctarank", "%dynamic_smem_size", "%smid"}) {
+    EXPECT_EQ(Parsed(std::string("mov.u32 %r1, ") + name + ";").operand(1).kind, OperandKind::special_register) << name;
+  }
+  for (const char* name : {"%r1", "%tidy", "%envregs", "%pm", "%pmx", "laneid", "%clock65"}) {
+    EXPECT_EQ(Parsed(std::string("mov.u32 %r1, ") + name + ";").operand(1).kind, OperandKind::identifier) << name;
+  }
+}
+
+TEST(Body, PairsAndNegatedPredicates) {
+  const Parsed parsed("setp.lt.and.s32 %p1|%p2, %r1, 3, !%p3;");
+  EXPECT_EQ(parsed.operand(0).kind, OperandKind::pair);
+  EXPECT_EQ(parsed.operand(0).elements[1].name, "%p2");
+  EXPECT_TRUE(parsed.operand(3).negated);
+  EXPECT_EQ(parsed.operand(3).name, "%p3");
+  EXPECT_EQ(parsed.first().traits.destinations, 1);
+}
+
+TEST(Body, AddressesOfEveryShape) {
+  const Parsed texture("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}|%p1, [tex_a, smp, {%f5, %f6}];");
+  EXPECT_EQ(texture.operand(0).kind, OperandKind::pair);
+  EXPECT_EQ(texture.operand(1).kind, OperandKind::address);
+  ASSERT_EQ(texture.operand(1).elements.size(), 3U);
+  EXPECT_EQ(texture.operand(1).elements[2].kind, OperandKind::vector);
+  const Parsed absolute("ld.u32 %r1, [4096];");
+  EXPECT_EQ(absolute.operand(1).elements[0].integer, 4096);
+  EXPECT_EQ(absolute.operand(1).offset, 0);
+  const Parsed symbol("ld.shared.u32 %r1, [ tile + 0x10 ];");
+  EXPECT_EQ(symbol.operand(1).elements[0].name, "tile");
+  EXPECT_EQ(symbol.operand(1).offset, 16);
+}
+
+TEST(Body, Calls) {
+  const Parsed parsed("call.uni (retval0), f, (param0, 3, %r1);\ncall (r), %rd1, (a), prototype_0;\ncall g;\ncall h, ();");
+  ASSERT_EQ(parsed.body.instructions.size(), 4U);
+  ASSERT_EQ(parsed.first().operands.size(), 3U);
+  EXPECT_EQ(parsed.operand(0).kind, OperandKind::list);
+  EXPECT_EQ(parsed.operand(1).name, "f");
+  ASSERT_EQ(parsed.operand(2).elements.size(), 3U);
+  EXPECT_EQ(parsed.operand(2).elements[1].integer, 3);
+  EXPECT_EQ(parsed.body.instructions[1].operands[3].name, "prototype_0");
+  EXPECT_EQ(parsed.body.instructions[2].operands.size(), 1U);
+  EXPECT_TRUE(parsed.body.instructions[3].operands[1].elements.empty());
+  EXPECT_EQ(parsed.body.instructions[3].operands[1].kind, OperandKind::list);
+}
+
+TEST(Body, ModernOpcodes) {
+  const Parsed parsed(
+      "mbarrier.try_wait.parity.shared::cta.b64 P1, [%r1], %r2;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];\n"
+      "ld.global.L1::no_allocate.L2::cache_hint.L2::256B.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1], %rd2;\n"
+      "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, {%r3, %r4}, %p1;\n"
+      "ld .global .f32 %f1, [%rd1];\n");
+  ASSERT_EQ(parsed.body.instructions.size(), 5U);
+  for (const Instruction& instruction : parsed.body.instructions) EXPECT_TRUE(instruction.traits.known) << instruction.opcode;
+  EXPECT_EQ(parsed.body.instructions[1].operands.size(), 3U);
+  EXPECT_EQ(parsed.body.instructions[1].operands[1].elements.size(), 2U);
+  EXPECT_EQ(parsed.body.instructions[4].opcode, "ld .global .f32");
+  EXPECT_EQ(parsed.body.instructions[4].traits.space, StateSpace::global);
+}
+
+TEST(Body, CommentsAnywhere) {
+  const Parsed parsed("add /* a */ .s32 %r1, // b ; {\n %r2 /* ; */ , 3 ; // }\n/* ret; */");
+  ASSERT_EQ(parsed.body.instructions.size(), 1U);
+  EXPECT_EQ(parsed.first().operands.size(), 3U);
+}
+
+TEST(Body, RegisterDeclarations) {
+  const Parsed parsed(".reg .pred %p<3>;\n.reg .b32 %r<10>, x, %r2<4>;\n.reg .v4 .f32 v;\n{ .reg .b64 x; }");
+  ASSERT_EQ(parsed.body.registers.size(), 6U);
+  const auto type = [&](const char* name, std::uint32_t scope = 0) {
+    const RegisterDeclaration* found = parsed.body.find_register(name, scope);
+    return found == nullptr ? DataType::none : found->type;
+  };
+  EXPECT_EQ(type("%p0"), DataType::pred);
+  EXPECT_EQ(type("%p2"), DataType::pred);
+  EXPECT_EQ(type("%p3"), DataType::none);
+  EXPECT_EQ(type("%p01"), DataType::none);
+  EXPECT_EQ(type("%r9"), DataType::b32);
+  EXPECT_EQ(type("%r23"), DataType::b32) << "declared by %r2<4>";
+  EXPECT_EQ(type("%r24"), DataType::none);
+  EXPECT_EQ(type("%r"), DataType::none);
+  EXPECT_EQ(type("v.x"), DataType::f32);
+  EXPECT_EQ(parsed.body.find_register("v", 0)->vector, 4U);
+  EXPECT_EQ(type("x"), DataType::b32);
+  EXPECT_EQ(type("x", 1), DataType::b64);
+  EXPECT_EQ(type("%p1", 1), DataType::pred) << "from the scope around";
+  EXPECT_EQ(type("%q1"), DataType::none);
+}
+
+TEST(Body, SearchesAreTheSameAfterAPassHasAddedDeclarations) {
+  Parsed parsed(".reg .b32 %r<10>;\n.shared .b8 tile[4];");
+  Body body = parsed.body;
+  body.registers.push_back({"%lynx", DataType::b64, 1, 5, 0});
+  Variable variable;
+  variable.name = "added";
+  body.variables.push_back(variable);
+  for (const bool indexed : {false, true}) {
+    if (indexed) body.index_names();
+    ASSERT_NE(body.find_register("%lynx4", 0), nullptr);
+    EXPECT_EQ(body.find_register("%lynx5", 0), nullptr);
+    ASSERT_NE(body.find_register("%r9", 0), nullptr);
+    EXPECT_NE(body.find_variable("added", 0), nullptr);
+    EXPECT_NE(body.find_variable("tile", 0), nullptr);
+    EXPECT_EQ(body.find_variable("til", 0), nullptr);
+  }
+}
+
+TEST(Body, VariablesAndScopes) {
+  const Parsed parsed(
+      ".local .align 16 .b8 __local_depot0[32];\n"
+      ".shared .f32 tile[16][17];\n"
+      "{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\n{ .param .b32 param0; }\n}\n"
+      "{ .param .align 8 .b8 param0[24]; }");
+  const Body& body = parsed.body;
+  ASSERT_EQ(body.variables.size(), 5U);
+  EXPECT_EQ(body.find_variable("__local_depot0", 2)->size_bytes(), 32U);
+  EXPECT_EQ(body.find_variable("tile", 0)->size_bytes(), 16U * 17U * 4U);
+  EXPECT_EQ(body.find_variable("param0", 0), nullptr);
+  EXPECT_EQ(body.find_variable("param0", 1)->type, DataType::b64);
+  EXPECT_EQ(body.find_variable("param0", 2)->type, DataType::b32);
+  EXPECT_EQ(body.find_variable("param0", 3)->size_bytes(), 24U);
+  ASSERT_EQ(body.scopes.size(), 4U);
+  EXPECT_EQ(body.scopes[1].parent, 0U);
+  EXPECT_EQ(body.scopes[2].parent, 1U);
+  EXPECT_EQ(body.scopes[3].parent, 0U);
+  EXPECT_EQ(body.scopes[0].end, body.statements.size());
+  for (std::size_t scope = 1; scope < body.scopes.size(); ++scope) {
+    EXPECT_EQ(body.statements[body.scopes[scope].begin].kind, StatementKind::scope_begin);
+    EXPECT_EQ(body.statements[body.scopes[scope].end].kind, StatementKind::scope_end);
+    EXPECT_EQ(body.statements[body.scopes[scope].begin].scope, body.scopes[scope].parent);
+  }
+  EXPECT_EQ(body.statements[parsed.first().statement].scope, 1U);
+}
+
+TEST(Body, LabelsAndTargetLists) {
+  const Parsed parsed(
+      "$L__BB0_1:\nts: .branchtargets $L__BB0_1, $L__BB0_2;\n%r1: brx.idx %r1, ts;\n$L__BB0_2: // end\n"
+      "fs: .calltargets f, g;\nproto: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b32 _) .noreturn;\nret;");
+  const Body& body = parsed.body;
+  std::vector<std::string> labels;
+  for (const Statement& statement : body.statements) {
+    if (statement.kind == StatementKind::label) labels.emplace_back(statement.name);
+  }
+  EXPECT_THAT(labels, testing::ElementsAre("$L__BB0_1", "%r1", "$L__BB0_2"));
+  ASSERT_EQ(body.branch_targets.size(), 1U);
+  EXPECT_EQ(body.branch_targets[0].name, "ts");
+  EXPECT_THAT(body.branch_targets[0].targets, testing::ElementsAre("$L__BB0_1", "$L__BB0_2"));
+  ASSERT_EQ(body.call_targets.size(), 2U);
+  EXPECT_THAT(body.call_targets[0].targets, testing::ElementsAre("f", "g"));
+  EXPECT_EQ(body.call_targets[1].name, "proto");
+  EXPECT_TRUE(body.call_targets[1].targets.empty());
+}
+
+TEST(Body, SourceLines) {
+  const Parsed parsed(
+      "mov.u32 %r1, 0;\n.loc 1 20 3\nmov.u32 %r1, 1;\n"
+      ".loc\t2 30 0, function_name $L__info_string0, inlined_at 1 20 3\nmov.u32 %r1, 2;\n"
+      ".loc 2 31 0, function_name $L__info_string0+16, inlined_at 1 20 3\nL: @%p1 bra L;\n.loc 1 21 5\nret;");
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;
+  for (const Instruction& instruction : parsed.body.instructions) {
+    lines.emplace_back(instruction.source_file, instruction.source_line);
+  }
+  using P = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_THAT(lines, testing::ElementsAre(P{0, 0}, P{1, 20}, P{2, 30}, P{2, 31}, P{1, 21}));
+}
+
+TEST(Body, DirectivesKeepTheirText) {
+  const Parsed parsed(
+      ".pragma \"nounroll\", \"x;\";\n.file 3 \"a.cu\"\n.section .debug_x { .b8 1 }\n.someday 1, a b;\n;\nret;");
+  std::vector<std::string> names;
+  std::vector<std::string> texts;
+  for (const Statement& statement : parsed.body.statements) {
+    if (statement.kind != StatementKind::directive) continue;
+    names.emplace_back(statement.name);
+    texts.emplace_back(parsed.module.text(statement.text));
+  }
+  EXPECT_THAT(names, testing::ElementsAre(".pragma", ".file", ".section", ".someday", ""));
+  EXPECT_THAT(texts, testing::ElementsAre(".pragma \"nounroll\", \"x;\";", ".file 3 \"a.cu\"", ".section .debug_x { .b8 1 }",
+                                          ".someday 1, a b;", ";"));
+}
+
+TEST(Body, StatementsAndInstructionsPointAtEachOther) {
+  const Parsed parsed("L: add.s32 %r1, %r1, 1;\n.loc 1 1 1\n@%p1 bra L;\nret;");
+  for (std::uint32_t index = 0; index < parsed.body.instructions.size(); ++index) {
+    const Statement& statement = parsed.body.statements[parsed.body.instructions[index].statement];
+    EXPECT_EQ(statement.kind, StatementKind::instruction);
+    EXPECT_EQ(statement.index, index);
+    EXPECT_EQ(statement.line, parsed.body.instructions[index].line);
+  }
+}
+
+TEST(Body, IsParsedOnce) {
+  Module module = module_of_body("ret;");
+  const Body* const first = &*module.functions[0].body;
+  ASSERT_TRUE(parse_body(module, module.functions[0]));
+  EXPECT_EQ(&*module.functions[0].body, first);
+  EXPECT_EQ(first->instructions.size(), 1U);
+}
+
+TEST(Body, NonAsciiTextInCommentsAndStrings) {
+  const Parsed parsed("// gr\xc3\xbc\xc3\x9f \xff\n.pragma \"\xe2\x82\xac\";\nadd.s32 %r1, %r2, 3; // \x80\nret;");
+  ASSERT_EQ(parsed.body.instructions.size(), 2U);
+  EXPECT_EQ(parsed.module.text(parsed.first().text), "add.s32 %r1, %r2, 3;");
+}
+
+TEST(Body, ParsesOnSeveralThreadsAtOnce) {
+  std::string text;
+  for (int index = 0; index < 300; ++index) {
+    text += "L" + std::to_string(index) + ": @%p1 ld.global.v2.f32 {%f1, %f2}, [%rd" + std::to_string(index) + "+8];\n";
+    text += "{ .reg .b32 t; add.s32 t, %r1, " + std::to_string(index) + "; }\n.loc 1 2 3\n";
+  }
+  const std::string source = header + ".entry k() {\n" + text + "\n}";
+  std::vector<std::size_t> counts(4);
+  std::vector<std::thread> threads;
+  for (std::size_t& count : counts) {
+    threads.emplace_back([&source, &count] {
+      for (int round = 0; round < 5; ++round) {
+        auto module = parse_module(source);
+        if (module && parse_all_bodies(*module)) count += module->functions[0].body->instructions.size();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(counts, testing::Each(5U * 600U));
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx
