@@ -160,8 +160,8 @@ bool runs_on(const Entry& entry, std::uint32_t sm) {
   return entry.sm <= sm;
 }
 
-/// The greater of two entries is the one to take; at equal capability the special one where the device is known, the portable one
-/// where any will do.
+/// The greater of two entries is the one to take; at equal capability the special one where the device is
+/// known, the portable one where any will do.
 bool better(const Entry& candidate, const Entry& best, std::uint32_t sm) {
   if (candidate.sm != best.sm) return candidate.sm > best.sm;
   constexpr std::uint64_t kSpecial = kFlagArchitectureSpecific | kFlagFamilySpecific;

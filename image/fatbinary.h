@@ -1,8 +1,9 @@
 // Program images as the CUDA driver accepts them ▶ the PTX modules inside.
 //
-// Accepted: a fatbinary wrapper (magic 0x466243b1) in memory, a fatbinary container (magic 0xBA55ED50, possibly several in a
-// row), PTX text ending in a zero byte, and an ELF cubin (which holds no PTX). Compressed entries: zstd (flag 0x8000),
-// LZ4 (flag 0x2000). All offsets and sizes are checked against the bytes that are there.
+// Accepted: a fatbinary wrapper (magic 0x466243b1) in memory, a fatbinary container (magic 0xBA55ED50,
+// possibly several in a row), PTX text ending in a zero byte, and an ELF cubin (which holds no PTX).
+// Compressed entries: zstd (flag 0x8000), LZ4 (flag 0x2000). All offsets and sizes are checked against the
+// bytes that are there.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +26,17 @@ struct Entry {
   std::uint64_t uncompressed_size = 0;
 };
 
-/// The bytes of the image that starts at `address`, as the driver would find them: follows a wrapper, measures PTX text and ELF
-/// by their own headers. The result points at the program's memory. Precondition: `address` is what the program gave the driver.
-/// A wrapper that nvcc's device link step wrote (version 2) also names containers beside the linked one: prelinked_containers().
+/// The bytes of the image that starts at `address`, as the driver would find them: follows a wrapper,
+/// measures PTX text and ELF by their own headers. The result points at the program's memory. Precondition:
+/// `address` is what the program gave the driver. A wrapper that nvcc's device link step wrote (version 2)
+/// also names containers beside the linked one: prelinked_containers().
 Result<std::span<const std::byte>> image_bytes(const void* address);
 
 /// Whether `address` is a fatbinary wrapper, whose bytes the program must keep alive as long as the module.
 bool is_wrapper(const void* address);
 
-/// The relocatable containers a version 2 wrapper names (`nvcc -rdc=true`), where the PTX of such a program is; else empty.
+/// The relocatable containers a version 2 wrapper names (`nvcc -rdc=true`), where the PTX of such a program
+/// is; else empty.
 std::vector<std::span<const std::byte>> prelinked_containers(const void* address);
 
 /// The entries of every container in `bytes`; for plain PTX text or a cubin a single entry.
@@ -42,8 +45,8 @@ Result<std::vector<Entry>> list_entries(std::span<const std::byte> bytes);
 /// The PTX text of an entry of kind ptx, decompressed, without padding.
 Result<std::string> ptx_text(const Entry& entry);
 
-/// The PTX modules the driver could JIT for a device of compute capability `sm` (0: any): for each container the
-/// entry with the highest sm that is not above it. Empty when the image holds none.
+/// The PTX modules the driver could JIT for a device of compute capability `sm` (0: any): for each container
+/// the entry with the highest sm that is not above it. Empty when the image holds none.
 Result<std::vector<std::string>> ptx_modules(std::span<const std::byte> bytes, int sm);
 
 }  // namespace lynxpp::image

@@ -1,4 +1,5 @@
-// Measures a program image in memory. A file of its own because the preload library links it and nothing else of this folder.
+// Measures a program image in memory. A file of its own because the preload library links it and nothing else
+// of this folder.
 #include "image/bytes.h"
 #include "image/fatbinary.h"
 

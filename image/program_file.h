@@ -1,5 +1,5 @@
-// Files on disk that hold program images ▶ the images: ELF programs, objects and shared libraries, static archives of them,
-// fatbinary files, cubins, PTX text.
+// Files on disk that hold program images ▶ the images: ELF programs, objects and shared libraries, static
+// archives of them, fatbinary files, cubins, PTX text.
 #pragma once
 
 #include <cstddef>

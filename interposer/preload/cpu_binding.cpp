@@ -86,8 +86,8 @@ bool file_has_section(const char* path, const char* wanted) {
   return found;
 }
 
-/// Whether the code at `caller` belongs to an object with device code of its own that is no shared runtime: then the runtime
-/// that is asking is linked into it.
+/// Whether the code at `caller` belongs to an object with device code of its own that is no shared runtime:
+/// then the runtime that is asking is linked into it.
 bool holds_static_runtime(const void* caller) {
   bool result = false;
   for_each_loaded_object([&](const LoadedObject& object) {
@@ -119,8 +119,8 @@ void bind_to_cpu_device() {
   MissingNames missing;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) {
-      // What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their constructors) asks the
-      // runtime's own symbol table.
+      // What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their
+      // constructors) asks the runtime's own symbol table.
       for (size_t i = 0; i < function_count; ++i)
         object.redirect_export(functions[i].name, functions[i].address);
     } else if (!object.contains(&functions)) {

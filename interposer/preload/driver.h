@@ -16,14 +16,16 @@ enum class Slot : unsigned {
   count
 };
 
-/// How a call came to us. `linked`: bound to the function liblynxpp.so exports; the original is the next definition in the global scope, perhaps
-/// of another preload. `looked_up`: through dlsym or cuGetProcAddress; the original is what that look-up really found.
+/// How a call came to us. `linked`: bound to the function liblynxpp.so exports; the original is the next
+/// definition in the global scope, perhaps of another preload. `looked_up`: through dlsym or
+/// cuGetProcAddress; the original is what that look-up really found.
 enum class Door : unsigned { linked, looked_up, count };
 
 /// The originals, by door and slot; null until known.
 extern std::atomic<void*> originals[static_cast<unsigned>(Door::count)][static_cast<unsigned>(Slot::count)];
 
-/// Finds and remembers an original that is not known yet; a function that returns CUDA_ERROR_STUB_LIBRARY when there is no driver.
+/// Finds and remembers an original that is not known yet; a function that returns CUDA_ERROR_STUB_LIBRARY
+/// when there is no driver.
 void* find_original(Slot slot, Door door);
 
 /// The original if it is known already.
@@ -54,8 +56,9 @@ bool belongs_to_this_library(const void* address);
 /// Whether some library other than this one offers the function to the process.
 bool exists_without_us(Slot slot);
 
-/// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 13.0, so its signature is the one of
-/// that version's cuda.h; a name with _ptsz, _ptds or a _v number is that export of libcuda.so.1.
+/// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 13.0, so
+/// its signature is the one of that version's cuda.h; a name with _ptsz, _ptds or a _v number is that export
+/// of libcuda.so.1.
 void* lookup_driver(const char* name);
 
 }  // namespace lynxpp::preload

@@ -25,7 +25,8 @@ bool tried = false;
 
 constexpr char kEngineName[] = "liblynxpp-engine.so";
 
-/// The child of a fork has neither the engine's threads nor a usable CUDA context, and its parent reports the records.
+/// The child of a fork has neither the engine's threads nor a usable CUDA context, and its parent reports the
+/// records.
 void leave_to_parent() {
   attached_flag.store(0, std::memory_order_relaxed);
   engine_with_specifications.store(nullptr, std::memory_order_relaxed);
@@ -101,7 +102,8 @@ void finish_at_exit() {
 void finish() {
   const lynxpp_engine* const opened = opened_engine();
   if (opened == nullptr || opening_process.load(std::memory_order_relaxed) != getpid()) return;
-  // A signal handler that ends the process while this very thread is inside the engine must not wait for itself.
+  // A signal handler that ends the process while this very thread is inside the engine must not wait for
+  // itself.
   if (Passthrough::active() || finished.exchange(true)) return;
   attached_flag.store(0, std::memory_order_relaxed);
   const Passthrough passthrough;

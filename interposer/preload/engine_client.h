@@ -11,12 +11,13 @@ namespace lynxpp::preload {
 extern std::atomic<int> attached_flag;
 inline bool attached() { return attached_flag.load(std::memory_order_relaxed) != 0; }
 
-/// The engine, opened on the first call from the folder of liblynxpp.so. Null when it is missing or of another build; then the
-/// first call has said so on stderr, with `consequence`: what that means for the program.
+/// The engine, opened on the first call from the folder of liblynxpp.so. Null when it is missing or of
+/// another build; then the first call has said so on stderr, with `consequence`: what that means for the
+/// program.
 const lynxpp_engine* open_engine(const char* consequence);
 
-/// The engine with the specifications of the environment attached and finish registered. Null, and attached() false from then on,
-/// when there is no engine or it attached nothing.
+/// The engine with the specifications of the environment attached and finish registered. Null, and attached()
+/// false from then on, when there is no engine or it attached nothing.
 const lynxpp_engine* attached_engine();
 
 /// The engine if this process has opened it, else null. Never opens it.
@@ -27,8 +28,8 @@ void finish_at_exit();
 /// Has the engine write its records, once, and only in the process that opened it (not in a forked child).
 void finish();
 
-/// While one lives, hooked functions called on this thread go straight to the original: what the engine or an original does
-/// is not the program's doing.
+/// While one lives, hooked functions called on this thread go straight to the original: what the engine or an
+/// original does is not the program's doing.
 class Passthrough {
  public:
   Passthrough() { ++depth; }

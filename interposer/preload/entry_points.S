@@ -1,7 +1,8 @@
 // dlsym, dlopen and the driver's functions as the program sees them.
 //
-// What RTLD_NEXT, RTLD_DEFAULT and a library's RUNPATH mean depends on the return address of the call. So everything that is
-// not ours reaches the real function by a jump, with arguments, stack and return address as the caller left them.
+// What RTLD_NEXT, RTLD_DEFAULT and a library's RUNPATH mean depends on the return address of the call. So
+// everything that is not ours reaches the real function by a jump, with arguments, stack and return address
+// as the caller left them.
 
         .text
 

@@ -40,7 +40,7 @@ void quietly(Work work) noexcept {
   }
 }
 
-// ---- modules -------------------------------------------------------------------------------------------------------
+// ---- modules ---------------------------------------------------------------------------------------------
 
 void tell_engine_of(const Registry::Removed& removed) {
   const lynxpp_engine* const engine = opened_engine();
@@ -111,7 +111,7 @@ CUresult library_unload(CUlibrary library) {
   return unload<slot, door>(library);
 }
 
-// ---- functions -----------------------------------------------------------------------------------------------------
+// ---- functions -------------------------------------------------------------------------------------------
 
 template <Slot slot, Door door>
 CUresult library_get_kernel(CUkernel* kernel, CUlibrary library, const char* name) {
@@ -149,8 +149,8 @@ CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
   return result;
 }
 
-/// For a handle that came by a way we do not watch (cuModuleLoad from a file, cuLinkComplete, an enumeration): the driver knows its
-/// name and its module. Precondition: Passthrough is active.
+/// For a handle that came by a way we do not watch (cuModuleLoad from a file, cuLinkComplete, an
+/// enumeration): the driver knows its name and its module. Precondition: Passthrough is active.
 KernelPtr ask_driver(void* function) {
   const auto ask = [function](const char* get_name, const char* get_owner) -> KernelPtr {
     const auto name_of = reinterpret_cast<GetName>(lookup_driver(get_name));
@@ -167,10 +167,11 @@ KernelPtr ask_driver(void* function) {
   return kernel;
 }
 
-// ---- launches ------------------------------------------------------------------------------------------------------
+// ---- launches --------------------------------------------------------------------------------------------
 //
-// The function the program calls is the short one: with nothing attached, one load and a jump to the original. Everything else is
-// in its twin, seen_…, kept out of line so that the short one needs no stack frame.
+// The function the program calls is the short one: with nothing attached, one load and a jump to the
+// original. Everything else is in its twin, seen_…, kept out of line so that the short one needs no stack
+// frame.
 
 /// Offers the launch to the engine; true when the engine has made it.
 bool launched_by_engine(lynxpp_launch launch, int* result) {
@@ -291,7 +292,8 @@ CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigne
   return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
-// ---- look-ups ------------------------------------------------------------------------------------------------------
+// ---- look-ups
+// ------------------------------------------------------------------------------------------------------
 
 /// Puts our wrapper in the place of what cuGetProcAddress found.
 void substitute(const char* name, void** function, int version, std::uint64_t flags) {

@@ -22,8 +22,8 @@ class LoadedObject {
   /// Whether a DT_NEEDED entry's file name satisfies `matches`.
   bool needs(bool (*matches)(const char* file_name)) const;
 
-  /// Calls visit(name, slot) for every relocation that stores the address of a symbol: JUMP_SLOT, GLOB_DAT and R_X86_64_64
-  /// without addend. Until visit returns, slots in RELRO pages are writable.
+  /// Calls visit(name, slot) for every relocation that stores the address of a symbol: JUMP_SLOT, GLOB_DAT
+  /// and R_X86_64_64 without addend. Until visit returns, slots in RELRO pages are writable.
   template <typename Visit>
   void for_each_import_slot(Visit visit) const {
     using Plain = std::remove_reference_t<Visit>;
@@ -32,8 +32,9 @@ class LoadedObject {
         &visit);
   }
 
-  /// Makes every later look-up of the exported function `symbol` in this object give `address`: lazy binding, dlsym, objects
-  /// loaded later. False when the object does not export it or its symbol table cannot be made writable.
+  /// Makes every later look-up of the exported function `symbol` in this object give `address`: lazy binding,
+  /// dlsym, objects loaded later. False when the object does not export it or its symbol table cannot be made
+  /// writable.
   bool redirect_export(const char* symbol, void* address) const;
 
  private:

@@ -104,7 +104,8 @@ const char* own_path() {
 
 void lynxpp_resolve_real_functions() {
   if (lynxpp_real_dlsym != nullptr) return;
-  // dlvsym is not interposed; asking for a version passes over our own unversioned dlsym and over those of other preloads.
+  // dlvsym is not interposed; asking for a version passes over our own unversioned dlsym and over those of
+  // other preloads.
   void* of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
   if (of_libc == nullptr) of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
   if (of_libc == nullptr) {

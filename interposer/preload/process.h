@@ -1,5 +1,5 @@
-// What the preload library knows of the process it lives in: its environment as it was at the start, the dynamic linker's real
-// functions, and how to say something to the user.
+// What the preload library knows of the process it lives in: its environment as it was at the start, the
+// dynamic linker's real functions, and how to say something to the user.
 #pragma once
 
 namespace lynxpp::preload {
@@ -19,7 +19,8 @@ void read_settings(char** environment);
 /// One line on stderr, "lynxpp: …". Usable at any time; allocates nothing.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
-/// Whether there is an NVIDIA driver: its device nodes and its library. Cheap where the library is in a usual place.
+/// Whether there is an NVIDIA driver: its device nodes and its library. Cheap where the library is in a usual
+/// place.
 bool driver_present();
 
 /// The path of this library with every symbolic link followed, or an empty string.
@@ -27,8 +28,8 @@ const char* own_path();
 /// Remembers the path while the working directory is still the one LD_PRELOAD was written for.
 void remember_own_path();
 
-/// The functions behind the ones this library exports. Precondition of the calls: resolve_real_functions() has run (the
-/// library's constructor and the assembly entry points see to it).
+/// The functions behind the ones this library exports. Precondition of the calls: resolve_real_functions()
+/// has run (the library's constructor and the assembly entry points see to it).
 void* real_dlsym(void* handle, const char* name);
 void* real_dlopen(const char* name, int flags);
 extern "C" void lynxpp_resolve_real_functions();

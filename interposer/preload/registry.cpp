@@ -23,7 +23,8 @@ ImagePtr Image::remember(const void* address) {
   auto result = std::make_shared<Image>();
   result->view_ = {next_id.fetch_add(1, std::memory_order_relaxed), bytes->data(), bytes->size()};
 
-  // The device code of a wrapper is part of a loaded program or library. Anything else the program may free after the load.
+  // The device code of a wrapper is part of a loaded program or library. Anything else the program may free
+  // after the load.
   const auto prelinked = image::prelinked_containers(address);
   if (image::is_wrapper(address) && prelinked.empty()) return result;
   std::size_t size = aligned(bytes->size()) + 8;  // zeros behind the last one: PTX text ends in a zero byte

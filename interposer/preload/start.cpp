@@ -1,4 +1,5 @@
-// Where the preload library is entered: its constructor, what dlsym and dlopen ask it, the ways out of a process.
+// Where the preload library is entered: its constructor, what dlsym and dlopen ask it, the ways out of a
+// process.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -59,7 +60,8 @@ Leave real_quick_exit = nullptr;
 }  // namespace
 }  // namespace lynxpp::preload
 
-/// Called for names that begin with "cu". Null: let the real dlsym answer. lynxpp_no_symbol: the answer is null.
+/// Called for names that begin with "cu". Null: let the real dlsym answer. lynxpp_no_symbol: the answer is
+/// null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
   using namespace lynxpp::preload;
   if (strncmp(name, "cuda", 4) == 0) return cpu_function(name);

@@ -1,4 +1,5 @@
-// liblynxpp.so in real processes, between a fake driver, a fake runtime and a fake engine that write down what they see.
+// liblynxpp.so in real processes, between a fake driver, a fake runtime and a fake engine that write down
+// what they see.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -76,7 +77,7 @@ Outcome run_driver(const std::string& arguments, const std::string& environment 
 
 const std::string kSpec = "LYNXPP_SPEC=a,b ";
 
-// ---- doors ---------------------------------------------------------------------------------------------------------
+// ---- doors -----------------------------------------------------------------------------------------------
 
 class Door : public testing::TestWithParam<const char*> {
  protected:
@@ -206,7 +207,7 @@ TEST(Preload, ThreadsMayLoadLaunchAndUnloadAtOnce) {
   }
 }
 
-// ---- the engine ----------------------------------------------------------------------------------------------------
+// ---- the engine ------------------------------------------------------------------------------------------
 
 TEST(Preload, AnUnknownSpecificationDetaches) {
   const Outcome result = run_driver("dlsym launches", "LYNXPP_SPEC=unknown");
@@ -258,7 +259,7 @@ TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
   EXPECT_EQ(result.events.back(), "engine finish");
 }
 
-// ---- transparency --------------------------------------------------------------------------------------------------
+// ---- transparency ----------------------------------------------------------------------------------------
 
 TEST(Preload, OrdinaryProgramsDoNotNotice) {
   const Outcome result = run("/bin/true", kSpec);
@@ -292,7 +293,7 @@ TEST(Preload, ABadDeviceNameIsOneLine) {
   EXPECT_EQ(result.errors, "lynxpp: LYNXPP_DEVICE is 'gpu'; known are auto, cuda and cpu; using auto\n");
 }
 
-// ---- the cpu device ------------------------------------------------------------------------------------------------
+// ---- the cpu device --------------------------------------------------------------------------------------
 
 class RuntimeProgram : public testing::TestWithParam<const char*> {
  protected:

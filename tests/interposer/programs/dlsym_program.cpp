@@ -39,7 +39,8 @@ int main() {
   check("versioned look-up", dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5") != nullptr);
   check("getuid", getuid() == reinterpret_cast<uid_t (*)()>(dlsym(RTLD_DEFAULT, "getuid"))());
 
-  // LYNXPP_TEST_OTHER_DLSYM: another preload stands in front of dlsym too, before or behind us, and is still asked.
+  // LYNXPP_TEST_OTHER_DLSYM: another preload stands in front of dlsym too, before or behind us, and is still
+  // asked.
   const bool other = getenv("LYNXPP_TEST_OTHER_DLSYM") != nullptr;
   check("other preload", (dlsym(RTLD_DEFAULT, "answer_of_other_preload") != nullptr) == other);
 

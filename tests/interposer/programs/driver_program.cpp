@@ -28,7 +28,8 @@ struct Wrapper {
   const void* prelinked = nullptr;
 } const kWrapper;
 
-/// What nvcc's device link step leaves: the linked container, and a list of the relocatable ones it was made from.
+/// What nvcc's device link step leaves: the linked container, and a list of the relocatable ones it was made
+/// from.
 const void* const kPrelinked[] = {kContainer, kContainer, nullptr};
 const Wrapper kLinkedWrapper = {0x466243b1, 2, kContainer, kPrelinked};
 

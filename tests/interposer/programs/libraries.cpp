@@ -20,7 +20,8 @@ EXPORT int hidden() { return 1; }
 // Another preload, which wraps a function of the C library.
 EXPORT uid_t getuid() { return 1000 + reinterpret_cast<uid_t (*)()>(dlsym(RTLD_NEXT, "getuid"))(); }
 #elif defined(LIBRARY_OTHER_DLSYM)
-// Another preload that stands in front of dlsym, with an answer of its own. Compiled with -O2: its last call is a jump.
+// Another preload that stands in front of dlsym, with an answer of its own. Compiled with -O2: its last call
+// is a jump.
 #include <cstring>
 EXPORT void* dlsym(void* handle, const char* name) noexcept {
   static int answer = 42;

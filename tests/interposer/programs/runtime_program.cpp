@@ -1,4 +1,5 @@
-// Linked with a shared CUDA runtime, with a library whose constructor registers device code, and opening one more later.
+// Linked with a shared CUDA runtime, with a library whose constructor registers device code, and opening one
+// more later.
 #include <dlfcn.h>
 
 #include <cstddef>

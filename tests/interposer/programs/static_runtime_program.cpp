@@ -1,4 +1,5 @@
-// Looks like a program with a statically linked CUDA runtime: it has a .nvFatBinSegment section and opens the driver itself.
+// Looks like a program with a statically linked CUDA runtime: it has a .nvFatBinSegment section and opens the
+// driver itself.
 #include <dlfcn.h>
 
 #include <cstdio>
