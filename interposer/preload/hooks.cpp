@@ -292,8 +292,7 @@ CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigne
   return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
-// ---- look-ups
-// ------------------------------------------------------------------------------------------------------
+// ---- look-ups --------------------------------------------------------------------------------------------
 
 /// Puts our wrapper in the place of what cuGetProcAddress found.
 void substitute(const char* name, void** function, int version, std::uint64_t flags) {
