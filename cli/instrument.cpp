@@ -180,7 +180,6 @@ int instrument(const InstrumentArguments& arguments) {
     request.kernel = kernel;
     request.specifications = specifications.compiled;
     request.device_sm = arguments.sm;
-    request.verify = true;
     const Result<engine::Instrumented> result = engine::instrument(request);
     if (!result) {
       print_error("cannot instrument " + demangle(kernel));
