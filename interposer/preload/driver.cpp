@@ -10,7 +10,10 @@ namespace lynxpp::preload {
 namespace {
 
 constexpr unsigned kSlotCount = static_cast<unsigned>(Slot::count);
-constexpr int kApiVersion = 13000;
+
+/// Not 13000: for that the driver gives cuCtxGetDevice_v2 under the name cuCtxGetDevice, while in cuda.h 13 the plain
+/// name still means the function with one parameter.
+constexpr int kApiVersion = 12080;
 
 struct HookName {
   const char* exported;
