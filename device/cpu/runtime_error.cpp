@@ -4,6 +4,8 @@
 #include <atomic>
 #include <iterator>
 
+#include "support/text.h"
+
 namespace lynxpp::device::cpu {
 namespace {
 
@@ -63,6 +65,16 @@ const char* error_name(cudaError_t error) {
 const char* error_text(cudaError_t error) {
   const ErrorText* found = find(error);
   return found != nullptr ? found->text : unknown_code;
+}
+
+std::string one_line(const Failure& failure) {
+  const std::string rendered = render(failure.diagnostics);
+  std::string_view text = trim(rendered);
+  constexpr std::string_view severity = "error: ";  // the logger says so itself
+  if (text.starts_with(severity)) text.remove_prefix(severity.size());
+  std::string line;
+  for (const std::string& part : split(text, '\n')) line.append(line.empty() ? "" : "; ").append(trim(part));
+  return line;
 }
 
 }  // namespace lynxpp::device::cpu

@@ -4,6 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
+
+#include "support/result.h"
+
 namespace lynxpp::device::cpu {
 
 /// Remembers a failure as the calling thread's last error. Returns `error`.
@@ -21,5 +25,8 @@ void clear_sticky_error();
 /// As cudaGetErrorName and cudaGetErrorString; never null.
 const char* error_name(cudaError_t error);
 const char* error_text(cudaError_t error);
+
+/// The diagnostics as one line of a log message.
+std::string one_line(const Failure& failure);
 
 }  // namespace lynxpp::device::cpu

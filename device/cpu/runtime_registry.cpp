@@ -5,20 +5,12 @@
 #include <utility>
 
 #include "device/cpu/runtime_allocations.h"
+#include "device/cpu/runtime_error.h"
 #include "image/fatbinary.h"
 #include "support/log.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
-namespace {
-
-std::string one_line(const Failure& error) {
-  std::string text(trim(render(error.diagnostics)));
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-}  // namespace
 
 Registry& registry() {
   static auto* const all = new Registry;

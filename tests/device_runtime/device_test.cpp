@@ -109,8 +109,9 @@ TEST_F(DeviceTest, ATrapSticksUntilTheReset) {
   int count = 0;
   EXPECT_EQ(CUDA(cudaGetDeviceCount)(&count), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceReset)(), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorLaunchFailure) << "the failed cudaFree of this thread";
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess);
 }
 
 TEST_F(DeviceTest, AnUnknownInstructionIsRefusedOnceAndDoesNotStick) {
