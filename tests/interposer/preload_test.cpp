@@ -132,9 +132,10 @@ TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
 TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
   const Outcome result = run_driver(door("launch"), kSpec + "FAKE_ENGINE=take");
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
-                                         StartsWith("engine launch kernel "),
-                                         "driver cuLaunchKernel kernel grid 2 block 32", "engine finish"));
+  EXPECT_THAT(result.events,
+              ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                          StartsWith("engine launch kernel "), "driver cuLaunchKernel kernel grid 2 block 32",
+                          "engine sees device 1", "engine sees device 2", "engine finish"));
 }
 
 TEST_P(Door, UnloadingIsTold) {

@@ -80,6 +80,10 @@ EXPORT int cuFuncGetName(const char** name, void* function) {
 EXPORT int cuFuncGetModule(void** module, void* function) { return *module = object(function)->owner, 0; }
 EXPORT int cuKernelGetLibrary(void** library, void* kernel) { return *library = object(kernel)->owner, 0; }
 
+/// CUDA 13 gave the name another signature for those who ask for its version.
+EXPORT int cuCtxGetDevice(int* device) { return *device = 1, 0; }
+EXPORT int cuCtxGetDevice_v2(int* device, void*) { return *device = 2, 0; }
+
 /// Stands for cuModuleEnumerateFunctions and cuLibraryEnumerateKernels.
 EXPORT int fakeEnumerate(void** function, void* owner, const char* name) {
   return *function = create(object(owner)->kind == "library" ? "kernel" : "function", name, owner), 0;
@@ -127,6 +131,7 @@ const Entry* entries(std::size_t& count) {
 int find(const char* name, int version, std::uint64_t flags, void** function) {
   std::string wanted = name;
   if (wanted == "cuGetProcAddress" && version >= 12000) wanted += "_v2";
+  if (wanted == "cuCtxGetDevice" && version >= 13000) wanted += "_v2";
   if ((flags & 2) != 0 && wanted.rfind("cuLaunch", 0) == 0) wanted += "_ptsz";
   std::size_t count = 0;
   const Entry* const table = entries(count);

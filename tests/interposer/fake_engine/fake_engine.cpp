@@ -33,6 +33,11 @@ int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result
   *result = real(launch->function, launch->grid[0] * 2, launch->grid[1], launch->grid[2], launch->block[0],
                  launch->block[1], launch->block[2], launch->shared_bytes, launch->stream, launch->parameters,
                  launch->extra);
+  int device = 0;
+  reinterpret_cast<int (*)(int*)>(lookup("cuCtxGetDevice"))(&device);
+  log_event("engine sees device %d", device);
+  reinterpret_cast<int (*)(int*, void*)>(lookup("cuCtxGetDevice_v2"))(&device, nullptr);
+  log_event("engine sees device %d", device);
   if (lookup("cuNoSuchFunction") != nullptr) log_event("engine found a function that is not there");
   return 1;
 }
