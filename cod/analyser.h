@@ -46,7 +46,7 @@ class Analyser {
   void analyse_functions();
   void analyse_bodies();
   void analyse_handler(Item& item);
-  void resolve_labels(const Item& item, HandlerBody& body, bool& is_report);
+  bool resolve_labels(const Item& item, HandlerBody& body, bool& is_report);  ///< false: the target is unknown
   HandlerBody& entry_handler(const Position& position);
   void analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& statement);
   void analyse_initializers();
@@ -85,6 +85,7 @@ class Analyser {
   Type helper_call(Expression& expression, Symbol& symbol);
   Type api_call(Expression& expression, const ApiFunction& api);
   bool check_arguments(Expression& expression, const ApiFunction& api);
+  void analyse_operands(Expression& expression);
   Symbol* element_argument(Expression& expression);
   Symbol* array_argument(Expression& argument);
   Type atomic_call(Expression& expression, const ApiFunction& api);
@@ -99,6 +100,7 @@ class Analyser {
   void unknown_function(const Expression& expression);
 
   void error(const Position& position, std::string message, std::string hint = {});
+  void warn_of_unused_value(const Expression& expression);
   std::string suggestion(const std::string& name, std::vector<std::string> candidates) const;
 
   Program& program_;

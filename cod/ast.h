@@ -60,6 +60,7 @@ struct Expression {
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
   const ApiFunction* api = nullptr;  ///< call
   std::uint32_t extent = 0;          ///< name of an extent: 1 + Extent
+  bool elected = false;              ///< call: stands under a condition with leastActiveThreadInWarp()
   bool discarded = false;            ///< a statement of its own: nobody wants the value
 };
 using ExpressionPtr = std::unique_ptr<Expression>;

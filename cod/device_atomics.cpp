@@ -60,7 +60,7 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
     const bool one_place = std::all_of(place.operands.begin(), place.operands.end(),
                                        [this](const ExpressionPtr& index) { return is_uniform(*index); });
     when_in_range(target, place, true, [&] {
-      if (operation == "add" && one_place && is_integer(type)) {
+      if (operation == "add" && one_place && is_integer(type) && !call.elected) {
         return aggregated_add(target, value, call.operands.size() < 2 || is_uniform(*call.operands[1]));
       }
       reduce_to_memory(operation.c_str(), target, value);

@@ -14,10 +14,23 @@ namespace {
 
 using grammar::CodParser;
 
+bool is_integer_suffix(std::string suffix) {
+  const auto is_u = [](char c) { return c == 'u' || c == 'U'; };
+  if (!suffix.empty() && is_u(suffix.front())) {
+    suffix.erase(0, 1);
+  } else if (!suffix.empty() && is_u(suffix.back())) {
+    suffix.pop_back();
+  }
+  return suffix.empty() || suffix == "l" || suffix == "L" || suffix == "ll" || suffix == "LL";
+}
+
 /// Thrown by DepthLimit, caught in parse(): the only way out of ANTLR's recursive descent.
 struct TooDeep {
   antlr4::Token* token;
 };
+
+/// Of rules: a level of nesting is a statement, or an expression and its primary.
+constexpr int maximum_depth = 3 * nesting_limit;
 
 class DepthLimit final : public antlr4::tree::ParseTreeListener {
  public:
@@ -25,8 +38,7 @@ class DepthLimit final : public antlr4::tree::ParseTreeListener {
   void visitTerminal(antlr4::tree::TerminalNode*) override {}
   void visitErrorNode(antlr4::tree::ErrorNode*) override {}
   void enterEveryRule(antlr4::ParserRuleContext*) override {
-    // A level of nesting is a statement, or an expression and its primary.
-    if (++depth_ > 3 * nesting_limit) throw TooDeep{parser_.getCurrentToken()};
+    if (++depth_ > maximum_depth) throw TooDeep{parser_.getCurrentToken()};
   }
   void exitEveryRule(antlr4::ParserRuleContext*) override { --depth_; }
 
@@ -67,7 +79,7 @@ char escaped(char c) {
   }
 }
 
-/// Parse tree ▶ syntax tree. Recursion is bounded by DepthLimit.
+/// Parse tree ▶ syntax tree. Recursion is bounded by DepthLimit and expression().
 class Builder {
  public:
   Builder(const std::string& source, SyntaxErrors& errors) : source_(source), errors_(errors) {}
@@ -294,7 +306,15 @@ class Builder {
     return result;
   }
 
+  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion; the tree is as deep all the same.
   ExpressionPtr expression(CodParser::ExpressionContext* context) {
+    if (++depth_ > maximum_depth) throw TooDeep{context->getStart()};
+    ExpressionPtr result = any_expression(context);
+    --depth_;
+    return result;
+  }
+
+  ExpressionPtr any_expression(CodParser::ExpressionContext* context) {
     if (auto* each = dynamic_cast<CodParser::PrimaryExpressionContext*>(context)) return primary(each->primary());
     if (auto* each = dynamic_cast<CodParser::CallExpressionContext*>(context)) {
       ExpressionPtr result = make(ExpressionKind::call, context);
@@ -409,10 +429,7 @@ class Builder {
     else if (error != std::errc() || end != last) errors_.add(token, "this is no number of base " + std::to_string(base));
     const bool is_unsigned = tail.find_first_of("uU") != std::string::npos;
     const bool is_long = tail.find_first_of("lL") != std::string::npos;
-    const auto longs = std::count_if(tail.begin(), tail.end(), [](char c) { return c == 'l' || c == 'L'; });
-    if (static_cast<std::size_t>(longs) + (is_unsigned ? 1 : 0) != tail.size() || longs > 2) {
-      errors_.add(token, "'" + tail + "' is no suffix of an integer", "use u, l, ul, ll or ull");
-    }
+    if (!is_integer_suffix(tail)) errors_.add(token, "'" + tail + "' is no suffix of an integer", "use u, l, ul, ll or ull");
     const bool either = base != 10;
     if (!is_long && !is_unsigned && result.value <= 0x7fffffffu) result.type = Type::i32;
     else if (!is_long && (is_unsigned || either) && result.value <= 0xffffffffu) result.type = Type::u32;
@@ -422,6 +439,7 @@ class Builder {
 
   const std::string& source_;
   SyntaxErrors& errors_;
+  int depth_ = 0;
 };
 
 /// ANTLR wants UTF-8 and counts code points; a byte for a byte keeps columns right and any input valid.

@@ -180,8 +180,11 @@ void Analyser::declare_constant(const Statement& statement, Declarator& declarat
 }
 
 void Analyser::analyse_functions() {
+  std::vector<Symbol*> helpers;  // a list of its own: bodies declare further symbols
   for (const auto& symbol : program_.symbols) {
-    if (symbol->kind != Symbol::Kind::function) continue;
+    if (symbol->kind == Symbol::Kind::function) helpers.push_back(symbol.get());
+  }
+  for (const Symbol* symbol : helpers) {
     Function& function = *symbol->function;
     context_ = Context{};
     context_.helper = &function;
@@ -280,7 +283,7 @@ void Analyser::analyse_handler(Item& item) {
   bool is_report = false;
   HandlerBody body;
   body.handler.location = program_.locate(item.position);
-  resolve_labels(item, body, is_report);
+  if (!resolve_labels(item, body, is_report)) return;  // what the code may use is unknown
   if (is_report) {
     program_.reports.push_back(std::move(body));
     return analyse_body(program_.reports.back(), cod::on_host, "ON_REPORT", *item.body);
@@ -290,8 +293,9 @@ void Analyser::analyse_handler(Item& item) {
   analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(label_of(kept.handler.target)), *item.body);
 }
 
-void Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_report) {
+bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_report) {
   bool has_target = false;
+  bool is_known = true;
   for (const Label& label : item.labels) {
     const auto target = find_target(label.name);
     if (target || label.name == "ON_REPORT") {
@@ -304,13 +308,13 @@ void Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
       if (target) body.handler.target = *target;
     } else if (!add_filter(label.name, body.handler.filter)) {
       error(label.position, "unknown label '" + label.name + "'", suggestion(label.name, label_names()));
-      has_target = true;
-    } else if (!has_target || body.handler.target != TargetKind::instruction) {
+      is_known = is_known && has_target;
+    } else if (is_known && (!has_target || body.handler.target != TargetKind::instruction)) {
       error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
             "write 'ON_INSTRUCTION: " + label.name + ": { ... }'");
-      has_target = true;
     }
   }
+  return is_known;
 }
 
 void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& code) {
@@ -368,7 +372,7 @@ void Analyser::statement(Statement& statement) {
     case StatementKind::declaration: return declaration(statement);
     case StatementKind::expression:
       statement.expression->discarded = true;
-      static_cast<void>(expression(*statement.expression));
+      if (expression(*statement.expression) != Type::none) warn_of_unused_value(*statement.expression);
       return;
     case StatementKind::if_else: return if_statement(statement);
     case StatementKind::while_loop:
@@ -384,6 +388,26 @@ void Analyser::statement(Statement& statement) {
       return;
     case StatementKind::return_value: return return_statement(statement);
   }
+}
+
+void Analyser::warn_of_unused_value(const Expression& expression) {
+  switch (expression.kind) {
+    case ExpressionKind::assign:
+    case ExpressionKind::postfix:
+    case ExpressionKind::call:
+    case ExpressionKind::conditional: return;
+    case ExpressionKind::unary:
+      if (expression.op == Operator::increment || expression.op == Operator::decrement) return;
+      break;
+    case ExpressionKind::binary:
+      if (expression.op == Operator::logical_and || expression.op == Operator::logical_or) return;
+      break;
+    case ExpressionKind::cast:
+      if (expression.type == Type::nothing) return;
+      break;
+    default: break;
+  }
+  warnings_.push_back({Severity::warning, program_.locate(expression.position), "nobody uses this value", "assign it, or leave it out"});
 }
 
 void Analyser::declaration(Statement& statement) {

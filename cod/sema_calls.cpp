@@ -65,7 +65,7 @@ Type Analyser::call(Expression& expression) {
   } else {
     unknown_function(expression);
   }
-  for (const ExpressionPtr& operand : expression.operands) static_cast<void>(this->expression(*operand));
+  analyse_operands(expression);
   return Type::none;
 }
 
@@ -86,6 +86,7 @@ Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
 
 Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
   expression.api = &api;
+  expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {
     // Without a condition: do the lanes disagree about the guard of this instruction?
     auto guard = std::make_unique<Expression>();
@@ -95,7 +96,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
     expression.operands.push_back(std::move(guard));
   }
   context_.uses->calls.push_back({&api, expression.position, context_.elections > 0, context_.conditions > 0});
-  if (context_.helper == nullptr) {
+  const bool is_handler = context_.helper == nullptr && !context_.label.empty();  // not a constant at file scope either
+  if (is_handler) {
     check_place(api, expression.position, context_.places, context_.label, context_.elections > 0, context_.conditions > 0, "");
   }
   if (!check_arguments(expression, api)) return Type::none;
@@ -128,11 +130,16 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
   const std::string takes = least == most ? count_of(least, "argument")
                                           : std::to_string(least) + " to " + count_of(most, "argument");
   error(expression.position, std::string(api.name) + "() takes " + takes + ", not " + std::to_string(given));
+  analyse_operands(expression);
+  return false;
+}
+
+/// Behind an error in the call itself: the arguments may hold errors of their own.
+void Analyser::analyse_operands(Expression& expression) {
   for (const ExpressionPtr& operand : expression.operands) {
     const bool is_address = operand->kind == ExpressionKind::unary && operand->op == Operator::address_of;
     static_cast<void>(this->expression(is_address ? *operand->operands[0] : *operand));
   }
-  return false;
 }
 
 /// `&counts[i]` ▶ the element itself; null after an error.

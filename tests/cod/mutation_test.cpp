@@ -1,0 +1,79 @@
+// Damaged specifications: an answer in finite time, never a crash; what still compiles can still be lowered.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "support/text.h"
+#include "tests/cod/test_support.h"
+
+namespace lynxpp::cod {
+namespace {
+
+const char* const fragments[] = {"(",  ")",      "{",       "}",     "[",      "]",         ";",       "&",       "atomicAdd(", "ON_REPORT:",
+                                 "if", "global", "THREADS", "9e999", "0x",     "\"",        "/*",      "*/",      "return",     "break;",
+                                 "::", "\xff",   "1/0",     "a[a]",  "sum(a)", "emit(\"x\",", "while(1)", "double x;", "~first[block]", "MEM_READ:"};
+
+std::string mutated(const std::string& source, std::mt19937& random) {
+  std::string text = source;
+  const auto pick = [&](std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random); };
+  const std::size_t times = 1 + pick(4);
+  for (std::size_t i = 0; i < times && !text.empty(); ++i) {
+    const std::size_t at = pick(text.size());
+    switch (pick(5)) {
+      case 0: text.erase(at, 1 + pick(20)); break;
+      case 1: text.insert(at, fragments[pick(std::size(fragments))]); break;
+      case 2: text[at] = static_cast<char>(pick(256)); break;
+      case 3: text.insert(pick(text.size()), text.substr(at, pick(40))); break;
+      default: text.resize(at); break;
+    }
+  }
+  return text;
+}
+
+TEST(Mutation, DamagedSpecificationsNeverCrash) {
+  std::vector<std::string> sources;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs")) {
+    std::string source;
+    ASSERT_TRUE(read_file(entry.path().string(), source));
+    sources.push_back(source);
+  }
+  std::sort(sources.begin(), sources.end());
+  ASSERT_FALSE(sources.empty());
+  std::mt19937 random(20);
+  int accepted = 0;
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string source = mutated(sources[static_cast<std::size_t>(i) % sources.size()], random);
+    const auto result = compile(source, "t.cod");
+    if (!result) {
+      ++refused;
+      ASSERT_FALSE(result.error().diagnostics.empty());
+      ASSERT_FALSE(render(result.error().diagnostics, source).empty());
+      continue;
+    }
+    if (++accepted % 10 != 0) continue;
+    ASSERT_TRUE((*result)->lower_device({i % 2 == 0 ? 75 : 90}).ok()) << source;
+    ASSERT_TRUE((*result)->compile_host().ok()) << source;
+  }
+  EXPECT_GT(accepted, 50);
+  EXPECT_GT(refused, 500);
+}
+
+TEST(Mutation, GarbageIsRefused) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 200; ++i) {
+    std::string text(1 + i * 3u, '\0');
+    for (char& c : text) c = static_cast<char>(random());
+    static_cast<void>(compile(text, "t.cod"));
+  }
+  std::string tokens;
+  for (int i = 0; i < 400; ++i) {
+    tokens.clear();
+    for (int k = 0; k < 60; ++k) tokens += std::string(fragments[random() % std::size(fragments)]) + " ";
+    EXPECT_FALSE(compile(tokens, "t.cod").ok()) << tokens;
+  }
+}
+
+}  // namespace
+}  // namespace lynxpp::cod

@@ -1,0 +1,124 @@
+#include "tests/cod/test_support.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+#include "support/text.h"
+
+namespace lynxpp::cod {
+namespace {
+
+std::string ptxas_path() {
+  for (const char* path : {"/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas"}) {
+    if (::access(path, X_OK) == 0) return path;
+  }
+  return {};
+}
+
+void declare_registers(std::string& text) {
+  for (int i = 0; i < 32; ++i) {
+    text += "  .reg .b64 " + std::string(word_prefix) + std::to_string(i) + ";\n";
+  }
+  for (int i = 0; i <= static_cast<int>(SiteValue::predicate_value); ++i) {
+    const auto value = static_cast<SiteValue>(i);
+    const char* type = value == SiteValue::memory_address ? ".b64 " : ".b32 ";
+    text += "  .reg " + std::string(type) + std::string(site_prefix) + std::string(name_of(value)) + ";\n";
+  }
+}
+
+/// Whether a line "mov.b64 …, name;" stands in the routine.
+bool reads_wide(const std::string& routine, const std::string& name) {
+  const std::size_t use = routine.find(", " + name + ";");
+  if (use == std::string::npos) return false;
+  return routine.compare(routine.rfind("mov.b", use), 7, "mov.b64") == 0;
+}
+
+}  // namespace
+
+SpecificationPtr compiled(const std::string& source) {
+  auto result = compile(source, "t.cod");
+  if (result) return *result;
+  ADD_FAILURE() << render(result.error().diagnostics, source);
+  return nullptr;
+}
+
+std::string errors_of(const std::string& source) {
+  const auto result = compile(source, "t.cod");
+  return result ? std::string() : render(result.error().diagnostics, source);
+}
+
+std::vector<std::string> lowered(const Specification& specification, int sm) {
+  std::vector<std::string> routines;
+  const auto code = specification.lower_device({sm});
+  if (!code) {
+    ADD_FAILURE() << render(code.error().diagnostics, specification.source());
+    return routines;
+  }
+  EXPECT_EQ(code->handlers.size(), specification.handlers().size());
+  for (const HandlerCode& handler : code->handlers) routines.push_back(handler.ptx);
+  return routines;
+}
+
+std::string wrapped(const std::string& routine, int sm) {
+  std::string text = ".version 7.8\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n.visible .entry wrapped()\n{\n";
+  declare_registers(text);
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = std::string(state_prefix) + std::to_string(i);
+    // The width of a state register shows in the moves that use it.
+    const bool is_wide = routine.find("mov.b64 " + name + ",") != std::string::npos || reads_wide(routine, name);
+    text += "  .reg " + std::string(is_wide ? ".b64 " : ".b32 ") + name + ";\n";
+  }
+  const std::size_t begin = routine.find('{');
+  const std::size_t end = routine.rfind('}');
+  return text + routine.substr(begin, end - begin + 1) + "\n}\n";
+}
+
+bool has_ptxas() { return !ptxas_path().empty(); }
+
+std::string ptxas_errors(const std::string& module, int sm) {
+  const std::string base = (std::filesystem::temp_directory_path() / ("lynxpp_cod_" + std::to_string(::getpid()))).string();
+  write_file(base + ".ptx", module);
+  const std::string command = ptxas_path() + " -arch=sm_" + std::to_string(sm) + " -o " + base + ".cubin " + base + ".ptx > " +
+                              base + ".log 2>&1";
+  const bool accepted = std::system(command.c_str()) == 0;
+  std::string log;
+  read_file(base + ".log", log);
+  for (const char* extension : {".ptx", ".cubin", ".log"}) std::filesystem::remove(base + extension);
+  return accepted ? std::string() : log + "\n" + module;
+}
+
+const Emitted* ReportRun::find(const std::string& name) const {
+  for (const Emitted& each : emitted) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+double ReportRun::number(const std::string& name) const {
+  const Emitted* found = find(name);
+  if (found == nullptr) return std::numeric_limits<double>::quiet_NaN();
+  return std::visit([](const auto& values) { return static_cast<double>(values.at(0)); }, found->values);
+}
+
+ReportRun run_report(const std::string& source, LaunchView launch) {
+  ReportRun run;
+  const SpecificationPtr specification = compiled(source);
+  if (specification == nullptr) return run;
+  const auto report = specification->compile_host();
+  if (!report) {
+    ADD_FAILURE() << render(report.error().diagnostics, source);
+    return run;
+  }
+  launch.emit = [&](Emitted emitted) { run.emitted.push_back(std::move(emitted)); };
+  launch.print = [&](std::string_view text) { run.printed += text; };
+  const Status status = (*report)->run(launch);
+  if (!status) run.failure = render(status.error().diagnostics, source);
+  return run;
+}
+
+}  // namespace lynxpp::cod
