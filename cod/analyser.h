@@ -21,12 +21,14 @@ class Analyser {
 
  private:
   using Scope = std::map<std::string, Symbol*>;
-  using ReachedFunction = std::tuple<const Function*, bool, bool>;  ///< and whether under an election, under a condition
+  using ReachedFunction =
+      std::tuple<const Function*, bool, bool>;  ///< and whether under an election, under a condition
 
   /// Where the code being analysed stands.
   struct Context {
-    std::uint32_t places = anywhere;  ///< where API functions are used; anywhere in helpers, which are checked where they are called
-    std::string label;                ///< "ON_KERNEL_ENTRY"; empty in helpers
+    std::uint32_t places =
+        anywhere;  ///< where API functions are used; anywhere in helpers, which are checked where they are called
+    std::string label;  ///< "ON_KERNEL_ENTRY"; empty in helpers
     Function* helper = nullptr;
     Type result = Type::nothing;
     Uses* uses = nullptr;
@@ -46,7 +48,8 @@ class Analyser {
   void analyse_functions();
   void analyse_bodies();
   void analyse_handler(Item& item);
-  bool resolve_labels(const Item& item, HandlerBody& body, bool& is_report);  ///< false: the target is unknown
+  bool resolve_labels(const Item& item, HandlerBody& body,
+                      bool& is_report);  ///< false: the target is unknown
   HandlerBody& entry_handler(const Position& position);
   void analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& statement);
   void analyse_initializers();
@@ -92,10 +95,10 @@ class Analyser {
   Type array_call(Expression& expression, const ApiFunction& api);
   void emit_call(Expression& expression);
   void print_call(Expression& expression);
-  void check_place(const ApiFunction& api, const Position& position, std::uint32_t places, const std::string& label,
-                   bool elected, bool conditional, const std::string& through);
-  void check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places, const std::string& label,
-                       std::set<ReachedFunction>& seen, HandlerBody& body);
+  void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
+                   const std::string& label, bool elected, bool conditional, const std::string& through);
+  void check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
+                       const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body);
   void add_use(const ApiFunction& api, HandlerBody& body);
   void unknown_function(const Expression& expression);
 
@@ -107,6 +110,7 @@ class Analyser {
   Diagnostics& warnings_;
   std::vector<Scope> scopes_;
   Context context_;
+  std::set<Extent> used_extents_;         ///< of arrays and of code on the device
   std::vector<Declarator*> initialized_;  ///< state variables with an initialiser, in order
 };
 

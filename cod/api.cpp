@@ -28,9 +28,12 @@ struct Named {
 };
 
 constexpr std::array extents{
-    Named<Extent>{"BASIC_BLOCKS", Extent::basic_blocks}, Named<Extent>{"INSTRUCTIONS", Extent::instructions},
-    Named<Extent>{"BLOCKS", Extent::blocks},             Named<Extent>{"WARPS", Extent::warps},
-    Named<Extent>{"THREADS", Extent::threads},           Named<Extent>{"SMS", Extent::sms},
+    Named<Extent>{"BASIC_BLOCKS", Extent::basic_blocks},
+    Named<Extent>{"INSTRUCTIONS", Extent::instructions},
+    Named<Extent>{"BLOCKS", Extent::blocks},
+    Named<Extent>{"WARPS", Extent::warps},
+    Named<Extent>{"THREADS", Extent::threads},
+    Named<Extent>{"SMS", Extent::sms},
     Named<Extent>{"LANES", Extent::lanes},
 };
 
@@ -69,7 +72,8 @@ constexpr std::array filters{
 
 template <typename Table>
 auto find_named(const Table& table, std::string_view name) {
-  return std::find_if(std::begin(table), std::end(table), [&](const auto& entry) { return entry.name == name; });
+  return std::find_if(std::begin(table), std::end(table),
+                      [&](const auto& entry) { return entry.name == name; });
 }
 
 template <typename Table>
@@ -190,7 +194,8 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::basic_block_count: return "basic_block_count";
     case SiteValue::basic_block_instruction_count: return "basic_block_instruction_count";
     case SiteValue::basic_block_executed_instruction_count: return "basic_block_executed_instruction_count";
-    case SiteValue::basic_block_predicated_instruction_count: return "basic_block_predicated_instruction_count";
+    case SiteValue::basic_block_predicated_instruction_count:
+      return "basic_block_predicated_instruction_count";
     case SiteValue::instruction_id: return "instruction_id";
     case SiteValue::instruction_count: return "instruction_count";
     case SiteValue::memory_address: return "memory_address";

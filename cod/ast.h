@@ -19,22 +19,40 @@ struct Position {
 
 enum class Operator : std::uint8_t {
   none,
-  add, subtract, multiply, divide, remainder,
-  shift_left, shift_right,
-  less, greater, less_equal, greater_equal, equal, not_equal,
-  bit_and, bit_xor, bit_or,
-  logical_and, logical_or,
-  plus, minus, logical_not, complement, address_of,
-  increment, decrement,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  shift_left,
+  shift_right,
+  less,
+  greater,
+  less_equal,
+  greater_equal,
+  equal,
+  not_equal,
+  bit_and,
+  bit_xor,
+  bit_or,
+  logical_and,
+  logical_or,
+  plus,
+  minus,
+  logical_not,
+  complement,
+  address_of,
+  increment,
+  decrement,
 };
 
 enum class ExpressionKind : std::uint8_t {
-  integer,      ///< value
-  floating,     ///< real
-  string,       ///< text, escapes resolved
-  name,         ///< text
-  unary,        ///< op, operands[0]; prefix ++ and -- included
-  postfix,      ///< ++ and --
+  integer,   ///< value
+  floating,  ///< real
+  string,    ///< text, escapes resolved
+  name,      ///< text
+  unary,     ///< op, operands[0]; prefix ++ and -- included
+  postfix,   ///< ++ and --
   binary,
   assign,       ///< op is none for `=`, else the operator of the compound assignment
   conditional,  ///< operands: condition, then, else
@@ -73,7 +91,17 @@ struct Declarator {
 };
 
 enum class StatementKind : std::uint8_t {
-  empty, block, declaration, expression, if_else, while_loop, do_loop, for_loop, break_loop, continue_loop, return_value,
+  empty,
+  block,
+  declaration,
+  expression,
+  if_else,
+  while_loop,
+  do_loop,
+  for_loop,
+  break_loop,
+  continue_loop,
+  return_value,
 };
 
 struct Statement {
@@ -104,13 +132,13 @@ struct Parameter {
 struct Item {
   enum class Kind : std::uint8_t { global_array, function, handler, statement };
   Kind kind = Kind::statement;
-  Position position;                    ///< of the name, or of the first label
-  std::string name;                     ///< global_array, function
-  Type type = Type::none;               ///< global_array: element; function: result
-  std::vector<ExpressionPtr> extents;   ///< global_array
-  std::vector<Parameter> parameters;    ///< function
-  std::vector<Label> labels;            ///< handler
-  StatementPtr body;                    ///< function, handler, statement
+  Position position;                   ///< of the name, or of the first label
+  std::string name;                    ///< global_array, function
+  Type type = Type::none;              ///< global_array: element; function: result
+  std::vector<ExpressionPtr> extents;  ///< global_array
+  std::vector<Parameter> parameters;   ///< function
+  std::vector<Label> labels;           ///< handler
+  StatementPtr body;                   ///< function, handler, statement
 };
 
 struct SyntaxTree {

@@ -32,7 +32,8 @@ std::uint64_t truncated(double real, Type type) {
     return normalize(static_cast<std::uint64_t>(static_cast<std::int64_t>(real)), type);
   }
   if (real <= 0) return 0;
-  return real >= std::ldexp(1.0, bits) ? normalize(~std::uint64_t{0}, type) : static_cast<std::uint64_t>(real);
+  return real >= std::ldexp(1.0, bits) ? normalize(~std::uint64_t{0}, type)
+                                       : static_cast<std::uint64_t>(real);
 }
 
 bool is_true(const Constant& value) { return is_floating(value.type) ? value.real != 0 : value.integer != 0; }
@@ -77,8 +78,9 @@ std::optional<std::uint64_t> divided(Operator op, Type type, std::uint64_t left,
 
 std::optional<Constant> integer_binary(Operator op, Type type, std::uint64_t left, std::uint64_t right) {
   if (is_comparison(op)) {
-    return truth(is_signed(type) ? compare(op, static_cast<std::int64_t>(left), static_cast<std::int64_t>(right))
-                                 : compare(op, left, right));
+    return truth(is_signed(type)
+                     ? compare(op, static_cast<std::int64_t>(left), static_cast<std::int64_t>(right))
+                     : compare(op, left, right));
   }
   std::uint64_t result = 0;
   switch (op) {
@@ -157,16 +159,19 @@ Constant convert(const Constant& value, Type type) {
 std::optional<Constant> evaluate(const Expression& expression) {
   switch (expression.kind) {
     case ExpressionKind::integer:
-    case ExpressionKind::size: return Constant{expression.type, normalize(expression.value, expression.type), 0};
+    case ExpressionKind::size:
+      return Constant{expression.type, normalize(expression.value, expression.type), 0};
     case ExpressionKind::floating: return Constant{expression.type, 0, expression.real};
     case ExpressionKind::name:
-      if (expression.symbol == nullptr || expression.symbol->kind != Symbol::Kind::constant) return std::nullopt;
+      if (expression.symbol == nullptr || expression.symbol->kind != Symbol::Kind::constant)
+        return std::nullopt;
       return Constant{expression.symbol->type, expression.symbol->value, expression.symbol->real};
     case ExpressionKind::unary: return unary(expression);
     case ExpressionKind::binary: return binary(expression);
     case ExpressionKind::cast: {
       const auto value = evaluate(*expression.operands[0]);
-      return value && is_arithmetic(expression.type) ? std::optional(convert(*value, expression.type)) : std::nullopt;
+      return value && is_arithmetic(expression.type) ? std::optional(convert(*value, expression.type))
+                                                     : std::nullopt;
     }
     case ExpressionKind::conditional: {
       const auto condition = evaluate(*expression.operands[0]);

@@ -71,8 +71,8 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
   builder_.CreateStore(zero(type), slot);
   when_in_range(target, place, true, [&] {
     llvm::Value* address = builder_.CreatePtrToInt(target.address, builder_.getInt64Ty());
-    llvm::Value* old = assembly("atom.global." + operation_of(operation, type) + " $0, [$1], $2;", llvm_type(type),
-                                {address, value}, Effect::memory);
+    llvm::Value* old = assembly("atom.global." + operation_of(operation, type) + " $0, [$1], $2;",
+                                llvm_type(type), {address, value}, Effect::memory);
     builder_.CreateStore(old, slot);
   });
   return builder_.CreateLoad(llvm_type(type), slot);
@@ -80,7 +80,8 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
 
 void DeviceGenerator::reduce_to_memory(const char* operation, const Element& element, llvm::Value* value) {
   llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
-  assembly("red.global." + operation_of(operation, element.type) + " [$0], $1;", builder_.getVoidTy(), {address, value}, Effect::memory);
+  assembly("red.global." + operation_of(operation, element.type) + " [$0], $1;", builder_.getVoidTy(),
+           {address, value}, Effect::memory);
 }
 
 /// The sum over the lanes that are here, added once by the lowest of them.
@@ -151,7 +152,8 @@ llvm::Value* DeviceGenerator::sum_by_shuffles(llvm::Value* mask, llvm::Value* ad
 llvm::Value* DeviceGenerator::shuffled(llvm::Value* value, llvm::Value* lane, llvm::Value* mask) {
   llvm::Type* word_type = builder_.getInt32Ty();
   const auto shuffle = [&](llvm::Value* word) {
-    return assembly("shfl.sync.idx.b32 $0, $1, $2, 31, $3;", word_type, {word, lane, mask}, Effect::convergent);
+    return assembly("shfl.sync.idx.b32 $0, $1, $2, 31, $3;", word_type, {word, lane, mask},
+                    Effect::convergent);
   };
   if (value->getType()->isIntegerTy(32)) return shuffle(value);
   llvm::Value* low = wide(shuffle(builder_.CreateTrunc(value, word_type)));

@@ -44,8 +44,8 @@ void DeviceGenerator::require(int sm, int ptx) {
   minimum_ptx_ = std::max(minimum_ptx_, ptx);
 }
 
-llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* result, std::vector<llvm::Value*> operands,
-                                       Effect effect) {
+llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* result,
+                                       std::vector<llvm::Value*> operands, Effect effect) {
   std::string constraints;
   std::vector<llvm::Type*> types;
   if (!result->isVoidTy()) constraints = std::string("=") + constraint_of(*result);
@@ -54,10 +54,11 @@ llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* resu
     constraints += constraint_of(*operand->getType());
     types.push_back(operand->getType());
   }
-  if (effect == Effect::memory || effect == Effect::convergent) constraints += constraints.empty() ? "~{memory}" : ",~{memory}";
+  if (effect == Effect::memory || effect == Effect::convergent)
+    constraints += constraints.empty() ? "~{memory}" : ",~{memory}";
   auto* type = llvm::FunctionType::get(result, types, false);
-  llvm::CallInst* call =
-      builder_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, effect != Effect::none), operands);
+  llvm::CallInst* call = builder_.CreateCall(
+      type, llvm::InlineAsm::get(type, text, constraints, effect != Effect::none), operands);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   call->addFnAttr(llvm::Attribute::WillReturn);
   if (effect == Effect::none) call->setDoesNotAccessMemory();
@@ -74,7 +75,8 @@ void DeviceGenerator::generate(const HandlerBody& body) {
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, "lynxpp_handler", module_);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr(llvm::Attribute::Convergent);
-  function->addFnAttr("no-jump-tables", "true");  // and no look-up tables: the routine must not need variables
+  function->addFnAttr("no-jump-tables",
+                      "true");  // and no look-up tables: the routine must not need variables
   generate_body(*function, body.statements);
   write_states();
   builder_.CreateRetVoid();
@@ -91,8 +93,8 @@ llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent 
   if (value == nullptr) {
     const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
     builder_.SetInsertPoint(entry_);
-    value = assembly("mov.b64 $0, " + std::string(word_prefix) + std::to_string(position) + ";", builder_.getInt64Ty(), {},
-                     Effect::none);
+    value = assembly("mov.b64 $0, " + std::string(word_prefix) + std::to_string(position) + ";",
+                     builder_.getInt64Ty(), {}, Effect::none);
   }
   return value;
 }
@@ -119,9 +121,10 @@ llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigne
   const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
   builder_.SetInsertPoint(entry_);
   const bool is_wide = bytes_of(symbol.type) == 8;
-  llvm::Value* bits = assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + std::string(state_prefix) +
-                                   std::to_string(symbol.index) + ";",
-                               is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::volatile_read);
+  llvm::Value* bits =
+      assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + std::string(state_prefix) +
+                   std::to_string(symbol.index) + ";",
+               is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::volatile_read);
   llvm::Value* value = is_floating(symbol.type) ? builder_.CreateBitCast(bits, llvm_type(symbol.type))
                                                 : convert(bits, is_wide ? Type::u64 : Type::u32, symbol.type);
   builder_.CreateStore(value, state.slot);
@@ -137,9 +140,11 @@ void DeviceGenerator::write_states() {
     const bool is_wide = bytes_of(symbol->type) == 8;
     llvm::Type* bits_type = is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
     llvm::Value* value = builder_.CreateLoad(llvm_type(symbol->type), state.slot);
-    llvm::Value* bits = is_floating(symbol->type) ? builder_.CreateBitCast(value, bits_type)
-                                                  : builder_.CreateIntCast(value, bits_type, is_signed(symbol->type));
-    assembly(std::string("mov.b") + (is_wide ? "64 " : "32 ") + std::string(state_prefix) + std::to_string(index) + ", $0;",
+    llvm::Value* bits = is_floating(symbol->type)
+                            ? builder_.CreateBitCast(value, bits_type)
+                            : builder_.CreateIntCast(value, bits_type, is_signed(symbol->type));
+    assembly(std::string("mov.b") + (is_wide ? "64 " : "32 ") + std::string(state_prefix) +
+                 std::to_string(index) + ", $0;",
              builder_.getVoidTy(), {bits}, Effect::volatile_read);
   }
 }
@@ -169,7 +174,8 @@ bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& 
 
 void DeviceGenerator::out_of_range(const Expression&) {
   llvm::Value* counter = word(Word::Kind::dropped, 0, Extent::constant);
-  assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(), {counter, builder_.getInt64(1)}, Effect::memory);
+  assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(), {counter, builder_.getInt64(1)},
+           Effect::memory);
 }
 
 // ---------------------------------------------------------------- functions of the language
@@ -178,7 +184,9 @@ llvm::Value* DeviceGenerator::special_register(unsigned intrinsic) {
   return builder_.CreateIntrinsic(static_cast<llvm::Intrinsic::ID>(intrinsic), {}, {});
 }
 
-llvm::Value* DeviceGenerator::wide(llvm::Value* value) { return builder_.CreateZExt(value, builder_.getInt64Ty()); }
+llvm::Value* DeviceGenerator::wide(llvm::Value* value) {
+  return builder_.CreateZExt(value, builder_.getInt64Ty());
+}
 
 llvm::Value* DeviceGenerator::block_threads() {
   llvm::Value* plane = builder_.CreateMul(special_register(Register::nvvm_read_ptx_sreg_ntid_x),
@@ -236,7 +244,8 @@ llvm::Value* DeviceGenerator::is_lowest_of(llvm::Value* mask) {
 llvm::Value* DeviceGenerator::thread_call(Api api) {
   switch (api) {
     case Api::global_thread_id:
-      return builder_.CreateAdd(builder_.CreateMul(block_id(), wide(block_threads())), wide(block_thread_id()));
+      return builder_.CreateAdd(builder_.CreateMul(block_id(), wide(block_threads())),
+                                wide(block_thread_id()));
     case Api::block_thread_id: return block_thread_id();
     case Api::block_id:
     case Api::block_idx: return block_id();
@@ -280,7 +289,8 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::divergent_warp: {
       llvm::Value* condition = truth(*call.operands[0]);
       llvm::Value* mask = active_mask_here();
-      llvm::Value* votes = assembly("vote.sync.ballot.b32 $0, $1, $2;", builder_.getInt32Ty(), {condition, mask}, Effect::convergent);
+      llvm::Value* votes = assembly("vote.sync.ballot.b32 $0, $1, $2;", builder_.getInt32Ty(),
+                                    {condition, mask}, Effect::convergent);
       if (call.api->api == Api::ballot) return votes;
       llvm::Value* some = builder_.CreateICmpNE(votes, builder_.getInt32(0));
       llvm::Value* not_all = builder_.CreateICmpNE(votes, mask);
@@ -289,7 +299,9 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::sync_warp:
       assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask_here()}, Effect::convergent);
       return nullptr;
-    case Api::sync_threads: assembly("bar.sync 0;", builder_.getVoidTy(), {}, Effect::convergent); return nullptr;
+    case Api::sync_threads:
+      assembly("bar.sync 0;", builder_.getVoidTy(), {}, Effect::convergent);
+      return nullptr;
     default: return nullptr;
   }
 }

@@ -11,7 +11,8 @@ namespace lynxpp::cod {
 
 class DeviceGenerator final : public FunctionGenerator {
  public:
-  DeviceGenerator(llvm::Module& module, const Program& program, int sm) : FunctionGenerator(module, program), sm_(sm) {}
+  DeviceGenerator(llvm::Module& module, const Program& program, int sm)
+      : FunctionGenerator(module, program), sm_(sm) {}
 
   void generate(const HandlerBody& body);
   int minimum_sm() const { return minimum_sm_; }
@@ -29,7 +30,8 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* call_api(const Expression& call) override;
 
   /// Inline PTX. Operands are $1…, or $0… when `result` is void.
-  llvm::Value* assembly(const std::string& text, llvm::Type* result, std::vector<llvm::Value*> operands, Effect effect);
+  llvm::Value* assembly(const std::string& text, llvm::Type* result, std::vector<llvm::Value*> operands,
+                        Effect effect);
   llvm::Value* special_register(unsigned intrinsic);
   llvm::Value* word(Word::Kind kind, std::uint32_t index, Extent extent);
   llvm::Value* site_value(SiteValue value);
@@ -38,11 +40,11 @@ class DeviceGenerator final : public FunctionGenerator {
 
   llvm::Value* thread_call(Api api);
   llvm::Value* warp_call(const Expression& call);
-  llvm::Value* block_threads();      ///< i32
-  llvm::Value* block_thread_id();    ///< i32
-  llvm::Value* warps_per_block();    ///< i64
-  llvm::Value* blocks();             ///< i64
-  llvm::Value* block_id();           ///< i64
+  llvm::Value* block_threads();    ///< i32
+  llvm::Value* block_thread_id();  ///< i32
+  llvm::Value* warps_per_block();  ///< i64
+  llvm::Value* blocks();           ///< i64
+  llvm::Value* block_id();         ///< i64
   llvm::Value* wide(llvm::Value* value);
 
   llvm::Value* active_mask_here();

@@ -76,12 +76,14 @@ std::string format_value(const FormatPiece& piece, unsigned long long bits) {
   std::array<char, 2048> buffer{};
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  const int length = piece.kind == FormatPiece::Kind::floating
-                         ? std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), std::bit_cast<double>(bits))
-                         : std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), bits);
+  const int length =
+      piece.kind == FormatPiece::Kind::floating
+          ? std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), std::bit_cast<double>(bits))
+          : std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), bits);
 #pragma GCC diagnostic pop
   if (length < 0) return {};
-  return std::string(buffer.data(), std::min<std::size_t>(static_cast<std::size_t>(length), buffer.size() - 1));
+  return std::string(buffer.data(),
+                     std::min<std::size_t>(static_cast<std::size_t>(length), buffer.size() - 1));
 }
 
 }  // namespace lynxpp::cod

@@ -18,7 +18,8 @@ void FunctionGenerator::branch_to(llvm::BasicBlock* block) {
   if (builder_.GetInsertBlock()->getTerminator() == nullptr) builder_.CreateBr(block);
 }
 
-void FunctionGenerator::generate_body(llvm::Function& function, const std::vector<const Statement*>& statements) {
+void FunctionGenerator::generate_body(llvm::Function& function,
+                                      const std::vector<const Statement*>& statements) {
   function_ = &function;
   entry_ = new_block("entry");
   llvm::BasicBlock* body = new_block("body");

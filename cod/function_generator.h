@@ -99,11 +99,13 @@ class FunctionGenerator {
   llvm::Value* conditional(const Expression& expression);
   llvm::Value* assignment(const Expression& expression);
   llvm::Value* helper_call(const Expression& expression);
-  llvm::Value* arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type, const Expression& place);
+  llvm::Value* arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
+                          const Expression& place);
   llvm::Value* shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type);
   llvm::Value* divide(Operator op, llvm::Value* left, llvm::Value* right, Type type, const Expression& place);
   llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, Type type);
-  llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result, const Expression& place);
+  llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result,
+                       const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
 
   std::map<const Symbol*, llvm::AllocaInst*> slots_;
@@ -112,7 +114,8 @@ class FunctionGenerator {
 };
 
 template <typename Inside>
-void FunctionGenerator::when_in_range(const Element& element, const Expression& place, bool counted, Inside inside) {
+void FunctionGenerator::when_in_range(const Element& element, const Expression& place, bool counted,
+                                      Inside inside) {
   if (element.in_range == nullptr) return inside();
   llvm::BasicBlock* present = new_block("present");
   llvm::BasicBlock* absent = counted ? new_block("absent") : nullptr;

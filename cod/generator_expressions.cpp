@@ -8,7 +8,8 @@ namespace lynxpp::cod {
 llvm::Type* FunctionGenerator::llvm_type(Type type) {
   if (type == Type::f32) return builder_.getFloatTy();
   if (type == Type::f64) return builder_.getDoubleTy();
-  return is_arithmetic(type) ? static_cast<llvm::Type*>(builder_.getIntNTy(bits_of(type))) : builder_.getVoidTy();
+  return is_arithmetic(type) ? static_cast<llvm::Type*>(builder_.getIntNTy(bits_of(type)))
+                             : builder_.getVoidTy();
 }
 
 llvm::Type* FunctionGenerator::storage_type(Type type) {
@@ -21,14 +22,16 @@ llvm::Value* FunctionGenerator::convert(llvm::Value* value, Type from, Type to) 
   if (from == to || value == nullptr || !is_arithmetic(to)) return value;
   llvm::Type* type = llvm_type(to);
   if (to == Type::boolean) {
-    return is_floating(from) ? builder_.CreateFCmpUNE(value, zero(from)) : builder_.CreateICmpNE(value, zero(from));
+    return is_floating(from) ? builder_.CreateFCmpUNE(value, zero(from))
+                             : builder_.CreateICmpNE(value, zero(from));
   }
   if (is_floating(from)) {
     if (is_floating(to)) return builder_.CreateFPCast(value, type);
     const auto saturate = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return builder_.CreateIntrinsic(saturate, {type, value->getType()}, {value});
   }
-  if (is_floating(to)) return is_signed(from) ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+  if (is_floating(to))
+    return is_signed(from) ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
   return builder_.CreateIntCast(value, type, is_signed(from));
 }
 
@@ -36,7 +39,9 @@ llvm::Value* FunctionGenerator::expression_as(const Expression& expression, Type
   return convert(this->expression(expression), expression.type, type);
 }
 
-llvm::Value* FunctionGenerator::truth(const Expression& expression) { return expression_as(expression, Type::boolean); }
+llvm::Value* FunctionGenerator::truth(const Expression& expression) {
+  return expression_as(expression, Type::boolean);
+}
 
 llvm::Value* FunctionGenerator::expression(const Expression& expression) {
   switch (expression.kind) {
@@ -51,14 +56,16 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
     case ExpressionKind::assign: return assignment(expression);
     case ExpressionKind::conditional: return conditional(expression);
     case ExpressionKind::cast: return expression_as(*expression.operands[0], expression.type);
-    case ExpressionKind::call: return expression.api != nullptr ? call_api(expression) : helper_call(expression);
+    case ExpressionKind::call:
+      return expression.api != nullptr ? call_api(expression) : helper_call(expression);
     case ExpressionKind::index: return load(element(expression), expression, true);
   }
   return nullptr;
 }
 
 llvm::Value* FunctionGenerator::literal(const Expression& expression) {
-  if (expression.kind == ExpressionKind::floating) return llvm::ConstantFP::get(llvm_type(expression.type), expression.real);
+  if (expression.kind == ExpressionKind::floating)
+    return llvm::ConstantFP::get(llvm_type(expression.type), expression.real);
   return llvm::ConstantInt::get(llvm_type(expression.type), expression.value, is_signed(expression.type));
 }
 
@@ -77,7 +84,8 @@ llvm::Value* FunctionGenerator::unary(const Expression& expression) {
   switch (expression.op) {
     case Operator::increment:
     case Operator::decrement: return step(expression, false);
-    case Operator::logical_not: return builder_.CreateZExt(builder_.CreateNot(truth(operand)), builder_.getInt32Ty());
+    case Operator::logical_not:
+      return builder_.CreateZExt(builder_.CreateNot(truth(operand)), builder_.getInt32Ty());
     case Operator::complement: return builder_.CreateNot(expression_as(operand, expression.type));
     case Operator::minus: {
       llvm::Value* value = expression_as(operand, expression.type);
@@ -90,8 +98,9 @@ llvm::Value* FunctionGenerator::unary(const Expression& expression) {
 llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_old) {
   const Expression& target = *expression.operands[0];
   const Type type = target.type;
-  llvm::Constant* one = is_floating(type) ? llvm::ConstantFP::get(llvm_type(type), 1.0)
-                                          : static_cast<llvm::Constant*>(llvm::ConstantInt::get(llvm_type(type), 1));
+  llvm::Constant* one = is_floating(type)
+                            ? llvm::ConstantFP::get(llvm_type(type), 1.0)
+                            : static_cast<llvm::Constant*>(llvm::ConstantInt::get(llvm_type(type), 1));
   const Operator op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
   if (target.kind == ExpressionKind::index) {
     const Element place = element(target);
@@ -108,15 +117,16 @@ llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_o
 }
 
 llvm::Value* FunctionGenerator::binary(const Expression& expression) {
-  if (expression.op == Operator::logical_and || expression.op == Operator::logical_or) return logical(expression);
+  if (expression.op == Operator::logical_and || expression.op == Operator::logical_or)
+    return logical(expression);
   const Expression& left = *expression.operands[0];
   llvm::Value* value = this->expression(left);
   return combine(expression.op, value, left.type, *expression.operands[1], expression.type, expression);
 }
 
 /// `left op right` with C's conversions, as `result`.
-llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result,
-                                        const Expression& place) {
+llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type,
+                                        const Expression& right, Type result, const Expression& place) {
   if (op == Operator::shift_left || op == Operator::shift_right) {
     llvm::Value* count = expression(right);
     return convert(shift(op, left, count, left_type, right.type), promote(left_type), result);
@@ -186,9 +196,9 @@ llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
     return assigned;
   }
   const Element place = element(target);
-  llvm::Value* assigned = expression.op == Operator::none
-                              ? expression_as(value, type)
-                              : combine(expression.op, load(place, target, false), type, value, type, expression);
+  llvm::Value* assigned = expression.op == Operator::none ? expression_as(value, type)
+                                                          : combine(expression.op, load(place, target, false),
+                                                                    type, value, type, expression);
   store(place, assigned, target);
   return assigned;
 }
@@ -201,14 +211,23 @@ llvm::Value* FunctionGenerator::compare(Operator op, llvm::Value* left, llvm::Va
   Predicate integer = Predicate::ICMP_NE;
   Predicate floating = Predicate::FCMP_UNE;
   switch (op) {
-    case Operator::less: integer = is_signed_type ? Predicate::ICMP_SLT : Predicate::ICMP_ULT, floating = Predicate::FCMP_OLT; break;
-    case Operator::greater: integer = is_signed_type ? Predicate::ICMP_SGT : Predicate::ICMP_UGT, floating = Predicate::FCMP_OGT; break;
-    case Operator::less_equal: integer = is_signed_type ? Predicate::ICMP_SLE : Predicate::ICMP_ULE, floating = Predicate::FCMP_OLE; break;
-    case Operator::greater_equal: integer = is_signed_type ? Predicate::ICMP_SGE : Predicate::ICMP_UGE, floating = Predicate::FCMP_OGE; break;
+    case Operator::less:
+      integer = is_signed_type ? Predicate::ICMP_SLT : Predicate::ICMP_ULT, floating = Predicate::FCMP_OLT;
+      break;
+    case Operator::greater:
+      integer = is_signed_type ? Predicate::ICMP_SGT : Predicate::ICMP_UGT, floating = Predicate::FCMP_OGT;
+      break;
+    case Operator::less_equal:
+      integer = is_signed_type ? Predicate::ICMP_SLE : Predicate::ICMP_ULE, floating = Predicate::FCMP_OLE;
+      break;
+    case Operator::greater_equal:
+      integer = is_signed_type ? Predicate::ICMP_SGE : Predicate::ICMP_UGE, floating = Predicate::FCMP_OGE;
+      break;
     case Operator::equal: integer = Predicate::ICMP_EQ, floating = Predicate::FCMP_OEQ; break;
     default: break;
   }
-  return is_floating(type) ? builder_.CreateFCmp(floating, left, right) : builder_.CreateICmp(integer, left, right);
+  return is_floating(type) ? builder_.CreateFCmp(floating, left, right)
+                           : builder_.CreateICmp(integer, left, right);
 }
 
 llvm::Value* FunctionGenerator::arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
@@ -216,9 +235,12 @@ llvm::Value* FunctionGenerator::arithmetic(Operator op, llvm::Value* left, llvm:
   const bool floating = is_floating(type);
   switch (op) {
     case Operator::add: return floating ? builder_.CreateFAdd(left, right) : builder_.CreateAdd(left, right);
-    case Operator::subtract: return floating ? builder_.CreateFSub(left, right) : builder_.CreateSub(left, right);
-    case Operator::multiply: return floating ? builder_.CreateFMul(left, right) : builder_.CreateMul(left, right);
-    case Operator::divide: return floating ? builder_.CreateFDiv(left, right) : divide(op, left, right, type, place);
+    case Operator::subtract:
+      return floating ? builder_.CreateFSub(left, right) : builder_.CreateSub(left, right);
+    case Operator::multiply:
+      return floating ? builder_.CreateFMul(left, right) : builder_.CreateMul(left, right);
+    case Operator::divide:
+      return floating ? builder_.CreateFDiv(left, right) : divide(op, left, right, type, place);
     case Operator::remainder: return divide(op, left, right, type, place);
     case Operator::bit_and: return builder_.CreateAnd(left, right);
     case Operator::bit_or: return builder_.CreateOr(left, right);
@@ -237,7 +259,8 @@ llvm::Value* FunctionGenerator::divide(Operator op, llvm::Value* left, llvm::Val
   llvm::Value* result = nullptr;
   if (is_signed(type)) {
     // The least value divided by -1 does not fit; it wraps.
-    llvm::Value* is_minus_one = builder_.CreateICmpEQ(right, llvm::Constant::getAllOnesValue(llvm_type(type)));
+    llvm::Value* is_minus_one =
+        builder_.CreateICmpEQ(right, llvm::Constant::getAllOnesValue(llvm_type(type)));
     safe = builder_.CreateSelect(is_minus_one, one, safe);
     result = is_quotient ? builder_.CreateSDiv(left, safe) : builder_.CreateSRem(left, safe);
     llvm::Value* special = is_quotient ? builder_.CreateNeg(left) : zero(type);
@@ -248,7 +271,8 @@ llvm::Value* FunctionGenerator::divide(Operator op, llvm::Value* left, llvm::Val
   return builder_.CreateSelect(is_zero, zero(type), result);
 }
 
-llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type) {
+llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type,
+                                      Type right_type) {
   const Type type = promote(left_type);
   llvm::Value* value = convert(left, left_type, type);
   llvm::Value* count = convert(right, right_type, type);
@@ -273,7 +297,8 @@ FunctionGenerator::Element FunctionGenerator::element(const Expression& index) {
     llvm::Value* position = expression_as(each, Type::u64);  // a negative index becomes a huge one
     llvm::Value* extent = nullptr;
     if (i > 0 || !surely_in_range(each, dimension)) {
-      extent = dimension.extent == Extent::constant ? builder_.getInt64(dimension.constant) : extent_value(dimension.extent);
+      extent = dimension.extent == Extent::constant ? builder_.getInt64(dimension.constant)
+                                                    : extent_value(dimension.extent);
     }
     if (!surely_in_range(each, dimension)) {
       llvm::Value* inside = builder_.CreateICmpULT(position, extent);
@@ -305,7 +330,8 @@ llvm::Value* FunctionGenerator::load(const Element& element, const Expression& p
 }
 
 void FunctionGenerator::store(const Element& element, llvm::Value* value, const Expression& place) {
-  llvm::Value* stored = element.type == Type::boolean ? builder_.CreateZExt(value, builder_.getInt8Ty()) : value;
+  llvm::Value* stored =
+      element.type == Type::boolean ? builder_.CreateZExt(value, builder_.getInt8Ty()) : value;
   when_in_range(element, place, true, [&] { builder_.CreateStore(stored, element.address); });
 }
 

@@ -23,7 +23,8 @@ class HostGenerator final : public FunctionGenerator {
   /// `void lynxpp_report(HostRun*)`
   void generate() {
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false);
-    llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, entry_name, module_);
+    llvm::Function* function =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, entry_name, module_);
     function->addFnAttr(llvm::Attribute::NoUnwind);
     function->addFnAttr("no-jump-tables", "true");
     run_ = function->getArg(0);
@@ -37,21 +38,25 @@ class HostGenerator final : public FunctionGenerator {
 
  private:
   template <typename Result, typename... Arguments>
-  llvm::Value* call_runtime(Result (*target)(HostRun*, Arguments...), llvm::Type* result, std::vector<llvm::Value*> arguments) {
+  llvm::Value* call_runtime(Result (*target)(HostRun*, Arguments...), llvm::Type* result,
+                            std::vector<llvm::Value*> arguments) {
     arguments.insert(arguments.begin(), run_);
     std::vector<llvm::Type*> types;
     for (llvm::Value* argument : arguments) types.push_back(argument->getType());
     // By address: the code never outlives this process.
-    llvm::Value* address = builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(target)), builder_.getPtrTy());
+    llvm::Value* address = builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(target)),
+                                                   builder_.getPtrTy());
     return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address, arguments);
   }
 
   llvm::Value* pointer_to(const Expression& expression) {
-    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(&expression)), builder_.getPtrTy());
+    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(&expression)),
+                                   builder_.getPtrTy());
   }
 
   llvm::Value* bits_of_value(llvm::Value* value, Type type) {
-    if (is_floating(type)) return builder_.CreateBitCast(convert(value, type, Type::f64), builder_.getInt64Ty());
+    if (is_floating(type))
+      return builder_.CreateBitCast(convert(value, type, Type::f64), builder_.getInt64Ty());
     return convert(value, type, is_signed(type) ? Type::i64 : Type::u64);
   }
 
@@ -59,7 +64,8 @@ class HostGenerator final : public FunctionGenerator {
     return call_runtime(&host_array, builder_.getPtrTy(), {builder_.getInt64(array.index)});
   }
   llvm::Value* extent_value(Extent extent) override {
-    return call_runtime(&host_extent, builder_.getInt64Ty(), {builder_.getInt64(static_cast<std::uint64_t>(extent))});
+    return call_runtime(&host_extent, builder_.getInt64Ty(),
+                        {builder_.getInt64(static_cast<std::uint64_t>(extent))});
   }
   void out_of_range(const Expression& element) override {
     call_runtime(&host_out_of_range, builder_.getVoidTy(), {pointer_to(element)});
@@ -74,7 +80,9 @@ class HostGenerator final : public FunctionGenerator {
     builder_.SetInsertPoint(end);
   }
   /// Never asked: sema refuses per-thread variables in ON_REPORT.
-  llvm::AllocaInst* state_slot(const Symbol& state, bool) override { return new_slot(llvm_type(state.type), state.name); }
+  llvm::AllocaInst* state_slot(const Symbol& state, bool) override {
+    return new_slot(llvm_type(state.type), state.name);
+  }
 
   llvm::Value* call_api(const Expression& call) override {
     switch (call.api->arguments) {
@@ -93,7 +101,8 @@ class HostGenerator final : public FunctionGenerator {
 
   void emit(const Expression& call) {
     const Expression& value = *call.operands[1];
-    const bool is_array = value.kind == ExpressionKind::name && value.symbol != nullptr && value.symbol->kind == Symbol::Kind::array;
+    const bool is_array = value.kind == ExpressionKind::name && value.symbol != nullptr &&
+                          value.symbol->kind == Symbol::Kind::array;
     if (is_array) {
       call_runtime(&host_emit_array, builder_.getVoidTy(), {pointer_to(call)});
       return;
@@ -104,7 +113,8 @@ class HostGenerator final : public FunctionGenerator {
 
   void print(const Expression& call) {
     const std::size_t count = call.operands.size() - 1;
-    llvm::AllocaInst* values = new_slot(llvm::ArrayType::get(builder_.getInt64Ty(), std::max<std::size_t>(count, 1)), "values");
+    llvm::AllocaInst* values =
+        new_slot(llvm::ArrayType::get(builder_.getInt64Ty(), std::max<std::size_t>(count, 1)), "values");
     for (std::size_t i = 0; i < count; ++i) {
       const Expression& argument = *call.operands[i + 1];
       llvm::Value* bits = bits_of_value(expression(argument), argument.type);
@@ -141,14 +151,16 @@ Status run_checked(const Program& program, const LaunchView& launch, void (*entr
   for (const HostRun::Mishap& mishap : run.mishaps) {
     std::string message = mishap.message;
     if (mishap.times > 1) message += " (" + std::to_string(mishap.times) + " times)";
-    failed.diagnostics.push_back({Severity::error, program.locate(mishap.place->position), std::move(message), ""});
+    failed.diagnostics.push_back(
+        {Severity::error, program.locate(mishap.place->position), std::move(message), ""});
   }
   return failed;
 }
 
 class CompiledReport final : public HostReport {
  public:
-  CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit, void (*entry)(HostRun*))
+  CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit,
+                 void (*entry)(HostRun*))
       : program_(std::move(program)), jit_(std::move(jit)), entry_(entry) {}
   Status run(const LaunchView& launch) const override { return run_checked(*program_, launch, entry_); }
 
@@ -171,7 +183,8 @@ class PlainReport final : public HostReport {
 }  // namespace
 
 Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<const Program> program) {
-  if (program->reports.empty()) return std::shared_ptr<const HostReport>(std::make_shared<PlainReport>(std::move(program)));
+  if (program->reports.empty())
+    return std::shared_ptr<const HostReport>(std::make_shared<PlainReport>(std::move(program)));
   initialize_native_target();
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit) return failure_of(jit.takeError());
@@ -182,13 +195,16 @@ Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<c
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(*module, &problems)) {
-    return failure("the native code of ON_REPORT is malformed: " + problem, "please report this specification");
+    return failure("the native code of ON_REPORT is malformed: " + problem,
+                   "please report this specification");
   }
-  if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)})) return failure_of(std::move(error));
+  if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
+    return failure_of(std::move(error));
   auto address = (*jit)->lookup(entry_name);
   if (!address) return failure_of(address.takeError());
   auto* entry = address->toPtr<void (*)(HostRun*)>();
-  return std::shared_ptr<const HostReport>(std::make_shared<CompiledReport>(std::move(program), std::move(*jit), entry));
+  return std::shared_ptr<const HostReport>(
+      std::make_shared<CompiledReport>(std::move(program), std::move(*jit), entry));
 }
 
 }  // namespace lynxpp::cod

@@ -35,8 +35,9 @@ auto with_type(ScalarType type, Visit visit) {
 }
 
 template <typename Element>
-using Widened = std::conditional_t<std::is_floating_point_v<Element>, double,
-                                   std::conditional_t<std::is_signed_v<Element>, std::int64_t, std::uint64_t>>;
+using Widened =
+    std::conditional_t<std::is_floating_point_v<Element>, double,
+                       std::conditional_t<std::is_signed_v<Element>, std::int64_t, std::uint64_t>>;
 
 template <typename Element>
 std::uint64_t reduce(Api api, const std::byte* data, std::uint64_t count) {
@@ -66,7 +67,8 @@ const std::string& unit_of(const Expression& call) {
 }  // namespace
 
 void HostRun::add_mishap(const Expression* place, const char* message) {
-  const auto known = std::find_if(mishaps.begin(), mishaps.end(), [&](const Mishap& each) { return each.place == place; });
+  const auto known =
+      std::find_if(mishaps.begin(), mishaps.end(), [&](const Mishap& each) { return each.place == place; });
   if (known != mishaps.end()) {
     ++known->times;
   } else {
@@ -88,15 +90,16 @@ LaunchExtents extents_of(const LaunchView& launch) {
 
 Status check_arrays(const Program& program, const LaunchView& launch, HostRun& run) {
   if (launch.arrays.size() != program.arrays.size()) {
-    return failure("the launch brings " + std::to_string(launch.arrays.size()) + " arrays, and the specification has " +
-                   std::to_string(program.arrays.size()));
+    return failure("the launch brings " + std::to_string(launch.arrays.size()) +
+                   " arrays, and the specification has " + std::to_string(program.arrays.size()));
   }
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const GlobalArray& array = program.arrays[i];
     const std::uint64_t count = element_count(array, run.extents);
     if (launch.arrays[i].size() / size_of(array.type) < count) {
-      return failure("the contents of '" + array.name + "' are incomplete: " + std::to_string(launch.arrays[i].size()) +
-                     " bytes for " + std::to_string(count) + " elements");
+      return failure("the contents of '" + array.name +
+                     "' are incomplete: " + std::to_string(launch.arrays[i].size()) + " bytes for " +
+                     std::to_string(count) + " elements");
     }
     run.counts.push_back(count);
   }
@@ -159,11 +162,13 @@ void emit_array(HostRun& run, std::uint32_t index, const std::string& name, cons
   Emitted emitted;
   emitted.name = name;
   emitted.unit = unit;
-  for (const Dimension& dimension : array.dimensions) emitted.dimensions.push_back(value_of(dimension, run.extents));
+  for (const Dimension& dimension : array.dimensions)
+    emitted.dimensions.push_back(value_of(dimension, run.extents));
   with_type(array.type, [&](auto element) {
     using Element = decltype(element);
     std::vector<Widened<Element>> values(run.counts[index]);
-    for (std::uint64_t i = 0; i < values.size(); ++i) values[i] = static_cast<Widened<Element>>(element_at<Element>(data, i));
+    for (std::uint64_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<Widened<Element>>(element_at<Element>(data, i));
     emitted.values = std::move(values);
   });
   run.launch.emit(std::move(emitted));

@@ -55,9 +55,9 @@ std::unique_ptr<llvm::TargetMachine> machine_of(int sm) {
   const llvm::Target* target = nvptx_target();
   if (target == nullptr) return nullptr;
   const Processor processor = processor_of(sm);
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, processor.name, processor.features, llvm::TargetOptions(), std::nullopt, std::nullopt,
-      llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, processor.name, processor.features, llvm::TargetOptions(),
+                                  std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -95,12 +95,14 @@ void prepare_nvptx_module(llvm::Module& module) {
 
 Result<std::string> emit_ptx(llvm::Module& module, int sm) {
   const std::unique_ptr<llvm::TargetMachine> machine = machine_of(sm);
-  if (machine == nullptr) return failure("this build has no NVPTX code generator", "rebuild with LLVM's NVPTX target");
+  if (machine == nullptr)
+    return failure("this build has no NVPTX code generator", "rebuild with LLVM's NVPTX target");
   module.setDataLayout(machine->createDataLayout());
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(module, &problems)) {
-    return failure("the device code of the specification is malformed: " + problem, "please report this specification");
+    return failure("the device code of the specification is malformed: " + problem,
+                   "please report this specification");
   }
   optimize(module, *machine);
   llvm::SmallString<4096> text;
@@ -112,8 +114,9 @@ Result<std::string> emit_ptx(llvm::Module& module, int sm) {
   passes.run(module);
   std::string ptx(text.str());
   if (const std::string_view piece = forbidden_piece(ptx); !piece.empty()) {
-    return failure("the device code of the specification needs '" + std::string(piece) + "', which cannot be inlined",
-                   "simplify the handler");
+    return failure(
+        "the device code of the specification needs '" + std::string(piece) + "', which cannot be inlined",
+        "simplify the handler");
   }
   return ptx;
 }

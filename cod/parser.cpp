@@ -49,12 +49,12 @@ class DepthLimit final : public antlr4::tree::ParseTreeListener {
 
 Operator operator_of(const std::string& text) {
   static const std::map<std::string, Operator, std::less<>> operators{
-      {"+", Operator::add},          {"-", Operator::subtract},   {"*", Operator::multiply},
-      {"/", Operator::divide},       {"%", Operator::remainder},  {"<<", Operator::shift_left},
-      {">>", Operator::shift_right}, {"<", Operator::less},       {">", Operator::greater},
+      {"+", Operator::add},          {"-", Operator::subtract},       {"*", Operator::multiply},
+      {"/", Operator::divide},       {"%", Operator::remainder},      {"<<", Operator::shift_left},
+      {">>", Operator::shift_right}, {"<", Operator::less},           {">", Operator::greater},
       {"<=", Operator::less_equal},  {">=", Operator::greater_equal}, {"==", Operator::equal},
-      {"!=", Operator::not_equal},   {"&", Operator::bit_and},    {"^", Operator::bit_xor},
-      {"|", Operator::bit_or},       {"&&", Operator::logical_and}, {"||", Operator::logical_or},
+      {"!=", Operator::not_equal},   {"&", Operator::bit_and},        {"^", Operator::bit_xor},
+      {"|", Operator::bit_or},       {"&&", Operator::logical_and},   {"||", Operator::logical_or},
       {"++", Operator::increment},   {"--", Operator::decrement}};
   const auto found = operators.find(text);
   return found == operators.end() ? Operator::none : found->second;
@@ -103,8 +103,10 @@ class Builder {
   Position position_of(antlr4::ParserRuleContext* context) const {
     Position position = position_of(context->getStart());
     antlr4::Token* stop = context->getStop();
-    if (stop != nullptr && stop->getLine() == position.line && stop->getStopIndex() >= context->getStart()->getStartIndex()) {
-      position.length = static_cast<std::uint32_t>(stop->getStopIndex() - context->getStart()->getStartIndex() + 1);
+    if (stop != nullptr && stop->getLine() == position.line &&
+        stop->getStopIndex() >= context->getStart()->getStartIndex()) {
+      position.length =
+          static_cast<std::uint32_t>(stop->getStopIndex() - context->getStart()->getStartIndex() + 1);
     }
     return position;
   }
@@ -116,7 +118,8 @@ class Builder {
     if (auto* handler = context->targetHandler()) {
       result.kind = Item::Kind::handler;
       for (auto* label : handler->label()) {
-        result.labels.push_back({text_of(label->Identifier()->getSymbol()), position_of(label->Identifier()->getSymbol())});
+        result.labels.push_back(
+            {text_of(label->Identifier()->getSymbol()), position_of(label->Identifier()->getSymbol())});
       }
       result.position = result.labels.front().position;
       result.body = statement(handler->statement());
@@ -134,7 +137,8 @@ class Builder {
     result.position = position_of(context->Identifier()->getSymbol());
     bool is_const = false;
     result.type = type(context->typeName(), is_const);
-    if (is_const) errors_.add(context->typeName()->getStart(), "a 'global' array cannot be const", "leave out 'const'");
+    if (is_const)
+      errors_.add(context->typeName()->getStart(), "a 'global' array cannot be const", "leave out 'const'");
     for (auto* extent : context->expression()) result.extents.push_back(expression(extent));
     return result;
   }
@@ -173,16 +177,17 @@ class Builder {
     }
     const Type result = fixed != Type::none ? (count == 1 ? fixed : Type::none) : type_of_words(words, count);
     if (result == Type::none) {
-      errors_.add(context->getStart(), "this is no type", "write for example 'unsigned long', 'int' or 'double'");
+      errors_.add(context->getStart(), "this is no type",
+                  "write for example 'unsigned long', 'int' or 'double'");
     }
     return result;
   }
 
   static Type fixed_type(const std::string& text) {
     static const std::map<std::string, Type, std::less<>> types{
-        {"int8_t", Type::i8},      {"uint8_t", Type::u8},   {"int16_t", Type::i16},    {"uint16_t", Type::u16},
-        {"int32_t", Type::i32},    {"uint32_t", Type::u32}, {"int64_t", Type::i64},    {"uint64_t", Type::u64},
-        {"size_t", Type::u64},     {"ptrdiff_t", Type::i64}, {"uintptr_t", Type::u64}, {"intptr_t", Type::i64}};
+        {"int8_t", Type::i8},   {"uint8_t", Type::u8},    {"int16_t", Type::i16},   {"uint16_t", Type::u16},
+        {"int32_t", Type::i32}, {"uint32_t", Type::u32},  {"int64_t", Type::i64},   {"uint64_t", Type::u64},
+        {"size_t", Type::u64},  {"ptrdiff_t", Type::i64}, {"uintptr_t", Type::u64}, {"intptr_t", Type::i64}};
     const auto found = types.find(text);
     return found == types.end() ? Type::none : found->second;
   }
@@ -196,7 +201,8 @@ class Builder {
     if (rest == 0) return count == 0 ? Type::none : sign(Type::i32, Type::u32);
     if (words["char"] == 1 && rest == 1) return sign(Type::i8, Type::u8);
     if (words["short"] == 1 && rest == 1 + words["int"]) return sign(Type::i16, Type::u16);
-    if (words["long"] >= 1 && words["long"] <= 2 && rest == words["long"] + words["int"]) return sign(Type::i64, Type::u64);
+    if (words["long"] >= 1 && words["long"] <= 2 && rest == words["long"] + words["int"])
+      return sign(Type::i64, Type::u64);
     if (words["int"] == 1 && rest == 1) return sign(Type::i32, Type::u32);
     if (count != 1) return Type::none;
     if (words["float"] == 1) return Type::f32;
@@ -235,7 +241,8 @@ class Builder {
 
   StatementPtr statement(CodParser::StatementContext* context) {
     if (auto* each = dynamic_cast<CodParser::BlockStatementContext*>(context)) return block(each->block());
-    if (auto* each = dynamic_cast<CodParser::DeclarationStatementContext*>(context)) return declaration(each->declaration());
+    if (auto* each = dynamic_cast<CodParser::DeclarationStatementContext*>(context))
+      return declaration(each->declaration());
     if (auto* each = dynamic_cast<CodParser::ExpressionStatementContext*>(context)) {
       if (each->expression() == nullptr) return make(StatementKind::empty, context);
       StatementPtr result = make(StatementKind::expression, context);
@@ -255,19 +262,21 @@ class Builder {
       return loop(StatementKind::do_loop, context, each->expression(), each->statement());
     }
     if (auto* each = dynamic_cast<CodParser::ForStatementContext*>(context)) return for_loop(each);
-    if (dynamic_cast<CodParser::BreakStatementContext*>(context) != nullptr) return make(StatementKind::break_loop, context);
+    if (dynamic_cast<CodParser::BreakStatementContext*>(context) != nullptr)
+      return make(StatementKind::break_loop, context);
     if (dynamic_cast<CodParser::ContinueStatementContext*>(context) != nullptr) {
       return make(StatementKind::continue_loop, context);
     }
     StatementPtr result = make(StatementKind::return_value, context);
-    if (auto* each = dynamic_cast<CodParser::ReturnStatementContext*>(context); each != nullptr && each->expression() != nullptr) {
+    if (auto* each = dynamic_cast<CodParser::ReturnStatementContext*>(context);
+        each != nullptr && each->expression() != nullptr) {
       result->expression = expression(each->expression());
     }
     return result;
   }
 
-  StatementPtr loop(StatementKind kind, antlr4::ParserRuleContext* context, CodParser::ExpressionContext* condition,
-                    CodParser::StatementContext* body) {
+  StatementPtr loop(StatementKind kind, antlr4::ParserRuleContext* context,
+                    CodParser::ExpressionContext* condition, CodParser::StatementContext* body) {
     StatementPtr result = make(kind, context);
     result->condition = expression(condition);
     result->children.push_back(statement(body));
@@ -315,7 +324,8 @@ class Builder {
   }
 
   ExpressionPtr any_expression(CodParser::ExpressionContext* context) {
-    if (auto* each = dynamic_cast<CodParser::PrimaryExpressionContext*>(context)) return primary(each->primary());
+    if (auto* each = dynamic_cast<CodParser::PrimaryExpressionContext*>(context))
+      return primary(each->primary());
     if (auto* each = dynamic_cast<CodParser::CallExpressionContext*>(context)) {
       ExpressionPtr result = make(ExpressionKind::call, context);
       result->text = text_of(each->Identifier()->getSymbol());
@@ -323,13 +333,16 @@ class Builder {
       return result;
     }
     if (auto* each = dynamic_cast<CodParser::IndexExpressionContext*>(context)) {
-      return operation(ExpressionKind::index, Operator::none, context, {each->expression(0), each->expression(1)});
+      return operation(ExpressionKind::index, Operator::none, context,
+                       {each->expression(0), each->expression(1)});
     }
     if (auto* each = dynamic_cast<CodParser::PostfixExpressionContext*>(context)) {
-      return operation(ExpressionKind::postfix, operator_of(each->op->getText()), context, {each->expression()});
+      return operation(ExpressionKind::postfix, operator_of(each->op->getText()), context,
+                       {each->expression()});
     }
     if (auto* each = dynamic_cast<CodParser::UnaryExpressionContext*>(context)) {
-      return operation(ExpressionKind::unary, unary_operator_of(each->op->getText()), context, {each->expression()});
+      return operation(ExpressionKind::unary, unary_operator_of(each->op->getText()), context,
+                       {each->expression()});
     }
     if (auto* each = dynamic_cast<CodParser::BinaryExpressionContext*>(context)) {
       return operation(ExpressionKind::binary, operator_of(each->op->getText()), context,
@@ -358,14 +371,17 @@ class Builder {
                        {each->expression(0), each->expression(1), each->expression(2)});
     }
     auto* each = dynamic_cast<CodParser::AssignExpressionContext*>(context);
-    if (each == nullptr) return make(ExpressionKind::integer, context);  // only behind a reported syntax error
+    if (each == nullptr)
+      return make(ExpressionKind::integer, context);  // only behind a reported syntax error
     const std::string op = each->op->getText();
-    return operation(ExpressionKind::assign, op == "=" ? Operator::none : operator_of(op.substr(0, op.size() - 1)), context,
+    return operation(ExpressionKind::assign,
+                     op == "=" ? Operator::none : operator_of(op.substr(0, op.size() - 1)), context,
                      {each->expression(0), each->expression(1)});
   }
 
   ExpressionPtr primary(CodParser::PrimaryContext* context) {
-    if (auto* each = dynamic_cast<CodParser::ParenthesisPrimaryContext*>(context)) return expression(each->expression());
+    if (auto* each = dynamic_cast<CodParser::ParenthesisPrimaryContext*>(context))
+      return expression(each->expression());
     if (auto* each = dynamic_cast<CodParser::StringPrimaryContext*>(context)) {
       ExpressionPtr result = make(ExpressionKind::string, context);
       for (auto* piece : each->String()) result->text += unquoted(text_of(piece->getSymbol()));
@@ -381,7 +397,8 @@ class Builder {
     ExpressionPtr result = make(ExpressionKind::integer, context);
     if (dynamic_cast<CodParser::CharacterPrimaryContext*>(context) != nullptr) {
       const std::string text = unquoted(text_of(token));
-      result->value = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<signed char>(text[0])));
+      result->value =
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<signed char>(text[0])));
       result->type = Type::i32;
     } else if (dynamic_cast<CodParser::IntegerPrimaryContext*>(context) != nullptr) {
       integer(*result, token);
@@ -425,16 +442,23 @@ class Builder {
     }
     const char* last = digits.data() + digits.size();
     const auto [end, error] = std::from_chars(digits.data() + skip, last, result.value, base);
-    if (error == std::errc::result_out_of_range) errors_.add(token, "this number does not fit 64 bits");
-    else if (error != std::errc() || end != last) errors_.add(token, "this is no number of base " + std::to_string(base));
+    if (error == std::errc::result_out_of_range)
+      errors_.add(token, "this number does not fit 64 bits");
+    else if (error != std::errc() || end != last)
+      errors_.add(token, "this is no number of base " + std::to_string(base));
     const bool is_unsigned = tail.find_first_of("uU") != std::string::npos;
     const bool is_long = tail.find_first_of("lL") != std::string::npos;
-    if (!is_integer_suffix(tail)) errors_.add(token, "'" + tail + "' is no suffix of an integer", "use u, l, ul, ll or ull");
+    if (!is_integer_suffix(tail))
+      errors_.add(token, "'" + tail + "' is no suffix of an integer", "use u, l, ul, ll or ull");
     const bool either = base != 10;
-    if (!is_long && !is_unsigned && result.value <= 0x7fffffffu) result.type = Type::i32;
-    else if (!is_long && (is_unsigned || either) && result.value <= 0xffffffffu) result.type = Type::u32;
-    else if (!is_unsigned && result.value <= 0x7fffffffffffffffu) result.type = Type::i64;
-    else result.type = Type::u64;
+    if (!is_long && !is_unsigned && result.value <= 0x7fffffffu)
+      result.type = Type::i32;
+    else if (!is_long && (is_unsigned || either) && result.value <= 0xffffffffu)
+      result.type = Type::u32;
+    else if (!is_unsigned && result.value <= 0x7fffffffffffffffu)
+      result.type = Type::i64;
+    else
+      result.type = Type::u64;
   }
 
   const std::string& source_;
@@ -476,7 +500,8 @@ Result<SyntaxTree> parse(const std::string& source, const std::string& file) {
     if (!errors.diagnostics.empty()) return Failure{std::move(errors.diagnostics)};
     return tree;
   } catch (const TooDeep& reached) {
-    errors.add(reached.token, "the code is nested too deeply here", "split it into statements or helper functions");
+    errors.add(reached.token, "the code is nested too deeply here",
+               "split it into statements or helper functions");
   } catch (const std::exception& error) {
     errors.diagnostics.push_back({Severity::error, {file, 0, 0, 1}, error.what(), ""});
   }

@@ -23,11 +23,11 @@ struct Symbol {
   Type type = Type::none;  ///< array: of its elements; function: result
   Position position;
   bool is_const = false;
-  std::uint32_t index = 0;                   ///< state: in Program::state; array: in Program::arrays
-  std::uint32_t assignments = 0;             ///< local: writes besides the initialiser
-  const Expression* initializer = nullptr;   ///< local
-  std::uint64_t value = 0;                   ///< constant of an integer type, sign extended
-  double real = 0;                           ///< constant of a floating type
+  std::uint32_t index = 0;                  ///< state: in Program::state; array: in Program::arrays
+  std::uint32_t assignments = 0;            ///< local: writes besides the initialiser
+  const Expression* initializer = nullptr;  ///< local
+  std::uint64_t value = 0;                  ///< constant of an integer type, sign extended
+  double real = 0;                          ///< constant of a floating type
   Function* function = nullptr;
 };
 

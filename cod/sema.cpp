@@ -31,7 +31,8 @@ std::string Analyser::suggestion(const std::string& name, std::vector<std::strin
   return match.empty() ? std::string() : "did you mean '" + match + "'?";
 }
 
-Symbol* Analyser::new_symbol(Symbol::Kind kind, const std::string& name, Type type, const Position& position) {
+Symbol* Analyser::new_symbol(Symbol::Kind kind, const std::string& name, Type type,
+                             const Position& position) {
   auto symbol = std::make_unique<Symbol>();
   symbol->kind = kind;
   symbol->name = name;
@@ -75,7 +76,9 @@ void Analyser::run() {
   analyse_functions();
   analyse_bodies();
   if (program_.handlers.empty() && program_.reports.empty() && errors.empty()) {
-    errors.push_back({Severity::error, {program_.file, 0, 0, 1}, "the specification does nothing",
+    errors.push_back({Severity::error,
+                      {program_.file, 0, 0, 1},
+                      "the specification does nothing",
                       "write a handler, for example 'ON_BASIC_BLOCK_EXIT: { ... }'"});
   }
   make_words();
@@ -85,7 +88,8 @@ void Analyser::declare_globals() {
   for (Item& item : program_.tree.items) {
     if (item.kind == Item::Kind::global_array) declare_array(item);
     if (item.kind == Item::Kind::function) declare_function(item);
-    if (item.kind == Item::Kind::statement && item.body->kind == StatementKind::declaration) declare_file_scope(*item.body);
+    if (item.kind == Item::Kind::statement && item.body->kind == StatementKind::declaration)
+      declare_file_scope(*item.body);
   }
 }
 
@@ -94,7 +98,8 @@ void Analyser::declare_array(const Item& item) {
   symbol->index = static_cast<std::uint32_t>(program_.arrays.size());
   add_to_scope(symbol);
   if (!is_arithmetic(item.type)) {
-    error(item.position, "an array cannot have elements of type void", "write for example 'global unsigned long " + item.name + "[THREADS];'");
+    error(item.position, "an array cannot have elements of type void",
+          "write for example 'global unsigned long " + item.name + "[THREADS];'");
   }
   GlobalArray array{item.name, storage_of(item.type), {}};
   for (const ExpressionPtr& extent : item.extents) {
@@ -102,6 +107,7 @@ void Analyser::declare_array(const Item& item) {
     if (extent->kind == ExpressionKind::name) {
       if (const auto named = find_extent(extent->text)) {
         array.dimensions.push_back({*named, 1, extent->text});
+        used_extents_.insert(*named);
         continue;
       }
     }
@@ -162,7 +168,8 @@ void Analyser::declare_file_scope(Statement& statement) {
 
 void Analyser::declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol) {
   if (!declarator.initializer) {
-    return error(declarator.position, "the constant '" + declarator.name + "' has no value", "write '= value'");
+    return error(declarator.position, "the constant '" + declarator.name + "' has no value",
+                 "write '= value'");
   }
   Uses uses;
   context_ = Context{};
@@ -171,7 +178,8 @@ void Analyser::declare_constant(const Statement& statement, Declarator& declarat
   if (value(*declarator.initializer) == Type::none || errors.size() != before) return;
   const auto constant = evaluate(*declarator.initializer);
   if (!constant) {
-    return error(declarator.initializer->position, "a 'const' at file scope needs a value known at compile time",
+    return error(declarator.initializer->position,
+                 "a 'const' at file scope needs a value known at compile time",
                  "leave out 'const' for a value of each thread");
   }
   const Constant converted = convert(*constant, statement.type);
@@ -212,11 +220,13 @@ bool Analyser::find_recursion(Function& function) {
   for (const Uses::Helper& call : function.uses.helpers) {
     Function& callee = *call.symbol->function;
     if (find_recursion(callee)) {
-      error(call.position, "'" + call.symbol->name + "' calls itself", "helper functions are inlined; use a loop");
+      error(call.position, "'" + call.symbol->name + "' calls itself",
+            "helper functions are inlined; use a loop");
       break;
     }
     function.depth = std::max(function.depth, callee.depth + 1);
-    function.expanded_nodes = std::min<std::uint64_t>(function.expanded_nodes + callee.expanded_nodes, maximum_nodes * 4);
+    function.expanded_nodes =
+        std::min<std::uint64_t>(function.expanded_nodes + callee.expanded_nodes, maximum_nodes * 4);
   }
   function.visit = 2;
   if (function.depth == maximum_depth) {
@@ -233,7 +243,8 @@ void Analyser::analyse_bodies() {
   bool follows_statement = false;
   for (Item& item : program_.tree.items) {
     if (item.kind == Item::Kind::handler) analyse_handler(item);
-    const bool is_bare = item.kind == Item::Kind::statement && item.body->kind != StatementKind::declaration &&
+    const bool is_bare = item.kind == Item::Kind::statement &&
+                         item.body->kind != StatementKind::declaration &&
                          item.body->kind != StatementKind::empty;
     if (is_bare) {
       HandlerBody& body = follows_statement ? program_.handlers.back() : entry_handler(item.position);
@@ -290,7 +301,8 @@ void Analyser::analyse_handler(Item& item) {
   }
   program_.handlers.push_back(std::move(body));
   HandlerBody& kept = program_.handlers.back();
-  analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(label_of(kept.handler.target)), *item.body);
+  analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(label_of(kept.handler.target)),
+               *item.body);
 }
 
 bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_report) {
@@ -317,7 +329,8 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
   return is_known;
 }
 
-void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& code) {
+void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label,
+                            Statement& code) {
   context_ = Context{};
   context_.places = places;
   context_.label = label;
@@ -340,20 +353,21 @@ void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std
   body.handler.uses_state = body.handler.uses_state || !body.uses.states.empty();
   std::sort(body.handler.site_values.begin(), body.handler.site_values.end());
   if (nodes > maximum_nodes) {
-    Diagnostic diagnostic{Severity::error, body.handler.location, "this handler is too large once its helpers are inlined",
+    Diagnostic diagnostic{Severity::error, body.handler.location,
+                          "this handler is too large once its helpers are inlined",
                           "at most " + std::to_string(maximum_nodes) + " operations; use loops"};
     errors.push_back(std::move(diagnostic));
   }
 }
 
-/// One word per array, then one per named extent, then the counter of dropped accesses. The same for every lowering.
+/// One word per array, then one per named extent in use, then the counter of dropped accesses. The same for every lowering.
 void Analyser::make_words() {
   for (std::uint32_t i = 0; i < program_.arrays.size(); ++i) {
     program_.words.push_back({Word::Kind::array_address, i, Extent::constant});
   }
-  for (const std::string& name : extent_names()) {
-    const Extent extent = *find_extent(name);
-    if (extent != Extent::lanes) program_.words.push_back({Word::Kind::extent, 0, extent});
+  for (const Extent extent : used_extents_) {
+    const bool is_fixed = extent == Extent::lanes || extent == Extent::constant;
+    if (!is_fixed) program_.words.push_back({Word::Kind::extent, 0, extent});
   }
   if (!program_.arrays.empty()) program_.words.push_back({Word::Kind::dropped, 0, Extent::constant});
 }
@@ -407,7 +421,8 @@ void Analyser::warn_of_unused_value(const Expression& expression) {
       break;
     default: break;
   }
-  warnings_.push_back({Severity::warning, program_.locate(expression.position), "nobody uses this value", "assign it, or leave it out"});
+  warnings_.push_back({Severity::warning, program_.locate(expression.position), "nobody uses this value",
+                       "assign it, or leave it out"});
 }
 
 void Analyser::declaration(Statement& statement) {
@@ -469,7 +484,8 @@ void Analyser::return_statement(Statement& statement) {
   }
   if (!statement.expression) {
     if (context_.result != Type::nothing) {
-      error(statement.position, "this function returns a value of type " + name_of(context_.result), "write 'return value;'");
+      error(statement.position, "this function returns a value of type " + name_of(context_.result),
+            "write 'return value;'");
     }
     return;
   }
@@ -479,16 +495,19 @@ void Analyser::return_statement(Statement& statement) {
   convertible(*statement.expression, value(*statement.expression), context_.result);
 }
 
-Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file, Diagnostics& warnings) {
+Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file,
+                                               Diagnostics& warnings) {
   auto program = std::make_shared<Program>();
   program->file = file;
   program->tree = std::move(tree);
   Analyser analyser(*program, warnings);
   analyser.run();
   if (!analyser.errors.empty()) {
-    std::stable_sort(analyser.errors.begin(), analyser.errors.end(), [](const Diagnostic& a, const Diagnostic& b) {
-      return std::pair(a.location.line, a.location.column) < std::pair(b.location.line, b.location.column);
-    });
+    std::stable_sort(analyser.errors.begin(), analyser.errors.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) {
+                       return std::pair(a.location.line, a.location.column) <
+                              std::pair(b.location.line, b.location.column);
+                     });
     return Failure{std::move(analyser.errors)};
   }
   return std::shared_ptr<const Program>(std::move(program));

@@ -10,6 +10,7 @@
 namespace lynxpp::cod {
 
 /// Failure: every error found. Warnings of a successful analysis are appended to `warnings`.
-Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file, Diagnostics& warnings);
+Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file,
+                                               Diagnostics& warnings);
 
 }  // namespace lynxpp::cod

@@ -71,11 +71,12 @@ Type Analyser::call(Expression& expression) {
 
 Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
   expression.symbol = &symbol;
-  context_.uses->helpers.push_back({&symbol, expression.position, context_.elections > 0, context_.conditions > 0});
+  context_.uses->helpers.push_back(
+      {&symbol, expression.position, context_.elections > 0, context_.conditions > 0});
   const auto& parameters = symbol.function->item->parameters;
   if (expression.operands.size() != parameters.size()) {
-    error(expression.position, "'" + symbol.name + "()' takes " + count_of(parameters.size(), "argument") + ", not " +
-                                   std::to_string(expression.operands.size()));
+    error(expression.position, "'" + symbol.name + "()' takes " + count_of(parameters.size(), "argument") +
+                                   ", not " + std::to_string(expression.operands.size()));
   }
   for (std::size_t i = 0; i < expression.operands.size(); ++i) {
     const Type type = value(*expression.operands[i]);
@@ -95,10 +96,13 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
     guard->position = expression.position;
     expression.operands.push_back(std::move(guard));
   }
-  context_.uses->calls.push_back({&api, expression.position, context_.elections > 0, context_.conditions > 0});
-  const bool is_handler = context_.helper == nullptr && !context_.label.empty();  // not a constant at file scope either
+  context_.uses->calls.push_back(
+      {&api, expression.position, context_.elections > 0, context_.conditions > 0});
+  const bool is_handler =
+      context_.helper == nullptr && !context_.label.empty();  // not a constant at file scope either
   if (is_handler) {
-    check_place(api, expression.position, context_.places, context_.label, context_.elections > 0, context_.conditions > 0, "");
+    check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
+                context_.conditions > 0, "");
   }
   if (!check_arguments(expression, api)) return Type::none;
   switch (api.arguments) {
@@ -170,13 +174,15 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   if (array == nullptr) return Type::none;
   const Position& position = expression.operands[0]->position;
   if (bytes_of(array->type) < 4) {
-    error(position, std::string(api.name) + "() needs elements of 32 or 64 bits, and '" + array->name + "' has " +
-                        name_of(array->type),
+    error(position,
+          std::string(api.name) + "() needs elements of 32 or 64 bits, and '" + array->name + "' has " +
+              name_of(array->type),
           "declare it as unsigned int or unsigned long");
     return Type::none;
   }
   if (is_floating(array->type) && api.api != Api::atomic_add) {
-    error(position, std::string(api.name) + "() needs integers, and '" + array->name + "' has " + name_of(array->type));
+    error(position,
+          std::string(api.name) + "() needs integers, and '" + array->name + "' has " + name_of(array->type));
     return Type::none;
   }
   return array->type;
@@ -206,7 +212,8 @@ Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
 void Analyser::emit_call(Expression& expression) {
   const auto require_string = [&](const Expression& argument, const std::string& what) {
     if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
-    error(argument.position, what + " must be a string that is not empty", "write 'emit(\"cycles\", value, \"cycles\")'");
+    error(argument.position, what + " must be a string that is not empty",
+          "write 'emit(\"cycles\", value, \"cycles\")'");
   };
   require_string(*expression.operands[0], "the name of a result");
   if (expression.operands.size() > 2) require_string(*expression.operands[2], "the unit of a result");
@@ -217,14 +224,16 @@ void Analyser::emit_call(Expression& expression) {
 
 void Analyser::print_call(Expression& expression) {
   Expression& format = *expression.operands[0];
-  for (std::size_t i = 1; i < expression.operands.size(); ++i) static_cast<void>(value(*expression.operands[i]));
+  for (std::size_t i = 1; i < expression.operands.size(); ++i)
+    static_cast<void>(value(*expression.operands[i]));
   if (format.kind != ExpressionKind::string) {
     return error(format.position, "print() needs a format string first", "write 'print(\"%lu\\n\", value)'");
   }
   std::vector<FormatPiece> pieces;
   std::string unknown;
   if (!parse_format(format.text, pieces, unknown)) {
-    return error(format.position, "'" + unknown + "' is no conversion that print() knows", "use %d %u %x %f %e %g with flags, width and precision");
+    return error(format.position, "'" + unknown + "' is no conversion that print() knows",
+                 "use %d %u %x %f %e %g with flags, width and precision");
   }
   std::erase_if(pieces, [](const FormatPiece& piece) { return piece.kind == FormatPiece::Kind::text; });
   if (pieces.size() + 1 != expression.operands.size()) {
@@ -236,7 +245,8 @@ void Analyser::print_call(Expression& expression) {
     if (argument.type == Type::none) continue;
     const bool wants_floating = pieces[i].kind == FormatPiece::Kind::floating;
     if (wants_floating != is_floating(argument.type)) {
-      error(argument.position, "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+      error(argument.position,
+            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
             wants_floating ? "cast it to (double) or use %d or %u" : "cast it to (long) or use %f");
     }
   }
@@ -244,8 +254,9 @@ void Analyser::print_call(Expression& expression) {
 
 // ---------------------------------------------------------------- places
 
-void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places, const std::string& label,
-                           bool elected, bool conditional, const std::string& through) {
+void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
+                           const std::string& label, bool elected, bool conditional,
+                           const std::string& through) {
   const std::string function = std::string(api.name) + "()";
   const std::string subject = through.empty() ? function : "'" + through + "()' uses " + function + ", which";
   if ((api.places & places) != places) {
@@ -253,15 +264,21 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
     return;
   }
   if (is_vote(api.api) && elected) {
-    error(position, subject + (through.empty() ? " under leastActiveThreadInWarp() would see one lane" : " would see one lane here"),
+    error(position,
+          subject + (through.empty() ? " under leastActiveThreadInWarp() would see one lane"
+                                     : " would see one lane here"),
           "take the vote before the 'if' and keep it in a variable");
   }
   if (api.api != Api::sync_threads) return;
   if (places == 1u << static_cast<int>(TargetKind::kernel_exit)) {
-    error(position, subject + " deadlocks in ON_KERNEL_EXIT when some threads return early and others still meet the program's own barriers",
+    error(position,
+          subject +
+              " deadlocks in ON_KERNEL_EXIT when some threads return early and others still meet the "
+              "program's own barriers",
           "combine per-warp values with atomicMin() and atomicMax(); no barrier is needed");
   } else if (places != 1u << static_cast<int>(TargetKind::kernel_entry) || conditional) {
-    error(position, subject + " is safe only where all threads of the block come by", "use it in ON_KERNEL_ENTRY outside any condition");
+    error(position, subject + " is safe only where all threads of the block come by",
+          "use it in ON_KERNEL_ENTRY outside any condition");
   }
 }
 
@@ -272,8 +289,8 @@ void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
 }
 
 /// What a helper does has to have a meaning where it is called.
-void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places, const std::string& label,
-                               std::set<ReachedFunction>& seen, HandlerBody& body) {
+void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
+                               const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;
   const std::string& name = call.symbol->name;
   if (places == cod::on_host) {
@@ -285,10 +302,12 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
   body.handler.uses_state = body.handler.uses_state || !function.uses.states.empty();
   for (const Uses::Call& use : function.uses.calls) {
     add_use(*use.api, body);
-    check_place(*use.api, call.position, places, label, use.elected || call.elected, use.conditional || call.conditional, name);
+    check_place(*use.api, call.position, places, label, use.elected || call.elected,
+                use.conditional || call.conditional, name);
   }
   for (const Uses::Helper& inner : function.uses.helpers) {
-    const Uses::Helper from_here{call.symbol, call.position, call.elected || inner.elected, call.conditional || inner.conditional};
+    const Uses::Helper from_here{call.symbol, call.position, call.elected || inner.elected,
+                                 call.conditional || inner.conditional};
     check_reachable(*inner.symbol->function, from_here, places, label, seen, body);
   }
 }

@@ -48,32 +48,38 @@ Type Analyser::name(Expression& expression) {
   if (symbol == nullptr) {
     if (const auto extent = find_extent(expression.text)) {
       expression.extent = 1 + static_cast<std::uint32_t>(*extent);
+      if (!context_.on_host()) used_extents_.insert(*extent);
       return Type::u64;
     }
     if (const RefusedName* refused = find_refused(expression.text)) {
       error(expression.position, std::string(refused->reason), std::string(refused->hint));
     } else if (find_api(expression.text) != nullptr) {
-      error(expression.position, "'" + expression.text + "' is a function", "call it: '" + expression.text + "()'");
+      error(expression.position, "'" + expression.text + "' is a function",
+            "call it: '" + expression.text + "()'");
     } else {
-      error(expression.position, "unknown name '" + expression.text + "'", suggestion(expression.text, visible_names()));
+      error(expression.position, "unknown name '" + expression.text + "'",
+            suggestion(expression.text, visible_names()));
     }
     return Type::none;
   }
   expression.symbol = symbol;
   switch (symbol->kind) {
     case Symbol::Kind::function:
-      error(expression.position, "'" + symbol->name + "' is a function", "call it: '" + symbol->name + "(...)'");
+      error(expression.position, "'" + symbol->name + "' is a function",
+            "call it: '" + symbol->name + "(...)'");
       return Type::none;
     case Symbol::Kind::array:
       if (!program_.arrays[symbol->index].dimensions.empty()) {
-        error(expression.position, "'" + symbol->name + "' is an array", "give an index: '" + symbol->name + "[...]'");
+        error(expression.position, "'" + symbol->name + "' is an array",
+              "give an index: '" + symbol->name + "[...]'");
         return Type::none;
       }
       expression.kind = ExpressionKind::index;  // `global T name;` is an array without dimensions
       return symbol->type;
     case Symbol::Kind::state:
       if (context_.on_host()) {
-        error(expression.position, "'" + symbol->name + "' belongs to the threads of the kernel and is gone in ON_REPORT",
+        error(expression.position,
+              "'" + symbol->name + "' belongs to the threads of the kernel and is gone in ON_REPORT",
               "add it to a 'global' array in ON_KERNEL_EXIT");
         return Type::none;
       }
@@ -88,20 +94,23 @@ Type Analyser::name(Expression& expression) {
 bool Analyser::require_integer(const Expression& expression, Type type, const std::string& what) {
   if (type == Type::none) return false;
   if (is_integer(type)) return true;
-  error(expression.position, what + " needs integers, and this is a " + name_of(type), "cast it, for example to (long)");
+  error(expression.position, what + " needs integers, and this is a " + name_of(type),
+        "cast it, for example to (long)");
   return false;
 }
 
 void Analyser::convertible(const Expression& expression, Type from, Type to) {
   // Every arithmetic type converts to every other; value() has reported what is none.
-  if (from != Type::none && is_arithmetic(from) && !is_arithmetic(to)) error(expression.position, "this cannot be converted to void");
+  if (from != Type::none && is_arithmetic(from) && !is_arithmetic(to))
+    error(expression.position, "this cannot be converted to void");
 }
 
 Type Analyser::unary(Expression& expression) {
   Expression& operand = *expression.operands[0];
   if (expression.op == Operator::increment || expression.op == Operator::decrement) return step(expression);
   if (expression.op == Operator::address_of) {
-    error(expression.position, "an address has no value", "'&' is for the atomic functions: 'atomicAdd(&counts[i], 1)'");
+    error(expression.position, "an address has no value",
+          "'&' is for the atomic functions: 'atomicAdd(&counts[i], 1)'");
     return Type::none;
   }
   const Type type = value(operand);
@@ -217,21 +226,23 @@ Type Analyser::index(Expression& expression) {
   for (const ExpressionPtr& each : expression.operands) require_integer(*each, value(*each), "an index");
   Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
   if (symbol == nullptr || symbol->kind != Symbol::Kind::array) {
-    const RefusedName* refused = symbol == nullptr && base->kind == ExpressionKind::name ? find_refused(base->text) : nullptr;
+    const RefusedName* refused =
+        symbol == nullptr && base->kind == ExpressionKind::name ? find_refused(base->text) : nullptr;
     if (refused != nullptr) {
       error(base->position, std::string(refused->reason), std::string(refused->hint));
     } else if (symbol == nullptr && base->kind == ExpressionKind::name) {
       error(base->position, "unknown array '" + base->text + "'", suggestion(base->text, visible_names()));
     } else {
-      error(base->position, "only 'global' arrays have elements", "declare 'global unsigned long name[THREADS];' at file scope");
+      error(base->position, "only 'global' arrays have elements",
+            "declare 'global unsigned long name[THREADS];' at file scope");
     }
     return Type::none;
   }
   expression.symbol = symbol;
   const std::size_t dimensions = program_.arrays[symbol->index].dimensions.size();
   if (expression.operands.size() != dimensions) {
-    error(expression.position, "'" + symbol->name + "' has " + std::to_string(dimensions) + " dimensions, not " +
-                                   std::to_string(expression.operands.size()));
+    error(expression.position, "'" + symbol->name + "' has " + std::to_string(dimensions) +
+                                   " dimensions, not " + std::to_string(expression.operands.size()));
     return Type::none;
   }
   return symbol->type;

@@ -17,7 +17,8 @@ namespace {
 std::string short_name(std::string path) {
   if (const auto slash = path.find_last_of('/'); slash != std::string::npos) path.erase(0, slash + 1);
   constexpr std::string_view extension = ".cod";
-  if (path.size() > extension.size() && path.ends_with(extension)) path.resize(path.size() - extension.size());
+  if (path.size() > extension.size() && path.ends_with(extension))
+    path.resize(path.size() - extension.size());
   return path;
 }
 
@@ -41,7 +42,10 @@ std::string summary_of(const std::string& source) {
 class CompiledSpecification final : public Specification {
  public:
   CompiledSpecification(std::string source, const std::string& path, std::shared_ptr<const Program> program)
-      : name_(short_name(path)), summary_(summary_of(source)), source_(std::move(source)), program_(std::move(program)) {
+      : name_(short_name(path)),
+        summary_(summary_of(source)),
+        source_(std::move(source)),
+        program_(std::move(program)) {
     for (const HandlerBody& body : program_->handlers) handlers_.push_back(body.handler);
   }
 
@@ -53,7 +57,9 @@ class CompiledSpecification final : public Specification {
   const std::vector<StateVariable>& state() const override { return program_->state; }
   const std::vector<Word>& words() const override { return program_->words; }
 
-  Result<DeviceCode> lower_device(const DeviceTarget& target) const override { return generate_device_code(*program_, target); }
+  Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
+    return generate_device_code(*program_, target);
+  }
 
   Result<std::shared_ptr<const HostReport>> compile_host() const override {
     const std::lock_guard lock(mutex_);
@@ -73,14 +79,16 @@ class CompiledSpecification final : public Specification {
 
 }  // namespace
 
-Result<std::shared_ptr<const Specification>> compile(std::string source, const std::string& name, Diagnostics* warnings) {
+Result<std::shared_ptr<const Specification>> compile(std::string source, const std::string& name,
+                                                     Diagnostics* warnings) {
   Result<SyntaxTree> tree = parse(source, name);
   if (!tree) return tree.error();
   Diagnostics found;
   Result<std::shared_ptr<const Program>> program = analyse(std::move(*tree), name, found);
   if (!program) return program.error();
   if (warnings != nullptr) warnings->insert(warnings->end(), found.begin(), found.end());
-  return std::shared_ptr<const Specification>(std::make_shared<CompiledSpecification>(std::move(source), name, std::move(*program)));
+  return std::shared_ptr<const Specification>(
+      std::make_shared<CompiledSpecification>(std::move(source), name, std::move(*program)));
 }
 
 std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents) {

@@ -41,7 +41,8 @@ std::string expected_tokens(antlr4::Parser& parser) {
 std::string reserved_hint(const std::string& word) {
   if (word == "switch" || word == "case" || word == "default") return "use if and else";
   if (word == "goto") return "use loops, if, break and return";
-  if (word == "shared") return "arrays are 'global'; reduce over a warp with ballot() or an aggregated atomicAdd()";
+  if (word == "shared")
+    return "arrays are 'global'; reduce over a warp with ballot() or an aggregated atomicAdd()";
   if (word == "struct" || word == "union") return "use one scalar or one 'global' array per field";
   if (word == "enum" || word == "typedef") return "use 'const unsigned NAME = 1;' and the type's own name";
   return "leave it out";
@@ -67,7 +68,8 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
                                std::size_t column, const std::string& message, std::exception_ptr) {
   if (offending == nullptr) {
     if (diagnostics.size() < maximum_errors) {
-      const SourceLocation place{file_, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1), 1};
+      const SourceLocation place{file_, static_cast<std::uint32_t>(line),
+                                 static_cast<std::uint32_t>(column + 1), 1};
       diagnostics.push_back({Severity::error, place, message, ""});
     }
     return;

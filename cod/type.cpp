@@ -69,9 +69,7 @@ std::uint32_t size_of(ScalarType type) {
 
 std::uint32_t bytes_of(Type type) { return size_of(storage_of(type)); }
 
-Type promote(Type type) {
-  return is_integer(type) && bits_of(type) < 32 ? Type::i32 : type;
-}
+Type promote(Type type) { return is_integer(type) && bits_of(type) < 32 ? Type::i32 : type; }
 
 Type common_type(Type left, Type right) {
   if (left == Type::f64 || right == Type::f64) return Type::f64;

@@ -78,10 +78,13 @@ TEST(Api, SiteValuesAreNamedLikeTheirPlaceholders) {
 TEST(Extents, CountTheElementsOfAnArray) {
   const LaunchExtents extents{7, 100, 12, 24, 600, 3};
   EXPECT_EQ(element_count({"a", ScalarType::u64, {}}, extents), 1u);
-  EXPECT_EQ(element_count({"a", ScalarType::u64, {{Extent::blocks, 1, "BLOCKS"}, {Extent::constant, 4, "4"}}}, extents), 48u);
+  EXPECT_EQ(element_count({"a", ScalarType::u64, {{Extent::blocks, 1, "BLOCKS"}, {Extent::constant, 4, "4"}}},
+                          extents),
+            48u);
   EXPECT_EQ(element_count({"a", ScalarType::u64, {{Extent::lanes, 1, "LANES"}}}, extents), 32u);
   const LaunchExtents huge{1, 1, std::uint64_t{1} << 40, 1, std::uint64_t{1} << 40, 1};
-  EXPECT_EQ(element_count({"a", ScalarType::u64, {{Extent::blocks, 1, ""}, {Extent::threads, 1, ""}}}, huge), 0u);
+  EXPECT_EQ(element_count({"a", ScalarType::u64, {{Extent::blocks, 1, ""}, {Extent::threads, 1, ""}}}, huge),
+            0u);
 }
 
 }  // namespace

@@ -34,10 +34,18 @@ Case make_case(const char* text, T value) {
   }
 }
 
-#define DECLARATIONS                                                                                                  \
-  signed char sc = -5; unsigned char uc = 250; short s = -30000; unsigned short us = 65535; int i = -7;               \
-  unsigned u = 4000000000u; long l = -5000000000l; unsigned long ul = 18446744073709551615ul; float f = 1.5f;         \
-  double d = -2.25; int z = 0;
+#define DECLARATIONS                         \
+  signed char sc = -5;                       \
+  unsigned char uc = 250;                    \
+  short s = -30000;                          \
+  unsigned short us = 65535;                 \
+  int i = -7;                                \
+  unsigned u = 4000000000u;                  \
+  long l = -5000000000l;                     \
+  unsigned long ul = 18446744073709551615ul; \
+  float f = 1.5f;                            \
+  double d = -2.25;                          \
+  int z = 0;
 #define TEXT_OF(...) TEXT_OF_EXPANDED(__VA_ARGS__)
 #define TEXT_OF_EXPANDED(...) #__VA_ARGS__
 #define CASE(...) cases.push_back(make_case(#__VA_ARGS__, (__VA_ARGS__)))
@@ -118,7 +126,8 @@ std::vector<Case> cases_of_precedence() {
 
 void check(const std::vector<Case>& cases) {
   std::string source = "ON_REPORT: {\n" TEXT_OF(DECLARATIONS) "\n";
-  for (const Case& each : cases) source += "emit(\"" + std::to_string(&each - cases.data()) + "\", " + each.text + ");\n";
+  for (const Case& each : cases)
+    source += "emit(\"" + std::to_string(&each - cases.data()) + "\", " + each.text + ");\n";
   source += "}\n";
   const ReportRun run = run_report(source, {});
   EXPECT_EQ(run.failure, "");
@@ -127,9 +136,11 @@ void check(const std::vector<Case>& cases) {
     const auto& values = run.emitted[i].values;
     ASSERT_EQ(std::holds_alternative<std::vector<double>>(values), cases[i].is_floating) << cases[i].text;
     if (!cases[i].is_floating) {
-      ASSERT_EQ(std::holds_alternative<std::vector<std::int64_t>>(values), cases[i].is_signed) << cases[i].text;
+      ASSERT_EQ(std::holds_alternative<std::vector<std::int64_t>>(values), cases[i].is_signed)
+          << cases[i].text;
     }
-    const std::uint64_t bits = std::visit([](const auto& each) { return std::bit_cast<std::uint64_t>(each.at(0)); }, values);
+    const std::uint64_t bits =
+        std::visit([](const auto& each) { return std::bit_cast<std::uint64_t>(each.at(0)); }, values);
     EXPECT_EQ(bits, cases[i].bits) << cases[i].text;
   }
 }
@@ -171,7 +182,10 @@ TEST(Arithmetic, ShortCircuitsSkipTheirRightSide) {
 }
 
 TEST(Arithmetic, ControlFlow) {
-  EXPECT_EQ(result_of("int r = 0; for (int i = 0; i < 10; ++i) { if (i == 3) continue; if (i == 6) break; r += i; }"), 12);
+  EXPECT_EQ(
+      result_of(
+          "int r = 0; for (int i = 0; i < 10; ++i) { if (i == 3) continue; if (i == 6) break; r += i; }"),
+      12);
   EXPECT_EQ(result_of("int r = 0; do r++; while (r < 5);"), 5);
   EXPECT_EQ(result_of("int r = 10; while (r > 3) r -= 2;"), 2);
   EXPECT_EQ(result_of("int r = 0; int i; for (i = 0; ; i++) if (i > 4) break; r = i;"), 5);

@@ -69,7 +69,8 @@ TEST(Diagnostics, SeveralErrorsInOneRun) {
 
 TEST(Diagnostics, SyncThreadsAtExitDeadlocks) {
   EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { syncThreads(); }"),
-            "t.cod:1:19: error: syncThreads() deadlocks in ON_KERNEL_EXIT when some threads return early and others still meet the "
+            "t.cod:1:19: error: syncThreads() deadlocks in ON_KERNEL_EXIT when some threads return early and "
+            "others still meet the "
             "program's own barriers\n"
             "  ON_KERNEL_EXIT: { syncThreads(); }\n"
             "                    ^~~~~~~~~~~~~\n"
@@ -77,11 +78,13 @@ TEST(Diagnostics, SyncThreadsAtExitDeadlocks) {
 }
 
 TEST(Diagnostics, AVoteUnderAnElection) {
-  EXPECT_EQ(errors_of("int n;\nON_INSTRUCTION: {\n  if (leastActiveThreadInWarp()) n += divergentWarp(laneId() < 4);\n}"),
-            "t.cod:3:39: error: divergentWarp() under leastActiveThreadInWarp() would see one lane\n"
-            "    if (leastActiveThreadInWarp()) n += divergentWarp(laneId() < 4);\n"
-            "                                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
-            "  hint: take the vote before the 'if' and keep it in a variable\n");
+  EXPECT_EQ(
+      errors_of(
+          "int n;\nON_INSTRUCTION: {\n  if (leastActiveThreadInWarp()) n += divergentWarp(laneId() < 4);\n}"),
+      "t.cod:3:39: error: divergentWarp() under leastActiveThreadInWarp() would see one lane\n"
+      "    if (leastActiveThreadInWarp()) n += divergentWarp(laneId() < 4);\n"
+      "                                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+      "  hint: take the vote before the 'if' and keep it in a variable\n");
 }
 
 TEST(Diagnostics, UntypedBuffersOfLynx) {
@@ -128,8 +131,10 @@ const Refused refused[] = {
     {"void x; x = 1;", "a variable cannot have type void"},
     {"global int a[0]; a[0] = 1;", "an array needs at least one element"},
     {"global int a[-1]; a[0] = 1;", "an array needs at least one element"},
-    {"global int a[2.5]; a[0] = 1;", "the extent of a 'global' array is a named extent or a constant integer"},
-    {"global int a[blockDim()]; a[0] = 1;", "the extent of a 'global' array is a named extent or a constant integer"},
+    {"global int a[2.5]; a[0] = 1;",
+     "the extent of a 'global' array is a named extent or a constant integer"},
+    {"global int a[blockDim()]; a[0] = 1;",
+     "the extent of a 'global' array is a named extent or a constant integer"},
     {"global int a[THREAD]; a[0] = 1;", "unknown name 'THREAD'"},
     {"global int a[4]; a = 1;", "'a' is an array"},
     {"global int a[4]; a[0][1] = 1;", "'a' has 1 dimensions, not 2"},
@@ -159,10 +164,12 @@ const Refused refused[] = {
     {"int f(int a) { return f(a); } int x = f(1);", "'f' calls itself"},
     {"int f(int a) { return 1; } int x = f();", "'f()' takes 1 argument, not 0"},
     {"int laneId() { return 1; } int x;", "'laneId' is a function of the language"},
-    {"int f() { return accessSize(); } ON_KERNEL_EXIT: { int y = f(); }", "'f()' uses accessSize(), which has no meaning in ON_KERNEL_EXIT"},
+    {"int f() { return accessSize(); } ON_KERNEL_EXIT: { int y = f(); }",
+     "'f()' uses accessSize(), which has no meaning in ON_KERNEL_EXIT"},
     {"int s; int f() { return s; } ON_REPORT: { emit(\"x\", f()); }",
      "'f()' uses 's', which belongs to the threads of the kernel and is gone in ON_REPORT"},
-    {"int s; ON_REPORT: { emit(\"x\", s); }", "'s' belongs to the threads of the kernel and is gone in ON_REPORT"},
+    {"int s; ON_REPORT: { emit(\"x\", s); }",
+     "'s' belongs to the threads of the kernel and is gone in ON_REPORT"},
     {"ON_REPORT: { emit(\"x\", laneId()); }", "laneId() has no meaning in ON_REPORT"},
     {"ON_KERNEL_EXIT: { emit(\"x\", 1); }", "emit() has no meaning in ON_KERNEL_EXIT"},
     {"ON_REPORT: { emit(1, 1); }", "the name of a result must be a string that is not empty"},
@@ -173,12 +180,14 @@ const Refused refused[] = {
     {"ON_REPORT: { emit(\"x\", sum(1)); }", "sum() needs a 'global' array"},
     {"global int a[4]; atomicAdd(a[0], 1);", "an atomic function needs the address of an element"},
     {"int x; atomicAdd(&x, 1);", "only elements of 'global' arrays can be changed atomically"},
-    {"global short a[4]; atomicAdd(&a[0], 1);", "atomicAdd() needs elements of 32 or 64 bits, and 'a' has short"},
+    {"global short a[4]; atomicAdd(&a[0], 1);",
+     "atomicAdd() needs elements of 32 or 64 bits, and 'a' has short"},
     {"global float a[4]; atomicMax(&a[0], 1);", "atomicMax() needs integers, and 'a' has float"},
     {"ON_BASIC_BLOCK_ENTRY: { int x = basicBlockExecutedInstructionCount(); }",
      "basicBlockExecutedInstructionCount() has no meaning in ON_BASIC_BLOCK_ENTRY"},
     {"ON_KERNEL_ENTRY: { int x = basicBlockId(); }", "basicBlockId() has no meaning in ON_KERNEL_ENTRY"},
-    {"ON_KERNEL_ENTRY: { if (laneId()) syncThreads(); }", "syncThreads() is safe only where all threads of the block come by"},
+    {"ON_KERNEL_ENTRY: { if (laneId()) syncThreads(); }",
+     "syncThreads() is safe only where all threads of the block come by"},
     {"ON_KERNEL_ENTRY: ON_KERNEL_EXIT: { int x; }", "a handler has one target"},
     {"ON_KERNEL_ENTRY: MEM_READ: { int x; }", "the filter MEM_READ needs the target ON_INSTRUCTION"},
     {"ON_INSTRUCTION: MEM_RAED: { int x; }", "unknown label 'MEM_RAED'"},

@@ -10,13 +10,42 @@
 namespace lynxpp::cod {
 namespace {
 
-const char* const fragments[] = {"(",  ")",      "{",       "}",     "[",      "]",         ";",       "&",       "atomicAdd(", "ON_REPORT:",
-                                 "if", "global", "THREADS", "9e999", "0x",     "\"",        "/*",      "*/",      "return",     "break;",
-                                 "::", "\xff",   "1/0",     "a[a]",  "sum(a)", "emit(\"x\",", "while(1)", "double x;", "~first[block]", "MEM_READ:"};
+const char* const fragments[] = {"(",
+                                 ")",
+                                 "{",
+                                 "}",
+                                 "[",
+                                 "]",
+                                 ";",
+                                 "&",
+                                 "atomicAdd(",
+                                 "ON_REPORT:",
+                                 "if",
+                                 "global",
+                                 "THREADS",
+                                 "9e999",
+                                 "0x",
+                                 "\"",
+                                 "/*",
+                                 "*/",
+                                 "return",
+                                 "break;",
+                                 "::",
+                                 "\xff",
+                                 "1/0",
+                                 "a[a]",
+                                 "sum(a)",
+                                 "emit(\"x\",",
+                                 "while(1)",
+                                 "double x;",
+                                 "~first[block]",
+                                 "MEM_READ:"};
 
 std::string mutated(const std::string& source, std::mt19937& random) {
   std::string text = source;
-  const auto pick = [&](std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random); };
+  const auto pick = [&](std::size_t limit) {
+    return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
+  };
   const std::size_t times = 1 + pick(4);
   for (std::size_t i = 0; i < times && !text.empty(); ++i) {
     const std::size_t at = pick(text.size());
@@ -33,7 +62,8 @@ std::string mutated(const std::string& source, std::mt19937& random) {
 
 TEST(Mutation, DamagedSpecificationsNeverCrash) {
   std::vector<std::string> sources;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs")) {
     std::string source;
     ASSERT_TRUE(read_file(entry.path().string(), source));
     sources.push_back(source);

@@ -26,7 +26,8 @@ TEST(Parser, EveryConstructOfFileScope) {
 }
 
 TEST(Parser, WordsOfATypeInAnyOrder) {
-  for (const char* text : {"unsigned long", "long unsigned int", "unsigned long long", "uint64_t", "size_t"}) {
+  for (const char* text :
+       {"unsigned long", "long unsigned int", "unsigned long long", "uint64_t", "size_t"}) {
     const auto tree = parse(std::string(text) + " x;", "t.cod");
     ASSERT_TRUE(tree.ok()) << text;
     EXPECT_EQ(tree->items[0].body->type, Type::u64) << text;
@@ -60,8 +61,10 @@ std::string repeated(const std::string& text, int times) {
 
 TEST(Parser, DeepNestingIsRefusedWhateverItsKind) {
   constexpr int deep = 20000;
-  const std::string prefixes[] = {"(", "-", "!", "(int)", "x = ", "f(", "a[", "x ? ", "x ? 1 : ", "{", "if (1) ", "while (1) ",
-                                  "for (;;) ", "do ", "if (1) ; else ", "x + ", "x += "};
+  const std::string prefixes[] = {"(",       "-",          "!",         "(int)",    "x = ",
+                                  "f(",      "a[",         "x ? ",      "x ? 1 : ", "{",
+                                  "if (1) ", "while (1) ", "for (;;) ", "do ",      "if (1) ; else ",
+                                  "x + ",    "x += "};
   for (const std::string& prefix : prefixes) {
     const auto tree = parse("int x; ON_KERNEL_ENTRY: { " + repeated(prefix, deep), "t.cod");
     ASSERT_FALSE(tree.ok()) << prefix;
@@ -73,7 +76,9 @@ TEST(Parser, DeepNestingIsRefusedWhateverItsKind) {
 
 TEST(Parser, OrdinaryNestingIsAccepted) {
   const int depth = 60;
-  EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { int x = " + repeated("(", depth) + "1" + repeated(")", depth) + "; }"), "");
+  EXPECT_EQ(
+      errors_of("ON_KERNEL_ENTRY: { int x = " + repeated("(", depth) + "1" + repeated(")", depth) + "; }"),
+      "");
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: " + repeated("{", depth) + repeated("}", depth)), "");
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { int x = 1" + repeated(" + 1", 150) + "; }"), "");
 }
@@ -81,7 +86,8 @@ TEST(Parser, OrdinaryNestingIsAccepted) {
 TEST(Parser, AHugeFileIsRefused) {
   const auto tree = parse(std::string(3u << 20, ' '), "t.cod");
   ASSERT_FALSE(tree.ok());
-  EXPECT_EQ(render(tree.error().diagnostics), "t.cod: error: the specification is larger than 1 MiB\n  hint: is this a .cod file?\n");
+  EXPECT_EQ(render(tree.error().diagnostics),
+            "t.cod: error: the specification is larger than 1 MiB\n  hint: is this a .cod file?\n");
 }
 
 }  // namespace

@@ -33,9 +33,12 @@ std::vector<T> values_of(const ReportRun& run, const std::string& name) {
 
 TEST(Report, ExtentsAndDimensionsOfTheLaunch) {
   const ReportRun run = run_report(
-      "ON_REPORT: { emit(\"threads\", THREADS); emit(\"blocks\", BLOCKS); emit(\"warps\", WARPS); emit(\"bb\", BASIC_BLOCKS);"
-      "emit(\"instructions\", INSTRUCTIONS); emit(\"sms\", SMS); emit(\"lanes\", LANES); emit(\"gx\", gridDimX()); emit(\"gy\", gridDimY());"
-      "emit(\"g\", gridDim()); emit(\"b\", blockDim()); emit(\"w\", warpCount()); emit(\"khz\", clockRate()); }",
+      "ON_REPORT: { emit(\"threads\", THREADS); emit(\"blocks\", BLOCKS); emit(\"warps\", WARPS); "
+      "emit(\"bb\", BASIC_BLOCKS);"
+      "emit(\"instructions\", INSTRUCTIONS); emit(\"sms\", SMS); emit(\"lanes\", LANES); emit(\"gx\", "
+      "gridDimX()); emit(\"gy\", gridDimY());"
+      "emit(\"g\", gridDim()); emit(\"b\", blockDim()); emit(\"w\", warpCount()); emit(\"khz\", "
+      "clockRate()); }",
       small_launch());
   EXPECT_EQ(run.failure, "");
   EXPECT_EQ(run.number("threads"), 240);
@@ -61,8 +64,10 @@ TEST(Report, ReductionsAndWholeArrays) {
   launch.arrays = {bytes_of_vector(counts), bytes_of_vector(temperatures), bytes_of_vector(ratios)};
   const ReportRun run = run_report(
       "global unsigned long counts[BASIC_BLOCKS]; global int temperatures[2]; global float ratios[3];\n"
-      "ON_REPORT: { emit(\"sum\", sum(counts), \"items\"); emit(\"max\", max(counts)); emit(\"min\", min(counts)); emit(\"mean\", mean(counts));"
-      "emit(\"coldest\", min(temperatures)); emit(\"cold\", sum(temperatures)); emit(\"ratio\", sum(ratios)); emit(\"all\", counts, \"items\");"
+      "ON_REPORT: { emit(\"sum\", sum(counts), \"items\"); emit(\"max\", max(counts)); emit(\"min\", "
+      "min(counts)); emit(\"mean\", mean(counts));"
+      "emit(\"coldest\", min(temperatures)); emit(\"cold\", sum(temperatures)); emit(\"ratio\", "
+      "sum(ratios)); emit(\"all\", counts, \"items\");"
       "emit(\"t\", temperatures); emit(\"r\", ratios); }",
       launch);
   EXPECT_EQ(run.failure, "");
@@ -86,7 +91,8 @@ TEST(Report, WithoutOnReportEveryArrayIsEmitted) {
   std::vector<std::uint32_t> b{9};
   LaunchView launch = small_launch();
   launch.arrays = {bytes_of_vector(a), bytes_of_vector(b)};
-  const ReportRun run = run_report("global unsigned short a[2][3]; global unsigned b; ON_KERNEL_EXIT: { b = 9; }", launch);
+  const ReportRun run =
+      run_report("global unsigned short a[2][3]; global unsigned b; ON_KERNEL_EXIT: { b = 9; }", launch);
   EXPECT_THAT(values_of<std::uint64_t>(run, "a"), ElementsAre(1u, 2u, 3u, 4u, 5u, 6u));
   EXPECT_THAT(run.find("a")->dimensions, ElementsAre(2u, 3u));
   EXPECT_EQ(run.number("b"), 9);
@@ -96,7 +102,8 @@ TEST(Report, ArraysOfSeveralDimensionsAreRowMajor) {
   std::vector<std::int64_t> a{1, 2, 3, 4, 5, 6};
   LaunchView launch = small_launch();
   launch.arrays = {bytes_of_vector(a)};
-  const ReportRun run = run_report("global long a[2][3]; ON_REPORT: { emit(\"x\", a[1][0]); a[0][2] = 30; emit(\"s\", sum(a)); }", launch);
+  const ReportRun run = run_report(
+      "global long a[2][3]; ON_REPORT: { emit(\"x\", a[1][0]); a[0][2] = 30; emit(\"s\", sum(a)); }", launch);
   EXPECT_EQ(run.number("x"), 4);
   EXPECT_EQ(run.number("s"), 48);
 }
@@ -105,8 +112,10 @@ TEST(Report, OutOfRangeReadsYieldZeroAndAreReported) {
   std::vector<std::int64_t> a{5, 6};
   LaunchView launch = small_launch();
   launch.arrays = {bytes_of_vector(a)};
-  const ReportRun run =
-      run_report("global long a[2];\nON_REPORT: {\n  long s = 0;\n  for (int i = -1; i < 4; i++) s += a[i];\n  emit(\"s\", s);\n}", launch);
+  const ReportRun run = run_report(
+      "global long a[2];\nON_REPORT: {\n  long s = 0;\n  for (int i = -1; i < 4; i++) s += a[i];\n  "
+      "emit(\"s\", s);\n}",
+      launch);
   EXPECT_EQ(run.number("s"), 11);
   EXPECT_EQ(run.failure,
             "t.cod:4:37: error: this index is out of range; the access did not happen (3 times)\n"
@@ -115,26 +124,34 @@ TEST(Report, OutOfRangeReadsYieldZeroAndAreReported) {
 }
 
 TEST(Report, DivisionByZeroIsReportedAndYieldsZero) {
-  const ReportRun run = run_report("ON_REPORT: { int z = 0; long q = 7 / z; emit(\"q\", q); emit(\"r\", 7u % z); emit(\"f\", 1.0 / z); }", {});
+  const ReportRun run = run_report(
+      "ON_REPORT: { int z = 0; long q = 7 / z; emit(\"q\", q); emit(\"r\", 7u % z); emit(\"f\", 1.0 / z); }",
+      {});
   EXPECT_EQ(run.number("q"), 0);
   EXPECT_EQ(run.number("r"), 0);
   EXPECT_EQ(run.number("f"), std::numeric_limits<double>::infinity());
-  EXPECT_THAT(run.failure, testing::HasSubstr("t.cod:1:34: error: division by zero; the result was taken as 0"));
-  EXPECT_THAT(run.failure, testing::HasSubstr("t.cod:1:65: error: division by zero; the result was taken as 0"));
+  EXPECT_THAT(run.failure,
+              testing::HasSubstr("t.cod:1:34: error: division by zero; the result was taken as 0"));
+  EXPECT_THAT(run.failure,
+              testing::HasSubstr("t.cod:1:65: error: division by zero; the result was taken as 0"));
 }
 
 TEST(Report, PrintsLikePrintf) {
   const ReportRun run = run_report(
-      "ON_REPORT: { print(\"%d|%5u|%-4x|%.2f|%+ld|100%%\\n\", -3, 42, 255u, 2.0 / 3, 7l); print(\"plain\"); print(\"%lu\", 18446744073709551615ul); }",
+      "ON_REPORT: { print(\"%d|%5u|%-4x|%.2f|%+ld|100%%\\n\", -3, 42, 255u, 2.0 / 3, 7l); print(\"plain\"); "
+      "print(\"%lu\", 18446744073709551615ul); }",
       {});
   EXPECT_EQ(run.printed, "-3|   42|ff  |0.67|+7|100%\nplain18446744073709551615");
 }
 
 TEST(Report, HelpersAndReturn) {
   const ReportRun run = run_report(
-      "static double ratio(unsigned long a, unsigned long b) { if (b == 0) return 0; return a / (double)b; }\n"
-      "static int count(int n) { int c = 0; for (int i = 0; i < n; i++) { if (i % 2) continue; c++; } return c; }\n"
-      "ON_REPORT: { emit(\"a\", ratio(1, 4)); emit(\"b\", ratio(1, 0)); emit(\"c\", count(count(10))); if (THREADS) return; emit(\"never\", 1); }\n",
+      "static double ratio(unsigned long a, unsigned long b) { if (b == 0) return 0; return a / (double)b; "
+      "}\n"
+      "static int count(int n) { int c = 0; for (int i = 0; i < n; i++) { if (i % 2) continue; c++; } return "
+      "c; }\n"
+      "ON_REPORT: { emit(\"a\", ratio(1, 4)); emit(\"b\", ratio(1, 0)); emit(\"c\", count(count(10))); if "
+      "(THREADS) return; emit(\"never\", 1); }\n",
       small_launch());
   EXPECT_EQ(run.number("a"), 0.25);
   EXPECT_EQ(run.number("b"), 0);
@@ -146,13 +163,15 @@ TEST(Report, IncompleteContentsAreRefused) {
   std::vector<std::uint64_t> counts(4);
   LaunchView launch = small_launch();
   launch.arrays = {bytes_of_vector(counts)};
-  const ReportRun run = run_report("global unsigned long counts[BASIC_BLOCKS]; ON_REPORT: { emit(\"s\", sum(counts)); }", launch);
+  const ReportRun run = run_report(
+      "global unsigned long counts[BASIC_BLOCKS]; ON_REPORT: { emit(\"s\", sum(counts)); }", launch);
   EXPECT_EQ(run.failure, "error: the contents of 'counts' are incomplete: 32 bytes for 5 elements\n");
   EXPECT_TRUE(run.emitted.empty());
 }
 
 TEST(Report, IsCompiledOnceAndRunsInSeveralThreads) {
-  const auto specification = compiled("ON_REPORT: { long s = 0; for (int i = 0; i < 1000; i++) s += i * BLOCKS; emit(\"s\", s); }");
+  const auto specification =
+      compiled("ON_REPORT: { long s = 0; for (int i = 0; i < 1000; i++) s += i * BLOCKS; emit(\"s\", s); }");
   ASSERT_NE(specification, nullptr);
   const auto first = specification->compile_host();
   const auto second = specification->compile_host();
@@ -165,7 +184,9 @@ TEST(Report, IsCompiledOnceAndRunsInSeveralThreads) {
     threads.emplace_back([&, i] {
       LaunchView launch;
       launch.grid[0] = static_cast<std::uint32_t>(i + 1);
-      launch.emit = [&](Emitted emitted) { results[i] = std::get<std::vector<std::int64_t>>(emitted.values).at(0); };
+      launch.emit = [&](Emitted emitted) {
+        results[i] = std::get<std::vector<std::int64_t>>(emitted.values).at(0);
+      };
       static_cast<void>((*first)->run(launch));
     });
   }
@@ -200,7 +221,8 @@ TEST(Report, KernelRuntimeFromClocks) {
   LaunchView launch = small_launch();
   launch.grid[0] = 3;
   launch.grid[1] = 1;
-  launch.arrays = {bytes_of_vector(first), bytes_of_vector(last), bytes_of_vector(sm), bytes_of_vector(cycles), bytes_of_vector(load)};
+  launch.arrays = {bytes_of_vector(first), bytes_of_vector(last), bytes_of_vector(sm),
+                   bytes_of_vector(cycles), bytes_of_vector(load)};
   const ReportRun run = run_report(example("kernel_runtime"), launch);
   EXPECT_EQ(run.failure, "");
   EXPECT_THAT(values_of<std::uint64_t>(run, "cycles"), ElementsAre(500u, 200u, 900u));

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {
@@ -51,10 +53,12 @@ TEST(Specification, HandlersInOrderTheInitialiserFirst) {
 
 TEST(Specification, UsesOfHelpersAreThoseOfTheHandler) {
   const auto specification = compiled(
-      "int state;\nint inner() { state += 1; return accessSize(); }\nint outer() { return inner() + instructionId(); }\n"
+      "int state;\nint inner() { state += 1; return accessSize(); }\nint outer() { return inner() + "
+      "instructionId(); }\n"
       "ON_INSTRUCTION: { int x = outer(); }\nON_KERNEL_EXIT: { int y = 1; }");
   ASSERT_NE(specification, nullptr);
-  EXPECT_THAT(specification->handlers()[0].site_values, ElementsAre(SiteValue::instruction_id, SiteValue::access_size));
+  EXPECT_THAT(specification->handlers()[0].site_values,
+              ElementsAre(SiteValue::instruction_id, SiteValue::access_size));
   EXPECT_TRUE(specification->handlers()[0].uses_state);
   EXPECT_THAT(specification->handlers()[1].site_values, IsEmpty());
   EXPECT_FALSE(specification->handlers()[1].uses_state);
@@ -71,10 +75,44 @@ TEST(Specification, ArraysAndWords) {
   EXPECT_EQ(arrays[0].dimensions[1].constant, 8u);
   EXPECT_TRUE(arrays[1].dimensions.empty());
   const auto& words = specification->words();
-  ASSERT_GE(words.size(), 3u);
+  ASSERT_EQ(words.size(), 4u);
   EXPECT_EQ(words[1].kind, Word::Kind::array_address);
   EXPECT_EQ(words[1].index, 1u);
-  EXPECT_EQ(words.back().kind, Word::Kind::dropped);
+  EXPECT_EQ(words[2].kind, Word::Kind::extent);
+  EXPECT_EQ(words[2].extent, Extent::basic_blocks);
+  EXPECT_EQ(words[3].kind, Word::Kind::dropped);
+}
+
+TEST(Specification, ExtentsInDeviceCodeAreWordsThoseOfTheReportAreNot) {
+  const auto specification =
+      compiled("unsigned long n = THREADS + LANES; ON_REPORT: { emit(\"blocks\", BLOCKS); }");
+  ASSERT_NE(specification, nullptr);
+  ASSERT_EQ(specification->words().size(), 1u);
+  EXPECT_EQ(specification->words()[0].extent, Extent::threads);
+}
+
+TEST(Specification, CompilesInSeveralThreadsAtOnce) {
+  const std::string source =
+      "unsigned long n; global unsigned long a[SMS];\nON_BASIC_BLOCK_EXIT: { n += "
+      "basicBlockExecutedInstructionCount(); }\n"
+      "ON_KERNEL_EXIT: { atomicAdd(&a[smId()], n); }\nON_REPORT: { emit(\"n\", sum(a)); }";
+  const auto lower = [&] {
+    std::string text;
+    const auto result = compile(source, "t.cod");
+    if (!result) return text;
+    const auto code = (*result)->lower_device({80});
+    if (code) {
+      for (const HandlerCode& handler : code->handlers) text += handler.ptx;
+    }
+    return (*result)->compile_host().ok() ? text : std::string();
+  };
+  const std::string expected = lower();
+  EXPECT_FALSE(expected.empty());
+  std::vector<std::string> results(6);
+  std::vector<std::thread> threads;
+  for (std::string& result : results) threads.emplace_back([&] { result = lower(); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(results, testing::Each(expected));
 }
 
 TEST(Specification, VariablesMayBeCalledLikeFunctions) {
@@ -102,14 +140,16 @@ TEST(Specification, ExpansionOfHelpersIsLimited) {
 
 TEST(Specification, ChainsOfHelpersAreLimited) {
   std::string source = "int f0(int a) { return a; }\n";
-  for (int i = 1; i < 200; ++i) source += "int f" + std::to_string(i) + "(int a) { return f" + std::to_string(i - 1) + "(a); }\n";
+  for (int i = 1; i < 200; ++i)
+    source += "int f" + std::to_string(i) + "(int a) { return f" + std::to_string(i - 1) + "(a); }\n";
   const auto result = compile(source + "int x = f199(1);", "t.cod");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().diagnostics[0].message, "helper functions call each other too deeply here");
 }
 
 TEST(Specification, MutualRecursionUnderConditionsEnds) {
-  EXPECT_THAT(errors_of("int g(int a) { if (a) return h(a); return 0; }\nint h(int a) { if (leastActiveThreadInWarp()) return g(a); return 1; }\n"
+  EXPECT_THAT(errors_of("int g(int a) { if (a) return h(a); return 0; }\nint h(int a) { if "
+                        "(leastActiveThreadInWarp()) return g(a); return 1; }\n"
                         "ON_KERNEL_EXIT: { if (laneId()) int x = g(1); }"),
               testing::HasSubstr("calls itself"));
 }

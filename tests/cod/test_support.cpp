@@ -65,12 +65,14 @@ std::vector<std::string> lowered(const Specification& specification, int sm) {
 }
 
 std::string wrapped(const std::string& routine, int sm) {
-  std::string text = ".version 7.8\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n.visible .entry wrapped()\n{\n";
+  std::string text =
+      ".version 7.8\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n.visible .entry wrapped()\n{\n";
   declare_registers(text);
   for (int i = 0; i < 16; ++i) {
     const std::string name = std::string(state_prefix) + std::to_string(i);
     // The width of a state register shows in the moves that use it.
-    const bool is_wide = routine.find("mov.b64 " + name + ",") != std::string::npos || reads_wide(routine, name);
+    const bool is_wide =
+        routine.find("mov.b64 " + name + ",") != std::string::npos || reads_wide(routine, name);
     text += "  .reg " + std::string(is_wide ? ".b64 " : ".b32 ") + name + ";\n";
   }
   const std::size_t begin = routine.find('{');
@@ -81,10 +83,11 @@ std::string wrapped(const std::string& routine, int sm) {
 bool has_ptxas() { return !ptxas_path().empty(); }
 
 std::string ptxas_errors(const std::string& module, int sm) {
-  const std::string base = (std::filesystem::temp_directory_path() / ("lynxpp_cod_" + std::to_string(::getpid()))).string();
+  const std::string base =
+      (std::filesystem::temp_directory_path() / ("lynxpp_cod_" + std::to_string(::getpid()))).string();
   write_file(base + ".ptx", module);
-  const std::string command = ptxas_path() + " -arch=sm_" + std::to_string(sm) + " -o " + base + ".cubin " + base + ".ptx > " +
-                              base + ".log 2>&1";
+  const std::string command = ptxas_path() + " -arch=sm_" + std::to_string(sm) + " -o " + base + ".cubin " +
+                              base + ".ptx > " + base + ".log 2>&1";
   const bool accepted = std::system(command.c_str()) == 0;
   std::string log;
   read_file(base + ".log", log);

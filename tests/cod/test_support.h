@@ -35,7 +35,8 @@ struct ReportRun {
   std::string failure;
 
   const Emitted* find(const std::string& name) const;
-  double number(const std::string& name) const;  ///< NaN, which equals nothing, when there is none of that name
+  double number(
+      const std::string& name) const;  ///< NaN, which equals nothing, when there is none of that name
 };
 ReportRun run_report(const std::string& source, LaunchView launch);
 
