@@ -66,7 +66,8 @@ class GraphBuilder {
   /// The label a branch in `scope` means: the innermost enclosing scope that has it, else the first anywhere.
   std::uint32_t find_label(std::string_view name, std::uint32_t scope) const {
     while (true) {
-      if (const auto found = scoped_labels_.find(key(scope, name)); found != scoped_labels_.end()) return found->second;
+      if (const auto found = scoped_labels_.find(key(scope, name)); found != scoped_labels_.end())
+        return found->second;
       if (scope == 0) break;
       scope = body_.scopes[scope].parent;
     }
@@ -88,8 +89,7 @@ class GraphBuilder {
         block.leaves_function = true;
         if (last.guarded()) fall_through(index);
         break;
-      default:
-        fall_through(index);
+      default: fall_through(index);
     }
   }
 
@@ -104,7 +104,8 @@ class GraphBuilder {
   }
 
   static void add_successor(BasicBlock& block, std::uint32_t successor) {
-    if (std::ranges::find(block.successors, successor) == block.successors.end()) block.successors.push_back(successor);
+    if (std::ranges::find(block.successors, successor) == block.successors.end())
+      block.successors.push_back(successor);
   }
 
   std::vector<std::uint32_t> branch_targets(const Instruction& branch) const {
@@ -143,6 +144,8 @@ std::uint32_t ControlFlowGraph::block_of_label(std::string_view label) const {
   return no_block;
 }
 
-ControlFlowGraph build_control_flow_graph(const Function& function) { return GraphBuilder(*function.body).build(); }
+ControlFlowGraph build_control_flow_graph(const Function& function) {
+  return GraphBuilder(*function.body).build();
+}
 
 }  // namespace lynxpp::ptx

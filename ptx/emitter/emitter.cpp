@@ -42,7 +42,8 @@ std::string emit(const Module& module, const EditList& edits) {
 std::string emit_range(const Module& module, TextRange range, const EditList& edits) {
   std::vector<const Edit*> inside;
   for (const Edit& edit : edits.edits()) {
-    const bool is_inside = edit.range.begin >= range.begin && edit.range.end <= range.end && edit.range.begin < range.end;
+    const bool is_inside =
+        edit.range.begin >= range.begin && edit.range.end <= range.end && edit.range.begin < range.end;
     if (is_inside) inside.push_back(&edit);
   }
   return apply(module.source(), range, sorted(std::move(inside)));

@@ -18,7 +18,9 @@ struct Edit {
 /// must not overlap.
 class EditList {
  public:
-  void insert_before(std::uint32_t position, std::string text) { edits_.push_back({{position, position}, std::move(text)}); }
+  void insert_before(std::uint32_t position, std::string text) {
+    edits_.push_back({{position, position}, std::move(text)});
+  }
   void replace(TextRange range, std::string text) { edits_.push_back({range, std::move(text)}); }
   void erase(TextRange range) { edits_.push_back({range, {}}); }
   const std::vector<Edit>& edits() const { return edits_; }
@@ -30,8 +32,8 @@ class EditList {
 
 /// The module's text with all edits applied.
 std::string emit(const Module& module, const EditList& edits);
-/// The text of one range with the edits that lie inside it applied. An insertion belongs to the byte it stands before, so one at
-/// range.end is not inside.
+/// The text of one range with the edits that lie inside it applied. An insertion belongs to the byte it stands
+/// before, so one at range.end is not inside.
 std::string emit_range(const Module& module, TextRange range, const EditList& edits);
 
 }  // namespace lynxpp::ptx

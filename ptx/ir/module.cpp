@@ -9,9 +9,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// "v" of the component selector "v.x"; other names unchanged.
-std::string_view without_component(std::string_view name) {
-  return name.substr(0, name.find('.'));
-}
+std::string_view without_component(std::string_view name) { return name.substr(0, name.find('.')); }
 
 /// Whether `name` is one of the registers `declaration` declares.
 bool declares(const RegisterDeclaration& declaration, std::string_view name) {
@@ -33,7 +31,8 @@ std::string scoped_key(std::uint32_t scope, std::string_view name) {
 
 /// Calls `visit(scope)` from `scope` outwards until it returns a declaration.
 template <typename Visit>
-auto search_outwards(const std::vector<Scope>& scopes, std::uint32_t scope, Visit visit) -> decltype(visit(scope)) {
+auto search_outwards(const std::vector<Scope>& scopes, std::uint32_t scope, Visit visit)
+    -> decltype(visit(scope)) {
   while (true) {
     if (auto found = visit(scope)) return found;
     if (scope == 0 || scope >= scopes.size()) return nullptr;

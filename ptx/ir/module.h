@@ -48,12 +48,12 @@ enum class OperandKind {
   identifier,        ///< a register, variable, label, parameter or function; Operand::name
   special_register,  ///< %tid.x, %laneid, …; Operand::name with the dimension suffix
   integer,           ///< Operand::integer (two's complement; unsigned literals wrap)
-  floating,          ///< Operand::bits: the IEEE pattern; 32 bits for 0f…, 64 bits for 0d… and decimal literals
-  address,           ///< [base + offset]; elements[0] is the base (identifier or integer), further elements follow a comma
-  vector,            ///< {a, b, …}
-  pair,              ///< a|b: elements[0], elements[1]
-  list,              ///< (a, b, …) of a call
-  sink,              ///< _
+  floating,  ///< Operand::bits: the IEEE pattern; 32 bits for 0f…, 64 bits for 0d… and decimal literals
+  address,  ///< [base + offset]; elements[0] is the base (identifier or integer), further elements follow a comma
+  vector,  ///< {a, b, …}
+  pair,    ///< a|b: elements[0], elements[1]
+  list,    ///< (a, b, …) of a call
+  sink,    ///< _
 };
 
 struct Operand {
@@ -74,8 +74,8 @@ struct Guard {
 };
 
 struct Instruction {
-  TextRange text;           ///< from the guard (or opcode) to the semicolon, inclusive
-  std::uint32_t line = 0;   ///< line in the module's text, from 1
+  TextRange text;               ///< from the guard (or opcode) to the semicolon, inclusive
+  std::uint32_t line = 0;       ///< line in the module's text, from 1
   std::uint32_t statement = 0;  ///< index in Body::statements
   Guard guard;
   std::string_view opcode;  ///< with all modifiers, "ld.global.nc.v4.f32"
@@ -98,14 +98,14 @@ struct Variable {
   std::uint32_t vector = 1;     ///< .v2, .v4
   std::uint32_t alignment = 1;  ///< bytes; the natural one when none is written
   bool is_array = false;
-  std::uint64_t elements = 1;   ///< product of all extents; 0 for `name[]`
+  std::uint64_t elements = 1;  ///< product of all extents; 0 for `name[]`
   bool is_extern = false;
-  bool is_visible = false;      ///< .visible
-  bool is_weak = false;         ///< .weak or .common
+  bool is_visible = false;  ///< .visible
+  bool is_weak = false;     ///< .weak or .common
   bool has_initializer = false;
-  TextRange text;               ///< the whole declaration, semicolon included (parameters: without comma)
-  TextRange initializer;        ///< what follows `=`, without the semicolon
-  std::uint32_t scope = 0;      ///< of a body's declaration: index in Body::scopes
+  TextRange text;           ///< the whole declaration, semicolon included (parameters: without comma)
+  TextRange initializer;    ///< what follows `=`, without the semicolon
+  std::uint32_t scope = 0;  ///< of a body's declaration: index in Body::scopes
 
   std::uint64_t size_bytes() const;
 };
@@ -116,8 +116,8 @@ struct Relocation {
   std::uint32_t bytes = 8;   ///< how many are written
   std::string symbol;
   std::int64_t addend = 0;
-  bool generic = false;      ///< generic(symbol)
-  std::uint32_t shift = 0;   ///< of `mask(0xff00, symbol)`: bits the address is shifted right
+  bool generic = false;     ///< generic(symbol)
+  std::uint32_t shift = 0;  ///< of `mask(0xff00, symbol)`: bits the address is shifted right
 };
 struct InitialValue {
   std::vector<std::uint8_t> bytes;  ///< size_bytes() of them
@@ -141,9 +141,9 @@ struct Statement {
   StatementKind kind = StatementKind::directive;
   TextRange text;
   std::uint32_t line = 0;
-  std::uint32_t scope = 0;      ///< innermost scope the statement stands in
-  std::uint32_t index = 0;      ///< instruction: in Body::instructions
-  std::string_view name;        ///< label: its name; directive: ".loc", ".pragma", …
+  std::uint32_t scope = 0;  ///< innermost scope the statement stands in
+  std::uint32_t index = 0;  ///< instruction: in Body::instructions
+  std::string_view name;    ///< label: its name; directive: ".loc", ".pragma", …
 };
 
 /// Scope 0 is the function body itself.
@@ -164,16 +164,17 @@ struct Body {
   std::vector<Instruction> instructions;  ///< in textual order
   std::vector<Scope> scopes;
   std::vector<RegisterDeclaration> registers;
-  std::vector<Variable> variables;        ///< .local/.shared/.param/… declared inside
+  std::vector<Variable> variables;  ///< .local/.shared/.param/… declared inside
   std::vector<TargetList> branch_targets;
-  std::vector<TargetList> call_targets;   ///< a .callprototype is listed with no targets
+  std::vector<TargetList> call_targets;  ///< a .callprototype is listed with no targets
 
   /// The declaration `name` refers to when used in `scope`, inner scopes first; null when it is no register.
   const RegisterDeclaration* find_register(std::string_view name, std::uint32_t scope) const;
   /// Same for variables declared in the body.
   const Variable* find_variable(std::string_view name, std::uint32_t scope) const;
 
-  /// Makes the two searches above fast; call again after changing `registers` or `variables`. They are right without it.
+  /// Makes the two searches above fast; they are right without it after additions to `registers` or `variables`, but
+  /// not after other changes: then call it again.
   void index_names();
 
  private:
@@ -191,14 +192,14 @@ struct Function {
   bool is_extern = false;
   bool is_visible = false;
   bool is_weak = false;
-  std::vector<Variable> returns;      ///< `.func (.param .b32 r) f`
+  std::vector<Variable> returns;  ///< `.func (.param .b32 r) f`
   std::vector<Variable> parameters;
-  TextRange text;                     ///< the whole item, closing brace or semicolon included
-  TextRange name_text;                ///< just the name, in the header
-  TextRange parameter_list;           ///< from `(` to `)` after the name, inclusive; empty when there is none
-  TextRange body_text;                ///< from `{` to `}`, inclusive; empty for a declaration
-  std::uint32_t line = 0;             ///< of the header's first token
-  std::optional<Body> body;           ///< present once parser::parse_body succeeded
+  TextRange text;            ///< the whole item, closing brace or semicolon included
+  TextRange name_text;       ///< just the name, in the header
+  TextRange parameter_list;  ///< from `(` to `)` after the name, inclusive; empty when there is none
+  TextRange body_text;       ///< from `{` to `}`, inclusive; empty for a declaration
+  std::uint32_t line = 0;    ///< of the header's first token
+  std::optional<Body> body;  ///< present once parser::parse_body succeeded
 
   bool is_declaration() const { return body_text.empty(); }
 };

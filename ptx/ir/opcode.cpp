@@ -82,27 +82,27 @@ struct NamedType {
 };
 
 constexpr NamedType types[] = {
-    {"pred", DataType::pred, 0, false},   {"b8", DataType::b8, 1, false},
-    {"b16", DataType::b16, 2, false},     {"b32", DataType::b32, 4, false},
-    {"b64", DataType::b64, 8, false},     {"b128", DataType::b128, 16, false},
-    {"u8", DataType::u8, 1, false},       {"u16", DataType::u16, 2, false},
-    {"u32", DataType::u32, 4, false},     {"u64", DataType::u64, 8, false},
-    {"s8", DataType::s8, 1, false},       {"s16", DataType::s16, 2, false},
-    {"s32", DataType::s32, 4, false},     {"s64", DataType::s64, 8, false},
-    {"f16", DataType::f16, 2, true},      {"f16x2", DataType::f16x2, 4, true},
-    {"bf16", DataType::bf16, 2, true},    {"bf16x2", DataType::bf16x2, 4, true},
-    {"tf32", DataType::tf32, 4, true},    {"f32", DataType::f32, 4, true},
-    {"f32x2", DataType::f32x2, 8, true},  {"f64", DataType::f64, 8, true},
-    {"e4m3", DataType::opaque, 0, true},  {"e4m3x2", DataType::opaque, 0, true},
-    {"e4m3x4", DataType::opaque, 0, true}, {"e5m2", DataType::opaque, 0, true},
-    {"e5m2x2", DataType::opaque, 0, true}, {"e5m2x4", DataType::opaque, 0, true},
-    {"e3m2", DataType::opaque, 0, true},  {"e3m2x2", DataType::opaque, 0, true},
-    {"e3m2x4", DataType::opaque, 0, true}, {"e2m3", DataType::opaque, 0, true},
-    {"e2m3x2", DataType::opaque, 0, true}, {"e2m3x4", DataType::opaque, 0, true},
-    {"e2m1", DataType::opaque, 0, true},  {"e2m1x2", DataType::opaque, 0, true},
-    {"e2m1x4", DataType::opaque, 0, true}, {"ue8m0", DataType::opaque, 0, true},
-    {"ue8m0x2", DataType::opaque, 0, true}, {"ue4m3", DataType::opaque, 0, true},
-    {"texref", DataType::opaque, 0, false}, {"samplerref", DataType::opaque, 0, false},
+    {"pred", DataType::pred, 0, false},      {"b8", DataType::b8, 1, false},
+    {"b16", DataType::b16, 2, false},        {"b32", DataType::b32, 4, false},
+    {"b64", DataType::b64, 8, false},        {"b128", DataType::b128, 16, false},
+    {"u8", DataType::u8, 1, false},          {"u16", DataType::u16, 2, false},
+    {"u32", DataType::u32, 4, false},        {"u64", DataType::u64, 8, false},
+    {"s8", DataType::s8, 1, false},          {"s16", DataType::s16, 2, false},
+    {"s32", DataType::s32, 4, false},        {"s64", DataType::s64, 8, false},
+    {"f16", DataType::f16, 2, true},         {"f16x2", DataType::f16x2, 4, true},
+    {"bf16", DataType::bf16, 2, true},       {"bf16x2", DataType::bf16x2, 4, true},
+    {"tf32", DataType::tf32, 4, true},       {"f32", DataType::f32, 4, true},
+    {"f32x2", DataType::f32x2, 8, true},     {"f64", DataType::f64, 8, true},
+    {"e4m3", DataType::opaque, 0, true},     {"e4m3x2", DataType::opaque, 0, true},
+    {"e4m3x4", DataType::opaque, 0, true},   {"e5m2", DataType::opaque, 0, true},
+    {"e5m2x2", DataType::opaque, 0, true},   {"e5m2x4", DataType::opaque, 0, true},
+    {"e3m2", DataType::opaque, 0, true},     {"e3m2x2", DataType::opaque, 0, true},
+    {"e3m2x4", DataType::opaque, 0, true},   {"e2m3", DataType::opaque, 0, true},
+    {"e2m3x2", DataType::opaque, 0, true},   {"e2m3x4", DataType::opaque, 0, true},
+    {"e2m1", DataType::opaque, 0, true},     {"e2m1x2", DataType::opaque, 0, true},
+    {"e2m1x4", DataType::opaque, 0, true},   {"ue8m0", DataType::opaque, 0, true},
+    {"ue8m0x2", DataType::opaque, 0, true},  {"ue4m3", DataType::opaque, 0, true},
+    {"texref", DataType::opaque, 0, false},  {"samplerref", DataType::opaque, 0, false},
     {"surfref", DataType::opaque, 0, false},
 };
 
@@ -180,11 +180,11 @@ void apply_access(Access access, const Modifiers& modifiers, OpcodeTraits& trait
   if (access == Access::none) return;
   const auto one_of = [access](auto... candidates) { return ((access == candidates) || ...); };
   traits.reads_memory =
-      one_of(Access::read, Access::read_write, Access::bulk_read, Access::bulk_read_write, Access::matrix_read,
-             Access::texture_read, Access::surface_read, Access::surface_update);
-  traits.writes_memory = one_of(Access::write, Access::read_write, Access::bulk_write, Access::bulk_read_write,
-                                Access::matrix_write, Access::shared_write, Access::surface_write,
-                                Access::surface_update);
+      one_of(Access::read, Access::read_write, Access::bulk_read, Access::bulk_read_write,
+             Access::matrix_read, Access::texture_read, Access::surface_read, Access::surface_update);
+  traits.writes_memory =
+      one_of(Access::write, Access::read_write, Access::bulk_write, Access::bulk_read_write,
+             Access::matrix_write, Access::shared_write, Access::surface_write, Access::surface_update);
   traits.space = modifiers.space == StateSpace::none ? StateSpace::generic : modifiers.space;
   traits.type = modifiers.first_type;
   if (one_of(Access::shared_write)) traits.space = StateSpace::shared;
@@ -235,10 +235,8 @@ bool is_floating(DataType type) {
     case DataType::tf32:
     case DataType::f32:
     case DataType::f32x2:
-    case DataType::f64:
-      return true;
-    default:
-      return false;
+    case DataType::f64: return true;
+    default: return false;
   }
 }
 

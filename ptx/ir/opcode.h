@@ -10,11 +10,29 @@ namespace lynxpp::ptx {
 enum class StateSpace { none, reg, sreg, constant, global, local, param, shared, texture, surface, generic };
 
 enum class DataType {
-  none, pred,
-  b8, b16, b32, b64, b128,
-  u8, u16, u32, u64,
-  s8, s16, s32, s64,
-  f16, f16x2, bf16, bf16x2, tf32, f32, f32x2, f64,
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f32x2,
+  f64,
   opaque,  ///< texref, samplerref, surfref and alternate floating formats
 };
 
@@ -32,9 +50,9 @@ enum class OpcodeClass {
   atomic,      ///< atom, red
   branch,      ///< bra, brx.idx
   call,
-  exit,        ///< ret, exit, trap
-  barrier,     ///< bar, barrier, mbarrier, bar.warp.sync, cluster barriers
-  fence,       ///< membar, fence
+  exit,     ///< ret, exit, trap
+  barrier,  ///< bar, barrier, mbarrier, bar.warp.sync, cluster barriers
+  fence,    ///< membar, fence
 };
 
 struct OpcodeTraits {
@@ -43,13 +61,13 @@ struct OpcodeTraits {
   StateSpace space = StateSpace::none;  ///< of the memory it touches; generic for `ld.f32`
   bool reads_memory = false;
   bool writes_memory = false;
-  DataType type = DataType::none;       ///< the first type modifier of loads and stores, else the last one written
-  std::uint8_t vector = 1;              ///< .v2, .v4, .v8
-  std::uint8_t destinations = 0;        ///< leading operands that are written
-  bool is_floating = false;             ///< works on floating-point values
-  bool is_return = false;               ///< ret
-  bool is_thread_exit = false;          ///< exit, trap
-  bool is_uniform = false;              ///< .uni
+  DataType type = DataType::none;  ///< the first type modifier of loads and stores, else the last one written
+  std::uint8_t vector = 1;         ///< .v2, .v4, .v8
+  std::uint8_t destinations = 0;   ///< leading operands that are written
+  bool is_floating = false;        ///< works on floating-point values
+  bool is_return = false;          ///< ret
+  bool is_thread_exit = false;     ///< exit, trap
+  bool is_uniform = false;         ///< .uni
 
   bool is_memory_access() const { return reads_memory || writes_memory; }
   /// Bytes one thread accesses; 0 when it is no memory access or the size is not static.

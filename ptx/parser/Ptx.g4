@@ -1,6 +1,7 @@
 // The statements of a PTX function body, by structure: nothing here knows an opcode.
 //
-// The parser asks for one statement at a time; braces of nested scopes are statements of their own, so nothing recurses.
+// The parser asks for one statement at a time; braces of nested scopes are statements of their own, so nothing
+// recurses.
 // The rule `body` tells prediction what may follow a statement.
 grammar Ptx;
 
@@ -86,7 +87,7 @@ PRAGMA        : '.pragma' ;
 SECTION       : '.section' ;
 DIRECTIVE     : '.' IDENTIFIER ('::' SEGMENT)* ;
 
-// Opcodes with modifiers, identifiers, special registers with a dimension and component selectors are one kind of token.
+// Opcodes with modifiers, identifiers, special registers with a dimension and component selectors: one kind of token.
 WORD : IDENTIFIER (('.' | '::') SEGMENT)* ;
 
 INTEGER : ('0' [xX] HEX+ | '0' [bB] [01]+ | [0-9]+) 'U'? ;

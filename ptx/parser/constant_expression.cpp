@@ -46,7 +46,8 @@ class Evaluator {
   };
 
   const BinaryOperator* next_operator() {
-    const std::string_view rest = cursor_.text().substr(std::min<std::size_t>(cursor_.position(), cursor_.text().size()));
+    const std::string_view rest =
+        cursor_.text().substr(std::min<std::size_t>(cursor_.position(), cursor_.text().size()));
     for (const BinaryOperator& candidate : binary_operators) {
       if (rest.starts_with(candidate.text)) return &candidate;
     }

@@ -43,7 +43,8 @@ SourceLocation locate(std::string_view text, std::uint32_t position) {
 }
 
 void Cursor::fail_at(std::uint32_t position, std::string message, std::string hint) {
-  if (!error_) error_ = Diagnostic{Severity::error, locate(text_, position), std::move(message), std::move(hint)};
+  if (!error_)
+    error_ = Diagnostic{Severity::error, locate(text_, position), std::move(message), std::move(hint)};
   position_ = static_cast<std::uint32_t>(text_.size());
 }
 
@@ -177,12 +178,8 @@ void Cursor::skip_group() {
   while (position_ < text_.size()) {
     const char c = text_[position_];
     switch (special_characters[static_cast<unsigned char>(c)]) {
-      case Special::none:
-        ++position_;
-        continue;
-      case Special::quote:
-        skip_string();
-        continue;
+      case Special::none: ++position_; continue;
+      case Special::quote: skip_string(); continue;
       case Special::slash: {
         const std::uint32_t before = position_;
         skip_space();
@@ -197,8 +194,7 @@ void Cursor::skip_group() {
         partners[depth] = closing_of(c);
         openings[depth++] = position_++;
         continue;
-      case Special::closing:
-        break;
+      case Special::closing: break;
     }
     if (depth == 0 || partners[depth - 1] != c) {
       std::string message = "'";
@@ -228,14 +224,9 @@ bool Cursor::skip_to(std::string_view stops) {
     if (stops.find(c) != std::string_view::npos) return true;
     switch (special_characters[static_cast<unsigned char>(c)]) {
       case Special::opening:
-      case Special::closing:
-        skip_group();
-        break;
-      case Special::quote:
-        skip_string();
-        break;
-      default:
-        last_end_ = ++position_;
+      case Special::closing: skip_group(); break;
+      case Special::quote: skip_string(); break;
+      default: last_end_ = ++position_;
     }
   }
   return false;

@@ -1,7 +1,7 @@
 // A position in PTX text with the few moves the scanner needs. White space and comments are skipped between tokens.
 //
-// Errors are sticky: the first one stays, every later move does nothing and the cursor stands at the end. So a caller checks failed()
-// once, when it is done.
+// Errors are sticky: the first one stays, every later move does nothing and the cursor stands at the end. So a caller
+// checks failed() once, when it is done.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,8 @@ class Cursor {
 
   /// Skips from an opening bracket to its partner; strings and comments inside do not count.
   void skip_group();
-  /// Skips to (not over) the first of `stops` outside of brackets, strings and comments; false when the text ended first.
+  /// Skips to (not over) the first of `stops` outside of brackets, strings and comments; false when the text ended
+  /// first.
   bool skip_to(std::string_view stops);
   /// Moves to an absolute position, also backwards.
   void move_to(std::uint32_t position) { position_ = position; }
@@ -65,7 +66,9 @@ class Cursor {
   /// Fails at `position` of the text.
   void fail_at(std::uint32_t position, std::string message, std::string hint = {});
   /// Fails at the next token.
-  void fail(std::string message, std::string hint = {}) { fail_at(position(), std::move(message), std::move(hint)); }
+  void fail(std::string message, std::string hint = {}) {
+    fail_at(position(), std::move(message), std::move(hint));
+  }
   /// "';'" or "end of text": the next token, for messages.
   std::string describe_next();
   std::string_view text() const { return text_; }

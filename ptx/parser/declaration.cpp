@@ -23,7 +23,8 @@ void parse_extents(Cursor& cursor, Declarator& declarator) {
       if (!value || !cursor.expect(']', "after an array extent")) return;
       extent = static_cast<std::uint64_t>(*value);
     }
-    if (__builtin_mul_overflow(variable.elements, extent, &variable.elements) || variable.elements >> 56 != 0) {
+    if (__builtin_mul_overflow(variable.elements, extent, &variable.elements) ||
+        variable.elements >> 56 != 0) {
       cursor.fail_at(begin, "the array '" + variable.name + "' is too large");
       return;
     }
@@ -103,11 +104,13 @@ Declarator parse_declarator(Cursor& cursor, const Variable& specifiers) {
   parse_extents(cursor, declarator);
   if (!cursor.failed() && cursor.accept('=')) {
     const std::uint32_t begin = cursor.position();
-    if (!cursor.skip_to(",;")) cursor.fail_at(begin, "the initialiser of '" + variable.name + "' has no end", "end it with ';'");
+    if (!cursor.skip_to(",;"))
+      cursor.fail_at(begin, "the initialiser of '" + variable.name + "' has no end", "end it with ';'");
     if (cursor.failed()) return declarator;
     variable.has_initializer = true;
     variable.initializer = {begin, std::max(begin, cursor.end_of_last())};
-    if (!declarator.extents.empty() && declarator.extents[0] == 0) complete_open_extent(cursor.text(), declarator);
+    if (!declarator.extents.empty() && declarator.extents[0] == 0)
+      complete_open_extent(cursor.text(), declarator);
   }
   return declarator;
 }
@@ -141,7 +144,8 @@ Linkage parse_linkage(Cursor& cursor) {
   }
 }
 
-std::vector<Declarator> parse_variable_declaration(Cursor& cursor, const Linkage& linkage, std::uint32_t begin) {
+std::vector<Declarator> parse_variable_declaration(Cursor& cursor, const Linkage& linkage,
+                                                   std::uint32_t begin) {
   Variable specifiers = parse_specifiers(cursor);
   specifiers.is_extern = linkage.is_extern;
   specifiers.is_visible = linkage.is_visible;

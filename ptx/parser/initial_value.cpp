@@ -41,7 +41,8 @@ class InitializerParser {
       element(0);
     }
     if (!cursor_.failed() && !cursor_.at_end()) {
-      cursor_.fail("unexpected " + cursor_.describe_next() + " in the initialiser of '" + variable_.name + "'");
+      cursor_.fail("unexpected " + cursor_.describe_next() + " in the initialiser of '" + variable_.name +
+                   "'");
     }
     return cursor_.error();
   }
@@ -99,7 +100,8 @@ class InitializerParser {
   bool at_float_literal() {
     std::string_view text = rest();
     if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-    if (text.size() > 1 && text[0] == '0' && std::string_view("fFdD").find(text[1]) != std::string_view::npos) return true;
+    if (text.size() > 1 && text[0] == '0' && std::string_view("fFdD").find(text[1]) != std::string_view::npos)
+      return true;
     const std::size_t digits = text.find_first_not_of("0123456789");
     if (digits == 0 || digits == std::string_view::npos) return false;
     return text[digits] == '.' || text[digits] == 'e' || text[digits] == 'E';
@@ -129,13 +131,15 @@ class InitializerParser {
     }
     cursor_.move_to(place + static_cast<std::uint32_t>(text.size()));
     const double number = negative ? -literal->value() : literal->value();
-    const bool single = variable_.type == DataType::f32 || (variable_.type != DataType::f64 && literal->is_single);
+    const bool single =
+        variable_.type == DataType::f32 || (variable_.type != DataType::f64 && literal->is_single);
     const std::uint64_t bytes = single ? 4 : 8;
     if (bytes != element_bytes_) {
       cursor_.fail_at(place, "a floating-point value does not fit the type " + variable_.type_text);
       return;
     }
-    store(offset, single ? std::bit_cast<std::uint32_t>(static_cast<float>(number)) : std::bit_cast<std::uint64_t>(number));
+    store(offset, single ? std::bit_cast<std::uint32_t>(static_cast<float>(number))
+                         : std::bit_cast<std::uint64_t>(number));
   }
 
   /// Takes `0xff(` or `mask(0xff,` and returns the mask; nullopt when there is none.
@@ -171,7 +175,9 @@ class InitializerParser {
     const std::uint32_t place = cursor_.position();
     const Address address = parse_address();
     if (cursor_.failed()) return;
-    Relocation relocation{offset, static_cast<std::uint32_t>(element_bytes_), address.symbol, address.addend, address.generic, 0};
+    Relocation relocation{offset,          static_cast<std::uint32_t>(element_bytes_),
+                          address.symbol,  address.addend,
+                          address.generic, 0};
     if (mask != 0) {
       relocation.bytes = 1;
       relocation.shift = static_cast<std::uint32_t>(std::countr_zero(mask));
@@ -247,7 +253,8 @@ Result<InitialValue> parse_initial_value(const Module& module, const Variable& v
   Result<Declarator> declarator = find_declarator(module, variable);
   if (!declarator) return std::move(declarator.error());
   if (declarator->variable.size_bytes() != bytes || bytes == 0) {
-    return failure("the variable '" + variable.name + "' of type " + variable.type_text + " cannot have an initial value");
+    return failure("the variable '" + variable.name + "' of type " + variable.type_text +
+                   " cannot have an initial value");
   }
   if (const auto error = InitializerParser(module.source(), *declarator, value).parse()) {
     Diagnostic diagnostic = *error;

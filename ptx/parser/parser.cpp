@@ -26,7 +26,8 @@ class ByteStream final : public antlr4::CharStream {
   void consume() override { ++position_; }
   std::size_t LA(ssize_t offset) override {
     if (offset == 0) return 0;
-    const auto index = static_cast<std::size_t>(static_cast<ssize_t>(position_) + (offset > 0 ? offset - 1 : offset));
+    const auto index =
+        static_cast<std::size_t>(static_cast<ssize_t>(position_) + (offset > 0 ? offset - 1 : offset));
     if (index < begin_ || index >= end_) return antlr4::IntStream::EOF;
     return static_cast<unsigned char>(source_[index]);
   }
@@ -39,7 +40,8 @@ class ByteStream final : public antlr4::CharStream {
   std::string getText(const antlr4::misc::Interval& interval) override {
     const auto first = static_cast<std::size_t>(std::max<ssize_t>(interval.a, 0));
     if (first >= end_ || interval.b < interval.a) return {};
-    return std::string(source_.substr(first, std::min(static_cast<std::size_t>(interval.b) + 1, end_) - first));
+    return std::string(
+        source_.substr(first, std::min(static_cast<std::size_t>(interval.b) + 1, end_) - first));
   }
   std::string toString() const override { return std::string(source_.substr(begin_, end_ - begin_)); }
 
@@ -53,18 +55,12 @@ class ByteStream final : public antlr4::CharStream {
 /// "a name", "';'": a token type in a message.
 std::string describe_token_type(std::size_t type, const antlr4::dfa::Vocabulary& vocabulary) {
   switch (type) {
-    case PtxParser::WORD:
-      return "a name";
-    case PtxParser::INTEGER:
-      return "an integer";
-    case PtxParser::FLOAT:
-      return "a floating-point number";
-    case PtxParser::STRING:
-      return "a string";
-    case PtxParser::DIRECTIVE:
-      return "a type or directive";
-    default:
-      return vocabulary.getDisplayName(type);
+    case PtxParser::WORD: return "a name";
+    case PtxParser::INTEGER: return "an integer";
+    case PtxParser::FLOAT: return "a floating-point number";
+    case PtxParser::STRING: return "a string";
+    case PtxParser::DIRECTIVE: return "a type or directive";
+    default: return vocabulary.getDisplayName(type);
   }
 }
 
@@ -91,7 +87,8 @@ class StrictErrors final : public antlr4::DefaultErrorStrategy {
 
   std::string hint(const antlr4::dfa::Vocabulary& vocabulary) const {
     const auto expects = [&](std::string_view literal) {
-      return std::ranges::any_of(expected_, [&](std::size_t type) { return vocabulary.getDisplayName(type) == literal; });
+      return std::ranges::any_of(
+          expected_, [&](std::size_t type) { return vocabulary.getDisplayName(type) == literal; });
     };
     if (expects("';'")) return "is a ';' missing before it?";
     if (expected_.empty() || expected_.size() > 5) return {};
@@ -124,7 +121,8 @@ class BodyParser {
     auto errors = std::make_shared<StrictErrors>();
     errors_ = errors.get();
     parser_.setErrorHandler(std::move(errors));
-    const std::string_view header = source_.substr(function.text.begin, function.body_text.begin - function.text.begin);
+    const std::string_view header =
+        source_.substr(function.text.begin, function.body_text.begin - function.text.begin);
     const std::uint32_t line = function.line + static_cast<std::uint32_t>(std::ranges::count(header, '\n'));
     const std::size_t line_begin = source_.substr(0, function.body_text.begin).rfind('\n') + 1;
     lexer_.setLine(line);
@@ -133,7 +131,8 @@ class BodyParser {
 
   Result<Body> parse() {
     tokens_.fill();
-    while (tokens_.LA(1) != antlr4::Token::EOF && diagnostics_.size() < maximum_diagnostics) parse_statement();
+    while (tokens_.LA(1) != antlr4::Token::EOF && diagnostics_.size() < maximum_diagnostics)
+      parse_statement();
     builder_.finish();
     diagnostics_.insert(diagnostics_.end(), builder_.diagnostics().begin(), builder_.diagnostics().end());
     if (diagnostics_.empty()) return std::move(body_);
@@ -171,11 +170,13 @@ class BodyParser {
                             static_cast<std::uint32_t>(token->getCharPositionInLine()) + 1, 1};
     std::string message = "unexpected end of the function body";
     if (token->getType() != antlr4::Token::EOF) {
-      const std::string_view text = source_.substr(token->getStartIndex(), token->getStopIndex() + 1 - token->getStartIndex());
+      const std::string_view text =
+          source_.substr(token->getStartIndex(), token->getStopIndex() + 1 - token->getStartIndex());
       location.length = static_cast<std::uint32_t>(text.size());
       message = "unexpected '" + std::string(text.substr(0, 60)) + "'";
     }
-    diagnostics_.push_back({Severity::error, std::move(location), std::move(message), errors_->hint(parser_.getVocabulary())});
+    diagnostics_.push_back(
+        {Severity::error, std::move(location), std::move(message), errors_->hint(parser_.getVocabulary())});
     // The next statement begins behind the next semicolon.
     if (tokens_.index() < begin) tokens_.seek(begin);
     while (tokens_.LA(1) != antlr4::Token::EOF) {
@@ -212,7 +213,8 @@ Status parse_body(const Module& module, Function& function, const std::string& n
     return success();
   } catch (const std::exception& exception) {
     // ANTLR reports its own faults by exceptions; none of them is known to be reachable.
-    return failure_at({name, function.line, 1, 1}, "cannot parse '" + function.name + "': " + exception.what());
+    return failure_at({name, function.line, 1, 1},
+                      "cannot parse '" + function.name + "': " + exception.what());
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace lynxpp::ptx {
 
-/// Scans a module: version, target, variables, function headers and parameters; no bodies. Trailing zero bytes (fatbinary
-/// padding) are dropped. `name` stands in diagnostics as the file. Failure: malformed text, with line and column.
+/// Scans a module: version, target, variables, function headers and parameters; no bodies. Trailing zero bytes
+/// (fatbinary padding) are dropped. `name` stands in diagnostics as the file. Failure: malformed text, with line and column.
 Result<Module> parse_module(std::string text, const std::string& name = "<ptx>");
 
 /// Parses the body of `function` (of `module`) into function.body. Does nothing when it is already there.

@@ -15,14 +15,14 @@ namespace {
 class Scanner {
  public:
   explicit Scanner(Module& module)
-      : module_(module),
-        cursor_(module.source(), 0, static_cast<std::uint32_t>(module.source().size())) {}
+      : module_(module), cursor_(module.source(), 0, static_cast<std::uint32_t>(module.source().size())) {}
 
   void scan() {
     while (!cursor_.failed() && !cursor_.at_end()) scan_item();
     if (cursor_.failed()) return;
     if (!has_version_) {
-      cursor_.fail_at(0, "the text has no .version directive", "PTX begins with '.version 8.0', '.target sm_80'");
+      cursor_.fail_at(0, "the text has no .version directive",
+                      "PTX begins with '.version 8.0', '.target sm_80'");
     } else if (module_.target_text.empty()) {
       cursor_.fail_at(0, "the text has no .target directive", "write '.target sm_75' after .version");
     }
@@ -158,7 +158,8 @@ class Scanner {
     if (!valid) {
       cursor_.fail_at(place, "a version looks like 8.0");
     } else if (std::exchange(has_version_, true)) {
-      cursor_.fail_at(place, "a second .version directive", "the text holds several modules; pass them one by one");
+      cursor_.fail_at(place, "a second .version directive",
+                      "the text holds several modules; pass them one by one");
     } else {
       module_.version_text = {place, cursor_.end_of_last()};
     }
@@ -248,8 +249,8 @@ class Scanner {
   /// `@@DWARF …`: debug data as PTX 1.x and 2.x wrote it.
   void scan_debug_line(std::uint32_t begin) {
     cursor_.skip_line();
-    const auto end = static_cast<std::uint32_t>(
-        std::min(cursor_.text().find('\n', begin), cursor_.text().size()));
+    const auto end =
+        static_cast<std::uint32_t>(std::min(cursor_.text().find('\n', begin), cursor_.text().size()));
     add_item(ItemKind::directive, {begin, end}, 0, cursor_.text().substr(begin, std::min(7U, end - begin)));
   }
 

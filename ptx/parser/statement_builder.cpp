@@ -18,14 +18,43 @@ namespace {
 using grammar::PtxParser;
 
 bool is_special_register(std::string_view name) {
-  static constexpr std::string_view names[] = {
-      "%tid", "%ntid", "%laneid", "%warpid", "%nwarpid", "%ctaid", "%nctaid", "%smid", "%nsmid", "%gridid",
-      "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank", "%cluster_nctarank",
-      "%is_explicit_cluster", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
-      "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
-      "%reserved_smem_offset_begin", "%reserved_smem_offset_end", "%reserved_smem_offset_cap",
-      "%reserved_smem_offset_0", "%reserved_smem_offset_1", "%total_smem_size", "%aggr_smem_size",
-      "%dynamic_smem_size", "%current_graph_exec"};
+  static constexpr std::string_view names[] = {"%tid",
+                                               "%ntid",
+                                               "%laneid",
+                                               "%warpid",
+                                               "%nwarpid",
+                                               "%ctaid",
+                                               "%nctaid",
+                                               "%smid",
+                                               "%nsmid",
+                                               "%gridid",
+                                               "%clusterid",
+                                               "%nclusterid",
+                                               "%cluster_ctaid",
+                                               "%cluster_nctaid",
+                                               "%cluster_ctarank",
+                                               "%cluster_nctarank",
+                                               "%is_explicit_cluster",
+                                               "%lanemask_eq",
+                                               "%lanemask_le",
+                                               "%lanemask_lt",
+                                               "%lanemask_ge",
+                                               "%lanemask_gt",
+                                               "%clock",
+                                               "%clock_hi",
+                                               "%clock64",
+                                               "%globaltimer",
+                                               "%globaltimer_lo",
+                                               "%globaltimer_hi",
+                                               "%reserved_smem_offset_begin",
+                                               "%reserved_smem_offset_end",
+                                               "%reserved_smem_offset_cap",
+                                               "%reserved_smem_offset_0",
+                                               "%reserved_smem_offset_1",
+                                               "%total_smem_size",
+                                               "%aggr_smem_size",
+                                               "%dynamic_smem_size",
+                                               "%current_graph_exec"};
   if (!name.starts_with('%')) return false;
   name = name.substr(0, name.find('.'));
   if (std::ranges::find(names, name) != std::end(names)) return true;
@@ -58,7 +87,8 @@ class StatementBuilder::Converter {
       case PtxParser::RuleInstruction:
         return convert_instruction(*static_cast<PtxParser::InstructionContext*>(child));
       case PtxParser::RuleLabel:
-        add_statement(StatementKind::label, word(static_cast<PtxParser::LabelContext*>(child)->WORD()->getSymbol()));
+        add_statement(StatementKind::label,
+                      word(static_cast<PtxParser::LabelContext*>(child)->WORD()->getSymbol()));
         return;
       case PtxParser::RuleTargetList:
         return convert_target_list(*static_cast<PtxParser::TargetListContext*>(child));
@@ -68,19 +98,12 @@ class StatementBuilder::Converter {
         return;
       case PtxParser::RuleRegisterDeclaration:
         return convert_registers(*static_cast<PtxParser::RegisterDeclarationContext*>(child));
-      case PtxParser::RuleVariableDeclaration:
-        return convert_variables();
-      case PtxParser::RuleLocation:
-        return convert_location(*static_cast<PtxParser::LocationContext*>(child));
-      case PtxParser::RuleScopeBegin:
-        return begin_scope();
-      case PtxParser::RuleScopeEnd:
-        return end_scope();
-      case PtxParser::RuleEmpty:
-        add_statement(StatementKind::directive, {});
-        return;
-      default:
-        add_statement(StatementKind::directive, word(child->getStart()));
+      case PtxParser::RuleVariableDeclaration: return convert_variables();
+      case PtxParser::RuleLocation: return convert_location(*static_cast<PtxParser::LocationContext*>(child));
+      case PtxParser::RuleScopeBegin: return begin_scope();
+      case PtxParser::RuleScopeEnd: return end_scope();
+      case PtxParser::RuleEmpty: add_statement(StatementKind::directive, {}); return;
+      default: add_statement(StatementKind::directive, word(child->getStart()));
     }
   }
 
@@ -88,7 +111,8 @@ class StatementBuilder::Converter {
   // ---- text
 
   static TextRange range_of(antlr4::Token* first, antlr4::Token* last) {
-    return {static_cast<std::uint32_t>(first->getStartIndex()), static_cast<std::uint32_t>(last->getStopIndex() + 1)};
+    return {static_cast<std::uint32_t>(first->getStartIndex()),
+            static_cast<std::uint32_t>(last->getStopIndex() + 1)};
   }
   static TextRange range_of(antlr4::ParserRuleContext& context) {
     return range_of(context.getStart(), context.getStop());
@@ -102,7 +126,8 @@ class StatementBuilder::Converter {
     SourceLocation location{builder_.name_, static_cast<std::uint32_t>(token->getLine()),
                             static_cast<std::uint32_t>(token->getCharPositionInLine()) + 1,
                             static_cast<std::uint32_t>(word(token).size())};
-    builder_.diagnostics_.push_back({Severity::error, std::move(location), std::move(message), std::move(hint)});
+    builder_.diagnostics_.push_back(
+        {Severity::error, std::move(location), std::move(message), std::move(hint)});
   }
 
   Statement& add_statement(StatementKind kind, std::string_view name) {
@@ -144,7 +169,8 @@ class StatementBuilder::Converter {
         declaration.type = type == DataType::none ? DataType::opaque : type;
       }
     }
-    if (declaration.type == DataType::none) return fail(context.getStart(), "a register declaration without a type");
+    if (declaration.type == DataType::none)
+      return fail(context.getStart(), "a register declaration without a type");
     for (PtxParser::RegisterNameContext* name : context.registerName()) {
       declaration.name = word(name->WORD()->getSymbol());
       declaration.count = 0;
@@ -182,7 +208,8 @@ class StatementBuilder::Converter {
   void convert_target_list(PtxParser::TargetListContext& context) {
     const std::vector<antlr4::tree::TerminalNode*> words = context.WORD();
     TargetList list{word(words.front()->getSymbol()), {}};
-    for (std::size_t index = 1; index < words.size(); ++index) list.targets.push_back(word(words[index]->getSymbol()));
+    for (std::size_t index = 1; index < words.size(); ++index)
+      list.targets.push_back(word(words[index]->getSymbol()));
     const bool branches = context.BRANCHTARGETS() != nullptr;
     (branches ? body_.branch_targets : body_.call_targets).push_back(std::move(list));
     add_statement(StatementKind::directive, branches ? ".branchtargets" : ".calltargets");
@@ -221,7 +248,8 @@ class StatementBuilder::Converter {
       }
     }
     instruction.traits = classify(instruction.opcode);
-    add_statement(StatementKind::instruction, {}).index = static_cast<std::uint32_t>(body_.instructions.size());
+    add_statement(StatementKind::instruction, {}).index =
+        static_cast<std::uint32_t>(body_.instructions.size());
     body_.instructions.push_back(std::move(instruction));
   }
 
@@ -229,7 +257,8 @@ class StatementBuilder::Converter {
   void convert_parts(antlr4::ParserRuleContext& context, std::vector<Operand>& operands) {
     operands.reserve((context.children.size() + 1) / 2);
     for (antlr4::tree::ParseTree* child : context.children) {
-      if (auto* const rule = dynamic_cast<antlr4::ParserRuleContext*>(child)) operands.push_back(convert_operand(*rule));
+      if (auto* const rule = dynamic_cast<antlr4::ParserRuleContext*>(child))
+        operands.push_back(convert_operand(*rule));
     }
   }
 
@@ -241,14 +270,10 @@ class StatementBuilder::Converter {
           return convert_operand(*static_cast<antlr4::ParserRuleContext*>(context.children[0]));
         }
         return convert_group(context, OperandKind::pair);
-      case PtxParser::RuleVector:
-        return convert_group(context, OperandKind::vector);
-      case PtxParser::RuleList:
-        return convert_group(context, OperandKind::list);
-      case PtxParser::RuleAddress:
-        return convert_address(context);
-      default:
-        return convert_value(context);
+      case PtxParser::RuleVector: return convert_group(context, OperandKind::vector);
+      case PtxParser::RuleList: return convert_group(context, OperandKind::list);
+      case PtxParser::RuleAddress: return convert_address(context);
+      default: return convert_value(context);
     }
   }
 
@@ -279,17 +304,10 @@ class StatementBuilder::Converter {
         continue;
       }
       switch (token->getType()) {
-        case PtxParser::WORD:
-          convert_word(word(token), operand);
-          break;
-        case PtxParser::INTEGER:
-          convert_integer(token, operand);
-          break;
-        case PtxParser::FLOAT:
-          convert_float(token, operand);
-          break;
-        default:
-          sign = word(token)[0];
+        case PtxParser::WORD: convert_word(word(token), operand); break;
+        case PtxParser::INTEGER: convert_integer(token, operand); break;
+        case PtxParser::FLOAT: convert_float(token, operand); break;
+        default: sign = word(token)[0];
       }
     }
     apply_sign(context, sign, operand);
