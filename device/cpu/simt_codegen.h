@@ -149,7 +149,7 @@ class FunctionCodegen {
   void emit_slct();
   void emit_compare();
   void emit_set();
-  Value* comparison(ptx::DataType type, std::size_t first_operand);
+  Value* comparison(ptx::DataType type, bool high_half);
   Value* combine(Value* compared, const ptx::Operand& other);
 
   // --- floating point and conversions (simt_codegen_float.cpp)

@@ -8,11 +8,6 @@ using Value = llvm::Value;
 
 namespace {
 
-bool is_narrow_float(DataType type) {
-  using enum DataType;
-  return type == f16 || type == f16x2 || type == bf16 || type == bf16x2;
-}
-
 std::string_view type_suffix(const DecodedOpcode& opcode) {
   for (auto modifier = opcode.modifiers.rbegin(); modifier != opcode.modifiers.rend(); ++modifier) {
     if (ptx::parse_data_type(*modifier) != DataType::none) return *modifier;
@@ -372,52 +367,62 @@ void FunctionCodegen::emit_slct() {
   write(0, type, builder_.CreateSelect(condition, a, b));
 }
 
-/// The comparison of setp and set, before it is combined.
-Value* FunctionCodegen::comparison(DataType type, std::size_t first) {
-  using P = llvm::CmpInst::Predicate;
+namespace {
+
+using Predicate = llvm::CmpInst::Predicate;
+
+/// Predicates of a comparison operator: signed, unsigned, floating.
+const std::map<std::string_view, std::array<Predicate, 3>>& comparisons() {
+  using P = Predicate;
   static const std::map<std::string_view, std::array<P, 3>> table = {
-      // signed, unsigned, floating
-      {"eq", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_OEQ}},   {"ne", {P::ICMP_NE, P::ICMP_NE, P::FCMP_ONE}},
-      {"lt", {P::ICMP_SLT, P::ICMP_ULT, P::FCMP_OLT}}, {"le", {P::ICMP_SLE, P::ICMP_ULE, P::FCMP_OLE}},
-      {"gt", {P::ICMP_SGT, P::ICMP_UGT, P::FCMP_OGT}}, {"ge", {P::ICMP_SGE, P::ICMP_UGE, P::FCMP_OGE}},
-      {"lo", {P::ICMP_ULT, P::ICMP_ULT, P::FCMP_OLT}}, {"ls", {P::ICMP_ULE, P::ICMP_ULE, P::FCMP_OLE}},
-      {"hi", {P::ICMP_UGT, P::ICMP_UGT, P::FCMP_OGT}}, {"hs", {P::ICMP_UGE, P::ICMP_UGE, P::FCMP_OGE}},
-      {"equ", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UEQ}},  {"neu", {P::ICMP_NE, P::ICMP_NE, P::FCMP_UNE}},
+      {"eq", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_OEQ}},    {"ne", {P::ICMP_NE, P::ICMP_NE, P::FCMP_ONE}},
+      {"lt", {P::ICMP_SLT, P::ICMP_ULT, P::FCMP_OLT}},  {"le", {P::ICMP_SLE, P::ICMP_ULE, P::FCMP_OLE}},
+      {"gt", {P::ICMP_SGT, P::ICMP_UGT, P::FCMP_OGT}},  {"ge", {P::ICMP_SGE, P::ICMP_UGE, P::FCMP_OGE}},
+      {"lo", {P::ICMP_ULT, P::ICMP_ULT, P::FCMP_OLT}},  {"ls", {P::ICMP_ULE, P::ICMP_ULE, P::FCMP_OLE}},
+      {"hi", {P::ICMP_UGT, P::ICMP_UGT, P::FCMP_OGT}},  {"hs", {P::ICMP_UGE, P::ICMP_UGE, P::FCMP_OGE}},
+      {"equ", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UEQ}},   {"neu", {P::ICMP_NE, P::ICMP_NE, P::FCMP_UNE}},
       {"ltu", {P::ICMP_SLT, P::ICMP_ULT, P::FCMP_ULT}}, {"leu", {P::ICMP_SLE, P::ICMP_ULE, P::FCMP_ULE}},
       {"gtu", {P::ICMP_SGT, P::ICMP_UGT, P::FCMP_UGT}}, {"geu", {P::ICMP_SGE, P::ICMP_UGE, P::FCMP_UGE}},
       {"num", {P::BAD_ICMP_PREDICATE, P::BAD_ICMP_PREDICATE, P::FCMP_ORD}},
       {"nan", {P::BAD_ICMP_PREDICATE, P::BAD_ICMP_PREDICATE, P::FCMP_UNO}},
   };
+  return table;
+}
+
+bool is_pair(DataType type) { return type == DataType::f16x2 || type == DataType::bf16x2; }
+
+}  // namespace
+
+/// The comparison of setp and set on operands 1 and 2, before it is combined. Of a pair: the low or the high half.
+Value* FunctionCodegen::comparison(DataType type, bool high_half) {
   std::string_view name;
   for (const std::string_view modifier : opcode_->modifiers) {
-    if (table.contains(modifier)) {
-      name = modifier;
-      break;
-    }
+    if (name.empty() && comparisons().contains(modifier)) name = modifier;
   }
-  if (name.empty()) {
+  const bool floating = ptx::is_floating(type);
+  const Predicate predicate =
+      name.empty() ? Predicate::BAD_ICMP_PREDICATE : comparisons().at(name)[floating ? 2 : is_signed(type) ? 0 : 1];
+  if (predicate == Predicate::BAD_ICMP_PREDICATE || bits_of(type) < 8 || bits_of(type) > 64 || type == DataType::f32x2) {
     unsupported();
     return splat(1, 0);
   }
-  if (is_narrow_float(type)) {
-    if (type == DataType::f16x2 || type == DataType::bf16x2) {
-      unsupported("pairs of halves");
-      return splat(1, 0);
-    }
-    const std::string widen = type == DataType::f16 ? "cvt.f32.f16" : "cvt.f32.bf16";
-    Value* const a = as_float(call_lane(widen, {read(first, type)}), DataType::f32);
-    Value* const b = as_float(call_lane(widen, {read(first + 1, type)}), DataType::f32);
-    return builder_.CreateFCmp(table.at(name)[2], a, b);
-  }
-  if (is_vector_float(type)) {
-    return builder_.CreateFCmp(table.at(name)[2], read_float(first, type), read_float(first + 1, type));
-  }
-  const P predicate = table.at(name)[is_signed(type) ? 0 : 1];
-  if (bits_of(type) == 0 || bits_of(type) > 64 || predicate == P::BAD_ICMP_PREDICATE) {
-    unsupported();
-    return splat(1, 0);
-  }
-  return builder_.CreateICmp(predicate, read(first, type), read(first + 1, type));
+  if (is_vector_float(type)) return builder_.CreateFCmp(predicate, read_float(1, type), read_float(2, type));
+  if (!floating) return builder_.CreateICmp(predicate, read(1, type), read(2, type));
+  const bool brain = type == DataType::bf16 || type == DataType::bf16x2;
+  const auto widened = [&](std::size_t index) {
+    Value* bits = read(index, type);
+    if (high_half) bits = builder_.CreateLShr(bits, splat(32, 16));
+    Value* const half = resize(bits, 16, false);
+    Value* const value = as_float(call_lane(brain ? "cvt.f32.bf16" : "cvt.f32.f16", {half}), DataType::f32);
+    if (!opcode_->has("ftz")) return value;
+    // A subnormal half is a normal float: below the smallest normal half it counts as zero.
+    Value* const smallest = llvm::ConstantFP::get(float_type(DataType::f32), brain ? 0x1p-126 : 0x1p-14);
+    Value* const magnitude = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+    Value* const zero = llvm::ConstantFP::get(float_type(DataType::f32), 0.0);
+    return builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, smallest), zero, value);
+  };
+  Value* const a = widened(1);
+  return builder_.CreateFCmp(predicate, a, widened(2));
 }
 
 Value* FunctionCodegen::combine(Value* compared, const ptx::Operand& other) {
@@ -429,31 +434,47 @@ Value* FunctionCodegen::combine(Value* compared, const ptx::Operand& other) {
                          : builder_.CreateXor(compared, predicate);
 }
 
-/// setp.cmp{.bool}.type p{|q}, a, b {, c}: q gets the complement of the comparison, combined likewise.
+/// setp.cmp{.bool}.type p{|q}, a, b {, c}: q gets the complement of the comparison, combined likewise; of pairs of
+/// halves the comparison of the high ones.
 void FunctionCodegen::emit_compare() {
-  Value* const compared = comparison(opcode_->type(), 1);
+  const DataType type = opcode_->type();
+  Value* const compared = comparison(type, false);
   const bool combines = instruction_->operands.size() > 3;
   const ptx::Operand& destination = operand(0);
   const auto combined = [&](Value* value) { return combines ? combine(value, operand(3)) : value; };
-  if (destination.kind != ptx::OperandKind::pair) return write_predicate(destination, combined(compared));
+  if (destination.kind != ptx::OperandKind::pair) {
+    return is_pair(type) ? unsupported() : write_predicate(destination, combined(compared));
+  }
   if (destination.elements.size() != 2) return unsupported();
   Value* const first = combined(compared);
-  Value* const second = combined(builder_.CreateNot(compared));
+  Value* const second = combined(is_pair(type) ? comparison(type, true) : builder_.CreateNot(compared));
   write_predicate(destination.elements[0], first);
   write_predicate(destination.elements[1], second);
 }
 
-/// set: all ones (1.0 for floating results) for true.
+/// set: all ones for true, 1.0 where the result is floating.
 void FunctionCodegen::emit_set() {
   if (opcode_->types.size() != 2) return unsupported();
   const DataType type = opcode_->type(0);
-  Value* compared = comparison(opcode_->type(1), 1);
-  if (instruction_->operands.size() > 3) compared = combine(compared, operand(3));
-  if (type == DataType::f32) {
-    return write(0, type, builder_.CreateSelect(compared, splat(32, 0x3f800000), splat(32, 0)));
+  const DataType compared_type = opcode_->type(1);
+  const auto half_one = [](DataType format) {
+    return format == DataType::f16 || format == DataType::f16x2 ? 0x3c00u : 0x3f80u;
+  };
+  const auto compare = [&](bool high_half) {
+    Value* const value = comparison(compared_type, high_half);
+    return instruction_->operands.size() > 3 ? combine(value, operand(3)) : value;
+  };
+  if (is_pair(compared_type)) {
+    if (bits_of(type) != 32 || type == DataType::f32) return unsupported();
+    const std::uint32_t one = is_pair(type) ? half_one(type) : 0xffffu;
+    Value* const low = builder_.CreateSelect(compare(false), splat(32, one), splat(32, 0));
+    Value* const high = builder_.CreateSelect(compare(true), splat(32, one << 16), splat(32, 0));
+    return write(0, type, builder_.CreateOr(low, high));
   }
-  if (bits_of(type) != 32) return unsupported();
-  write(0, type, resize(compared, 32, true));
+  const unsigned bits = bits_of(type);
+  if (is_pair(type) || (bits != 32 && bits != 16)) return unsupported();
+  const std::uint64_t one = type == DataType::f32 ? 0x3f800000u : ptx::is_floating(type) ? half_one(type) : ~0u;
+  write(0, type, builder_.CreateSelect(compare(false), splat(bits, one), splat(bits, 0)));
 }
 
 }  // namespace lynxpp::device::cpu

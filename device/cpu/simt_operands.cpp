@@ -23,7 +23,7 @@ llvm::FixedVectorType* FunctionCodegen::float_type(DataType type) const {
 }
 
 Value* FunctionCodegen::splat(unsigned bits, std::uint64_t value) {
-  return llvm::ConstantInt::get(vector_type(bits), llvm::APInt(64, value).trunc(bits));
+  return llvm::ConstantInt::get(vector_type(bits), llvm::APInt(64, value).zextOrTrunc(bits));
 }
 
 Value* FunctionCodegen::splat(Value* scalar) { return builder_.CreateVectorSplat(warp_size, scalar); }
