@@ -10,7 +10,8 @@ namespace {
 
 /// The first instruction of `text`; the module must outlive it.
 struct Parsed {
-  explicit Parsed(const std::string& text) : module(module_of_body(text)), body(*module.functions.at(0).body) {}
+  explicit Parsed(const std::string& text)
+      : module(module_of_body(text)), body(*module.functions.at(0).body) {}
   const Instruction& first() const { return body.instructions.at(0); }
   const Operand& operand(std::size_t index) const { return first().operands.at(index); }
 
@@ -48,10 +49,21 @@ TEST(Body, UnguardedInstruction) {
 }
 
 TEST(Body, IntegerLiterals) {
-  const std::pair<const char*, std::int64_t> literals[] = {
-      {"0", 0}, {"42", 42}, {"-1", -1}, {"0x1F", 31}, {"0X1fU", 31}, {"0b101", 5}, {"017", 15}, {"4294967295U", 4294967295},
-      {"0xFFFFFFFFFFFFFFFF", -1}, {"-9223372036854775808", INT64_MIN}, {"~0", -1}, {"!3", 0}, {"4+8", 12}, {"4 - -8", 12},
-      {"WARP_SZ", 32}};
+  const std::pair<const char*, std::int64_t> literals[] = {{"0", 0},
+                                                           {"42", 42},
+                                                           {"-1", -1},
+                                                           {"0x1F", 31},
+                                                           {"0X1fU", 31},
+                                                           {"0b101", 5},
+                                                           {"017", 15},
+                                                           {"4294967295U", 4294967295},
+                                                           {"0xFFFFFFFFFFFFFFFF", -1},
+                                                           {"-9223372036854775808", INT64_MIN},
+                                                           {"~0", -1},
+                                                           {"!3", 0},
+                                                           {"4+8", 12},
+                                                           {"4 - -8", 12},
+                                                           {"WARP_SZ", 32}};
   for (const auto& [text, value] : literals) {
     const Parsed parsed(std::string("mov.b64 %rd1, ") + text + ";");
     EXPECT_EQ(parsed.operand(1).kind, OperandKind::integer) << text;
@@ -62,10 +74,14 @@ TEST(Body, IntegerLiterals) {
 
 TEST(Body, FloatLiterals) {
   const std::tuple<const char*, std::uint64_t, bool> literals[] = {
-      {"0f3F800000", 0x3f800000, true},           {"-0F3f800000", 0xbf800000, true},
-      {"0d3FF0000000000000", 0x3ff0000000000000, false}, {"1.5", 0x3ff8000000000000, false},
-      {"-1.5", 0xbff8000000000000, false},        {"2e3", 0x409f400000000000, false},
-      {"1.", 0x3ff0000000000000, false},          {"5.0E-1", 0x3fe0000000000000, false}};
+      {"0f3F800000", 0x3f800000, true},
+      {"-0F3f800000", 0xbf800000, true},
+      {"0d3FF0000000000000", 0x3ff0000000000000, false},
+      {"1.5", 0x3ff8000000000000, false},
+      {"-1.5", 0xbff8000000000000, false},
+      {"2e3", 0x409f400000000000, false},
+      {"1.", 0x3ff0000000000000, false},
+      {"5.0E-1", 0x3fe0000000000000, false}};
   for (const auto& [text, bits, single] : literals) {
     const Parsed parsed(std::string("mov.f32 %f1, ") + text + ";");
     EXPECT_EQ(parsed.operand(1).kind, OperandKind::floating) << text;
@@ -86,12 +102,16 @@ TEST(Body, NamesSpecialRegistersAndComponents) {
 }
 
 TEST(Body, EverySpecialRegisterIsOne) {
-  for (const char* name : {"%ntid.y", "%laneid", "%ctaid.z", "%gridid", "%clock64", "%lanemask_lt", "%envreg31", "%pm3",
-                           "%pm7_64", "%globaltimer_lo", "%cluster_ctarank", "%dynamic_smem_size", "%smid"}) {
-    EXPECT_EQ(Parsed(std::string("mov.u32 %r1, ") + name + ";").operand(1).kind, OperandKind::special_register) << name;
+  for (const char* name :
+       {"%ntid.y", "%laneid", "%ctaid.z", "%gridid", "%clock64", "%lanemask_lt", "%envreg31", "%pm3",
+        "%pm7_64", "%globaltimer_lo", "%cluster_ctarank", "%dynamic_smem_size", "%smid"}) {
+    EXPECT_EQ(Parsed(std::string("mov.u32 %r1, ") + name + ";").operand(1).kind,
+              OperandKind::special_register)
+        << name;
   }
   for (const char* name : {"%r1", "%tidy", "%envregs", "%pm", "%pmx", "laneid", "%clock65"}) {
-    EXPECT_EQ(Parsed(std::string("mov.u32 %r1, ") + name + ";").operand(1).kind, OperandKind::identifier) << name;
+    EXPECT_EQ(Parsed(std::string("mov.u32 %r1, ") + name + ";").operand(1).kind, OperandKind::identifier)
+        << name;
   }
 }
 
@@ -119,7 +139,8 @@ TEST(Body, AddressesOfEveryShape) {
 }
 
 TEST(Body, Calls) {
-  const Parsed parsed("call.uni (retval0), f, (param0, 3, %r1);\ncall (r), %rd1, (a), prototype_0;\ncall g;\ncall h, ();");
+  const Parsed parsed(
+      "call.uni (retval0), f, (param0, 3, %r1);\ncall (r), %rd1, (a), prototype_0;\ncall g;\ncall h, ();");
   ASSERT_EQ(parsed.body.instructions.size(), 4U);
   ASSERT_EQ(parsed.first().operands.size(), 3U);
   EXPECT_EQ(parsed.operand(0).kind, OperandKind::list);
@@ -135,12 +156,14 @@ TEST(Body, Calls) {
 TEST(Body, ModernOpcodes) {
   const Parsed parsed(
       "mbarrier.try_wait.parity.shared::cta.b64 P1, [%r1], %r2;\n"
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, "
+      "%r3}], [%r4];\n"
       "ld.global.L1::no_allocate.L2::cache_hint.L2::256B.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1], %rd2;\n"
       "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, {%r3, %r4}, %p1;\n"
       "ld .global .f32 %f1, [%rd1];\n");
   ASSERT_EQ(parsed.body.instructions.size(), 5U);
-  for (const Instruction& instruction : parsed.body.instructions) EXPECT_TRUE(instruction.traits.known) << instruction.opcode;
+  for (const Instruction& instruction : parsed.body.instructions)
+    EXPECT_TRUE(instruction.traits.known) << instruction.opcode;
   EXPECT_EQ(parsed.body.instructions[1].operands.size(), 3U);
   EXPECT_EQ(parsed.body.instructions[1].operands[1].elements.size(), 2U);
   EXPECT_EQ(parsed.body.instructions[4].opcode, "ld .global .f32");
@@ -224,7 +247,8 @@ TEST(Body, VariablesAndScopes) {
 TEST(Body, LabelsAndTargetLists) {
   const Parsed parsed(
       "$L__BB0_1:\nts: .branchtargets $L__BB0_1, $L__BB0_2;\n%r1: brx.idx %r1, ts;\n$L__BB0_2: // end\n"
-      "fs: .calltargets f, g;\nproto: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b32 _) .noreturn;\nret;");
+      "fs: .calltargets f, g;\nproto: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b32 _) "
+      ".noreturn;\nret;");
   const Body& body = parsed.body;
   std::vector<std::string> labels;
   for (const Statement& statement : body.statements) {
@@ -255,7 +279,8 @@ TEST(Body, SourceLines) {
 
 TEST(Body, DirectivesKeepTheirText) {
   const Parsed parsed(
-      ".pragma \"nounroll\", \"x;\";\n.file 3 \"a.cu\"\n.section .debug_x { .b8 1 }\n.someday 1, a b;\n;\nret;");
+      ".pragma \"nounroll\", \"x;\";\n.file 3 \"a.cu\"\n.section .debug_x { .b8 1 }\n.someday 1, a "
+      "b;\n;\nret;");
   std::vector<std::string> names;
   std::vector<std::string> texts;
   for (const Statement& statement : parsed.body.statements) {
@@ -264,8 +289,8 @@ TEST(Body, DirectivesKeepTheirText) {
     texts.emplace_back(parsed.module.text(statement.text));
   }
   EXPECT_THAT(names, testing::ElementsAre(".pragma", ".file", ".section", ".someday", ""));
-  EXPECT_THAT(texts, testing::ElementsAre(".pragma \"nounroll\", \"x;\";", ".file 3 \"a.cu\"", ".section .debug_x { .b8 1 }",
-                                          ".someday 1, a b;", ";"));
+  EXPECT_THAT(texts, testing::ElementsAre(".pragma \"nounroll\", \"x;\";", ".file 3 \"a.cu\"",
+                                          ".section .debug_x { .b8 1 }", ".someday 1, a b;", ";"));
 }
 
 TEST(Body, StatementsAndInstructionsPointAtEachOther) {
@@ -287,7 +312,8 @@ TEST(Body, IsParsedOnce) {
 }
 
 TEST(Body, NonAsciiTextInCommentsAndStrings) {
-  const Parsed parsed("// gr\xc3\xbc\xc3\x9f \xff\n.pragma \"\xe2\x82\xac\";\nadd.s32 %r1, %r2, 3; // \x80\nret;");
+  const Parsed parsed(
+      "// gr\xc3\xbc\xc3\x9f \xff\n.pragma \"\xe2\x82\xac\";\nadd.s32 %r1, %r2, 3; // \x80\nret;");
   ASSERT_EQ(parsed.body.instructions.size(), 2U);
   EXPECT_EQ(parsed.module.text(parsed.first().text), "add.s32 %r1, %r2, 3;");
 }
@@ -295,7 +321,8 @@ TEST(Body, NonAsciiTextInCommentsAndStrings) {
 TEST(Body, ParsesOnSeveralThreadsAtOnce) {
   std::string text;
   for (int index = 0; index < 300; ++index) {
-    text += "L" + std::to_string(index) + ": @%p1 ld.global.v2.f32 {%f1, %f2}, [%rd" + std::to_string(index) + "+8];\n";
+    text += "L" + std::to_string(index) + ": @%p1 ld.global.v2.f32 {%f1, %f2}, [%rd" + std::to_string(index) +
+            "+8];\n";
     text += "{ .reg .b32 t; add.s32 t, %r1, " + std::to_string(index) + "; }\n.loc 1 2 3\n";
   }
   const std::string source = header + ".entry k() {\n" + text + "\n}";

@@ -12,7 +12,8 @@ using testing::IsEmpty;
 
 struct Calls {
   explicit Calls(const std::string& body)
-      : module(module_of(".extern .func vprintf;\n.func f();\n.func g() { ret; }\n.entry k()\n{\n" + body + "\n}\n")) {
+      : module(module_of(".extern .func vprintf;\n.func f();\n.func g() { ret; }\n.entry k()\n{\n" + body +
+                         "\n}\n")) {
     const Status status = parse_all_bodies(module);
     if (!status) ADD_FAILURE() << render(status.error().diagnostics, module.source());
     sites = find_calls(module, *module.find_function("k"));

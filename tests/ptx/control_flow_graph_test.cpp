@@ -136,7 +136,9 @@ TEST(PostDominators, IrreducibleRegion) {
 }
 
 TEST(PostDominators, SwitchWithFallThrough) {
-  const Graph graph("ts: .branchtargets A, B, C;\nbrx.idx %r1, ts;\nA: mov.u32 %r1, 0;\nB: bra END;\nC: mov.u32 %r1, 1;\nEND: ret;");
+  const Graph graph(
+      "ts: .branchtargets A, B, C;\nbrx.idx %r1, ts;\nA: mov.u32 %r1, 0;\nB: bra END;\nC: mov.u32 %r1, "
+      "1;\nEND: ret;");
   EXPECT_THAT(graph.post_dominators(), ElementsAre(4, 2, 4, 4, no_block));
 }
 
@@ -155,7 +157,9 @@ bool post_dominates(const ControlFlowGraph& graph, std::uint32_t b, std::uint32_
   return true;
 }
 
-bool reaches_exit(const ControlFlowGraph& graph, std::uint32_t block) { return !post_dominates(graph, no_block, block); }
+bool reaches_exit(const ControlFlowGraph& graph, std::uint32_t block) {
+  return !post_dominates(graph, no_block, block);
+}
 
 TEST(PostDominators, AgreeWithTheDefinitionOnRandomGraphs) {
   std::uint32_t state = 1;
@@ -189,7 +193,8 @@ TEST(PostDominators, AgreeWithTheDefinitionOnRandomGraphs) {
         continue;
       }
       ASSERT_THAT(strict, testing::Contains(immediate[block])) << "block " << block << "\n" << text;
-      for (const std::uint32_t other : strict) EXPECT_TRUE(post_dominates(graph.graph, other, immediate[block])) << text;
+      for (const std::uint32_t other : strict)
+        EXPECT_TRUE(post_dominates(graph.graph, other, immediate[block])) << text;
     }
   }
 }

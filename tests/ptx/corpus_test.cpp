@@ -24,9 +24,11 @@ class Corpus : public testing::Test {
 
   void TearDown() override {
     if (modules_ == 0) return;
-    std::printf("%zu modules, %zu functions, %zu instructions, %zu basic blocks; scanned %.0f MB/s, bodies parsed %.1f MB/s\n",
-                modules_, functions_, instructions_, blocks_, rate(scanned_bytes_, scan_seconds_),
-                rate(parsed_bytes_, parse_seconds_));
+    std::printf(
+        "%zu modules, %zu functions, %zu instructions, %zu basic blocks; scanned %.0f MB/s, bodies parsed "
+        "%.1f MB/s\n",
+        modules_, functions_, instructions_, blocks_, rate(scanned_bytes_, scan_seconds_),
+        rate(parsed_bytes_, parse_seconds_));
   }
 
   void check_module(const std::string& text, const std::string& name) {
@@ -76,7 +78,8 @@ class Corpus : public testing::Test {
       next = block.end;
       for (std::uint32_t instruction = block.begin; instruction < block.end; ++instruction) {
         EXPECT_EQ(graph.block_of[instruction], index);
-        EXPECT_TRUE(instruction + 1 == block.end || !body.instructions[instruction].traits.ends_block()) << name;
+        EXPECT_TRUE(instruction + 1 == block.end || !body.instructions[instruction].traits.ends_block())
+            << name;
       }
       const bool goes_on = block.leaves_function || !block.successors.empty();
       EXPECT_TRUE(goes_on) << name << ": block " << index << " leads nowhere";
@@ -87,7 +90,8 @@ class Corpus : public testing::Test {
   /// Registers that are written are declared in a scope around the instruction.
   static void check_names(const Module& module, const Function& function, const Instruction& instruction) {
     const std::uint32_t scope = function.body->statements[instruction.statement].scope;
-    EXPECT_TRUE(!instruction.guarded() || function.body->find_register(instruction.guard.predicate, scope) != nullptr);
+    EXPECT_TRUE(!instruction.guarded() ||
+                function.body->find_register(instruction.guard.predicate, scope) != nullptr);
     for (std::size_t index = 0; index < instruction.traits.destinations; ++index) {
       ASSERT_LT(index, instruction.operands.size()) << module.text(instruction.text);
       const Operand& operand = instruction.operands[index];
@@ -116,7 +120,9 @@ class Corpus : public testing::Test {
   static double seconds_between(std::clock_t begin, std::clock_t end) {
     return static_cast<double>(end - begin) / CLOCKS_PER_SEC;
   }
-  static double rate(std::size_t bytes, double seconds) { return seconds > 0 ? static_cast<double>(bytes) / 1e6 / seconds : 0; }
+  static double rate(std::size_t bytes, double seconds) {
+    return seconds > 0 ? static_cast<double>(bytes) / 1e6 / seconds : 0;
+  }
 
   std::size_t modules_ = 0;
   std::size_t functions_ = 0;

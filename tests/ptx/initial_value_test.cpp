@@ -47,7 +47,8 @@ TEST(InitialValue, WithoutInitializerIsZero) {
 }
 
 TEST(InitialValue, Integers) {
-  EXPECT_THAT(elements_of<std::uint8_t>(".const .b8 x[4] = {0, 0x80, 255, -1};"), ElementsAre(0, 128, 255, 255));
+  EXPECT_THAT(elements_of<std::uint8_t>(".const .b8 x[4] = {0, 0x80, 255, -1};"),
+              ElementsAre(0, 128, 255, 255));
   EXPECT_THAT(elements_of<std::int16_t>(".const .s16 x[2] = {-2, 017};"), ElementsAre(-2, 15));
   EXPECT_THAT(elements_of<std::uint64_t>(".global .u64 x = 0xFFFFFFFFFFFFFFFFU;"), ElementsAre(UINT64_MAX));
   EXPECT_THAT(elements_of<int>(".global .u32 x = {7};"), ElementsAre(7));
@@ -57,10 +58,13 @@ TEST(InitialValue, Integers) {
 }
 
 TEST(InitialValue, ConstantExpressions) {
-  EXPECT_THAT(elements_of<int>(".global .s32 x[8] = {1 + 2 * 3, (1 + 2) * 3, 1 << 4 | 1, -(3 - 5), ~0 & 6, 7 % 4, 3 > 2 ? 8 : 9, !5};"),
+  EXPECT_THAT(elements_of<int>(".global .s32 x[8] = {1 + 2 * 3, (1 + 2) * 3, 1 << 4 | 1, -(3 - 5), ~0 & 6, 7 "
+                               "% 4, 3 > 2 ? 8 : 9, !5};"),
               ElementsAre(7, 9, 17, 2, 6, 3, 8, 0));
-  EXPECT_THAT(elements_of<int>(".global .s32 x[4] = {10 / 3, -8 >> 1, 1 == 1 && 2 != 2, WARP_SZ - 1};"), ElementsAre(3, -4, 0, 31));
-  EXPECT_THAT(elements_of<int>(".global .s32 x[3] = {10 - 3 - 2, 2 - 3 + 4, (.s64) 5};"), ElementsAre(5, 3, 5));
+  EXPECT_THAT(elements_of<int>(".global .s32 x[4] = {10 / 3, -8 >> 1, 1 == 1 && 2 != 2, WARP_SZ - 1};"),
+              ElementsAre(3, -4, 0, 31));
+  EXPECT_THAT(elements_of<int>(".global .s32 x[3] = {10 - 3 - 2, 2 - 3 + 4, (.s64) 5};"),
+              ElementsAre(5, 3, 5));
 }
 
 TEST(InitialValue, FloatingPoint) {
@@ -69,12 +73,14 @@ TEST(InitialValue, FloatingPoint) {
 }
 
 TEST(InitialValue, DoublesInEverySpelling) {
-  EXPECT_THAT(elements_of<double>(".global .f64 x[4] = {-5.0e0, 0d4000000000000000, 0f3F800000, 3};"), ElementsAre(-5., 2., 1., 3.));
+  EXPECT_THAT(elements_of<double>(".global .f64 x[4] = {-5.0e0, 0d4000000000000000, 0f3F800000, 3};"),
+              ElementsAre(-5., 2., 1., 3.));
 }
 
 TEST(InitialValue, FloatPatternsInUntypedBits) {
   EXPECT_THAT(elements_of<std::uint32_t>(".global .b32 x = 0f3F800000;"), ElementsAre(0x3f800000U));
-  EXPECT_THAT(elements_of<std::uint64_t>(".global .b64 x = 0d3FF0000000000000;"), ElementsAre(0x3ff0000000000000U));
+  EXPECT_THAT(elements_of<std::uint64_t>(".global .b64 x = 0d3FF0000000000000;"),
+              ElementsAre(0x3ff0000000000000U));
 }
 
 TEST(InitialValue, NestedBracesFillRowByRow) {
@@ -82,7 +88,8 @@ TEST(InitialValue, NestedBracesFillRowByRow) {
   EXPECT_THAT(elements_of<int>(".global .u32 x[][2] = {{1, 2}, {3}};"), ElementsAre(1, 2, 3, 0));
   EXPECT_THAT(elements_of<int>(".global .v2 .u32 x[2] = {{1, 2}, {3, 4}};"), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(elements_of<int>(".global .v4 .u32 x = {1, 2, 3, 4};"), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(elements_of<int>(".global .u32 x[2][2][1] = {{{1}, {2}}, {{3}, {4}}};"), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(elements_of<int>(".global .u32 x[2][2][1] = {{{1}, {2}}, {{3}, {4}}};"),
+              ElementsAre(1, 2, 3, 4));
 }
 
 TEST(InitialValue, SeveralNamesInOneDeclaration) {
@@ -90,7 +97,8 @@ TEST(InitialValue, SeveralNamesInOneDeclaration) {
 }
 
 TEST(InitialValue, Addresses) {
-  const InitialValue value = value_of(".global .align 8 .u64 x[5] = {97, f, generic(v)+8, v - 4, generic(v+2)+1};");
+  const InitialValue value =
+      value_of(".global .align 8 .u64 x[5] = {97, f, generic(v)+8, v - 4, generic(v+2)+1};");
   ASSERT_EQ(value.relocations.size(), 4U);
   ASSERT_EQ(value.bytes.size(), 40U);
   EXPECT_EQ(value.bytes[0], 97);
@@ -130,17 +138,25 @@ TEST(InitialValue, SymbolsMayBeCalledMaskAndGeneric) {
 }
 
 TEST(InitialValue, Refusals) {
-  EXPECT_EQ(refusal_of(".global .u32 q[2] = {1, 2, 3};"), "<ptx>:4:28: error: 'q' has more initial values than elements\n");
-  EXPECT_EQ(refusal_of(".global .u32 q[2] = {1, {2}};"), "<ptx>:4:25: error: the braces are nested deeper than the array has dimensions\n");
-  EXPECT_EQ(refusal_of(".global .u32 q = 1 2;"), "<ptx>:4:20: error: unexpected '2' in the initialiser of 'q'\n");
-  EXPECT_EQ(refusal_of(".global .u32 q[2] = {1 2};"), "<ptx>:4:24: error: expected ',' or '}' instead of '2'\n");
+  EXPECT_EQ(refusal_of(".global .u32 q[2] = {1, 2, 3};"),
+            "<ptx>:4:28: error: 'q' has more initial values than elements\n");
+  EXPECT_EQ(refusal_of(".global .u32 q[2] = {1, {2}};"),
+            "<ptx>:4:25: error: the braces are nested deeper than the array has dimensions\n");
+  EXPECT_EQ(refusal_of(".global .u32 q = 1 2;"),
+            "<ptx>:4:20: error: unexpected '2' in the initialiser of 'q'\n");
+  EXPECT_EQ(refusal_of(".global .u32 q[2] = {1 2};"),
+            "<ptx>:4:24: error: expected ',' or '}' instead of '2'\n");
   EXPECT_EQ(refusal_of(".global .u32 q = 0f3F;"), "<ptx>:4:18: error: '0f3F' is no floating-point literal\n");
-  EXPECT_EQ(refusal_of(".global .u16 q = 1.5;"), "<ptx>:4:18: error: a floating-point value does not fit the type .u16\n");
+  EXPECT_EQ(refusal_of(".global .u16 q = 1.5;"),
+            "<ptx>:4:18: error: a floating-point value does not fit the type .u16\n");
   EXPECT_EQ(refusal_of(".global .u16 q = v;"), "<ptx>:4:18: error: an address does not fit the type .u16\n");
-  EXPECT_EQ(refusal_of(".global .u8 q = 0xF0(v);"), "<ptx>:4:17: error: a mask selects one byte: 0xff, 0xff00, …\n");
-  EXPECT_EQ(refusal_of(".global .u32 q = \"text\";"), "<ptx>:4:18: error: expected an integer constant instead of '\"'\n");
+  EXPECT_EQ(refusal_of(".global .u8 q = 0xF0(v);"),
+            "<ptx>:4:17: error: a mask selects one byte: 0xff, 0xff00, …\n");
+  EXPECT_EQ(refusal_of(".global .u32 q = \"text\";"),
+            "<ptx>:4:18: error: expected an integer constant instead of '\"'\n");
   EXPECT_EQ(refusal_of(".global .b8 q[8589934592];"), "error: the variable 'q' is larger than 4 GiB\n");
-  EXPECT_EQ(refusal_of(".global .texref q = {1};"), "error: the variable 'q' of type .texref cannot have an initial value\n");
+  EXPECT_EQ(refusal_of(".global .texref q = {1};"),
+            "error: the variable 'q' of type .texref cannot have an initial value\n");
 }
 
 }  // namespace

@@ -11,73 +11,96 @@
 namespace lynxpp::ptx {
 namespace {
 
-std::string of_body(const std::string& body) { return diagnostics_of(header + ".entry k() {\n" + body + "\n}\n"); }
+std::string of_body(const std::string& body) {
+  return diagnostics_of(header + ".entry k() {\n" + body + "\n}\n");
+}
 std::string of_module(const std::string& text) { return diagnostics_of(header + text); }
 
 TEST(Malformed, NoPtxAtAll) {
-  EXPECT_EQ(diagnostics_of(""), "test.ptx:1:1: error: the text has no .version directive\n"
-                                "  hint: PTX begins with '.version 8.0', '.target sm_80'\n");
-  EXPECT_EQ(diagnostics_of("\x7f" "ELF"), "test.ptx:1:1: error: expected a directive instead of byte 127\n");
-  EXPECT_EQ(diagnostics_of(".version 8.0\n"), "test.ptx:1:1: error: the text has no .target directive\n"
-                                              "  hint: write '.target sm_75' after .version\n");
+  EXPECT_EQ(diagnostics_of(""),
+            "test.ptx:1:1: error: the text has no .version directive\n"
+            "  hint: PTX begins with '.version 8.0', '.target sm_80'\n");
+  EXPECT_EQ(diagnostics_of("\x7f"
+                           "ELF"),
+            "test.ptx:1:1: error: expected a directive instead of byte 127\n");
+  EXPECT_EQ(diagnostics_of(".version 8.0\n"),
+            "test.ptx:1:1: error: the text has no .target directive\n"
+            "  hint: write '.target sm_75' after .version\n");
 }
 
 TEST(Malformed, HeaderDirectives) {
   EXPECT_EQ(diagnostics_of(".version 8\n"), "test.ptx:1:10: error: a version looks like 8.0\n");
-  EXPECT_EQ(diagnostics_of(".version 8.0\n.target fermi\n"), "test.ptx:2:9: error: a target looks like sm_90 or sm_90a\n");
+  EXPECT_EQ(diagnostics_of(".version 8.0\n.target fermi\n"),
+            "test.ptx:2:9: error: a target looks like sm_90 or sm_90a\n");
   EXPECT_EQ(of_module(".address_size 16"), "test.ptx:4:15: error: an address size is 32 or 64\n");
-  EXPECT_EQ(of_module(".version 7.0"), "test.ptx:4:10: error: a second .version directive\n"
-                                       "  hint: the text holds several modules; pass them one by one\n");
-  EXPECT_EQ(of_module(".file \"a\" 1"), "test.ptx:4:11: error: a file is declared like .file 1 \"kernel.cu\"\n");
+  EXPECT_EQ(of_module(".version 7.0"),
+            "test.ptx:4:10: error: a second .version directive\n"
+            "  hint: the text holds several modules; pass them one by one\n");
+  EXPECT_EQ(of_module(".file \"a\" 1"),
+            "test.ptx:4:11: error: a file is declared like .file 1 \"kernel.cu\"\n");
 }
 
 TEST(Malformed, BracketsCommentsAndStrings) {
   EXPECT_EQ(of_module(".entry k() { ret;"), "test.ptx:4:12: error: '{' is never closed\n");
-  EXPECT_EQ(of_module(".entry k() {\n ret; ) }"), "test.ptx:5:7: error: ')' does not close the '{' of line 4\n");
-  EXPECT_EQ(of_module(".entry k() { ret; }\n}"), "test.ptx:5:1: error: expected a directive instead of '}'\n");
+  EXPECT_EQ(of_module(".entry k() {\n ret; ) }"),
+            "test.ptx:5:7: error: ')' does not close the '{' of line 4\n");
+  EXPECT_EQ(of_module(".entry k() { ret; }\n}"),
+            "test.ptx:5:1: error: expected a directive instead of '}'\n");
   EXPECT_EQ(of_module("/* never"), "test.ptx:4:1: error: unterminated comment\n  hint: close it with '*/'\n");
   EXPECT_EQ(of_module(".pragma \"x\n;"),
             "test.ptx:4:9: error: unterminated string\n  hint: close it with '\"' on the same line\n");
 }
 
 TEST(Malformed, FunctionHeaders) {
-  EXPECT_EQ(of_module(".entry (.param .u64 a) { }"), "test.ptx:4:24: error: expected a function name instead of '{'\n");
-  EXPECT_EQ(of_module(".entry k( .param .u64 ) { }"), "test.ptx:4:23: error: expected a name instead of ')'\n");
-  EXPECT_EQ(of_module(".entry k( .u64 a ) { }"), "test.ptx:4:11: error: a parameter needs a state space and a type\n"
-                                                 "  hint: for example '.param .u64 name'\n");
+  EXPECT_EQ(of_module(".entry (.param .u64 a) { }"),
+            "test.ptx:4:24: error: expected a function name instead of '{'\n");
+  EXPECT_EQ(of_module(".entry k( .param .u64 ) { }"),
+            "test.ptx:4:23: error: expected a name instead of ')'\n");
+  EXPECT_EQ(of_module(".entry k( .u64 a ) { }"),
+            "test.ptx:4:11: error: a parameter needs a state space and a type\n"
+            "  hint: for example '.param .u64 name'\n");
   EXPECT_EQ(of_module(".entry k( .param .u64 a .param .u64 b) { }"),
             "test.ptx:4:25: error: expected ')' after parameters instead of '.param'\n");
   EXPECT_EQ(of_module(".entry k() = { }"), "test.ptx:4:12: error: unexpected '=' in the header of 'k'\n");
   EXPECT_EQ(of_module(".entry k()"),
             "test.ptx:4:11: error: the header of 'k' is followed by neither a body nor ';'\n");
-  EXPECT_EQ(of_module(".visible .file 1 \"a\""), "test.ptx:4:10: error: expected .entry, .func or a state space after the linkage\n");
+  EXPECT_EQ(of_module(".visible .file 1 \"a\""),
+            "test.ptx:4:10: error: expected .entry, .func or a state space after the linkage\n");
 }
 
 TEST(Malformed, Variables) {
-  EXPECT_EQ(of_module(".global .u32 x\n"), "test.ptx:5:1: error: expected ';' after a declaration instead of the end of the text\n");
+  EXPECT_EQ(of_module(".global .u32 x\n"),
+            "test.ptx:5:1: error: expected ';' after a declaration instead of the end of the text\n");
   EXPECT_EQ(of_module(".global x;"), "test.ptx:4:9: error: expected a type instead of 'x'\n");
-  EXPECT_EQ(of_module(".global .align 3 .u32 x;"), "test.ptx:4:16: error: an alignment must be a power of two\n");
+  EXPECT_EQ(of_module(".global .align 3 .u32 x;"),
+            "test.ptx:4:16: error: an alignment must be a power of two\n");
   EXPECT_EQ(of_module(".global .u32 x[-1];"), "test.ptx:4:16: error: an array extent is negative\n");
-  EXPECT_EQ(of_module(".global .u32 x[1/0];"), "test.ptx:4:17: error: division by zero in a constant expression\n");
-  EXPECT_EQ(of_module(".global .u32 x[4294967296][4294967296];"), "test.ptx:4:15: error: the array 'x' is too large\n");
+  EXPECT_EQ(of_module(".global .u32 x[1/0];"),
+            "test.ptx:4:17: error: division by zero in a constant expression\n");
+  EXPECT_EQ(of_module(".global .u32 x[4294967296][4294967296];"),
+            "test.ptx:4:15: error: the array 'x' is too large\n");
   EXPECT_EQ(of_module(".global .u32 x[99999999999999999999];"),
             "test.ptx:4:16: error: '99999999999999999999' is no 64-bit integer\n");
 }
 
 TEST(Malformed, StatementsAreReportedEachAtTheirPlace) {
-  EXPECT_EQ(of_body(" add.s32 %r1, %r2\n mov.u32 %r1, 5;\n @p;\n ld.f32 [a;]\n ;\n bra L"),
-            "test.ptx:6:2: error: unexpected 'mov.u32'\n  hint: is a ';' missing before it?\n"
-            "test.ptx:7:4: error: unexpected ';'\n  hint: expected a name\n"
-            "test.ptx:8:11: error: unexpected ';'\n  hint: expected ']'\n"
-            "test.ptx:8:12: error: unexpected ']'\n"
-            "test.ptx:11:1: error: unexpected end of the function body\n  hint: is a ';' missing before it?\n");
+  EXPECT_EQ(
+      of_body(" add.s32 %r1, %r2\n mov.u32 %r1, 5;\n @p;\n ld.f32 [a;]\n ;\n bra L"),
+      "test.ptx:6:2: error: unexpected 'mov.u32'\n  hint: is a ';' missing before it?\n"
+      "test.ptx:7:4: error: unexpected ';'\n  hint: expected a name\n"
+      "test.ptx:8:11: error: unexpected ';'\n  hint: expected ']'\n"
+      "test.ptx:8:12: error: unexpected ']'\n"
+      "test.ptx:11:1: error: unexpected end of the function body\n  hint: is a ';' missing before it?\n");
 }
 
 TEST(Malformed, LiteralsAndRegisters) {
-  EXPECT_EQ(of_body("mov.u64 %rd1, 0x1FFFFFFFFFFFFFFFF;"), "test.ptx:5:15: error: '0x1FFFFFFFFFFFFFFFF' is no 64-bit integer\n");
-  EXPECT_EQ(of_body("mov.f32 %f1, 0f12;"), "test.ptx:5:14: error: '0f12' is no floating-point literal\n"
-                                           "  hint: 0f takes 8 hexadecimal digits, 0d takes 16\n");
-  EXPECT_EQ(of_body(".reg .b32 %r<0>;"), "test.ptx:5:14: error: a register range needs a count between 1 and 4294967295\n");
+  EXPECT_EQ(of_body("mov.u64 %rd1, 0x1FFFFFFFFFFFFFFFF;"),
+            "test.ptx:5:15: error: '0x1FFFFFFFFFFFFFFFF' is no 64-bit integer\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 0f12;"),
+            "test.ptx:5:14: error: '0f12' is no floating-point literal\n"
+            "  hint: 0f takes 8 hexadecimal digits, 0d takes 16\n");
+  EXPECT_EQ(of_body(".reg .b32 %r<0>;"),
+            "test.ptx:5:14: error: a register range needs a count between 1 and 4294967295\n");
   EXPECT_EQ(of_body("mov.u32 %r1, ~%r2;"), "test.ptx:5:14: error: '~' needs an integer\n");
   EXPECT_EQ(of_body(".shared .u32 x[1;"), "test.ptx:6:1: error: '}' does not close the '[' of line 5\n");
   EXPECT_EQ(of_body("#define X;"), "test.ptx:5:1: error: unexpected '#'\n");
@@ -100,17 +123,22 @@ TEST(Malformed, NestingIsLimited) {
   EXPECT_EQ(of_body(nested(250)), "");
   EXPECT_THAT(of_body(nested(300)), testing::HasSubstr("brackets are nested more than 256 deep"));
   EXPECT_THAT(of_body(nested(1000000)), testing::HasSubstr("brackets are nested more than 256 deep"));
-  EXPECT_THAT(of_module(".global .u32 x[" + std::string(100000, '(') + "1"), testing::HasSubstr("the expression is nested too deeply"));
-  EXPECT_THAT(of_module(".global .u32 x[" + std::string(100000, '-') + "1]; "), testing::HasSubstr("the expression is nested too deeply"));
-  EXPECT_THAT(of_body("mov.u32 %r1, " + std::string(100, '(') + std::string(100, ')') + ";"), testing::HasSubstr("unexpected '('"));
+  EXPECT_THAT(of_module(".global .u32 x[" + std::string(100000, '(') + "1"),
+              testing::HasSubstr("the expression is nested too deeply"));
+  EXPECT_THAT(of_module(".global .u32 x[" + std::string(100000, '-') + "1]; "),
+              testing::HasSubstr("the expression is nested too deeply"));
+  EXPECT_THAT(of_body("mov.u32 %r1, " + std::string(100, '(') + std::string(100, ')') + ";"),
+              testing::HasSubstr("unexpected '('"));
 }
 
 /// A module with a bit of everything, for the tests that damage it.
-const std::string sample = header +
+const std::string sample =
+    header +
     ".file 1 \"a.cu\"\n.global .align 8 .u64 t[2] = {generic(x)+4, 0xff00(x)};\n.global .f32 x = 1.5;\n"
     ".func (.param .b32 r) f (.param .b64 a) .noreturn { ret; }\n"
     ".visible .entry k(.param .u64 p, .param .align 8 .b8 q[24])\n.maxntid 256, 1, 1\n{\n"
-    ".reg .pred %p<3>;\n.reg .b32 %r<9>;\n.shared .align 4 .b8 s[64];\n.loc 1 2 3, function_name $L, inlined_at 1 2 3\n"
+    ".reg .pred %p<3>;\n.reg .b32 %r<9>;\n.shared .align 4 .b8 s[64];\n.loc 1 2 3, function_name $L, "
+    "inlined_at 1 2 3\n"
     "@!%p1 bra $L1;\n{ .param .b64 param0; st.param.b64 [param0+0], %rd1; call.uni (r), f, (param0); }\n"
     "ts: .branchtargets $L1, $L2;\nbrx.idx %r1, ts;\n$L1: setp.lt.s32 %p1|%p2, %r1, -0x5;\n"
     "tex.2d.v4.f32.s32 {%f1,%f2,_,%f4}, [t, {%r1, %r2}];\n$L2: mov.f32 %f1, 0f3F800000; ret; /* c */ }\n"

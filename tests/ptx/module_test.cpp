@@ -29,7 +29,8 @@ TEST(Body, SearchWithoutScopesFindsNothing) {
 }
 
 TEST(Module, ItemsCoverTheTextInOrder) {
-  const Module module = module_of(".global .u32 x;\n// c\n.func f();\n.func f() { ret; }\n.section .s { .b8 1 }\n");
+  const Module module =
+      module_of(".global .u32 x;\n// c\n.func f();\n.func f() { ret; }\n.section .s { .b8 1 }\n");
   std::uint32_t end = 0;
   for (const Item& item : module.items) {
     EXPECT_GE(item.text.begin, end);

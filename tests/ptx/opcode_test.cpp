@@ -37,77 +37,86 @@ TEST_P(Classify, Opcode) {
 using enum OpcodeClass;
 using S = StateSpace;
 
-INSTANTIATE_TEST_SUITE_P(Memory, Classify, testing::Values(
-    Expected{"ld.f32", memory, 1, true, false, S::generic, 4},
-    Expected{"ld.global.nc.v4.f32", memory, 1, true, false, S::global, 16},
-    Expected{"ld.global.nc.L1::no_allocate.L2::256B.v2.u64", memory, 1, true, false, S::global, 16},
-    Expected{"ld.relaxed.gpu.global.b128", memory, 1, true, false, S::global, 16},
-    Expected{"ld.volatile.shared::cta.u8", memory, 1, true, false, S::shared, 1},
-    Expected{"ld.const.u16", memory, 1, true, false, S::constant, 2},
-    Expected{"ld.param::entry.u64", memory, 1, true, false, S::param, 8},
-    Expected{"ldu.global.v8.b32", memory, 1, true, false, S::global, 32},
-    Expected{"st.local.v2.f64", memory, 0, false, true, S::local, 16},
-    Expected{"st.u32", memory, 0, false, true, S::generic, 4},
-    Expected{"st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32", memory, 0, false, true, S::shared, 16},
-    Expected{"st.bulk.weak.shared::cta", memory, 0, false, true, S::shared, 0},
-    Expected{"prefetch.global.L2", memory, 0},
-    Expected{"cp.async.ca.shared.global", memory, 0, true, true, S::global, 0},
-    Expected{"cp.async.commit_group", other, 0},
-    Expected{"cp.async.wait_group", other, 0},
-    Expected{"cp.async.mbarrier.arrive.noinc.shared.b64", barrier, 0, false, true, S::shared, 8},
-    Expected{"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", memory, 0, true, true,
-             S::global, 0},
-    Expected{"cp.async.bulk.commit_group", other, 0},
-    Expected{"cp.async.bulk.wait_group.read", other, 0},
-    Expected{"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32", memory, 0, true, true, S::global, 0},
-    Expected{"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", memory, 1, true, false, S::shared, 16},
-    Expected{"ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16", memory, 1, true, false, S::shared, 4},
-    Expected{"stmatrix.sync.aligned.m8n8.x2.shared.b16", memory, 0, false, true, S::shared, 8},
-    Expected{"wmma.load.a.sync.aligned.row.m16n16k16.global.f16", memory, 1, true, false, S::global, 0},
-    Expected{"wmma.store.d.sync.aligned.row.m16n16k16.global.f32", memory, 0, false, true, S::global, 0},
-    Expected{"multimem.ld_reduce.relaxed.sys.global.add.v4.f32", memory, 1, true, false, S::global, 16},
-    Expected{"tex.2d.v4.f32.s32", memory, 1, true, false, S::texture, 16},
-    Expected{"tld4.r.2d.v4.f32.f32", memory, 1, true, false, S::texture, 16},
-    Expected{"suld.b.2d.v2.b32.trap", memory, 1, true, false, S::surface, 8},
-    Expected{"sust.b.2d.b32.clamp", memory, 0, false, true, S::surface, 4},
-    Expected{"sured.b.add.2d.u32.trap", atomic, 0, true, true, S::surface, 4},
-    Expected{"atom.global.add.u32", atomic, 1, true, true, S::global, 4},
-    Expected{"atom.acq_rel.gpu.shared::cta.cas.b64", atomic, 1, true, true, S::shared, 8},
-    Expected{"atom.add.noftz.f16x2", atomic, 1, true, true, S::generic, 4},
-    Expected{"red.global.add.f32", atomic, 0, true, true, S::global, 4},
-    Expected{"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32", atomic, 0, true, true,
-             S::shared, 4}));
+INSTANTIATE_TEST_SUITE_P(
+    Memory, Classify,
+    testing::Values(
+        Expected{"ld.f32", memory, 1, true, false, S::generic, 4},
+        Expected{"ld.global.nc.v4.f32", memory, 1, true, false, S::global, 16},
+        Expected{"ld.global.nc.L1::no_allocate.L2::256B.v2.u64", memory, 1, true, false, S::global, 16},
+        Expected{"ld.relaxed.gpu.global.b128", memory, 1, true, false, S::global, 16},
+        Expected{"ld.volatile.shared::cta.u8", memory, 1, true, false, S::shared, 1},
+        Expected{"ld.const.u16", memory, 1, true, false, S::constant, 2},
+        Expected{"ld.param::entry.u64", memory, 1, true, false, S::param, 8},
+        Expected{"ldu.global.v8.b32", memory, 1, true, false, S::global, 32},
+        Expected{"st.local.v2.f64", memory, 0, false, true, S::local, 16},
+        Expected{"st.u32", memory, 0, false, true, S::generic, 4},
+        Expected{"st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32", memory, 0, false, true,
+                 S::shared, 16},
+        Expected{"st.bulk.weak.shared::cta", memory, 0, false, true, S::shared, 0},
+        Expected{"prefetch.global.L2", memory, 0},
+        Expected{"cp.async.ca.shared.global", memory, 0, true, true, S::global, 0},
+        Expected{"cp.async.commit_group", other, 0}, Expected{"cp.async.wait_group", other, 0},
+        Expected{"cp.async.mbarrier.arrive.noinc.shared.b64", barrier, 0, false, true, S::shared, 8},
+        Expected{"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", memory,
+                 0, true, true, S::global, 0},
+        Expected{"cp.async.bulk.commit_group", other, 0}, Expected{"cp.async.bulk.wait_group.read", other, 0},
+        Expected{"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32", memory, 0, true, true,
+                 S::global, 0},
+        Expected{"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", memory, 1, true, false, S::shared, 16},
+        Expected{"ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16", memory, 1, true, false, S::shared, 4},
+        Expected{"stmatrix.sync.aligned.m8n8.x2.shared.b16", memory, 0, false, true, S::shared, 8},
+        Expected{"wmma.load.a.sync.aligned.row.m16n16k16.global.f16", memory, 1, true, false, S::global, 0},
+        Expected{"wmma.store.d.sync.aligned.row.m16n16k16.global.f32", memory, 0, false, true, S::global, 0},
+        Expected{"multimem.ld_reduce.relaxed.sys.global.add.v4.f32", memory, 1, true, false, S::global, 16},
+        Expected{"tex.2d.v4.f32.s32", memory, 1, true, false, S::texture, 16},
+        Expected{"tld4.r.2d.v4.f32.f32", memory, 1, true, false, S::texture, 16},
+        Expected{"suld.b.2d.v2.b32.trap", memory, 1, true, false, S::surface, 8},
+        Expected{"sust.b.2d.b32.clamp", memory, 0, false, true, S::surface, 4},
+        Expected{"sured.b.add.2d.u32.trap", atomic, 0, true, true, S::surface, 4},
+        Expected{"atom.global.add.u32", atomic, 1, true, true, S::global, 4},
+        Expected{"atom.acq_rel.gpu.shared::cta.cas.b64", atomic, 1, true, true, S::shared, 8},
+        Expected{"atom.add.noftz.f16x2", atomic, 1, true, true, S::generic, 4},
+        Expected{"red.global.add.f32", atomic, 0, true, true, S::global, 4},
+        Expected{"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32", atomic, 0,
+                 true, true, S::shared, 4}));
 
-INSTANTIATE_TEST_SUITE_P(Others, Classify, testing::Values(
-    Expected{"add.s32", arithmetic, 1}, Expected{"fma.rn.ftz.f32", arithmetic, 1},
-    Expected{"setp.lt.and.s32", arithmetic, 1}, Expected{"set.eq.u32.f32", arithmetic, 1},
-    Expected{"lop3.b32", arithmetic, 1}, Expected{"vadd4.u32.u32.u32", arithmetic, 1},
-    Expected{"dp4a.u32.s32", arithmetic, 1}, Expected{"redux.sync.add.s32", arithmetic, 1},
-    Expected{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", arithmetic, 1},
-    Expected{"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", arithmetic, 1},
-    Expected{"wgmma.commit_group.sync.aligned", arithmetic, 0}, Expected{"wgmma.fence.sync.aligned", fence, 0},
-    Expected{"mov.u32", data, 1}, Expected{"cvt.rn.f32.s32", data, 1}, Expected{"cvta.to.global.u64", data, 1},
-    Expected{"isspacep.shared", data, 1}, Expected{"mapa.shared::cluster.u32", data, 1}, Expected{"selp.b32", data, 1},
-    Expected{"shfl.sync.bfly.b32", data, 1}, Expected{"vote.sync.ballot.b32", data, 1},
-    Expected{"match.all.sync.b32", data, 1}, Expected{"activemask.b32", data, 1}, Expected{"elect.sync", data, 1},
-    Expected{"txq.width.b32", data, 1}, Expected{"istypep.texref", data, 1},
-    Expected{"alloca.u64", data, 1}, Expected{"stacksave.u64", data, 1}, Expected{"stackrestore.u64", other, 0},
-    Expected{"bra.uni", branch, 0}, Expected{"brx.idx", branch, 0}, Expected{"call.uni", call, 0},
-    Expected{"ret.uni", exit, 0}, Expected{"exit", exit, 0}, Expected{"trap", exit, 0},
-    Expected{"bar.sync", barrier, 0}, Expected{"bar.warp.sync", barrier, 0}, Expected{"bar.red.popc.u32", barrier, 1},
-    Expected{"barrier.cta.sync.aligned", barrier, 0}, Expected{"barrier.cta.red.and.pred", barrier, 1},
-    Expected{"barrier.cluster.arrive.aligned", barrier, 0},
-    Expected{"mbarrier.init.shared::cta.b64", barrier, 0, false, true, S::shared, 8},
-    Expected{"mbarrier.arrive.expect_tx.shared.b64", barrier, 1, true, true, S::shared, 8},
-    Expected{"mbarrier.try_wait.parity.shared::cta.b64", barrier, 1, true, false, S::shared, 8},
-    Expected{"mbarrier.pending_count.b64", data, 1},
-    Expected{"membar.gl", fence, 0}, Expected{"fence.proxy.async.shared::cta", fence, 0},
-    Expected{"nanosleep.u32", other, 0}, Expected{"griddepcontrol.wait", other, 0},
-    Expected{"setmaxnreg.inc.sync.aligned.u32", other, 0}, Expected{"pmevent.mask", other, 0},
-    Expected{"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", memory, 0, false, true, S::shared, 4},
-    Expected{"tcgen05.ld.sync.aligned.16x64b.x2.b32", data, 1},
-    Expected{"tcgen05.mma.cta_group::1.kind::f16", arithmetic, 0}, Expected{"tcgen05.wait::ld.sync.aligned", other, 0},
-    Expected{"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", data, 1}));
+INSTANTIATE_TEST_SUITE_P(
+    Others, Classify,
+    testing::Values(
+        Expected{"add.s32", arithmetic, 1}, Expected{"fma.rn.ftz.f32", arithmetic, 1},
+        Expected{"setp.lt.and.s32", arithmetic, 1}, Expected{"set.eq.u32.f32", arithmetic, 1},
+        Expected{"lop3.b32", arithmetic, 1}, Expected{"vadd4.u32.u32.u32", arithmetic, 1},
+        Expected{"dp4a.u32.s32", arithmetic, 1}, Expected{"redux.sync.add.s32", arithmetic, 1},
+        Expected{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", arithmetic, 1},
+        Expected{"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", arithmetic, 1},
+        Expected{"wgmma.commit_group.sync.aligned", arithmetic, 0},
+        Expected{"wgmma.fence.sync.aligned", fence, 0}, Expected{"mov.u32", data, 1},
+        Expected{"cvt.rn.f32.s32", data, 1}, Expected{"cvta.to.global.u64", data, 1},
+        Expected{"isspacep.shared", data, 1}, Expected{"mapa.shared::cluster.u32", data, 1},
+        Expected{"selp.b32", data, 1}, Expected{"shfl.sync.bfly.b32", data, 1},
+        Expected{"vote.sync.ballot.b32", data, 1}, Expected{"match.all.sync.b32", data, 1},
+        Expected{"activemask.b32", data, 1}, Expected{"elect.sync", data, 1},
+        Expected{"txq.width.b32", data, 1}, Expected{"istypep.texref", data, 1},
+        Expected{"alloca.u64", data, 1}, Expected{"stacksave.u64", data, 1},
+        Expected{"stackrestore.u64", other, 0}, Expected{"bra.uni", branch, 0},
+        Expected{"brx.idx", branch, 0}, Expected{"call.uni", call, 0}, Expected{"ret.uni", exit, 0},
+        Expected{"exit", exit, 0}, Expected{"trap", exit, 0}, Expected{"bar.sync", barrier, 0},
+        Expected{"bar.warp.sync", barrier, 0}, Expected{"bar.red.popc.u32", barrier, 1},
+        Expected{"barrier.cta.sync.aligned", barrier, 0}, Expected{"barrier.cta.red.and.pred", barrier, 1},
+        Expected{"barrier.cluster.arrive.aligned", barrier, 0},
+        Expected{"mbarrier.init.shared::cta.b64", barrier, 0, false, true, S::shared, 8},
+        Expected{"mbarrier.arrive.expect_tx.shared.b64", barrier, 1, true, true, S::shared, 8},
+        Expected{"mbarrier.try_wait.parity.shared::cta.b64", barrier, 1, true, false, S::shared, 8},
+        Expected{"mbarrier.pending_count.b64", data, 1}, Expected{"membar.gl", fence, 0},
+        Expected{"fence.proxy.async.shared::cta", fence, 0}, Expected{"nanosleep.u32", other, 0},
+        Expected{"griddepcontrol.wait", other, 0}, Expected{"setmaxnreg.inc.sync.aligned.u32", other, 0},
+        Expected{"pmevent.mask", other, 0},
+        Expected{"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", memory, 0, false, true, S::shared,
+                 4},
+        Expected{"tcgen05.ld.sync.aligned.16x64b.x2.b32", data, 1},
+        Expected{"tcgen05.mma.cta_group::1.kind::f16", arithmetic, 0},
+        Expected{"tcgen05.wait::ld.sync.aligned", other, 0},
+        Expected{"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", data, 1}));
 
 TEST(ClassifyDetails, TypeOfAnAccessIsTheFirstAndOfTheRestTheLast) {
   EXPECT_EQ(classify("tex.2d.v4.f32.s32").type, DataType::f32);
@@ -133,8 +142,10 @@ TEST(ClassifyDetails, ControlFlowFlags) {
   EXPECT_FALSE(classify("ret").is_thread_exit);
   EXPECT_TRUE(classify("exit").is_thread_exit);
   EXPECT_TRUE(classify("trap").is_thread_exit);
-  for (const char* opcode : {"bra", "brx.idx", "call", "ret", "exit", "trap"}) EXPECT_TRUE(classify(opcode).ends_block());
-  for (const char* opcode : {"bar.sync", "add.s32", "brkpt", "brev.b32"}) EXPECT_FALSE(classify(opcode).ends_block());
+  for (const char* opcode : {"bra", "brx.idx", "call", "ret", "exit", "trap"})
+    EXPECT_TRUE(classify(opcode).ends_block());
+  for (const char* opcode : {"bar.sync", "add.s32", "brkpt", "brev.b32"})
+    EXPECT_FALSE(classify(opcode).ends_block());
 }
 
 TEST(ClassifyDetails, UnknownOpcodesKeepTheirModifiersOnly) {
@@ -169,8 +180,9 @@ TEST(Types, NamesAndSizes) {
 
 TEST(Types, EveryTypeIsFoundByItsName) {
   const std::pair<const char*, std::uint32_t> sizes[] = {
-      {"b8", 1}, {"u8", 1}, {"s8", 1}, {"b16", 2}, {"u16", 2}, {"s16", 2}, {"f16", 2}, {"bf16", 2}, {"b32", 4}, {"u32", 4},
-      {"s32", 4}, {"f32", 4}, {"tf32", 4}, {"f16x2", 4}, {"b64", 8}, {"u64", 8}, {"s64", 8}, {"f64", 8}, {"f32x2", 8}};
+      {"b8", 1},   {"u8", 1},  {"s8", 1},  {"b16", 2}, {"u16", 2},  {"s16", 2},  {"f16", 2},
+      {"bf16", 2}, {"b32", 4}, {"u32", 4}, {"s32", 4}, {"f32", 4},  {"tf32", 4}, {"f16x2", 4},
+      {"b64", 8},  {"u64", 8}, {"s64", 8}, {"f64", 8}, {"f32x2", 8}};
   for (const auto& [name, bytes] : sizes) EXPECT_EQ(size_of(parse_data_type(name)), bytes) << name;
 }
 

@@ -43,7 +43,8 @@ TEST(Scanner, EntryWithParametersAndPerformanceDirectives) {
       "  .param .align 8 .b8 kernel_param_1[24], /* ) */\n"
       "  .param .f32 kernel_param_2\n"
       ")\n"
-      ".maxntid 256, 1, 1\n.minnctapersm 2 .pragma \"nounroll\";\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n"
+      ".maxntid 256, 1, 1\n.minnctapersm 2 .pragma \"nounroll\";\n.explicitcluster\n.reqnctapercluster 2, 1, "
+      "1\n"
       "{ ret; /* } */ \"}\" }\n");
   ASSERT_EQ(module.functions.size(), 1U);
   const Function& kernel = module.functions[0];
@@ -114,7 +115,8 @@ TEST(Scanner, Variables) {
   EXPECT_EQ(find("table").size_bytes(), 6U);
   EXPECT_EQ(find("table").space, StateSpace::constant);
   EXPECT_EQ(module.text(find("table").initializer), "{{1, 2, 3}, {4, 5, 6}}");
-  EXPECT_EQ(module.text(find("table").text), ".visible .const .align 4 .b8 table[2][3] = {{1, 2, 3}, {4, 5, 6}};");
+  EXPECT_EQ(module.text(find("table").text),
+            ".visible .const .align 4 .b8 table[2][3] = {{1, 2, 3}, {4, 5, 6}};");
   EXPECT_TRUE(find("v").is_weak);
   EXPECT_EQ(find("v").size_bytes(), 16U);
   EXPECT_EQ(find("v").alignment, 16U);
@@ -143,16 +145,19 @@ TEST(Scanner, OtherDirectives) {
   EXPECT_EQ(*module.find_file(2), "x.h");
   EXPECT_EQ(module.find_file(3), nullptr);
   std::vector<std::string> texts;
-  for (std::size_t index = 3; index < module.items.size(); ++index) texts.emplace_back(module.text(module.items[index].text));
-  EXPECT_THAT(texts, testing::ElementsAre(
-                         ".file 1 \"/a b/kernel.cu\", 1700000000, 4711", ".file\t2 \"x.h\"", ".alias f, g;",
-                         ".pragma \"a;b\", \"c\";", ".section .debug_str\n{\n$L:\n.b8 1, 2 // }\n.b8 \"}\"\n}",
-                         ".section .debug_macinfo { }", ".future_thing 3, \"x;\", (4; 5)", ".another { ; }",
-                         ".third", "@@DWARF .4byte 5 { ", ".global .u32 x;"));
+  for (std::size_t index = 3; index < module.items.size(); ++index)
+    texts.emplace_back(module.text(module.items[index].text));
+  EXPECT_THAT(texts,
+              testing::ElementsAre(".file 1 \"/a b/kernel.cu\", 1700000000, 4711", ".file\t2 \"x.h\"",
+                                   ".alias f, g;", ".pragma \"a;b\", \"c\";",
+                                   ".section .debug_str\n{\n$L:\n.b8 1, 2 // }\n.b8 \"}\"\n}",
+                                   ".section .debug_macinfo { }", ".future_thing 3, \"x;\", (4; 5)",
+                                   ".another { ; }", ".third", "@@DWARF .4byte 5 { ", ".global .u32 x;"));
 }
 
 TEST(Scanner, DwarfLinesOfOldPtx) {
-  const Module module = module_of(".global .u32 x;\n@@DWARF .byte 0x63 ; { \"\n@@DWARF .byte 1\n.global .u32 y;");
+  const Module module =
+      module_of(".global .u32 x;\n@@DWARF .byte 0x63 ; { \"\n@@DWARF .byte 1\n.global .u32 y;");
   ASSERT_EQ(module.items.size(), 7U);
   EXPECT_EQ(module.items[4].name, "@@DWARF");
   EXPECT_EQ(module.text(module.items[4].text), "@@DWARF .byte 0x63 ; { \"");

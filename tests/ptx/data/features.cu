@@ -101,7 +101,8 @@ __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(256, 2) clusters(int
   if (out[3] == 9) __trap();
 }
 
-__global__ void intrinsics(__grid_constant__ const Record argument, __half2* halves, unsigned long long* out) {
+__global__ void intrinsics(__grid_constant__ const Record argument, __half2* halves,
+                           unsigned long long* out) {
   out[0] = clock64();
   halves[0] = __hfma2(halves[1], halves[2], halves[3]);
   out[1] = __ballot_sync(~0u, out[0] & 1);
