@@ -1,5 +1,5 @@
-// The state of one semantic analysis. Shared by sema.cpp (declarations and statements), sema_expressions.cpp and sema_calls.cpp;
-// everyone else includes sema.h.
+// The state of one semantic analysis. Shared by sema.cpp (declarations and statements),
+// sema_expressions.cpp and sema_calls.cpp; everyone else includes sema.h.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Atomic functions. An atomicAdd whose place is the same for the whole warp is reduced over the active lanes first: one access instead of
-// up to 32 to the same address.
+// Atomic functions. An atomicAdd whose place is the same for the whole warp is reduced over the active
+// lanes first: one access instead of up to 32 to the same address.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -127,8 +127,8 @@ llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* adden
   return total;
 }
 
-/// Before sm_80: every lane of the mask gives its addend to all of them, one after the other. Any mask is right, and all lanes of the mask
-/// run the loop together because they all count the same mask down.
+/// Before sm_80: every lane of the mask gives its addend to all of them, one after the other. Any mask is
+/// right, and all lanes of the mask run the loop together because they all count the same mask down.
 llvm::Value* DeviceGenerator::sum_by_shuffles(llvm::Value* mask, llvm::Value* addend) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("gather");

@@ -112,7 +112,8 @@ llvm::Value* DeviceGenerator::site_value(SiteValue value) {
   return known;
 }
 
-/// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by write_states().
+/// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by
+/// write_states().
 llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigned) {
   State& state = states_[&symbol];
   state.assigned = state.assigned || assigned;

@@ -1,4 +1,5 @@
-// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by device_codegen.cpp and device_atomics.cpp.
+// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by device_codegen.cpp and
+// device_atomics.cpp.
 #pragma once
 
 #include <map>

@@ -1,8 +1,10 @@
-// Statements and expressions ▶ LLVM IR, for device and host alike. What differs (arrays, state, functions of the language) is left to
-// DeviceGenerator and HostGenerator. Shows LLVM types: included by the code generators only.
+// Statements and expressions ▶ LLVM IR, for device and host alike. What differs (arrays, state, functions
+// of the language) is left to DeviceGenerator and HostGenerator. Shows LLVM types: included by the code
+// generators only.
 //
-// Arithmetic is C's with every undefined case defined: signed overflow wraps, division by zero yields 0, shift counts are taken modulo the
-// width, conversions from floating point saturate, variables start at zero.
+// Arithmetic is C's with every undefined case defined: signed overflow wraps, division by zero yields 0,
+// shift counts are taken modulo the width, conversions from floating point saturate, variables start at
+// zero.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -31,8 +33,8 @@ class FunctionGenerator {
     Type type = Type::none;
   };
 
-  /// Makes `function`'s blocks "entry" (allocas, and what is computed once), "body" and "exit"; generates `statements`; ends in `exit`
-  /// with the builder there.
+  /// Makes `function`'s blocks "entry" (allocas, and what is computed once), "body" and "exit"; generates
+  /// `statements`; ends in `exit` with the builder there.
   void generate_body(llvm::Function& function, const std::vector<const Statement*>& statements);
 
   // ---- what device and host do differently
@@ -54,7 +56,8 @@ class FunctionGenerator {
   Element element(const Expression& index);
   llvm::Value* load(const Element& element, const Expression& place, bool counted);
   void store(const Element& element, llvm::Value* value, const Expression& place);
-  /// Runs `inside` when the element exists, else out_of_range() when `counted`. The builder is behind both then.
+  /// Runs `inside` when the element exists, else out_of_range() when `counted`. The builder is behind both
+  /// then.
   template <typename Inside>
   void when_in_range(const Element& element, const Expression& place, bool counted, Inside inside);
 

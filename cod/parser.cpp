@@ -315,7 +315,8 @@ class Builder {
     return result;
   }
 
-  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion; the tree is as deep all the same.
+  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion; the tree
+  /// is as deep all the same.
   ExpressionPtr expression(CodParser::ExpressionContext* context) {
     if (++depth_ > maximum_depth) throw TooDeep{context->getStart()};
     ExpressionPtr result = any_expression(context);

@@ -360,7 +360,8 @@ void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std
   }
 }
 
-/// One word per array, then one per named extent in use, then the counter of dropped accesses. The same for every lowering.
+/// One word per array, then one per named extent in use, then the counter of dropped accesses. The same for
+/// every lowering.
 void Analyser::make_words() {
   for (std::uint32_t i = 0; i < program_.arrays.size(); ++i) {
     program_.words.push_back({Word::Kind::array_address, i, Extent::constant});
