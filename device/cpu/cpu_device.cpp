@@ -1,4 +1,5 @@
-// device::Device over the executor: what the launch session uses to run instrumented variants of the program's kernels.
+// device::Device over the executor: what the launch session uses to run instrumented variants of the
+// program's kernels.
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -21,10 +22,12 @@ struct CpuVariant : Variant {
   KernelInfo info;
 };
 
-/// The launch is over when a readback is asked for, and device memory is host memory: nothing to wait for, nothing to copy.
+/// The launch is over when a readback is asked for, and device memory is host memory: nothing to wait for,
+/// nothing to copy.
 class CpuReadback : public Readback {
  public:
-  CpuReadback(std::uint64_t address, std::size_t bytes) : memory_(reinterpret_cast<std::byte*>(address)), bytes_(bytes) {}
+  CpuReadback(std::uint64_t address, std::size_t bytes)
+      : memory_(reinterpret_cast<std::byte*>(address)), bytes_(bytes) {}
   bool ready() override { return true; }
   Result<std::span<std::byte>> wait() override { return std::span<std::byte>(memory_.get(), bytes_); }
 
@@ -68,7 +71,8 @@ class CpuDevice : public Device {
     constexpr std::size_t alignment = 256;
     const std::size_t rounded = (bytes / alignment + 1) * alignment;
     void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
-    if (memory == nullptr) return failure("cannot allocate " + std::to_string(bytes) + " bytes for probe buffers");
+    if (memory == nullptr)
+      return failure("cannot allocate " + std::to_string(bytes) + " bytes for probe buffers");
     std::memset(memory, 0, rounded);
     return reinterpret_cast<std::uint64_t>(memory);
   }
@@ -92,13 +96,15 @@ class CpuDevice : public Device {
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
     }
     const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
-                            {launch.block[0], launch.block[1], launch.block[2]}, launch.shared_bytes};
+                            {launch.block[0], launch.block[1], launch.block[2]},
+                            launch.shared_bytes};
     Status status = loaded.module->launch(loaded.kernel, shape, *buffer, nullptr);
     set_variant_error(status ? cudaSuccess : error_of(status.error()));
     return status;
   }
 
-  Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes, const Launch&) override {
+  Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
+                                                       const Launch&) override {
     return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(address, bytes));
   }
 

@@ -28,10 +28,12 @@ Allocations& allocations() {
 std::size_t Allocations::total_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : std::size_t{1} << 30;
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                               : std::size_t{1} << 30;
 }
 
-cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, void* pool) {
+cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags,
+                                  void* pool) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   const std::size_t total = total_bytes();

@@ -1,5 +1,6 @@
-// What memory the program has from the cpu device. Device memory is host memory, so a pointer works on both sides; the map
-// exists for cudaFree, for cudaMemcpyDefault, for pointer attributes, and to find wrong pointers and sizes.
+// What memory the program has from the cpu device. Device memory is host memory, so a pointer works on both
+// sides; the map exists for cudaFree, for cudaMemcpyDefault, for pointer attributes, and to find wrong
+// pointers and sizes.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -24,8 +25,8 @@ struct Allocation {
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::device;
-  unsigned flags = 0;        ///< as given to cudaHostAlloc or cudaHostRegister
-  void* pool = nullptr;      ///< the cudaMemPool_t it came from
+  unsigned flags = 0;    ///< as given to cudaHostAlloc or cudaHostRegister
+  void* pool = nullptr;  ///< the cudaMemPool_t it came from
   bool is_managed_variable = false;
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
@@ -36,8 +37,10 @@ struct Allocation {
 /// Thread safe.
 class Allocations {
  public:
-  /// Uninitialised memory aligned to 256 bytes; *pointer is null when `bytes` is 0. Errors: cudaErrorMemoryAllocation.
-  cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0, void* pool = nullptr);
+  /// Uninitialised memory aligned to 256 bytes; *pointer is null when `bytes` is 0. Errors:
+  /// cudaErrorMemoryAllocation.
+  cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
+                       void* pool = nullptr);
 
   /// Frees what allocate() gave out as one of the two kinds. Errors: cudaErrorInvalidValue for any other pointer.
   cudaError_t release(void* pointer, MemoryKind kind, MemoryKind other_kind);
@@ -53,7 +56,7 @@ class Allocations {
   /// Frees everything allocate() gave out and forgets registered host memory; variables stay.
   void release_all();
 
-  std::size_t used_bytes() const;                    ///< device and managed memory
+  std::size_t used_bytes() const;  ///< device and managed memory
   /// Bytes that came from a pool, now and at most; the latter since reset_pool_high().
   struct PoolUse {
     std::size_t current = 0;
@@ -61,7 +64,7 @@ class Allocations {
   };
   PoolUse pool_use(const void* pool) const;
   void reset_pool_high(const void* pool);
-  static std::size_t total_bytes();                  ///< the host's memory
+  static std::size_t total_bytes();  ///< the host's memory
 
  private:
   void free_storage(const Allocation& allocation);

@@ -28,8 +28,8 @@ std::optional<std::string> counters_path() {
   return path;
 }
 
-void write_counters(const std::string& path, const std::string& kernel, std::uint64_t launch, const LaunchShape& shape,
-                    const LaunchCounters& counters) {
+void write_counters(const std::string& path, const std::string& kernel, std::uint64_t launch,
+                    const LaunchShape& shape, const LaunchCounters& counters) {
   nlohmann::ordered_json blocks = nlohmann::ordered_json::array();
   for (const BlockCounters& block : counters.blocks) blocks.push_back(to_json(block));
   const nlohmann::ordered_json line = {{"kernel", kernel},

@@ -1,4 +1,5 @@
-// The executor's own exact counters as JSON Lines, one object per launch: the oracle instrumented results are compared with.
+// The executor's own exact counters as JSON Lines, one object per launch: the oracle instrumented results are
+// compared with.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace lynxpp::device::cpu {
 std::optional<std::string> counters_path();
 
 /// Appends one line. A file that cannot be written is logged. Thread safe.
-void write_counters(const std::string& path, const std::string& kernel, std::uint64_t launch, const LaunchShape& shape,
-                    const LaunchCounters& counters);
+void write_counters(const std::string& path, const std::string& kernel, std::uint64_t launch,
+                    const LaunchShape& shape, const LaunchCounters& counters);
 
 }  // namespace lynxpp::device::cpu

@@ -15,7 +15,8 @@
 namespace lynxpp::device::cpu::api {
 namespace {
 
-constexpr unsigned known_device_flags = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
+constexpr unsigned known_device_flags =
+    cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
 
 std::atomic<unsigned> device_flags{cudaDeviceScheduleAuto};
 std::atomic<cudaFuncCache> cache_configuration{cudaFuncCachePreferNone};
@@ -23,8 +24,9 @@ std::atomic<cudaSharedMemConfig> bank_configuration{cudaSharedMemBankSizeFourByt
 
 constexpr std::size_t limit_count = cudaLimitPersistingL2CacheSize + 1;
 constexpr std::size_t default_limits[limit_count] = {1024, 1 << 20, 8 << 20, 0, 2048, 64, 0};
-std::atomic<std::size_t> limits[limit_count] = {default_limits[0], default_limits[1], default_limits[2], default_limits[3],
-                                                default_limits[4], default_limits[5], default_limits[6]};
+std::atomic<std::size_t> limits[limit_count] = {default_limits[0], default_limits[1], default_limits[2],
+                                                default_limits[3], default_limits[4], default_limits[5],
+                                                default_limits[6]};
 
 bool known_limit(cudaLimit limit) {
   const auto index = static_cast<std::size_t>(limit);
@@ -117,7 +119,9 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned int) { return cudaErrorInvalidDevice; }
-cudaError_t cudaDeviceDisablePeerAccess(int peer) { return peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice; }
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice;
+}
 
 // ---------------------------------------------------------------- state
 

@@ -27,8 +27,9 @@ static_assert(std::is_sorted(std::begin(error_texts), std::end(error_texts),
                              [](const ErrorText& a, const ErrorText& b) { return a.code < b.code; }));
 
 const ErrorText* find(cudaError_t error) {
-  const auto* found = std::lower_bound(std::begin(error_texts), std::end(error_texts), static_cast<int>(error),
-                                       [](const ErrorText& entry, int code) { return entry.code < code; });
+  const auto* found =
+      std::lower_bound(std::begin(error_texts), std::end(error_texts), static_cast<int>(error),
+                       [](const ErrorText& entry, int code) { return entry.code < code; });
   return found != std::end(error_texts) && found->code == static_cast<int>(error) ? found : nullptr;
 }
 

@@ -42,8 +42,7 @@ cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int
     case cudaFuncAttributeNonPortableClusterSizeAllowed:
     case cudaFuncAttributeClusterSchedulingPolicyPreference:
       return cudaSuccess;  // a preference about clusters; a launch in clusters is refused on its own
-    default:
-      return cudaErrorInvalidValue;
+    default: return cudaErrorInvalidValue;
   }
 }
 
@@ -71,8 +70,10 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const v
   std::memset(attributes, 0, sizeof *attributes);
   attributes->sharedSizeBytes = info.static_shared_bytes;
   attributes->localSizeBytes = info.local_bytes;
-  attributes->maxThreadsPerBlock = static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block));
-  attributes->numRegs = static_cast<int>(std::min<std::uint32_t>(info.registers, 255));  // as hardware would cap them
+  attributes->maxThreadsPerBlock =
+      static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block));
+  attributes->numRegs =
+      static_cast<int>(std::min<std::uint32_t>(info.registers, 255));  // as hardware would cap them
   attributes->ptxVersion = target_of(*loaded->ptx);
   attributes->binaryVersion = compute_capability;
   attributes->maxDynamicSharedSizeBytes = kernel->max_dynamic_shared;
@@ -84,12 +85,17 @@ cudaError_t cudaFuncSetAttribute(const void* function, enum cudaFuncAttribute at
   return set_attribute(function, attribute, value);
 }
 
-cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute, int value, int device) {
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute, int value,
+                                            int device) {
   return device == 0 ? set_attribute(kernel, attribute, value) : cudaErrorInvalidDevice;
 }
 
-cudaError_t cudaFuncSetCacheConfig(const void* function, enum cudaFuncCache) { return check_function(function); }
-cudaError_t cudaFuncSetSharedMemConfig(const void* function, enum cudaSharedMemConfig) { return check_function(function); }
+cudaError_t cudaFuncSetCacheConfig(const void* function, enum cudaFuncCache) {
+  return check_function(function);
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void* function, enum cudaSharedMemConfig) {
+  return check_function(function);
+}
 
 cudaError_t cudaFuncGetName(const char** name, const void* function) {
   const Kernel* kernel = registry().find_kernel(function);
@@ -126,21 +132,25 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   return occupancy(blocks, function, threads, shared_bytes);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int threads,
-                                                                   size_t shared_bytes, unsigned int flags) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
+                                                                   int threads, size_t shared_bytes,
+                                                                   unsigned int flags) {
   const bool known = flags == cudaOccupancyDefault || flags == cudaOccupancyDisableCachingOverride;
   return known ? occupancy(blocks, function, threads, shared_bytes) : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, const void* function, int blocks, int threads) {
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, const void* function, int blocks,
+                                                      int threads) {
   if (shared_bytes == nullptr || blocks <= 0) return cudaErrorInvalidValue;
   int possible = 0;
-  if (const cudaError_t error = occupancy(&possible, function, threads, 0); error != cudaSuccess) return error;
+  if (const cudaError_t error = occupancy(&possible, function, threads, 0); error != cudaSuccess)
+    return error;
   if (blocks > possible) return cudaErrorInvalidValue;
   Kernel* kernel = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
   if (const cudaError_t error = load(function, kernel, loaded); error != cudaSuccess) return error;
-  const int each = std::min(shared_per_multiprocessor / blocks - reserved_shared_per_block, optin_shared_limit);
+  const int each =
+      std::min(shared_per_multiprocessor / blocks - reserved_shared_per_block, optin_shared_limit);
   *shared_bytes = static_cast<size_t>(std::max(0, each - static_cast<int>(loaded->info.static_shared_bytes)));
   return cudaSuccess;
 }

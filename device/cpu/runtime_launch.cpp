@@ -27,9 +27,11 @@ cudaError_t check_shape(const Launch& launch) {
   for (int axis = 0; axis < 3; ++axis) {
     if (grid[axis] == 0 || block[axis] == 0) return cudaErrorInvalidConfiguration;
   }
-  const bool grid_fits = grid[0] <= std::uint32_t{max_grid_dimension_x} && grid[1] <= std::uint32_t{max_grid_dimension_yz} &&
+  const bool grid_fits = grid[0] <= std::uint32_t{max_grid_dimension_x} &&
+                         grid[1] <= std::uint32_t{max_grid_dimension_yz} &&
                          grid[2] <= std::uint32_t{max_grid_dimension_yz};
-  const bool block_fits = block[0] <= std::uint32_t{max_threads_per_block} && block[1] <= std::uint32_t{max_threads_per_block} &&
+  const bool block_fits = block[0] <= std::uint32_t{max_threads_per_block} &&
+                          block[1] <= std::uint32_t{max_threads_per_block} &&
                           block[2] <= std::uint32_t{max_block_dimension_z} &&
                           launch.threads_per_block() <= std::uint64_t{max_threads_per_block};
   return grid_fits && block_fits ? cudaSuccess : cudaErrorInvalidConfiguration;
@@ -37,13 +39,14 @@ cudaError_t check_shape(const Launch& launch) {
 
 cudaError_t check_resources(const Kernel& kernel, const KernelInfo& info, const Launch& launch) {
   if (launch.threads_per_block() > info.max_threads) {
-    log().error("kernel {} was compiled for at most {} threads per block, not {}", demangle(kernel.name), info.max_threads,
-                launch.threads_per_block());
+    log().error("kernel {} was compiled for at most {} threads per block, not {}", demangle(kernel.name),
+                info.max_threads, launch.threads_per_block());
     return cudaErrorInvalidValue;
   }
   const int opted = kernel.max_dynamic_shared;
   // Static and dynamic memory share the default limit; a limit that was raised is the dynamic part's own.
-  const std::uint64_t limit = opted > default_shared_limit ? std::uint64_t{optin_shared_limit} : std::uint64_t{default_shared_limit};
+  const std::uint64_t limit =
+      opted > default_shared_limit ? std::uint64_t{optin_shared_limit} : std::uint64_t{default_shared_limit};
   const bool fits = launch.shared_bytes <= static_cast<std::uint32_t>(opted) &&
                     std::uint64_t{launch.shared_bytes} + info.static_shared_bytes <= limit;
   return fits ? cudaSuccess : cudaErrorInvalidValue;
@@ -56,7 +59,8 @@ cudaError_t check_attributes(const Kernel& kernel, const Launch& launch) {
     if (attributes[i].id != cudaLaunchAttributeClusterDimension) continue;
     const auto& cluster = attributes[i].val.clusterDim;
     if (std::uint64_t{cluster.x} * cluster.y * cluster.z > 1) {
-      log().error("kernel {} is launched in thread block clusters, which the cpu device does not have", demangle(kernel.name));
+      log().error("kernel {} is launched in thread block clusters, which the cpu device does not have",
+                  demangle(kernel.name));
       return cudaErrorNotSupported;
     }
   }
@@ -84,7 +88,8 @@ cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch
 
   const std::uint64_t number = kernel.launches++;
   const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
-                          {launch.block[0], launch.block[1], launch.block[2]}, launch.shared_bytes};
+                          {launch.block[0], launch.block[1], launch.block[2]},
+                          launch.shared_bytes};
   const auto path = counters_path();
   LaunchCounters counters;
   const Status status = loaded.module->launch(kernel.name, shape, *buffer, path ? &counters : nullptr);
@@ -107,13 +112,19 @@ void set_variant_error(cudaError_t error) { variant_error = error; }
 
 cudaError_t error_of(const Failure& failure) {
   const auto says = [&](std::initializer_list<std::string_view> words) {
-    return std::any_of(failure.diagnostics.begin(), failure.diagnostics.end(), [&](const Diagnostic& diagnostic) {
-      return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-        return diagnostic.message.find(word) != std::string::npos;
-      });
-    });
+    return std::any_of(
+        failure.diagnostics.begin(), failure.diagnostics.end(), [&](const Diagnostic& diagnostic) {
+          // What stands before is the kernel's name.
+          const std::size_t name_end =
+              diagnostic.message.starts_with("kernel '") ? diagnostic.message.find("': ") : 0;
+          return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+            return diagnostic.message.find(word, name_end == std::string::npos ? 0 : name_end) !=
+                   std::string::npos;
+          });
+        });
   };
-  // Compiling comes first: a kernel with something the device does not have, or with PTX that makes no sense, was not run at all.
+  // Compiling comes first: a kernel with something the device does not have, or with PTX that makes no sense,
+  // was not run at all.
   if (says({"device-side assert"})) return cudaErrorAssert;
   if (says({"cpu device"})) return cudaErrorNotSupported;
   if (says({"unknown", "malformed", "expected", "syntax"})) return cudaErrorInvalidPtx;
@@ -122,11 +133,14 @@ cudaError_t error_of(const Failure& failure) {
 
 int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes) {
   const std::size_t shared = info.static_shared_bytes + shared_bytes;
-  if (threads <= 0 || threads > static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block))) return 0;
+  if (threads <= 0 ||
+      threads > static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block)))
+    return 0;
   if (shared > std::size_t{optin_shared_limit}) return 0;
   const int whole_warps = (threads + 31) / 32 * 32;
   const int by_threads = threads_per_multiprocessor / whole_warps;
-  const int by_shared = static_cast<int>(std::size_t{shared_per_multiprocessor} / (shared + std::size_t{reserved_shared_per_block}));
+  const int by_shared = static_cast<int>(std::size_t{shared_per_multiprocessor} /
+                                         (shared + std::size_t{reserved_shared_per_block}));
   return std::min({blocks_per_multiprocessor, by_threads, by_shared});
 }
 
@@ -146,9 +160,12 @@ Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<
   const void* bytes = nullptr;
   std::size_t given = 0;
   for (void** entry = launch.extra; entry != nullptr && *entry != nullptr; entry += 2) {
-    if (*entry == reinterpret_cast<void*>(1)) bytes = entry[1];
-    else if (*entry == reinterpret_cast<void*>(2)) given = *static_cast<const std::size_t*>(entry[1]);
-    else return failure("the launch's extra options hold an unknown key");
+    if (*entry == reinterpret_cast<void*>(1))
+      bytes = entry[1];
+    else if (*entry == reinterpret_cast<void*>(2))
+      given = *static_cast<const std::size_t*>(entry[1]);
+    else
+      return failure("the launch's extra options hold an unknown key");
   }
   if (bytes == nullptr || given < size) return failure("the launch gives too few parameters");
   std::memcpy(buffer.data(), bytes, size);
@@ -162,8 +179,9 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
 
   std::shared_ptr<const LoadedKernel> loaded;
   if (const cudaError_t error = kernel.binary->load(kernel, loaded); error != cudaSuccess) return error;
-  for (const cudaError_t error : {check_resources(kernel, loaded->info, launch), check_attributes(kernel, launch),
-                                  check_cooperative(loaded->info, launch)}) {
+  for (const cudaError_t error :
+       {check_resources(kernel, loaded->info, launch), check_attributes(kernel, launch),
+        check_cooperative(loaded->info, launch)}) {
     if (error != cudaSuccess) return error;
   }
 
@@ -171,7 +189,8 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
   if (turn.status() != cudaSuccess) return turn.status();
   if (const LaunchInterceptor intercept = interceptor; intercept != nullptr) {
     set_variant_error(cudaSuccess);
-    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()})) return finish(take_variant_error());
+    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()}))
+      return finish(take_variant_error());
   }
   return run(kernel, *loaded, launch);
 }

@@ -10,8 +10,10 @@
 namespace lynxpp::device::cpu::api {
 namespace {
 
-cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, unsigned flags = 0, void* pool = nullptr) {
-  return pointer != nullptr ? allocations().allocate(pointer, bytes, kind, flags, pool) : cudaErrorInvalidValue;
+cudaError_t allocate(void** pointer, size_t bytes, MemoryKind kind, unsigned flags = 0,
+                     void* pool = nullptr) {
+  return pointer != nullptr ? allocations().allocate(pointer, bytes, kind, flags, pool)
+                            : cudaErrorInvalidValue;
 }
 
 cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t height, size_t depth) {
@@ -28,10 +30,13 @@ cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t
 }
 
 cudaError_t free_device(void* pointer) {
-  return pointer != nullptr ? allocations().release(pointer, MemoryKind::device, MemoryKind::managed) : cudaSuccess;
+  return pointer != nullptr ? allocations().release(pointer, MemoryKind::device, MemoryKind::managed)
+                            : cudaSuccess;
 }
 
-bool is_host(MemoryKind kind) { return kind == MemoryKind::pinned_host || kind == MemoryKind::registered_host; }
+bool is_host(MemoryKind kind) {
+  return kind == MemoryKind::pinned_host || kind == MemoryKind::registered_host;
+}
 
 /// Checks that [pointer, pointer + bytes) is managed memory.
 cudaError_t check_managed(const void* pointer, size_t bytes) {
@@ -54,15 +59,19 @@ bool known_location(const cudaMemLocation& location) {
 }  // namespace
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes, MemoryKind::device); }
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) { return allocate(pointer, bytes, MemoryKind::pinned_host); }
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  return allocate(pointer, bytes, MemoryKind::pinned_host);
+}
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
   constexpr unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-  return (flags & ~known) == 0 ? allocate(pointer, bytes, MemoryKind::pinned_host, flags) : cudaErrorInvalidValue;
+  return (flags & ~known) == 0 ? allocate(pointer, bytes, MemoryKind::pinned_host, flags)
+                               : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
-  if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)) return cudaErrorInvalidValue;
+  if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+    return cudaErrorInvalidValue;
   return allocate(pointer, bytes, MemoryKind::managed, flags);
 }
 
@@ -108,8 +117,10 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
   constexpr unsigned known =
       cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0 || address + bytes < address) return cudaErrorInvalidValue;
-  const bool added = allocations().add_foreign({address, bytes, MemoryKind::registered_host, flags, nullptr, false});
+  if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0 || address + bytes < address)
+    return cudaErrorInvalidValue;
+  const bool added =
+      allocations().add_foreign({address, bytes, MemoryKind::registered_host, flags, nullptr, false});
   return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
 }
 
@@ -167,16 +178,18 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
 
 // There is one memory, so it is always where it was advised or prefetched to.
 
-cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, struct cudaMemLocation location, unsigned int flags,
-                                 cudaStream_t stream) {
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, struct cudaMemLocation location,
+                                 unsigned int flags, cudaStream_t stream) {
   if (flags != 0) return cudaErrorInvalidValue;
   if (!known_location(location)) return cudaErrorInvalidDevice;
   if (streams().find(stream) == nullptr) return cudaErrorInvalidResourceHandle;
   return check_managed(pointer, bytes);
 }
 
-cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
-  if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy) return cudaErrorInvalidValue;
+cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location) {
+  if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
+    return cudaErrorInvalidValue;
   const bool needs_location = advice >= cudaMemAdviseSetPreferredLocation;
   const bool is_unset = advice == cudaMemAdviseUnsetPreferredLocation;
   if (needs_location && !is_unset && !known_location(location)) return cudaErrorInvalidDevice;
@@ -184,7 +197,8 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, enum cudaMemoryAdvi
 }
 
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t, unsigned int flags) {
-  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle) return cudaErrorInvalidValue;
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
+    return cudaErrorInvalidValue;
   if (streams().find(stream) == nullptr) return cudaErrorInvalidResourceHandle;
   const auto found = allocations().find(pointer);
   return found && found->kind == MemoryKind::managed ? cudaSuccess : cudaErrorInvalidValue;

@@ -74,7 +74,8 @@ cudaError_t MemoryPools::set(cudaMemPool_t handle, cudaMemPoolAttr attribute, co
     case cudaMemPoolReuseFollowEventDependencies:
     case cudaMemPoolReuseAllowOpportunistic:
     case cudaMemPoolReuseAllowInternalDependencies:
-      found->second->reuse[attribute - cudaMemPoolReuseFollowEventDependencies] = *static_cast<const int*>(value) != 0;
+      found->second->reuse[attribute - cudaMemPoolReuseFollowEventDependencies] =
+          *static_cast<const int*>(value) != 0;
       return cudaSuccess;
     case cudaMemPoolAttrReleaseThreshold: found->second->release_threshold = *wide; return cudaSuccess;
     case cudaMemPoolAttrReservedMemHigh:
@@ -130,7 +131,8 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return memory_pools().is_pool(pool) ? cudaSuccess : cudaErrorInvalidValue;  // a pool keeps nothing in reserve
+  return memory_pools().is_pool(pool) ? cudaSuccess
+                                      : cudaErrorInvalidValue;  // a pool keeps nothing in reserve
 }
 
 }  // namespace api

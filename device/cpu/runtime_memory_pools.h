@@ -1,4 +1,5 @@
-// Memory pools of the cpu device. Freed memory goes back to the host at once, so a pool is its attributes and its accounts.
+// Memory pools of the cpu device. Freed memory goes back to the host at once, so a pool is its attributes and
+// its accounts.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -67,10 +67,10 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrHostRegisterSupported:
     case cudaDevAttrDirectManagedMemAccessFromHost:
     case cudaDevAttrHostRegisterReadOnlySupported:
-    case cudaDevAttrMemoryPoolsSupported:
-      return 1;
+    case cudaDevAttrMemoryPoolsSupported: return 1;
 
-    // Nothing of the kind: no textures and surfaces, no clusters, no grid-wide synchronisation, no bus, one kernel at a time per stream.
+    // Nothing of the kind: no textures and surfaces, no clusters, no grid-wide synchronisation, no bus, one
+    // kernel at a time per stream.
     case cudaDevAttrGpuOverlap:
     case cudaDevAttrKernelExecTimeout:
     case cudaDevAttrEccEnabled:
@@ -161,8 +161,7 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrReserved129:
     case cudaDevAttrReserved132:
     case cudaDevAttrReserved141:
-    case cudaDevAttrReserved145:
-      return 0;
+    case cudaDevAttrReserved145: return 0;
 
     case cudaDevAttrMax: break;
   }
@@ -202,7 +201,8 @@ cudaDeviceProp device_properties() {
   properties.streamPrioritiesSupported = attribute(cudaDevAttrStreamPrioritiesSupported);
   properties.globalL1CacheSupported = attribute(cudaDevAttrGlobalL1CacheSupported);
   properties.localL1CacheSupported = attribute(cudaDevAttrLocalL1CacheSupported);
-  properties.sharedMemPerMultiprocessor = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
+  properties.sharedMemPerMultiprocessor =
+      static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
   properties.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
   properties.managedMemory = attribute(cudaDevAttrManagedMemory);
   properties.hostNativeAtomicSupported = attribute(cudaDevAttrHostNativeAtomicSupported);
@@ -214,7 +214,8 @@ cudaDeviceProp device_properties() {
   properties.pageableMemoryAccess = attribute(cudaDevAttrPageableMemoryAccess);
   properties.directManagedMemAccessFromHost = attribute(cudaDevAttrDirectManagedMemAccessFromHost);
   properties.maxBlocksPerMultiProcessor = attribute(cudaDevAttrMaxBlocksPerMultiprocessor);
-  properties.reservedSharedMemPerBlock = static_cast<size_t>(attribute(cudaDevAttrReservedSharedMemoryPerBlock));
+  properties.reservedSharedMemPerBlock =
+      static_cast<size_t>(attribute(cudaDevAttrReservedSharedMemoryPerBlock));
   properties.hostRegisterSupported = attribute(cudaDevAttrHostRegisterSupported);
   properties.hostRegisterReadOnlySupported = attribute(cudaDevAttrHostRegisterReadOnlySupported);
   properties.memoryPoolsSupported = attribute(cudaDevAttrMemoryPoolsSupported);

@@ -1,5 +1,5 @@
-// What the cpu device says of itself: compute capability 9.0 with that generation's limits, and as many multiprocessors as the
-// host has cores.
+// What the cpu device says of itself: compute capability 9.0 with that generation's limits, and as many
+// multiprocessors as the host has cores.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -21,14 +21,14 @@ struct CallConfiguration {
   cudaStream_t stream = nullptr;
 };
 
-// Trivially destructible, so that static destructors can launch kernels too. Configurations nest when a launch's arguments
-// launch kernels themselves.
+// Trivially destructible, so that static destructors can launch kernels too. Configurations nest when a
+// launch's arguments launch kernels themselves.
 constexpr unsigned max_nested_configurations = 32;
 thread_local CallConfiguration configurations[max_nested_configurations];
 thread_local unsigned configuration_count = 0;
 
-cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream,
-                   Launch launch) {
+cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                   cudaStream_t stream, Launch launch) {
   Kernel* kernel = registry().find_kernel(function);
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
   if (shared_bytes > size_t{optin_shared_limit}) return cudaErrorInvalidValue;
@@ -51,19 +51,22 @@ void refuse(const char* what, const char* name) {
 
 }  // namespace
 
-void** __cudaRegisterFatBinary(void* wrapper) { return reinterpret_cast<void**>(registry().add_binary(wrapper)); }
+void** __cudaRegisterFatBinary(void* wrapper) {
+  return reinterpret_cast<void**>(registry().add_binary(wrapper));
+}
 
 void __cudaRegisterFatBinaryEnd(void**) {}  // decoding waits for the first use
 
 void __cudaUnregisterFatBinary(void** handle) { registry().remove_binary(reinterpret_cast<Binary*>(handle)); }
 
-void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* device_name, int, uint3*, uint3*,
-                            dim3*, dim3*, int*) {
+void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* device_name, int,
+                            uint3*, uint3*, dim3*, dim3*, int*) {
   Binary* binary = binary_of(handle);
   if (binary != nullptr && device_name != nullptr) registry().add_kernel(binary, host_function, device_name);
 }
 
-void __cudaRegisterVar(void** handle, char* host_variable, char*, const char* device_name, int, size_t bytes, int, int) {
+void __cudaRegisterVar(void** handle, char* host_variable, char*, const char* device_name, int, size_t bytes,
+                       int, int) {
   Binary* binary = binary_of(handle);
   if (binary == nullptr || device_name == nullptr) return;
   auto variable = std::make_unique<Variable>();
@@ -73,8 +76,8 @@ void __cudaRegisterVar(void** handle, char* host_variable, char*, const char* de
   registry().add_variable(binary, std::move(variable));
 }
 
-void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const char* device_name, int, size_t bytes, int,
-                              int) {
+void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const char* device_name, int,
+                              size_t bytes, int, int) {
   Binary* binary = binary_of(handle);
   if (binary == nullptr || device_name == nullptr) return;
   auto variable = std::make_unique<Variable>();
@@ -85,11 +88,13 @@ void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const c
   registry().add_variable(binary, std::move(variable));
 }
 
-void __cudaRegisterTexture(void**, const struct textureReference*, const void**, const char* device_name, int, int, int) {
+void __cudaRegisterTexture(void**, const struct textureReference*, const void**, const char* device_name, int,
+                           int, int) {
   refuse("texture", device_name);
 }
 
-void __cudaRegisterSurface(void**, const struct surfaceReference*, const void**, const char* device_name, int, int) {
+void __cudaRegisterSurface(void**, const struct surfaceReference*, const void**, const char* device_name, int,
+                           int) {
   refuse("surface", device_name);
 }
 
@@ -121,24 +126,25 @@ cudaError_t __cudaGetKernel(cudaKernel_t* handle, const void* host_function) {
   return kernel != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
-                               cudaStream_t stream) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared_bytes, cudaStream_t stream) {
   return launch(kernel, grid, block, arguments, shared_bytes, stream, {});
 }
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
-                             cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                             size_t shared_bytes, cudaStream_t stream) {
   return launch(function, grid, block, arguments, shared_bytes, stream, {});
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
-                                        cudaStream_t stream) {
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes, cudaStream_t stream) {
   Launch cooperative;
   cooperative.cooperative = true;
   return launch(function, grid, block, arguments, shared_bytes, stream, cooperative);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const void* function, void** arguments) {
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const void* function,
+                                void** arguments) {
   if (configuration == nullptr || (configuration->numAttrs != 0 && configuration->attrs == nullptr)) {
     return cudaErrorInvalidValue;
   }
@@ -149,8 +155,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const v
     const cudaLaunchAttribute& attribute = configuration->attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative) extended.cooperative = attribute.val.cooperative != 0;
   }
-  return launch(function, configuration->gridDim, configuration->blockDim, arguments, configuration->dynamicSmemBytes,
-                configuration->stream, extended);
+  return launch(function, configuration->gridDim, configuration->blockDim, arguments,
+                configuration->dynamicSmemBytes, configuration->stream, extended);
 }
 
 }  // namespace lynxpp::device::cpu::api

@@ -58,8 +58,11 @@ cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& lo
   if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
     kernel.load_error = decode();
     if (kernel.load_error == cudaErrorNoKernelImageForDevice) {
-      log().error("kernel {} cannot run on the cpu device: its fatbinary holds no PTX; build with -arch=compute_XX or keep PTX in "
-                  "the fatbinary (-gencode arch=compute_XX,code=compute_XX)", demangle(kernel.name));
+      log().error(
+          "kernel {} cannot run on the cpu device: its fatbinary holds no PTX; build with -arch=compute_XX "
+          "or keep PTX in "
+          "the fatbinary (-gencode arch=compute_XX,code=compute_XX)",
+          demangle(kernel.name));
     }
     for (Module& module : modules_) {
       if (kernel.load_error != cudaSuccess || kernel.loaded != nullptr) break;
@@ -74,13 +77,15 @@ cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& lo
         kernel.load_error = cudaErrorInvalidPtx;
         break;
       }
-      kernel.loaded = std::make_shared<const LoadedKernel>(LoadedKernel{module.loaded, module.ptx, std::move(*info)});
+      kernel.loaded =
+          std::make_shared<const LoadedKernel>(LoadedKernel{module.loaded, module.ptx, std::move(*info)});
     }
     if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
       const auto broken = std::find_if(modules_.begin(), modules_.end(),
                                        [](const Module& module) { return module.load_error != cudaSuccess; });
       kernel.load_error = broken != modules_.end() ? broken->load_error : cudaErrorInvalidDeviceFunction;
-      if (broken == modules_.end()) log().error("kernel {} is not in the PTX of its fatbinary", demangle(kernel.name));
+      if (broken == modules_.end())
+        log().error("kernel {} is not in the PTX of its fatbinary", demangle(kernel.name));
     }
   }
   loaded = kernel.loaded;
@@ -106,7 +111,8 @@ cudaError_t Binary::place(Variable& variable) {
   if (variable.storage != nullptr) return cudaSuccess;
   if (const cudaError_t error = decode(); error != cudaSuccess) {
     if (error == cudaErrorNoKernelImageForDevice && !std::exchange(variable.failure_logged, true)) {
-      log().error("variable {} cannot be used on the cpu device: its fatbinary holds no PTX", demangle(variable.name));
+      log().error("variable {} cannot be used on the cpu device: its fatbinary holds no PTX",
+                  demangle(variable.name));
     }
     return error;
   }
@@ -155,8 +161,8 @@ void Binary::retire(const std::vector<Kernel*>& kernels) {
   }
   for (const auto& variable : variables) {
     if (variable->storage == nullptr) continue;
-    allocations().remove_foreign(variable->storage,
-                                 variable->managed_pointer != nullptr ? MemoryKind::managed : MemoryKind::variable);
+    allocations().remove_foreign(
+        variable->storage, variable->managed_pointer != nullptr ? MemoryKind::managed : MemoryKind::variable);
   }
   variables.clear();
   modules_.clear();
@@ -172,7 +178,8 @@ Binary* Registry::add_binary(const void* wrapper) {
 
 bool Registry::is_binary(const Binary* binary) const {
   const std::shared_lock lock(mutex_);
-  return std::any_of(binaries_.begin(), binaries_.end(), [&](const auto& known) { return known.get() == binary; });
+  return std::any_of(binaries_.begin(), binaries_.end(),
+                     [&](const auto& known) { return known.get() == binary; });
 }
 
 void Registry::remove_binary(Binary* binary) {
@@ -223,7 +230,8 @@ Variable* Registry::find_variable(const void* symbol) const {
   if (found != variable_of_.end()) return found->second;
   // `&m` of a managed variable is the address of its storage.
   for (const auto& [host_address, variable] : variable_of_) {
-    if (variable->managed_pointer != nullptr && symbol != nullptr && *variable->managed_pointer == symbol) return variable;
+    if (variable->managed_pointer != nullptr && symbol != nullptr && *variable->managed_pointer == symbol)
+      return variable;
   }
   return nullptr;
 }

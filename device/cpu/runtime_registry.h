@@ -1,5 +1,5 @@
-// What nvcc's host code registered: fatbinaries, kernels, variables. Nothing is decoded until a kernel or variable of a
-// fatbinary is used.
+// What nvcc's host code registered: fatbinaries, kernels, variables. Nothing is decoded until a kernel or
+// variable of a fatbinary is used.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -30,15 +30,16 @@ struct LoadedKernel {
 
 class Binary;
 
-/// A registered kernel; its address is the cudaKernel_t and cudaFunction_t, and device::Launch::function. Never destroyed, so that a
-/// handle kept by somebody after its fatbinary went away does not come to mean another kernel.
+/// A registered kernel; its address is the cudaKernel_t and cudaFunction_t, and device::Launch::function.
+/// Never destroyed, so that a handle kept by somebody after its fatbinary went away does not come to mean
+/// another kernel.
 struct Kernel {
   Binary* binary = nullptr;
   const void* host_function = nullptr;
-  std::string name;  ///< mangled
+  std::string name;                                           ///< mangled
   std::atomic<int> max_dynamic_shared{default_shared_limit};  ///< as cudaFuncSetAttribute left it
   std::atomic<int> shared_carveout{-1};
-  std::atomic<std::uint64_t> launches{0};   ///< by the program
+  std::atomic<std::uint64_t> launches{0};  ///< by the program
   std::atomic<bool> failure_logged{false};
 
   // Guarded by the binary's mutex.
@@ -51,7 +52,7 @@ struct Variable {
   const void* host_address = nullptr;  ///< the shadow variable; for a managed one, of the pointer to it
   std::string name;
   std::size_t bytes = 0;
-  void** managed_pointer = nullptr;    ///< where the address of a managed variable goes
+  void** managed_pointer = nullptr;  ///< where the address of a managed variable goes
 
   // Guarded by the binary's mutex.
   bool failure_logged = false;
@@ -64,8 +65,9 @@ class Binary {
  public:
   explicit Binary(const void* wrapper) : wrapper_(wrapper) {}
 
-  /// The kernel, loaded on first use. Errors are logged once: cudaErrorNoKernelImageForDevice (no PTX), cudaErrorInvalidKernelImage,
-  /// cudaErrorInvalidPtx, cudaErrorInvalidDeviceFunction (no such kernel in the PTX).
+  /// The kernel, loaded on first use. Errors are logged once: cudaErrorNoKernelImageForDevice (no PTX),
+  /// cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorInvalidDeviceFunction (no such kernel in the
+  /// PTX).
   cudaError_t load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& loaded);
   /// Gives the variable its storage. Errors: cudaErrorInvalidSymbol and those of load().
   cudaError_t load(Variable& variable);

@@ -53,7 +53,9 @@ cudaError_t inspect(cudaStream_t handle, const void* result, Read read) {
 }  // namespace
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return create_stream(stream, cudaStreamDefault, 0); }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) { return create_stream(stream, flags, 0); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return create_stream(stream, flags, 0);
+}
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
   return create_stream(stream, flags, priority);
 }
@@ -92,7 +94,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return check_event(event);  // what the event stands for is over: it was recorded after the fact
 }
 
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned int flags) {
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned int flags) {
   if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
   const StreamTurn turn(stream);
   if (turn.status() == cudaSuccess) callback(stream, cudaSuccess, data);
@@ -110,8 +113,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
   return inspect(stream, status, [&](const Stream&) { *status = cudaStreamCaptureStatusNone; });
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status, unsigned long long*,
-                                     cudaGraph_t*, const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t*) {
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status,
+                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
+                                     const cudaGraphEdgeData**, size_t*) {
   return inspect(stream, status, [&](const Stream&) { *status = cudaStreamCaptureStatusNone; });
 }
 
@@ -125,7 +129,9 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode
 // ---------------------------------------------------------------- events
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return create_event(event, cudaEventDefault); }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) { return create_event(event, flags); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  return create_event(event, flags);
+}
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return streams().destroy_event(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
@@ -147,7 +153,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   const cudaEvent_t handles[2] = {start, end};
   for (int i = 0; i < 2; ++i) {
     const auto event = streams().find_event(handles[i]);
-    if (event == nullptr || (event->flags & cudaEventDisableTiming) != 0) return cudaErrorInvalidResourceHandle;
+    if (event == nullptr || (event->flags & cudaEventDisableTiming) != 0)
+      return cudaErrorInvalidResourceHandle;
     const std::lock_guard lock(event->mutex);
     if (!event->recorded) return cudaErrorInvalidResourceHandle;
     times[i] = event->time;

@@ -1,6 +1,6 @@
-// Streams and events of the cpu device. Every operation runs on the calling thread and is finished when the call returns; what
-// streams add is order between host threads: operations of one stream exclude each other, and the legacy default stream
-// excludes all blocking streams, as CUDA's does.
+// Streams and events of the cpu device. Every operation runs on the calling thread and is finished when the
+// call returns; what streams add is order between host threads: operations of one stream exclude each other,
+// and the legacy default stream excludes all blocking streams, as CUDA's does.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -49,8 +49,8 @@ class PerThreadDefaultStream {
 /// Exclusive use of a stream.
 class StreamTurn {
  public:
-  /// Waits for the stream's turn. status() is cudaErrorInvalidResourceHandle for a handle that is no stream, and cudaErrorNotPermitted inside a
-  /// stream callback, which must not call the API.
+  /// Waits for the stream's turn. status() is cudaErrorInvalidResourceHandle for a handle that is no stream,
+  /// and cudaErrorNotPermitted inside a stream callback, which must not call the API.
   explicit StreamTurn(cudaStream_t handle);
   explicit StreamTurn(std::shared_ptr<Stream> stream);
   ~StreamTurn();

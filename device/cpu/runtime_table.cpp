@@ -68,9 +68,9 @@ std::vector<ApiFunction> make_table() {
   std::vector<ApiFunction> table = {
 #define LYNXPP_CUDA(name) {#name, address_of(&Recorded<&api::name, Sticky::fails>::call)},
 #define LYNXPP_CUDA_ALWAYS(name) {#name, address_of(&Recorded<&api::name, Sticky::ignored>::call)},
-#define LYNXPP_CUDA_STREAM(name, suffix)                             \
+#define LYNXPP_CUDA_STREAM(name, suffix)                           \
   {#name, address_of(&Recorded<&api::name, Sticky::fails>::call)}, \
-  {#name "_" #suffix, address_of(&Recorded<&api::name, Sticky::fails>::call_per_thread)},
+      {#name "_" #suffix, address_of(&Recorded<&api::name, Sticky::fails>::call_per_thread)},
 #define LYNXPP_CUDA_RAW(name) {#name, address_of(&Contained<&api::name>::call)},
 #include "device/cpu/runtime_api.def"
 #undef LYNXPP_CUDA

@@ -48,13 +48,15 @@ TEST_F(DeviceTest, OneDeviceWithConsistentProperties) {
   EXPECT_EQ(value, properties.maxGridSize[0]);
   EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&value, cudaDevAttrManagedMemory, 0), cudaSuccess);
   EXPECT_EQ(value, 1);
-  EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&value, static_cast<cudaDeviceAttr>(9999), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&value, static_cast<cudaDeviceAttr>(9999), 0),
+            cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&value, cudaDevAttrWarpSize, 1), cudaErrorInvalidDevice);
   for (int attribute = 1; attribute < cudaDevAttrMax; ++attribute) {
-    const bool unused = attribute == 44 || (attribute >= 102 && attribute <= 105) || attribute == 107 || attribute == 110 ||
-                        attribute == 136 || attribute == 137 || attribute == 146;
+    const bool unused = attribute == 44 || (attribute >= 102 && attribute <= 105) || attribute == 107 ||
+                        attribute == 110 || attribute == 136 || attribute == 137 || attribute == 146;
     EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&value, static_cast<cudaDeviceAttr>(attribute), 0),
-              unused ? cudaErrorInvalidValue : cudaSuccess) << attribute;
+              unused ? cudaErrorInvalidValue : cudaSuccess)
+        << attribute;
   }
 }
 
@@ -100,7 +102,8 @@ TEST_F(DeviceTest, ErrorsHaveNamesAndTexts) {
 TEST_F(DeviceTest, ATrapSticksUntilTheReset) {
   Program program{test_ptx};
   int* data = device_ints({1});
-  EXPECT_EQ(CUDA(cudaLaunchKernel)(program.kernel("dies"), 1, 1, nullptr, 0, nullptr), cudaErrorLaunchFailure);
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(program.kernel("dies"), 1, 1, nullptr, 0, nullptr),
+            cudaErrorLaunchFailure);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorLaunchFailure);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorLaunchFailure);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorLaunchFailure);
@@ -186,7 +189,8 @@ TEST_F(DeviceTest, EventsMeasureTime) {
   ASSERT_EQ(CUDA(cudaEventCreate)(&start), cudaSuccess);
   ASSERT_EQ(CUDA(cudaEventCreate)(&end), cudaSuccess);
   float milliseconds = -1;
-  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaErrorInvalidResourceHandle) << "not recorded";
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaErrorInvalidResourceHandle)
+      << "not recorded";
   ASSERT_EQ(CUDA(cudaEventRecord)(start, nullptr), cudaSuccess);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ASSERT_EQ(CUDA(cudaEventRecord)(end, nullptr), cudaSuccess);
@@ -201,7 +205,8 @@ TEST_F(DeviceTest, EventsMeasureTime) {
   EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaErrorInvalidResourceHandle);
   ASSERT_EQ(CUDA(cudaEventCreateWithFlags)(&end, cudaEventDisableTiming), cudaSuccess);
   ASSERT_EQ(CUDA(cudaEventRecord)(end, nullptr), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaErrorInvalidResourceHandle) << "no timing";
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaErrorInvalidResourceHandle)
+      << "no timing";
 }
 
 TEST_F(DeviceTest, CallbacksRunInOrderAndMayNotCallBack) {
@@ -218,7 +223,9 @@ TEST_F(DeviceTest, CallbacksRunInOrderAndMayNotCallBack) {
   EXPECT_EQ(seen.status, cudaSuccess);
   EXPECT_EQ(seen.inner, cudaErrorNotPermitted);
   int calls = 0;
-  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, [](void* data) { ++*static_cast<int*>(data); }, &calls), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(
+                nullptr, [](void* data) { ++*static_cast<int*>(data); }, &calls),
+            cudaSuccess);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, nullptr, nullptr), cudaErrorInvalidValue);
 }
@@ -231,11 +238,15 @@ TEST_F(DeviceTest, ABusyStreamIsNotReadyAndOrdersOtherThreads) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(CUDA(cudaStreamCreate)(&stream), cudaSuccess);
   std::thread worker([&] {
-    CUDA(cudaLaunchHostFunc)(stream, [](void* data) {
-      auto* at = static_cast<Gate*>(data);
-      at->entered = true;
-      while (!at->open) std::this_thread::yield();
-    }, &gate);
+    CUDA(cudaLaunchHostFunc)
+    (
+        stream,
+        [](void* data) {
+          auto* at = static_cast<Gate*>(data);
+          at->entered = true;
+          while (!at->open) std::this_thread::yield();
+        },
+        &gate);
   });
   while (!gate.entered) std::this_thread::yield();
   EXPECT_EQ(CUDA(cudaStreamQuery)(stream), cudaErrorNotReady);

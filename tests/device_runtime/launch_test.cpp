@@ -15,7 +15,8 @@ using testing::ElementsAre;
 class LaunchTest : public RuntimeTest {
  protected:
   void set_factor(int value) {
-    ASSERT_EQ(CUDA(cudaMemcpyToSymbol)(factor_, &value, sizeof value, 0, cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(CUDA(cudaMemcpyToSymbol)(factor_, &value, sizeof value, 0, cudaMemcpyHostToDevice),
+              cudaSuccess);
   }
   cudaError_t launch_scale(int* out, int* in, int n, dim3 grid = 2, dim3 block = 64, std::size_t shared = 0,
                            cudaStream_t stream = nullptr) {
@@ -24,7 +25,8 @@ class LaunchTest : public RuntimeTest {
   }
   int read_total() {
     int value = 0;
-    EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(&value, total_, sizeof value, 0, cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(&value, total_, sizeof value, 0, cudaMemcpyDeviceToHost),
+              cudaSuccess);
     return value;
   }
 
@@ -64,7 +66,9 @@ TEST_F(LaunchTest, GoesThroughTheKernelHandleOfGeneratedHostCode) {
   void* arguments[] = {&data, &data, &n};
   ASSERT_EQ(CUDA(__cudaLaunchKernel)(handle, grid, block, arguments, shared, stream), cudaSuccess);
   EXPECT_THAT(host_ints(data, 32), Each(42));
-  ASSERT_EQ(CUDA_AS(__cudaLaunchKernel, __cudaLaunchKernel_ptsz)(handle, grid, block, arguments, shared, stream), cudaSuccess);
+  ASSERT_EQ(
+      CUDA_AS(__cudaLaunchKernel, __cudaLaunchKernel_ptsz)(handle, grid, block, arguments, shared, stream),
+      cudaSuccess);
   EXPECT_THAT(host_ints(data, 32), Each(84));
 }
 
@@ -102,7 +106,8 @@ TEST_F(LaunchTest, CooperativeLaunchMustFitTheDevice) {
   void* arguments[] = {&data, &data, &n};
   EXPECT_EQ(CUDA(cudaLaunchCooperativeKernel)(scale_, 1, 32, arguments, 0, nullptr), cudaSuccess);
   EXPECT_THAT(host_ints(data, 32), Each(8));
-  EXPECT_EQ(CUDA(cudaLaunchCooperativeKernel)(scale_, 1 << 20, 32, arguments, 0, nullptr), cudaErrorCooperativeLaunchTooLarge);
+  EXPECT_EQ(CUDA(cudaLaunchCooperativeKernel)(scale_, 1 << 20, 32, arguments, 0, nullptr),
+            cudaErrorCooperativeLaunchTooLarge);
 }
 
 TEST_F(LaunchTest, SharedMemoryAndBarriers) {
@@ -120,8 +125,14 @@ TEST_F(LaunchTest, BadConfigurationsAreRefused) {
   int* data = device_ints({1});
   const struct {
     dim3 grid, block;
-  } bad[] = {{0, 32},           {dim3(1, 0), 32},        {1, 0},          {1, 1025},
-             {1, dim3(32, 33)}, {1, dim3(1, 1, 65)},     {dim3(1, 65536), 32}, {dim3(1, 1, 65536), 32},
+  } bad[] = {{0, 32},
+             {dim3(1, 0), 32},
+             {1, 0},
+             {1, 1025},
+             {1, dim3(32, 33)},
+             {1, dim3(1, 1, 65)},
+             {dim3(1, 65536), 32},
+             {dim3(1, 1, 65536), 32},
              {0x80000000u, 32}};
   for (const auto& [grid, block] : bad) {
     EXPECT_EQ(launch_scale(data, data, 0, grid, block), cudaErrorInvalidConfiguration)
@@ -134,15 +145,20 @@ TEST_F(LaunchTest, SharedMemoryBeyondTheDefaultMustBeOptedIn) {
   int* data = device_ints(std::vector<int>(64, 1));
   const void* reverse = program_.kernel("reverse");
   void* arguments[] = {&data};
-  const auto launch = [&](std::size_t shared) { return CUDA(cudaLaunchKernel)(reverse, 1, 64, arguments, shared, nullptr); };
+  const auto launch = [&](std::size_t shared) {
+    return CUDA(cudaLaunchKernel)(reverse, 1, 64, arguments, shared, nullptr);
+  };
   EXPECT_EQ(launch(48 * 1024 - 256), cudaSuccess);
   EXPECT_EQ(launch(48 * 1024 - 255), cudaErrorInvalidValue) << "256 bytes are static";
-  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024),
+            cudaSuccess);
   EXPECT_EQ(launch(100 * 1024), cudaSuccess);
   EXPECT_EQ(launch(100 * 1024 + 1), cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaFuncSetAttribute)(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024),
             cudaErrorInvalidValue);
-  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024 - 256), cudaSuccess);
+  EXPECT_EQ(
+      CUDA(cudaFuncSetAttribute)(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024 - 256),
+      cudaSuccess);
   EXPECT_EQ(launch(std::size_t{1} << 33), cudaErrorInvalidValue);
 }
 
@@ -159,7 +175,8 @@ TEST_F(LaunchTest, UnknownFunctionsAndSymbols) {
   EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(&value, &value, 4, 0, cudaMemcpyHostToDevice), cudaErrorInvalidSymbol);
   EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(program_.variable("absent", 4), &value, 4, 0, cudaMemcpyHostToDevice),
             cudaErrorInvalidSymbol);
-  EXPECT_EQ(CUDA(cudaLaunchKernel)(program_.kernel("absent"), 1, 1, nullptr, 0, nullptr), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(program_.kernel("absent"), 1, 1, nullptr, 0, nullptr),
+            cudaErrorInvalidDeviceFunction);
 }
 
 TEST_F(LaunchTest, SymbolsHaveAddressesSizesAndBounds) {
@@ -170,12 +187,14 @@ TEST_F(LaunchTest, SymbolsHaveAddressesSizesAndBounds) {
   EXPECT_EQ(bytes, 8u);
   const int pair[] = {11, 12};
   EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(factor_, &pair[1], 4, 4, cudaMemcpyHostToDevice), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaMemcpy)(address, &pair[0], 4, cudaMemcpyHostToDevice), cudaSuccess) << "by address, the same storage";
+  EXPECT_EQ(CUDA(cudaMemcpy)(address, &pair[0], 4, cudaMemcpyHostToDevice), cudaSuccess)
+      << "by address, the same storage";
   int read[2] = {};
   EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(read, factor_, 8, 0, cudaMemcpyDeviceToHost), cudaSuccess);
   EXPECT_THAT(read, ElementsAre(11, 12));
   EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(factor_, pair, 8, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
-  EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(factor_, pair, 8, 0, cudaMemcpyDeviceToHost), cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(factor_, pair, 8, 0, cudaMemcpyDeviceToHost),
+            cudaErrorInvalidMemcpyDirection);
   cudaPointerAttributes attributes = {};
   ASSERT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, address), cudaSuccess);
   EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
@@ -216,14 +235,16 @@ TEST_F(LaunchTest, FunctionAttributesAndOccupancy) {
   EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 48 * 1024);
   int blocks = 0;
   const auto occupancy = [&](int threads, std::size_t shared) {
-    EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, reverse, threads, shared), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, reverse, threads, shared),
+              cudaSuccess);
     return blocks;
   };
   EXPECT_EQ(occupancy(1024, 0), 2);
   EXPECT_EQ(occupancy(33, 0), 32);
   EXPECT_EQ(occupancy(32, 75 * 1024), 2) << "228 KB, 1 KB of each block reserved";
   EXPECT_EQ(occupancy(2048, 0), 0);
-  EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, reverse, 0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, reverse, 0, 0),
+            cudaErrorInvalidValue);
   std::size_t shared = 0;
   EXPECT_EQ(CUDA(cudaOccupancyAvailableDynamicSMemPerBlock)(&shared, reverse, 2, 64), cudaSuccess);
   EXPECT_EQ(shared, 113u * 1024 - 256);
@@ -245,7 +266,8 @@ TEST_F(LaunchTest, HandlesAreFunctionsToo) {
   const char* name = nullptr;
   EXPECT_EQ(CUDA(cudaFuncGetName)(&name, function), cudaSuccess);
   EXPECT_STREQ(name, "scale");
-  EXPECT_EQ(CUDA(cudaKernelSetAttributeForDevice)(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024, 0),
+  EXPECT_EQ(CUDA(cudaKernelSetAttributeForDevice)(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  64 * 1024, 0),
             cudaSuccess);
   cudaFuncAttributes attributes = {};
   ASSERT_EQ(CUDA(cudaFuncGetAttributes)(&attributes, kernel), cudaSuccess);

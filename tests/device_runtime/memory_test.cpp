@@ -36,7 +36,8 @@ TEST_F(MemoryTest, SizesAtTheEdges) {
   EXPECT_EQ(CUDA(cudaMalloc)(&pointer, std::numeric_limits<std::size_t>::max()), cudaErrorMemoryAllocation);
   EXPECT_EQ(CUDA(cudaMalloc)(&pointer, std::size_t{1} << 50), cudaErrorMemoryAllocation);
   std::size_t pitch = 0;
-  EXPECT_EQ(CUDA(cudaMallocPitch)(&pointer, &pitch, std::size_t{1} << 40, std::size_t{1} << 40), cudaErrorMemoryAllocation);
+  EXPECT_EQ(CUDA(cudaMallocPitch)(&pointer, &pitch, std::size_t{1} << 40, std::size_t{1} << 40),
+            cudaErrorMemoryAllocation);
   EXPECT_EQ(CUDA(cudaMallocManaged)(&pointer, 0, cudaMemAttachGlobal), cudaErrorInvalidValue);
 }
 
@@ -90,9 +91,11 @@ TEST_F(MemoryTest, PitchedCopiesAndFills) {
   ASSERT_EQ(CUDA(cudaMemcpy2D)(pitched, pitch, host, 12, 12, 3, cudaMemcpyHostToDevice), cudaSuccess);
   ASSERT_EQ(CUDA(cudaMemset2D)(static_cast<char*>(pitched) + 4, pitch, 0, 4, 3), cudaSuccess);
   int back[9] = {};
-  ASSERT_EQ(CUDA(cudaMemcpy2DAsync)(back, 12, pitched, pitch, 12, 3, cudaMemcpyDeviceToHost, nullptr), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemcpy2DAsync)(back, 12, pitched, pitch, 12, 3, cudaMemcpyDeviceToHost, nullptr),
+            cudaSuccess);
   EXPECT_THAT(back, ElementsAre(1, 0, 3, 4, 0, 6, 7, 0, 9));
-  EXPECT_EQ(CUDA(cudaMemcpy2D)(pitched, 8, host, 12, 12, 3, cudaMemcpyHostToDevice), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(CUDA(cudaMemcpy2D)(pitched, 8, host, 12, 12, 3, cudaMemcpyHostToDevice),
+            cudaErrorInvalidPitchValue);
   EXPECT_EQ(CUDA(cudaMemset2D)(pitched, pitch, 0, 12, 4), cudaErrorInvalidValue) << "one row too many";
   EXPECT_EQ(CUDA(cudaMemset2D)(pitched, std::size_t{1} << 62, 0, 12, 9), cudaErrorInvalidValue);
 }
@@ -151,7 +154,8 @@ TEST_F(MemoryTest, HostMemory) {
   int mine[16] = {};
   EXPECT_EQ(CUDA(cudaHostGetDevicePointer)(&device, mine, 0), cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaHostRegister)(mine, sizeof mine, cudaHostRegisterDefault), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaHostRegister)(mine + 1, 4, cudaHostRegisterDefault), cudaErrorHostMemoryAlreadyRegistered);
+  EXPECT_EQ(CUDA(cudaHostRegister)(mine + 1, 4, cudaHostRegisterDefault),
+            cudaErrorHostMemoryAlreadyRegistered);
   EXPECT_EQ(CUDA(cudaHostGetDevicePointer)(&device, mine + 2, 0), cudaSuccess);
   EXPECT_EQ(device, mine + 2);
   EXPECT_EQ(CUDA(cudaMemset)(mine, 1, sizeof mine), cudaSuccess);
@@ -180,7 +184,8 @@ TEST_F(MemoryTest, PointerAttributes) {
   EXPECT_EQ(CUDA(cudaMemPrefetchAsync)(managed, 8, here, 0, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA(cudaMemPrefetchAsync)(managed, 9, here, 0, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaMemPrefetchAsync)(device, 8, here, 0, nullptr), cudaErrorInvalidValue);
-  EXPECT_EQ(CUDA(cudaMemAdvise)(managed, 8, cudaMemAdviseSetPreferredLocation, elsewhere), cudaErrorInvalidDevice);
+  EXPECT_EQ(CUDA(cudaMemAdvise)(managed, 8, cudaMemAdviseSetPreferredLocation, elsewhere),
+            cudaErrorInvalidDevice);
   EXPECT_EQ(CUDA(cudaMemAdvise)(managed, 8, cudaMemAdviseSetReadMostly, here), cudaSuccess);
   EXPECT_EQ(CUDA(cudaFree)(managed), cudaSuccess);
   void* pinned = nullptr;

@@ -1,4 +1,5 @@
-// Host and device code as a user writes it; the host code nvcc generates calls the table's functions (program_shim.cpp).
+// Host and device code as a user writes it; the host code nvcc generates calls the table's functions
+// (program_shim.cpp).
 #include <cstdio>
 #include <cstring>
 
@@ -9,13 +10,13 @@ __device__ int counter = 7;
 __managed__ int managed_value = 40;
 static __device__ int hidden_counter;
 
-#define CHECK(call)                                                                                        \
-  do {                                                                                                     \
-    const cudaError_t error = (call);                                                                      \
-    if (error != cudaSuccess) {                                                                            \
+#define CHECK(call)                                                                                          \
+  do {                                                                                                       \
+    const cudaError_t error = (call);                                                                        \
+    if (error != cudaSuccess) {                                                                              \
       std::snprintf(message, sizeof message, "line %d: %s: %s", __LINE__, #call, cudaGetErrorString(error)); \
-      return message;                                                                                      \
-    }                                                                                                      \
+      return message;                                                                                        \
+    }                                                                                                        \
   } while (0)
 #define EXPECT(condition)                                                              \
   do {                                                                                 \
@@ -110,7 +111,8 @@ const char* run_extended_launch() {
   cudaLaunchConfig_t configuration = {};
   configuration.gridDim = 1;
   configuration.blockDim = 32;
-  CHECK(cudaLaunchKernelEx(&configuration, polynomial<double>, data, static_cast<const double*>(data), 1, Pair{1, 1}));
+  CHECK(cudaLaunchKernelEx(&configuration, polynomial<double>, data, static_cast<const double*>(data), 1,
+                           Pair{1, 1}));
   CHECK(cudaDeviceSynchronize());
   EXPECT(*data == ((4 * 2 + 3) * 2 + 2) * 2 + 1 + 1);
   CHECK(cudaFree(data));

@@ -39,7 +39,10 @@ void* lookup(const std::string& name) {
 }
 
 Program::Program(const std::string& ptx)
-    : container_(ptx.empty() ? container(2, "\x7f" "ELF, but no more than that") : container(1, ptx)) {
+    : container_(ptx.empty() ? container(2,
+                                         "\x7f"
+                                         "ELF, but no more than that")
+                             : container(1, ptx)) {
   wrapper_.data = container_.data();
   handle_ = CUDA(__cudaRegisterFatBinary)(&wrapper_);
 }
@@ -58,8 +61,9 @@ const char* Program::keep(const std::string& name) {
 const void* Program::kernel(const std::string& name) {
   const void* stub = stubs_.emplace_back(std::make_unique<void*>()).get();
   const char* kept = keep(name);
-  CUDA(__cudaRegisterFunction)(handle_, static_cast<const char*>(stub), const_cast<char*>(kept), kept, -1, nullptr, nullptr,
-                               nullptr, nullptr, nullptr);
+  CUDA(__cudaRegisterFunction)
+  (handle_, static_cast<const char*>(stub), const_cast<char*>(kept), kept, -1, nullptr, nullptr, nullptr,
+   nullptr, nullptr);
   return stub;
 }
 
@@ -90,13 +94,15 @@ RuntimeTest::~RuntimeTest() {
 int* RuntimeTest::device_ints(const std::vector<int>& values) {
   void* pointer = nullptr;
   EXPECT_EQ(CUDA(cudaMalloc)(&pointer, values.size() * sizeof(int)), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaMemcpy)(pointer, values.data(), values.size() * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemcpy)(pointer, values.data(), values.size() * sizeof(int), cudaMemcpyHostToDevice),
+            cudaSuccess);
   return static_cast<int*>(pointer);
 }
 
 std::vector<int> RuntimeTest::host_ints(const int* device, std::size_t count) {
   std::vector<int> values(count);
-  EXPECT_EQ(CUDA(cudaMemcpy)(values.data(), device, count * sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemcpy)(values.data(), device, count * sizeof(int), cudaMemcpyDeviceToHost),
+            cudaSuccess);
   return values;
 }
 

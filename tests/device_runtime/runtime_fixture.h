@@ -20,7 +20,8 @@ void* lookup(const std::string& name);
 /// The per-thread-stream form: CUDA_AS(cudaMemcpyAsync, cudaMemcpyAsync_ptsz)(…)
 #define CUDA_AS(type, name) (reinterpret_cast<decltype(&::type)>(::lynxpp::device::cpu::test::lookup(#name)))
 
-/// A fatbinary with one plain PTX entry (or, with empty PTX, one cubin entry), registered as nvcc's host code does it.
+/// A fatbinary with one plain PTX entry (or, with empty PTX, one cubin entry), registered as nvcc's host code
+/// does it.
 class Program {
  public:
   explicit Program(const std::string& ptx);

@@ -1,4 +1,5 @@
-// What the launch session builds on: the interceptor, cpu_device() with instrumented variants, and the counters file.
+// What the launch session builds on: the interceptor, cpu_device() with instrumented variants, and the
+// counters file.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -64,7 +65,8 @@ class SessionTest : public RuntimeTest {
 
   void intercept(std::function<bool(const Launch&, const KernelIdentity&)> with) {
     intercepted = std::move(with);
-    set_launch_interceptor([](const Launch& launch, const KernelIdentity& kernel) { return intercepted(launch, kernel); });
+    set_launch_interceptor(
+        [](const Launch& launch, const KernelIdentity& kernel) { return intercepted(launch, kernel); });
   }
 
   cudaError_t launch(int n) {
@@ -101,7 +103,8 @@ TEST_F(SessionTest, TheInterceptorSeesTheLaunchAndMayDecline) {
   });
   int n = 32;
   void* arguments[] = {&data_, &data_, &n};
-  EXPECT_EQ(CUDA_AS(cudaLaunchKernel, cudaLaunchKernel_ptsz)(scale_, 1, 32, arguments, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA_AS(cudaLaunchKernel, cudaLaunchKernel_ptsz)(scale_, 1, 32, arguments, 0, nullptr),
+            cudaSuccess);
   EXPECT_EQ(seen, 2);
   EXPECT_THAT(host_ints(data_, 32), Each(15)) << "taken: the original did not run";
 }
@@ -155,7 +158,8 @@ TEST_F(SessionTest, ABrokenVariantFailsAndTheOriginalCanRun) {
     EXPECT_TRUE(variant.ok());
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
     const std::uint64_t one_word[] = {1};
-    EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, one_word).ok()) << "the variant wants two words";
+    EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, one_word).ok())
+        << "the variant wants two words";
     return false;
   });
   EXPECT_EQ(launch(32), cudaSuccess);
