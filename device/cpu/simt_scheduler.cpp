@@ -164,8 +164,7 @@ bool BlockRunner::settle(Warp& warp) {
     while (!frame.groups.empty()) {
       LaneGroup& group = frame.groups.back();
       if (group.mask != 0 && group.pc == no_segment) {  // ran off the end: returns
-        const std::uint32_t lanes = group.mask;
-        for (LaneGroup& other : frame.groups) other.mask &= ~lanes;
+        return_lanes(warp, group.mask);
       }
       if (group.mask != 0 && group.pc != group.reconvergence) break;
       frame.groups.pop_back();
@@ -224,7 +223,7 @@ bool BlockRunner::act(Warp& warp, const Segment& segment, std::uint32_t taken) {
       return indexed_branch(warp, segment, taken);
     case Control::ret:
       group.pc = segment.next;
-      for (LaneGroup& other : frame.groups) other.mask &= ~taken;
+      return_lanes(warp, taken);
       return true;
     case Control::exit:
       group.pc = segment.next;
@@ -295,6 +294,12 @@ bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32
     diverge(frame, segment.reconvergence, sides);
   }
   return true;
+}
+
+/// To return from the kernel is to exit.
+void BlockRunner::return_lanes(Warp& warp, std::uint32_t lanes) {
+  if (warp.top().call == nullptr) return exit_lanes(warp, lanes);
+  for (LaneGroup& group : warp.top().groups) group.mask &= ~lanes;
 }
 
 void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {

@@ -124,6 +124,7 @@ class BlockRunner {
   void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
   bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
   void diverge(Frame& frame, std::uint32_t reconvergence, std::span<const LaneGroup> sides);
+  void return_lanes(Warp& warp, std::uint32_t lanes);
   void exit_lanes(Warp& warp, std::uint32_t lanes);
   bool give_way(Warp& warp);
 
