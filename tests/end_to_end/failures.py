@@ -86,10 +86,12 @@ def one_bad_specification_of_two(build):
 
 
 @test
-def empty_specification(build):
-    run = build.run(build.examples / "vecadd", spec="")
-    expect_unchanged(build, run)
-    demand_equal("stderr", run.stderr, "")
+def no_specification(build):
+    """Unset or empty: the program runs as always and lynxpp has nothing to say."""
+    for spec in (None, ""):
+        run = build.run(build.examples / "vecadd", spec=spec)
+        expect_unchanged(build, run)
+        demand_equal(f"stderr with LYNXPP_SPEC {spec!r}", run.stderr, "")
 
 
 # ---------------------------------------------------------------- kernels and filters
