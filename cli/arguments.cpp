@@ -48,16 +48,22 @@ void add_specifications(CLI::App& command, std::vector<std::string>& specificati
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* run = app.add_subcommand("run", "Run a program with its CUDA kernels instrumented");
   add_specifications(*run, arguments.specifications, false);
-  run->add_option("-k,--kernels", arguments.kernels, "Only kernels whose mangled or demangled name contains a match")
+  run->add_option("-k,--kernels", arguments.kernels,
+                  "Only kernels whose mangled or demangled name contains a match")
       ->type_name("REGEX");
-  run->add_option("-l,--launches", arguments.launches, "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
+  run->add_option("-l,--launches", arguments.launches,
+                  "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
       ->type_name("LIST");
-  run->add_option("-o,--output", arguments.output, "Write records as JSON Lines to FILE, which is begun anew")->type_name("FILE");
-  run->add_option("-d,--device", arguments.device, "auto, cuda, or cpu (built in, for machines without a GPU)")
+  run->add_option("-o,--output", arguments.output, "Write records as JSON Lines to FILE, which is begun anew")
+      ->type_name("FILE");
+  run->add_option("-d,--device", arguments.device,
+                  "auto, cuda, or cpu (built in, for machines without a GPU)")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"auto", "cuda", "cpu"}).description(""));
-  run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")->type_name("FOLDER");
-  run->add_flag("--timing", arguments.timing, "Report the time of each stage: parse, instrument, emit, load, execute");
+  run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
+      ->type_name("FOLDER");
+  run->add_flag("--timing", arguments.timing,
+                "Report the time of each stage: parse, instrument, emit, load, execute");
   run->footer(
       "The results are printed as a table on standard error when the program ends.\n"
       "The exit code is the program's; 2: wrong usage or no such specification,\n"
@@ -68,12 +74,16 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
 
 CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
   CLI::App* check = app.add_subcommand("check", "Compile specifications and show what is wrong with them");
-  check->add_option("FILE", arguments.files, "Specifications: .cod files or ready-made names")->required()->type_name("");
+  check->add_option("FILE", arguments.files, "Specifications: .cod files or ready-made names")
+      ->required()
+      ->type_name("");
   check->add_flag("--emit-ptx", arguments.emit_ptx, "Print the PTX of every handler");
   check->add_option("--sm", arguments.sm, "Compute capability of the PTX, times ten (default: 90)")
       ->type_name("NUMBER")
       ->check(compute_capability());
-  check->footer("The exit code is 1 when a specification has errors.\n\nExample: lynxpp check my.cod --emit-ptx --sm 80");
+  check->footer(
+      "The exit code is 1 when a specification has errors.\n\nExample: lynxpp check my.cod --emit-ptx --sm "
+      "80");
   return check;
 }
 
@@ -81,12 +91,15 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
   CLI::App* instrument = app.add_subcommand("instrument", "Instrument a PTX file without running it");
   instrument->add_option("IN.ptx", arguments.input, "The PTX module")->required()->type_name("");
   add_specifications(*instrument, arguments.specifications, true);
-  instrument->add_option("-k,--kernel", arguments.kernel, "Only this kernel, by its mangled or demangled name")->type_name("NAME");
+  instrument
+      ->add_option("-k,--kernel", arguments.kernel, "Only this kernel, by its mangled or demangled name")
+      ->type_name("NAME");
   instrument
       ->add_option("-o,--output", arguments.output,
                    "Where to write; several kernels: FILE-KERNEL.ptx (default: stdout)")
       ->type_name("FILE");
-  instrument->add_option("--sm", arguments.sm, "Compute capability of the GPU, times ten (default: the module's)")
+  instrument
+      ->add_option("--sm", arguments.sm, "Compute capability of the GPU, times ten (default: the module's)")
       ->type_name("NUMBER")
       ->check(compute_capability());
   instrument->footer(
@@ -108,10 +121,12 @@ bool takes_next_word(const CLI::App& command, const std::string& word) {
   return false;
 }
 
-/// Cuts the program's own command line off the end of `words` ("run", options, [--], program, arguments): nothing in it is ours.
+/// Cuts the program's own command line off the end of `words` ("run", options, [--], program, arguments):
+/// nothing in it is ours.
 std::vector<std::string> take_command(const CLI::App& run, std::vector<std::string>& words) {
   std::size_t begin = 1;
-  while (begin < words.size() && words[begin] != "--" && words[begin].size() > 1 && words[begin].front() == '-') {
+  while (begin < words.size() && words[begin] != "--" && words[begin].size() > 1 &&
+         words[begin].front() == '-') {
     begin += takes_next_word(run, words[begin]) ? 2 : 1;
   }
   if (begin >= words.size()) return {};
@@ -156,12 +171,13 @@ Arguments parse_arguments(int count, char** values) {
   add_list(app);
 
   std::vector<std::string> words(values + 1, values + count);
-  if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty()) return usage_error(complaint);
+  if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty())
+    return usage_error(complaint);
   if (!words.empty() && words[0] == run_command->get_name()) run.command = take_command(*run_command, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
-  } catch (const CLI::Success& request) {  // help or version
+  } catch (const CLI::Success& request) {                               // help or version
     return Finished{app.exit(request, std::cout, std::cerr)};
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what(), command);

@@ -10,10 +10,10 @@ namespace lynxpp::cli {
 /// Exit codes of lynxpp itself; `lynxpp run` otherwise ends as the program it starts does.
 enum ExitCode {
   exit_success = 0,
-  exit_input_error = 1,      ///< a specification or PTX file has errors
-  exit_usage_error = 2,      ///< the command line, or a specification that does not exist
-  exit_cannot_execute = 126, ///< the program of `run` is there but cannot be executed
-  exit_not_found = 127,      ///< the program of `run` does not exist
+  exit_input_error = 1,       ///< a specification or PTX file has errors
+  exit_usage_error = 2,       ///< the command line, or a specification that does not exist
+  exit_cannot_execute = 126,  ///< the program of `run` is there but cannot be executed
+  exit_not_found = 127,       ///< the program of `run` does not exist
 };
 
 struct RunArguments {

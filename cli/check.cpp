@@ -37,7 +37,9 @@ void print_ptx(const cod::Specification& specification, const cod::DeviceCode& c
   for (std::size_t i = 0; i < code.handlers.size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];
     const std::string place =
-        handler.is_initializer ? "initial values" : name_of(handler.target) + (" of line " + std::to_string(handler.location.line));
+        handler.is_initializer
+            ? "initial values"
+            : name_of(handler.target) + (" of line " + std::to_string(handler.location.line));
     const std::string text = "// " + specification.name() + ": " + place + "\n" + code.handlers[i].ptx + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
   }

@@ -25,7 +25,8 @@ struct LoadedSpecifications {
 };
 
 /// Compiles every specification; on errors prints them all.
-bool load_specifications(const std::vector<std::string>& names, LoadedSpecifications& loaded, int& exit_code) {
+bool load_specifications(const std::vector<std::string>& names, LoadedSpecifications& loaded,
+                         int& exit_code) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
   auto found = instrumentors::parse_list(list);
@@ -52,8 +53,11 @@ bool load_specifications(const std::vector<std::string>& names, LoadedSpecificat
 Result<std::string> read_ptx(const std::string& path) {
   std::string text;
   if (!read_file(path, text)) return failure("cannot read " + path);
-  if (text.starts_with("\x7f" "ELF") || text.starts_with("!<arch>")) {
-    return failure(path + " is not PTX text but a binary file", "extract its PTX with `cuobjdump -xptx all " + path + "`");
+  if (text.starts_with("\x7f"
+                       "ELF") ||
+      text.starts_with("!<arch>")) {
+    return failure(path + " is not PTX text but a binary file",
+                   "extract its PTX with `cuobjdump -xptx all " + path + "`");
   }
   return text;
 }
@@ -69,15 +73,18 @@ std::string first_few(const std::vector<std::string>& spellings) {
   return text;
 }
 
-/// The kernels to instrument: all that the module defines, or the one named (mangled, demangled, or without its parameter list).
-Result<std::vector<std::string>> choose_kernels(const ptx::Module& module, const InstrumentArguments& arguments) {
+/// The kernels to instrument: all that the module defines, or the one named (mangled, demangled, or without
+/// its parameter list).
+Result<std::vector<std::string>> choose_kernels(const ptx::Module& module,
+                                                const InstrumentArguments& arguments) {
   std::vector<std::string> kernels;
   std::vector<std::string> spellings;
   for (const ptx::Function& function : module.functions) {
     if (!function.is_entry || function.is_declaration()) continue;
     const std::string demangled = demangle(function.name);
     const std::string plain = demangled.substr(0, demangled.find('('));
-    const bool is_named = arguments.kernel == function.name || arguments.kernel == demangled || arguments.kernel == plain;
+    const bool is_named =
+        arguments.kernel == function.name || arguments.kernel == demangled || arguments.kernel == plain;
     if (arguments.kernel.empty() || is_named) kernels.push_back(function.name);
     spellings.insert(spellings.end(), {function.name, plain});
   }
@@ -86,10 +93,12 @@ Result<std::vector<std::string>> choose_kernels(const ptx::Module& module, const
   const std::string close = closest_match(arguments.kernel, spellings);
   const std::string message = arguments.input + " defines no kernel '" + arguments.kernel + "'";
   if (!close.empty()) return failure(message, "did you mean '" + close + "'?");
-  return failure(message, spellings.empty() ? "it defines none at all" : "it defines " + first_few(spellings));
+  return failure(message,
+                 spellings.empty() ? "it defines none at all" : "it defines " + first_few(spellings));
 }
 
-/// "out.ptx" ▶ "out-KERNEL.ptx". File systems allow 255 bytes in a name, mangled names are longer at times: those end in a hash.
+/// "out.ptx" ▶ "out-KERNEL.ptx". File systems allow 255 bytes in a name, mangled names are longer at times:
+/// those end in a hash.
 std::string path_for_kernel(std::string path, const std::string& kernel) {
   constexpr std::size_t longest = 180;
   const bool has_extension = path.ends_with(extension);
@@ -137,8 +146,9 @@ void print_summary(const engine::Instrumented& result, const std::string& path) 
   };
   const std::string where = path == standard_output ? "" : path + ": ";
   std::fprintf(stderr, "%s%s: %s, %s, %s, %.1f ms\n", where.c_str(), demangle(result.kernel).c_str(),
-               counted(result.instructions, "instruction").c_str(), counted(result.basic_blocks, "basic block").c_str(),
-               counted(sites, "site").c_str(), result.parse_ms + result.instrument_ms + result.emit_ms);
+               counted(result.instructions, "instruction").c_str(),
+               counted(result.basic_blocks, "basic block").c_str(), counted(sites, "site").c_str(),
+               result.parse_ms + result.instrument_ms + result.emit_ms);
 }
 
 /// The engine parses the text anew, under a name of its own.
@@ -170,7 +180,8 @@ int instrument(const InstrumentArguments& arguments) {
 
   const std::string output = arguments.output.empty() ? standard_output : arguments.output;
   if (kernels->size() > 1 && output == standard_output) {
-    print_error(arguments.input + " defines " + std::to_string(kernels->size()) + " kernels, each of which becomes a module of its own",
+    print_error(arguments.input + " defines " + std::to_string(kernels->size()) +
+                    " kernels, each of which becomes a module of its own",
                 "name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx");
     return exit_usage_error;
   }

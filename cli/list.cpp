@@ -10,10 +10,11 @@ namespace lynxpp::cli {
 
 int list(const ListArguments&) {
   std::size_t width = 0;
-  for (const instrumentors::ReadyMade& entry : instrumentors::ready_made()) width = std::max(width, entry.name.size());
+  for (const instrumentors::ReadyMade& entry : instrumentors::ready_made())
+    width = std::max(width, entry.name.size());
   for (const instrumentors::ReadyMade& entry : instrumentors::ready_made()) {
-    const std::string line =
-        std::string(entry.name) + std::string(width + 2 - entry.name.size(), ' ') + std::string(entry.summary) + "\n";
+    const std::string line = std::string(entry.name) + std::string(width + 2 - entry.name.size(), ' ') +
+                             std::string(entry.summary) + "\n";
     std::fwrite(line.data(), 1, line.size(), stdout);
   }
   return exit_success;

@@ -7,10 +7,14 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::Finished& finished) const { return finished.exit_code; }
   int operator()(const lynxpp::cli::RunArguments& arguments) const { return lynxpp::cli::run(arguments); }
   int operator()(const lynxpp::cli::CheckArguments& arguments) const { return lynxpp::cli::check(arguments); }
-  int operator()(const lynxpp::cli::InstrumentArguments& arguments) const { return lynxpp::cli::instrument(arguments); }
+  int operator()(const lynxpp::cli::InstrumentArguments& arguments) const {
+    return lynxpp::cli::instrument(arguments);
+  }
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
 };
 
 }  // namespace
 
-int main(int count, char** values) { return std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values)); }
+int main(int count, char** values) {
+  return std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values));
+}

@@ -23,7 +23,8 @@ bool is_statically_linked(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};
   if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return false;
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return false;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+    return false;
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return false;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
@@ -53,7 +54,8 @@ ProgramSearch find_program(const std::string& name) {
     if (std::filesystem::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) {
       return {ProgramSearch::Outcome::found, candidate};
     }
-    if (search.outcome == ProgramSearch::Outcome::missing) search = {ProgramSearch::Outcome::not_executable, candidate};
+    if (search.outcome == ProgramSearch::Outcome::missing)
+      search = {ProgramSearch::Outcome::not_executable, candidate};
   }
   return search;
 }
@@ -61,7 +63,8 @@ ProgramSearch find_program(const std::string& name) {
 std::string preload_obstacle(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
-  if ((status.st_mode & (S_ISUID | S_ISGID)) != 0) return "runs with another user's rights, where the system ignores LD_PRELOAD";
+  if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
+    return "runs with another user's rights, where the system ignores LD_PRELOAD";
   if (is_statically_linked(path)) return "is linked statically, so LD_PRELOAD does not reach it";
   return {};
 }

@@ -14,8 +14,8 @@ struct ProgramSearch {
 /// As the shell searches: a name without '/' in the folders of PATH.
 ProgramSearch find_program(const std::string& name);
 
-/// Why a preloaded library does not reach the program (statically linked, set-user-ID), as the end of a sentence; empty when nothing
-/// stands against it.
+/// Why a preloaded library does not reach the program (statically linked, set-user-ID), as the end of a
+/// sentence; empty when nothing stands against it.
 std::string preload_obstacle(const std::string& path);
 
 /// The folder of this executable; empty when the system does not tell.

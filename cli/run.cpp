@@ -30,13 +30,15 @@ std::string joined(const std::vector<std::string>& texts) {
 
 /// The list for LYNXPP_SPEC: files by absolute path, since the program may change its folder.
 Result<std::string> specification_list(const RunArguments& arguments) {
-  Result<std::vector<LoadedSpecification>> found = instrumentors::parse_list(joined(arguments.specifications));
+  Result<std::vector<LoadedSpecification>> found =
+      instrumentors::parse_list(joined(arguments.specifications));
   if (!found) return found.error();
   std::vector<std::string> names;
   for (const LoadedSpecification& specification : *found) {
     std::error_code error;
     if (!specification.is_ready_made && !std::filesystem::is_regular_file(specification.path, error)) {
-      return failure("specification '" + specification.path + "' is a pipe, which the program could not read a second time",
+      return failure("specification '" + specification.path +
+                         "' is a pipe, which the program could not read a second time",
                      "save it to a file");
     }
     names.push_back(specification.is_ready_made ? specification.name : absolute_path(specification.path));
@@ -61,7 +63,8 @@ Status check_filters(const RunArguments& arguments) {
   return success();
 }
 
-/// Begins the file of records anew, so that it holds one run's. The program itself only appends, as its child processes do.
+/// Begins the file of records anew, so that it holds one run's. The program itself only appends, as its
+/// child processes do.
 Status begin_output(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   // A pipe that nobody reads yet cannot be opened this way; it needs no beginning either.
@@ -161,7 +164,8 @@ int run(const RunArguments& arguments) {
   }
   const char* attached = std::getenv("LYNXPP_SPEC");
   if (attached == nullptr || *attached == '\0') {
-    print_warning("no specification is attached, nothing will be measured", "name one with -s; `lynxpp list` shows the ready-made ones");
+    print_warning("no specification is attached, nothing will be measured",
+                  "name one with -s; `lynxpp list` shows the ready-made ones");
   }
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty()) {
     print_warning("'" + program.path + "' " + obstacle);

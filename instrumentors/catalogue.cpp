@@ -37,7 +37,8 @@ std::vector<ReadyMade> make_catalogue() {
 
 bool is_path(const std::string& text) {
   std::error_code error;
-  return text.find('/') != std::string::npos || text.ends_with(extension) || std::filesystem::is_regular_file(text, error);
+  return text.find('/') != std::string::npos || text.ends_with(extension) ||
+         std::filesystem::is_regular_file(text, error);
 }
 
 std::string stem_of(std::string_view path) {
@@ -90,10 +91,12 @@ std::span<const ReadyMade> ready_made() {
 
 Result<LoadedSpecification> find_specification(std::string_view name_or_path) {
   const std::string name(trim(name_or_path));
-  if (name.empty()) return failure("empty name of a specification", "`lynxpp list` shows the ready-made specifications");
+  if (name.empty())
+    return failure("empty name of a specification", "`lynxpp list` shows the ready-made specifications");
   for (const ReadyMade& entry : ready_made()) {
     if (entry.name != name) continue;
-    return LoadedSpecification{name, "ready-made/" + name + std::string(extension), std::string(entry.source), true};
+    return LoadedSpecification{name, "ready-made/" + name + std::string(extension), std::string(entry.source),
+                               true};
   }
   return is_path(name) ? load_file(name) : unknown(name);
 }
@@ -108,8 +111,9 @@ Result<std::vector<LoadedSpecification>> parse_list(std::string_view names) {
                 std::back_inserter(errors));
       continue;
     }
-    const auto same = std::find_if(found.begin(), found.end(),
-                                   [&](const LoadedSpecification& other) { return other.name == specification->name; });
+    const auto same = std::find_if(found.begin(), found.end(), [&](const LoadedSpecification& other) {
+      return other.name == specification->name;
+    });
     if (same != found.end()) {
       Failure twice = failure("specification '" + specification->name + "' is given twice");
       errors.push_back(std::move(twice.diagnostics.front()));

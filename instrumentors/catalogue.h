@@ -1,5 +1,5 @@
-// The ready-made specifications (examples/specs/*.cod, part of the program) and how a name on the command line or in LYNXPP_SPEC
-// becomes the text of a specification.
+// The ready-made specifications (examples/specs/*.cod, part of the program) and how a name on the command
+// line or in LYNXPP_SPEC becomes the text of a specification.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace lynxpp::instrumentors {
 
 struct ReadyMade {
   std::string_view name;     ///< "instruction_count"
-  std::string_view summary;  ///< the first line of the comment the text begins with; empty when it begins with none
+  std::string_view summary;  ///< the first line of the comment the text begins with, or empty
   std::string_view source;
 };
 
@@ -21,18 +21,19 @@ struct ReadyMade {
 std::span<const ReadyMade> ready_made();
 
 struct LoadedSpecification {
-  std::string name;    ///< as records show it: the file's name without folder and ".cod"
-  std::string path;    ///< as diagnostics show it: the path given, or "ready-made/NAME.cod"
+  std::string name;  ///< as records show it: the file's name without folder and ".cod"
+  std::string path;  ///< as diagnostics show it: the path given, or "ready-made/NAME.cod"
   std::string source;
   bool is_ready_made = false;
 };
 
-/// A path (it contains '/', ends in ".cod", or names an existing file) or a ready-made name; a ready-made name wins over a file of the
-/// same name without ".cod" and '/'. Failure: nothing of that name, with the closest name or the list as a hint; a file that cannot be read.
+/// A path (it contains '/', ends in ".cod", or names an existing file) or a ready-made name; a ready-made
+/// name wins over a file of the same name without ".cod" and '/'. Failure: nothing of that name, with the
+/// closest name or the list as a hint; a file that cannot be read.
 Result<LoadedSpecification> find_specification(std::string_view name_or_path);
 
-/// "a,b,./c.cod". Blanks around names do not count. Failure: every name that cannot be found, an empty name, or two specifications of one name
-/// (their records could not be told apart).
+/// "a,b,./c.cod". Blanks around names do not count. Failure: every name that cannot be found, an empty
+/// name, or two specifications of one name (their records could not be told apart).
 Result<std::vector<LoadedSpecification>> parse_list(std::string_view names);
 
 }  // namespace lynxpp::instrumentors

@@ -17,8 +17,8 @@
 namespace lynxpp::report {
 namespace {
 
-/// Writes one JSON object. Numbers are written by hand: arrays of millions of counts need no tree of nodes, and every integer
-/// stays one.
+/// Writes one JSON object. Numbers are written by hand: arrays of millions of counts need no tree of nodes,
+/// and every integer stays one.
 class ObjectWriter {
  public:
   void begin(std::string_view record, const std::string& kernel) {
@@ -66,7 +66,9 @@ class ObjectWriter {
   void open() { text_ += '{'; }
   void close() { text_ += '}'; }
   void first_number(const Values& values) {
-    std::visit([this](const auto& vector) { vector.empty() ? void(text_ += "null") : number(vector.front()); }, values);
+    std::visit(
+        [this](const auto& vector) { vector.empty() ? void(text_ += "null") : number(vector.front()); },
+        values);
   }
 
  private:
@@ -195,7 +197,8 @@ class JsonLinesSink final : public Sink {
     const int error = write_fully(descriptor_, line);
     if (error == 0) return;
     has_failed_ = true;
-    log().error("cannot write {}: {}; the records from here on are missing in it", path_, std::strerror(error));
+    log().error("cannot write {}: {}; the records from here on are missing in it", path_,
+                std::strerror(error));
   }
 
   int descriptor_;

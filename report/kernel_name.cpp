@@ -12,8 +12,11 @@ bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC
 /// Bytes of the well-formed UTF-8 sequence at the start of `text`; 0 when there is none.
 std::size_t sequence_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
   if (length == 0 || length > text.size()) return 0;
   const std::string_view rest = text.substr(1, length - 1);
   return std::all_of(rest.begin(), rest.end(), is_continuation) ? length : 0;
@@ -59,7 +62,8 @@ std::string cut_in_the_middle(const std::string& name, std::size_t width) {
 }  // namespace
 
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
 }
 
 std::string printable(std::string_view text) {

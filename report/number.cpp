@@ -76,7 +76,8 @@ std::size_t size_of(const Values& values) {
 
 Number number_at(const Values& values, std::size_t index) {
   if (const auto* reals = std::get_if<std::vector<double>>(&values)) return Number::of_real((*reals)[index]);
-  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&values)) return Number::of((*integers)[index]);
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&values))
+    return Number::of((*integers)[index]);
   return Number::of(std::get<std::vector<std::uint64_t>>(values)[index]);
 }
 

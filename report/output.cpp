@@ -24,8 +24,7 @@ class SigpipeGuard {
     if (!blocked_) return;
     if (!was_pending_) {
       const timespec no_wait{};
-      while (sigtimedwait(&sigpipe_, nullptr, &no_wait) == -1 && errno == EINTR) {
-      }
+      while (sigtimedwait(&sigpipe_, nullptr, &no_wait) == -1 && errno == EINTR) {}
     }
     pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
   }

@@ -27,7 +27,8 @@ class MemberReader {
     if (const Json* member = find(name, &Json::is_boolean, "true or false")) value = member->get<bool>();
   }
   void read(const char* name, std::uint64_t& value) {
-    if (const Json* member = find(name, &Json::is_number_unsigned, "a count")) value = member->get<std::uint64_t>();
+    if (const Json* member = find(name, &Json::is_number_unsigned, "a count"))
+      value = member->get<std::uint64_t>();
   }
   void read(const char* name, double& value) {
     if (const Json* member = find(name, &Json::is_number, "a number")) value = member->get<double>();
@@ -38,7 +39,8 @@ class MemberReader {
     bool fits = member->size() == 3;
     for (std::size_t i = 0; fits && i < 3; ++i) {
       const Json& element = (*member)[i];
-      fits = element.is_number_unsigned() && element.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
+      fits = element.is_number_unsigned() &&
+             element.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
       if (fits) value[i] = element.get<std::uint32_t>();
     }
     if (!fits) complain(name, "three counts");
@@ -77,8 +79,9 @@ std::optional<Values> values_of(const Elements& elements) {
   for (const Json& element : elements) {
     if (!element.is_number() && !element.is_null()) return std::nullopt;
     is_unsigned &= element.is_number_unsigned();
-    const bool too_great = element.is_number_unsigned() &&
-                           element.template get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+    const bool too_great =
+        element.is_number_unsigned() &&
+        element.template get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
     is_integer &= element.is_number_integer() && !too_great;
   }
   const auto convert = [&]<typename T>(std::vector<T> values) {
@@ -95,7 +98,8 @@ std::optional<Values> values_of(const Elements& elements) {
 bool read_array(const Json& member, ResultValue& result) {
   const auto extents = member.find("extents");
   const auto values = member.find("values");
-  if (extents == member.end() || values == member.end() || !extents->is_array() || !values->is_array()) return false;
+  if (extents == member.end() || values == member.end() || !extents->is_array() || !values->is_array())
+    return false;
   __extension__ unsigned __int128 elements = 1;
   for (const Json& extent : *extents) {
     if (!extent.is_number_unsigned()) return false;

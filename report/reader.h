@@ -15,11 +15,12 @@ using Record = std::variant<LaunchRecord, CoverageRecord, TimingRecord>;
 
 struct Reading {
   std::vector<Record> records;  ///< in the order of the file
-  Diagnostics diagnostics;      ///< one per line that is not a record, with its line and column; the other lines are read all the same
+  /// One per line that is not a record, with its line and column; the other lines are read all the same.
+  Diagnostics diagnostics;
 };
 
-/// `name` stands in diagnostics as the file. Empty lines are skipped. Members that are not known are skipped too, so that files of a
-/// later version stay readable. null among the values of a result is NaN.
+/// `name` stands in diagnostics as the file. Empty lines are skipped. Members that are not known are
+/// skipped too, so that files of a later version stay readable. null among the values of a result is NaN.
 Reading read_json_lines(std::string_view text, const std::string& name);
 
 /// Failure: the file cannot be read.

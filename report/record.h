@@ -26,8 +26,8 @@ struct ResultValue {
 };
 
 struct LaunchRecord {
-  std::string kernel;         ///< mangled
-  std::uint64_t launch = 0;   ///< index of this launch of this kernel
+  std::string kernel;        ///< mangled
+  std::uint64_t launch = 0;  ///< index of this launch of this kernel
   std::string device;
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
@@ -39,10 +39,10 @@ struct LaunchRecord {
 struct CoverageRecord {
   std::string kernel;
   bool instrumented = false;
-  std::string reason;         ///< why not, or empty
-  std::uint64_t launches = 0;          ///< all launches seen while a spec was attached
+  std::string reason;          ///< why not, or empty
+  std::uint64_t launches = 0;  ///< all launches seen while a spec was attached
   std::uint64_t instrumented_launches = 0;
-  std::uint64_t sites = 0;    ///< places a handler was spliced at
+  std::uint64_t sites = 0;  ///< places a handler was spliced at
   std::vector<std::string> notes;
 };
 

@@ -81,8 +81,8 @@ class SpecificationTable {
   }
 
   std::string render() const {
-    return "== lynxpp: " + printable(totals_.spec) + " on " + printable(totals_.device) + " ==\n" + scalars() + arrays() +
-           listed_arrays() + notes();
+    return "== lynxpp: " + printable(totals_.spec) + " on " + printable(totals_.device) + " ==\n" +
+           scalars() + arrays() + listed_arrays() + notes();
   }
 
  private:
@@ -155,7 +155,8 @@ class SpecificationTable {
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       for (const ArrayTotals& totals : totals_.kernels[i].arrays) {
         names.push_back(names_[i]);
-        array.cells.push_back(printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
+        array.cells.push_back(
+            printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
         elements.cells.push_back(count(totals.elements));
         sum.cells.push_back(to_text(totals.sum.value()));
         least.cells.push_back(to_text(totals.least.value()));
@@ -189,7 +190,8 @@ class SpecificationTable {
     while (!arrays.empty()) {
       const std::size_t elements = arrays.front()->elements;
       std::vector<TextColumn> columns{TextColumn{{"index"}, {}}};
-      for (std::size_t index = 0; index < elements; ++index) columns[0].cells.push_back(std::to_string(index));
+      for (std::size_t index = 0; index < elements; ++index)
+        columns[0].cells.push_back(std::to_string(index));
       for (const ArrayTotals* array : arrays) {
         if (array->elements != elements) continue;
         TextColumn column{{printable(array->name)}, {}};
@@ -243,13 +245,15 @@ std::string render_coverage(const std::vector<CoverageRecord>& records, std::siz
     gaps.push_back(record);
     const std::uint64_t missed = record.launches - std::min(record.instrumented_launches, record.launches);
     const bool is_partial = record.instrumented_launches != 0 && missed != 0;
-    launches.cells.push_back(is_partial ? count(missed) + " of " + count(record.launches) : count(record.launches));
+    launches.cells.push_back(is_partial ? count(missed) + " of " + count(record.launches)
+                                        : count(record.launches));
     reason.cells.push_back(std::move(gap));
   }
   if (gaps.empty()) return {};
   // The reason stands last and may run over the line, but leaves the name half of it.
   const std::size_t room = std::max(room_for_names({launches, reason}, width), width / 2);
-  return "== lynxpp: not instrumented ==\n" + render_with_names(demangled_names(gaps), {launches, reason}, room);
+  return "== lynxpp: not instrumented ==\n" +
+         render_with_names(demangled_names(gaps), {launches, reason}, room);
 }
 
 std::string render_coverage_notes(const std::vector<CoverageRecord>& records, std::size_t width) {
@@ -263,8 +267,8 @@ std::string render_coverage_notes(const std::vector<CoverageRecord>& records, st
 }
 
 TimingRecord sum(const TimingRecord& a, const TimingRecord& b) {
-  return {a.kernel,        a.parse + b.parse, a.instrument + b.instrument, a.emit + b.emit, a.load + b.load,
-          a.execute + b.execute};
+  return {a.kernel,        a.parse + b.parse, a.instrument + b.instrument,
+          a.emit + b.emit, a.load + b.load,   a.execute + b.execute};
 }
 
 std::string render_timing(std::vector<TimingRecord> records, std::size_t width) {
@@ -276,18 +280,21 @@ std::string render_timing(std::vector<TimingRecord> records, std::size_t width) 
     records.push_back(total);
     names.emplace_back("total");
   }
-  static constexpr std::pair<const char*, double TimingRecord::*> phases[] = {{"parse", &TimingRecord::parse},
-                                                                              {"instrument", &TimingRecord::instrument},
-                                                                              {"emit", &TimingRecord::emit},
-                                                                              {"load", &TimingRecord::load},
-                                                                              {"execute", &TimingRecord::execute}};
+  static constexpr std::pair<const char*, double TimingRecord::*> phases[] = {
+      {"parse", &TimingRecord::parse},
+      {"instrument", &TimingRecord::instrument},
+      {"emit", &TimingRecord::emit},
+      {"load", &TimingRecord::load},
+      {"execute", &TimingRecord::execute}};
   std::vector<TextColumn> columns;
   for (const auto& [name, phase] : phases) {
     TextColumn column{{name}, {}};
-    for (const TimingRecord& record : records) column.cells.push_back(to_text(Number::of_real(record.*phase)));
+    for (const TimingRecord& record : records)
+      column.cells.push_back(to_text(Number::of_real(record.*phase)));
     columns.push_back(std::move(column));
   }
-  return "== lynxpp: time in milliseconds ==\n" + render_with_names(names, columns, room_for_names(columns, width));
+  return "== lynxpp: time in milliseconds ==\n" +
+         render_with_names(names, columns, room_for_names(columns, width));
 }
 
 // ---------------------------------------------------------------- the sink
@@ -324,7 +331,8 @@ class TableSink final : public Sink {
     for (const SpecificationTotals& totals : totals_) {
       sections.push_back(SpecificationTable(totals, options_.width).render());
     }
-    sections.push_back(render_coverage(coverage_, options_.width) + render_coverage_notes(coverage_, options_.width));
+    sections.push_back(render_coverage(coverage_, options_.width) +
+                       render_coverage_notes(coverage_, options_.width));
     sections.push_back(render_timing(timing_, options_.width));
     std::erase(sections, std::string());
     if (sections.empty()) sections.emplace_back("lynxpp: no kernel launch was seen\n");
@@ -344,13 +352,16 @@ std::size_t terminal_width() {
   winsize size{};
   constexpr std::size_t usual = 100;
   constexpr std::size_t least = 60;
-  if (::isatty(STDERR_FILENO) == 0 || ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  if (::isatty(STDERR_FILENO) == 0 || ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return usual;
   return std::max<std::size_t>(size.ws_col, least);
 }
 
 }  // namespace
 
-std::unique_ptr<Sink> make_table_sink(TableOptions options) { return std::make_unique<TableSink>(std::move(options)); }
+std::unique_ptr<Sink> make_table_sink(TableOptions options) {
+  return std::make_unique<TableSink>(std::move(options));
+}
 
 std::unique_ptr<Sink> make_table_sink() {
   // When stderr is gone there is nobody left to tell.

@@ -12,7 +12,7 @@ namespace lynxpp::report {
 
 struct TableOptions {
   std::function<void(std::string_view)> write;  ///< receives the whole text, once, at finish()
-  std::size_t width = 100;                      ///< characters a line may have; wider tables lose digits and parts of names first
+  std::size_t width = 100;  ///< characters a line may have; wider tables lose digits and parts of names first
 };
 
 std::unique_ptr<Sink> make_table_sink(TableOptions options);

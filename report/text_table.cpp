@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t gap = 2;
 
-void append_line(std::string& text, const std::vector<TextColumn>& columns, const std::vector<std::size_t>& widths,
-                 std::size_t indent, auto&& cell_of) {
+void append_line(std::string& text, const std::vector<TextColumn>& columns,
+                 const std::vector<std::size_t>& widths, std::size_t indent, auto&& cell_of) {
   std::string line(indent, ' ');
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& cell = cell_of(columns[i]);

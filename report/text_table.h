@@ -15,7 +15,8 @@ struct TextColumn {
   std::size_t width() const;
 };
 
-/// Two blanks between columns, `indent` blanks in front, no blanks at line ends. All columns have the same number of cells.
+/// Two blanks between columns, `indent` blanks in front, no blanks at line ends. All columns have the same
+/// number of cells.
 std::string render_columns(const std::vector<TextColumn>& columns, std::size_t indent = 0);
 
 /// What render_columns adds to the widths of `count` columns.

@@ -69,8 +69,8 @@ void add_array(KernelTotals& kernel, const ResultValue& result) {
 }
 
 void add_note(KernelTotals& kernel, const std::string& note) {
-  const auto known =
-      std::find_if(kernel.notes.begin(), kernel.notes.end(), [&](const auto& entry) { return entry.first == note; });
+  const auto known = std::find_if(kernel.notes.begin(), kernel.notes.end(),
+                                  [&](const auto& entry) { return entry.first == note; });
   if (known != kernel.notes.end()) {
     ++known->second;
   } else if (kernel.notes.size() < shown_notes) {
@@ -87,7 +87,8 @@ Fold fold_of(std::string_view name) {
   for (const std::string_view prefix : {"mean", "avg", "average"}) {
     if (name.starts_with(prefix)) return Fold::mean;
   }
-  if (has("efficiency") || has("_per_") || name.ends_with("imbalance") || name.ends_with("ratio")) return Fold::mean;
+  if (has("efficiency") || has("_per_") || name.ends_with("imbalance") || name.ends_with("ratio"))
+    return Fold::mean;
   if (name.starts_with("max")) return Fold::maximum;
   if (name.starts_with("min")) return Fold::minimum;
   return Fold::sum;

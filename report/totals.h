@@ -17,12 +17,13 @@ namespace lynxpp::report {
 /// How the values of several launches become one.
 enum class Fold { sum, mean, minimum, maximum };
 
-/// By the result's name: mean*, avg*, average*, *efficiency*, *imbalance, *_per_*, *ratio are averaged over launches, min* and max* give
-/// the least and the greatest, everything else is summed.
+/// By the result's name: mean*, avg*, average*, *efficiency*, *imbalance, *_per_*, *ratio are averaged over
+/// launches, min* and max* give the least and the greatest, everything else is summed.
 Fold fold_of(std::string_view name);
 std::string_view name_of(Fold fold);
 
-/// A value folded over launches. Launches whose value is NaN (nothing to divide by) do not enter a mean, minimum or maximum.
+/// A value folded over launches. Launches whose value is NaN (nothing to divide by) do not enter a mean,
+/// minimum or maximum.
 class FoldedNumber {
  public:
   explicit FoldedNumber(Fold fold) : fold_(fold) {}
@@ -50,12 +51,13 @@ struct ArrayTotals {
 struct KernelTotals {
   std::string kernel;
   std::uint64_t launches = 0;
-  std::uint32_t grid[3] = {1, 1, 1};   ///< of the last launch
+  std::uint32_t grid[3] = {1, 1, 1};  ///< of the last launch
   std::uint32_t block[3] = {1, 1, 1};
   std::map<std::string, FoldedNumber> scalars;
   std::vector<ArrayTotals> arrays;
-  std::vector<std::pair<std::string, std::uint64_t>> notes;  ///< the first ones, with the number of launches that had it
-  std::uint64_t further_notes = 0;                           ///< beyond shown_notes different ones
+  std::vector<std::pair<std::string, std::uint64_t>>
+      notes;                        ///< the first ones, with the number of launches that had it
+  std::uint64_t further_notes = 0;  ///< beyond shown_notes different ones
 };
 
 struct ScalarColumn {

@@ -36,7 +36,9 @@ TEST(Check, AnErrorHasItsPlaceALineAndACaret) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, testing::StartsWith(path + ":3:21: error: "));
-  EXPECT_THAT(outcome.err, HasSubstr("\n    atomicAdd(&counts[basicBlockIdd()], 1);\n                      ^~~~~~~~~~~~~\n"));
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("\n    atomicAdd(&counts[basicBlockIdd()], 1);\n                      ^~~~~~~~~~~~~\n"));
   EXPECT_THAT(outcome.err, HasSubstr("basicBlockId"));
 }
 
@@ -48,7 +50,8 @@ TEST(Check, OneBadFileAmongSeveralIsEnough) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out, testing::StartsWith(good + ": ok"));
   EXPECT_THAT(outcome.err, testing::StartsWith(bad + ":1:"));
-  EXPECT_THAT(outcome.err, HasSubstr("lynxpp: error: cannot read specification './absent.cod': no such file\n"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("lynxpp: error: cannot read specification './absent.cod': no such file\n"));
 }
 
 TEST(Check, EmitsThePtxOfEveryHandler) {
@@ -62,7 +65,8 @@ TEST(Check, EmitsThePtxOfEveryHandler) {
 
 TEST(Check, EveryReadyMadeSpecificationIsGood) {
   std::vector<std::string> arguments{"check"};
-  for (const instrumentors::ReadyMade& entry : instrumentors::ready_made()) arguments.emplace_back(entry.name);
+  for (const instrumentors::ReadyMade& entry : instrumentors::ready_made())
+    arguments.emplace_back(entry.name);
   ASSERT_GT(arguments.size(), 1u);
   const Outcome outcome = lynxpp(arguments);
   EXPECT_EQ(outcome.exit_code, 0);

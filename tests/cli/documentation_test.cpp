@@ -65,7 +65,8 @@ TEST(CodReference, ItsExamplesCompile) {
   EXPECT_GE(compiled, 5);
 }
 
-/// An example of a mistake is followed by what the compiler says of it (LYNXPP_UPDATE_GOLDEN=1 rewrites that for review).
+/// An example of a mistake is followed by what the compiler says of it (LYNXPP_UPDATE_GOLDEN=1 rewrites
+/// that for review).
 TEST(CodReference, ItsMistakesAreReportedAsItSays) {
   std::string document = text_of(reference_path);
   const bool update = std::getenv("LYNXPP_UPDATE_GOLDEN") != nullptr;
@@ -142,7 +143,8 @@ TEST(Metrics, EveryReadyMadeSpecificationAndResultIsDescribed) {
       std::string extents;
       if (!result.dimensions.empty()) extents = "[";
       EXPECT_THAT(section, HasSubstr("| `" + result.name + extents)) << entry.name;
-      EXPECT_THAT(section, HasSubstr(result.unit.empty() ? "| |" : "| " + result.unit + " |")) << entry.name << " " << result.name;
+      EXPECT_THAT(section, HasSubstr(result.unit.empty() ? "| |" : "| " + result.unit + " |"))
+          << entry.name << " " << result.name;
     }
   }
 }

@@ -52,7 +52,8 @@ TEST(Help, NamesEverySubcommand) {
 std::set<std::string> options_in(const std::string& help) {
   static const std::regex pattern(R"((^|[\s,])(--?[a-z][a-z-]*))");
   std::set<std::string> options;
-  for (std::sregex_iterator match(help.begin(), help.end(), pattern), end; match != end; ++match) options.insert((*match)[2]);
+  for (std::sregex_iterator match(help.begin(), help.end(), pattern), end; match != end; ++match)
+    options.insert((*match)[2]);
   return options;
 }
 
@@ -71,14 +72,15 @@ TEST(Manual, DescribesEveryCommandAndOption) {
     EXPECT_THAT(text, testing::HasSubstr("\n.SS lynxpp " + subcommand + "\n"));
     const std::set<std::string> options = options_in(help_of(subcommand));
     EXPECT_THAT(options, testing::Contains("--help"));
-    for (const std::string& option : options) EXPECT_TRUE(described.contains(option)) << subcommand << " " << option;
+    for (const std::string& option : options)
+      EXPECT_TRUE(described.contains(option)) << subcommand << " " << option;
   }
 }
 
 TEST(Manual, DescribesEveryEnvironmentVariable) {
   const std::string text = manual();
-  for (const char* name : {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT", "LYNXPP_DEVICE", "LYNXPP_LOG",
-                           "LYNXPP_DUMP", "LYNXPP_TIMING"}) {
+  for (const char* name : {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT",
+                           "LYNXPP_DEVICE", "LYNXPP_LOG", "LYNXPP_DUMP", "LYNXPP_TIMING"}) {
     EXPECT_THAT(text, testing::HasSubstr(std::string("\n.B ") + name + "\n"));
   }
 }
@@ -104,14 +106,20 @@ TEST(Usage, MistakesAreNamedWithTheWayOut) {
     EXPECT_EQ(outcome.err, message);
   };
   expect({}, "lynxpp: error: A subcommand is required\n  hint: `lynxpp --help` shows what there is\n");
-  expect({"lst"}, "lynxpp: error: no command 'lst'; did you mean 'list'?\n  hint: `lynxpp --help` shows what there is\n");
+  expect(
+      {"lst"},
+      "lynxpp: error: no command 'lst'; did you mean 'list'?\n  hint: `lynxpp --help` shows what there is\n");
   expect({"list", "more"},
-         "lynxpp: error: The following argument was not expected: more\n  hint: `lynxpp list --help` shows what there is\n");
-  expect({"run", "-s", "instruction_count"}, "lynxpp: error: no program to run\n  hint: `lynxpp run --help` shows what there is\n");
+         "lynxpp: error: The following argument was not expected: more\n  hint: `lynxpp list --help` shows "
+         "what there is\n");
+  expect({"run", "-s", "instruction_count"},
+         "lynxpp: error: no program to run\n  hint: `lynxpp run --help` shows what there is\n");
   expect({"run", "--sepc", "x", "/bin/true"},
-         "lynxpp: error: The following argument was not expected: --sepc\n  hint: `lynxpp run --help` shows what there is\n");
+         "lynxpp: error: The following argument was not expected: --sepc\n  hint: `lynxpp run --help` shows "
+         "what there is\n");
   expect({"run", "-d", "gpu", "/bin/true"},
-         "lynxpp: error: --device: gpu not in {auto,cuda,cpu}\n  hint: `lynxpp run --help` shows what there is\n");
+         "lynxpp: error: --device: gpu not in {auto,cuda,cpu}\n  hint: `lynxpp run --help` shows what there "
+         "is\n");
   expect({"check"}, "lynxpp: error: FILE is required\n  hint: `lynxpp check --help` shows what there is\n");
 }
 

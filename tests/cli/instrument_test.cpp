@@ -73,7 +73,8 @@ TEST_F(Instrument, OneKernelGoesToStandardOutput) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(outcome.out), testing::ElementsAre("_Z5firstPi"));
   EXPECT_THAT(outcome.out, HasSubstr("st.u32 [%rd3], %r1;"));
-  EXPECT_THAT(outcome.err, testing::MatchesRegex("first\\(int\\*\\): 8 instructions, 3 basic blocks, 3 sites, [0-9.]+ ms\n"));
+  EXPECT_THAT(outcome.err, testing::MatchesRegex(
+                               "first\\(int\\*\\): 8 instructions, 3 basic blocks, 3 sites, [0-9.]+ ms\n"));
 }
 
 TEST_F(Instrument, SeveralKernelsBecomeAModuleEach) {
@@ -82,20 +83,23 @@ TEST_F(Instrument, SeveralKernelsBecomeAModuleEach) {
   EXPECT_THAT(entries_of(text_of("out-_Z5firstPi.ptx")), testing::ElementsAre("_Z5firstPi"));
   EXPECT_THAT(entries_of(text_of("out-second.ptx")), testing::ElementsAre("second"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("out.ptx")));
-  EXPECT_THAT(outcome.err, HasSubstr(folder_.path("out-second.ptx") + ": second: 1 instruction, 1 basic block, 1 site, "));
+  EXPECT_THAT(outcome.err,
+              HasSubstr(folder_.path("out-second.ptx") + ": second: 1 instruction, 1 basic block, 1 site, "));
 }
 
 TEST_F(Instrument, SeveralKernelsNeedFiles) {
   const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ + " defines 2 kernels, each of which becomes a module of its own\n"
-                         "  hint: name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx\n");
+  EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ +
+                             " defines 2 kernels, each of which becomes a module of its own\n"
+                             "  hint: name one with -k, or files with -o: -o out.ptx makes out-KERNEL.ptx\n");
 }
 
 TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
   for (const char* name : {"_Z5firstPi", "first(int*)", "first"}) {
-    const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-k", name, "-o", folder_.path("out.ptx")});
+    const Outcome outcome =
+        lynxpp({"instrument", two_, "-s", spec_, "-k", name, "-o", folder_.path("out.ptx")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(entries_of(text_of("out.ptx")), testing::ElementsAre("_Z5firstPi"));
   }
@@ -103,13 +107,16 @@ TEST_F(Instrument, AKernelIsNamedInAnyOfItsSpellings) {
             "lynxpp: error: " + two_ + " defines no kernel 'secnd'\n  hint: did you mean 'second'?\n");
   const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-k", "banana"});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ + " defines no kernel 'banana'\n  hint: it defines first, second\n");
+  EXPECT_EQ(outcome.err,
+            "lynxpp: error: " + two_ + " defines no kernel 'banana'\n  hint: it defines first, second\n");
 }
 
 TEST_F(Instrument, LongNamesStillMakeFiles) {
   const std::string name(5000, 'k');
-  const std::string module = std::string(header) + ".visible .entry " + name + "1() { ret; }\n.visible .entry " + name + "2() { ret; }\n";
-  const Outcome outcome = lynxpp({"instrument", folder_.write("long.ptx", module), "-s", spec_, "-o", folder_.path("out.ptx")});
+  const std::string module = std::string(header) + ".visible .entry " + name +
+                             "1() { ret; }\n.visible .entry " + name + "2() { ret; }\n";
+  const Outcome outcome =
+      lynxpp({"instrument", folder_.write("long.ptx", module), "-s", spec_, "-o", folder_.path("out.ptx")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
@@ -119,14 +126,20 @@ TEST_F(Instrument, LongNamesStillMakeFiles) {
 }
 
 TEST_F(Instrument, ATargetWithoutAPlaceIsAWarningAtTheTarget) {
-  const std::string path = folder_.write("atomics.cod", "// Never.\nlong seen;\nON_INSTRUCTION: ATOMIC: {\n  seen = seen + 1;\n}\n");
+  const std::string path = folder_.write(
+      "atomics.cod", "// Never.\nlong seen;\nON_INSTRUCTION: ATOMIC: {\n  seen = seen + 1;\n}\n");
   const Outcome outcome = lynxpp({"instrument", one_, "-s", path});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(path + ":3:1: warning: no place in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr(
+          path +
+          ":3:1: warning: no place in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
 }
 
 TEST_F(Instrument, MistakesHaveTheirPlace) {
-  const std::string bad = folder_.write("bad.ptx", std::string(header) + ".visible .entry k()\n{\n  mov.u32 %r1, ;\n}\n");
+  const std::string bad =
+      folder_.write("bad.ptx", std::string(header) + ".visible .entry k()\n{\n  mov.u32 %r1, ;\n}\n");
   const Outcome outcome = lynxpp({"instrument", bad, "-s", spec_});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.out, "");
@@ -135,11 +148,14 @@ TEST_F(Instrument, MistakesHaveTheirPlace) {
 
   EXPECT_EQ(lynxpp({"instrument", folder_.write("empty.ptx", header), "-s", spec_}).err,
             "lynxpp: error: " + folder_.path("empty.ptx") + " defines no kernel\n");
-  EXPECT_EQ(lynxpp({"instrument", "/no/such.ptx", "-s", spec_}).err, "lynxpp: error: cannot read /no/such.ptx\n");
-  EXPECT_THAT(lynxpp({"instrument", "/bin/sh", "-s", spec_}).err, HasSubstr("/bin/sh is not PTX text but a binary file\n"));
+  EXPECT_EQ(lynxpp({"instrument", "/no/such.ptx", "-s", spec_}).err,
+            "lynxpp: error: cannot read /no/such.ptx\n");
+  EXPECT_THAT(lynxpp({"instrument", "/bin/sh", "-s", spec_}).err,
+              HasSubstr("/bin/sh is not PTX text but a binary file\n"));
   EXPECT_EQ(lynxpp({"instrument", one_, "-s", "banana"}).exit_code, 2);
 
-  const Outcome wrong_spec = lynxpp({"instrument", one_, "-s", folder_.write("wrong.cod", "ON_KERNEL_ENTRY: { return 1 +; }\n")});
+  const Outcome wrong_spec =
+      lynxpp({"instrument", one_, "-s", folder_.write("wrong.cod", "ON_KERNEL_ENTRY: { return 1 +; }\n")});
   EXPECT_EQ(wrong_spec.exit_code, 1);
   EXPECT_THAT(wrong_spec.err, testing::StartsWith(folder_.path("wrong.cod") + ":1:"));
 }
@@ -151,7 +167,8 @@ TEST_F(Instrument, PtxasAcceptsTheResult) {
   const std::string out = folder_.path("out.ptx");
   ASSERT_EQ(lynxpp({"instrument", one_, "-s", spec_, "-o", out}).exit_code, 0);
   const Outcome assembled =
-      start({"/bin/sh", "-c", "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=sm_75 -o " + folder_.path("out.cubin") + " " + out});
+      start({"/bin/sh", "-c",
+             "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=sm_75 -o " + folder_.path("out.cubin") + " " + out});
   EXPECT_EQ(assembled.exit_code, 0) << assembled.out << assembled.err << text_of("out.ptx");
 }
 

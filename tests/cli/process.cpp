@@ -38,7 +38,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }  // namespace
 
 Outcome start(const std::vector<std::string>& command,
-              const std::vector<std::pair<std::string, std::string>>& environment, const std::string& folder) {
+              const std::vector<std::pair<std::string, std::string>>& environment,
+              const std::string& folder) {
   const TemporaryFolder output;
   const std::string out_path = output.path("out");
   const std::string err_path = output.path("err");
@@ -80,7 +81,9 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, error);
 }
 
-std::string TemporaryFolder::path(const std::string& name) const { return name.empty() ? path_.string() : (path_ / name).string(); }
+std::string TemporaryFolder::path(const std::string& name) const {
+  return name.empty() ? path_.string() : (path_ / name).string();
+}
 
 std::string TemporaryFolder::write(const std::string& name, const std::string& text) const {
   EXPECT_TRUE(write_file(path(name), text));

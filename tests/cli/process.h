@@ -14,7 +14,8 @@ struct Outcome {
   std::string err;
 };
 
-/// `environment` is set on top of this process's own, of which LD_PRELOAD and LYNXPP_* are left out; an empty value unsets.
+/// `environment` is set on top of this process's own, of which LD_PRELOAD and LYNXPP_* are left out; an
+/// empty value unsets.
 Outcome start(const std::vector<std::string>& command,
               const std::vector<std::pair<std::string, std::string>>& environment = {},
               const std::string& folder = {});

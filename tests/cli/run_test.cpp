@@ -26,7 +26,8 @@ class Run : public testing::Test {
     specification_ = folder_.write("mine.cod", "// A test.\nON_KERNEL_ENTRY: { }\n");
   }
 
-  Outcome run(std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
+  Outcome run(std::vector<std::string> arguments,
+              const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
     arguments.insert(arguments.begin(), {folder_.path("bin/lynxpp"), "run"});
     return start(arguments, environment, folder_.path());
   }
@@ -54,8 +55,9 @@ TEST_F(Run, KeepsOtherPreloadsBehindOurs) {
 }
 
 TEST_F(Run, OptionsBecomeVariables) {
-  const std::string variables = environment_of({"-s", "mine.cod", "-k", "mat.*", "-l", "0-9,100,200-", "-o", "out.jsonl", "-d", "cpu",
-                                                "--dump", "ptx/of/run", "--timing"});
+  const std::string variables =
+      environment_of({"-s", "mine.cod", "-k", "mat.*", "-l", "0-9,100,200-", "-o", "out.jsonl", "-d", "cpu",
+                      "--dump", "ptx/of/run", "--timing"});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=" + specification_ + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_KERNELS=mat.*\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_LAUNCHES=0-9,100,200-\n"));
@@ -67,7 +69,8 @@ TEST_F(Run, OptionsBecomeVariables) {
 }
 
 TEST_F(Run, OptionsThatAreNotGivenLeaveTheirVariablesAlone) {
-  const std::string variables = environment_of({}, {{"LYNXPP_SPEC", "instruction_count"}, {"LYNXPP_DEVICE", "cuda"}});
+  const std::string variables =
+      environment_of({}, {{"LYNXPP_SPEC", "instruction_count"}, {"LYNXPP_DEVICE", "cuda"}});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=instruction_count\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cuda\n"));
   for (const char* name : {"KERNELS", "LAUNCHES", "OUTPUT", "DUMP", "TIMING"}) {
@@ -90,11 +93,13 @@ TEST_F(Run, TheOutputFileBeginsAnew) {
 
 TEST_F(Run, AnOutputPipeNeedsNoReaderYet) {
   ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
-  EXPECT_THAT(environment_of({"-s", specification_, "-o", "pipe"}), HasSubstr("\nLYNXPP_OUTPUT=" + folder_.path("pipe") + "\n"));
+  EXPECT_THAT(environment_of({"-s", specification_, "-o", "pipe"}),
+              HasSubstr("\nLYNXPP_OUTPUT=" + folder_.path("pipe") + "\n"));
 }
 
 TEST_F(Run, TheProgramsWordsAreItsOwn) {
-  EXPECT_EQ(run({"-s", specification_, "--timing", "echo", "-s", "x", "--", "--help", "list"}).out, "-s x -- --help list\n");
+  EXPECT_EQ(run({"-s", specification_, "--timing", "echo", "-s", "x", "--", "--help", "list"}).out,
+            "-s x -- --help list\n");
   EXPECT_EQ(run({"-s", specification_, "--", "echo", "--", "-k"}).out, "-- -k\n");
   EXPECT_EQ(run({"--spec=" + specification_, "-dcpu", "echo", "list"}).out, "list\n");
 }
@@ -120,31 +125,38 @@ TEST_F(Run, MistakesStopItBeforeTheProgramStarts) {
   expect_failure(run({"-s", "./no.cod", "echo"}), 2,
                  "lynxpp: error: cannot read specification './no.cod': no such file\n"
                  "  hint: `lynxpp list` shows the ready-made specifications\n");
-  EXPECT_THAT(run({"-s", "banana", "echo"}).err, testing::StartsWith("lynxpp: error: no specification 'banana'\n  hint: "));
+  EXPECT_THAT(run({"-s", "banana", "echo"}).err,
+              testing::StartsWith("lynxpp: error: no specification 'banana'\n  hint: "));
   EXPECT_EQ(run({"-s", "banana", "echo"}).exit_code, 2);
   expect_failure(run({"-s", specification_, "-k", "(", "echo"}), 2,
-                 "lynxpp: error: --kernels: '(' is no regular expression: Mismatched '(' and ')' in regular expression\n");
+                 "lynxpp: error: --kernels: '(' is no regular expression: Mismatched '(' and ')' in regular "
+                 "expression\n");
   expect_failure(run({"-s", specification_, "-l", "3-x", "echo"}), 2,
                  "lynxpp: error: --launches: '3-x' is no list of launch numbers\n"
                  "  hint: write numbers and ranges such as 0-9,100,200-\n");
-  expect_failure(run({"-s", specification_, "-o", "no/such/folder/x", "echo"}), 2,
-                 "lynxpp: error: cannot write " + folder_.path("no/such/folder/x") + ": No such file or directory\n");
-  expect_failure(run({"-s", specification_, "--dump", "mine.cod/x", "echo"}), 2,
-                 "lynxpp: error: cannot make the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
+  expect_failure(
+      run({"-s", specification_, "-o", "no/such/folder/x", "echo"}), 2,
+      "lynxpp: error: cannot write " + folder_.path("no/such/folder/x") + ": No such file or directory\n");
+  expect_failure(
+      run({"-s", specification_, "--dump", "mine.cod/x", "echo"}), 2,
+      "lynxpp: error: cannot make the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
 }
 
 TEST_F(Run, AProgramThatCannotBeStartedIsNamed) {
   expect_failure(run({"-s", specification_, "no-such-program"}), 127,
                  "lynxpp: error: no program 'no-such-program' in the folders of PATH\n");
-  expect_failure(run({"-s", specification_, "./no-such-program"}), 127, "lynxpp: error: no program './no-such-program'\n");
-  expect_failure(run({"-s", specification_, "./mine.cod"}), 126, "lynxpp: error: './mine.cod' is not executable\n");
+  expect_failure(run({"-s", specification_, "./no-such-program"}), 127,
+                 "lynxpp: error: no program './no-such-program'\n");
+  expect_failure(run({"-s", specification_, "./mine.cod"}), 126,
+                 "lynxpp: error: './mine.cod' is not executable\n");
   expect_failure(run({"-s", specification_, "./lib"}), 126, "lynxpp: error: './lib' is not executable\n");
 }
 
 TEST_F(Run, AnIncompleteInstallationIsNamed) {
   std::filesystem::remove(library());
   expect_failure(run({"-s", specification_, "echo"}), 2,
-                 "lynxpp: error: cannot find " + library() + "\n  hint: bin/lynxpp and lib/liblynxpp.so belong into one folder\n");
+                 "lynxpp: error: cannot find " + library() +
+                     "\n  hint: bin/lynxpp and lib/liblynxpp.so belong into one folder\n");
 }
 
 TEST_F(Run, WithoutASpecificationItWarns) {
@@ -158,8 +170,11 @@ TEST_F(Run, WithoutASpecificationItWarns) {
 TEST_F(Run, APathWithACommaCannotBePassedOn) {
   std::filesystem::create_directory(folder_.path("a,b"));
   folder_.write("a,b/x.cod", "");
-  const Outcome outcome = start({folder_.path("bin/lynxpp"), "run", "-s", "./x.cod", "echo"}, {}, folder_.path("a,b"));
-  expect_failure(outcome, 2, "lynxpp: error: the path '" + folder_.path("a,b/x.cod") + "' holds a comma, which separates specifications\n");
+  const Outcome outcome =
+      start({folder_.path("bin/lynxpp"), "run", "-s", "./x.cod", "echo"}, {}, folder_.path("a,b"));
+  expect_failure(outcome, 2,
+                 "lynxpp: error: the path '" + folder_.path("a,b/x.cod") +
+                     "' holds a comma, which separates specifications\n");
 }
 
 }  // namespace

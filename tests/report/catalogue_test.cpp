@@ -72,7 +72,8 @@ TEST(Catalogue, AnUnknownNameGetsTheClosestOneOrTheList) {
   if (ready_made().empty()) GTEST_SKIP() << "no ready-made specification in this build";
   std::string misspelt(ready_made()[0].name);
   std::swap(misspelt[1], misspelt[2]);
-  EXPECT_EQ(error_of(find_specification(misspelt)), "error: no specification '" + misspelt + "'\n  hint: did you mean '" +
+  EXPECT_EQ(error_of(find_specification(misspelt)), "error: no specification '" + misspelt +
+                                                        "'\n  hint: did you mean '" +
                                                         std::string(ready_made()[0].name) + "'?\n");
 }
 

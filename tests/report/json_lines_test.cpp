@@ -25,11 +25,12 @@ class JsonLines : public testing::Test {
 
 TEST_F(JsonLines, LaunchIsOneObjectWithItsMembersInOrder) {
   make_json_lines_sink(path_)->launch(vecadd_launch(3));
-  EXPECT_EQ(written(),
-            R"json({"record":"launch","kernel":"_Z6vecaddPKfS0_Pfi","demangled":"vecadd(float const*, float const*, float*, int)",)json"
-            R"json("launch":3,"device":"cpu","grid":[40,1,1],"block":[256,1,1],"spec":"instruction_count",)json"
-            R"json("results":{"thread_instructions":1234567,"warp_instructions":38593}})json"
-            "\n");
+  EXPECT_EQ(
+      written(),
+      R"json({"record":"launch","kernel":"_Z6vecaddPKfS0_Pfi","demangled":"vecadd(float const*, float const*, float*, int)",)json"
+      R"json("launch":3,"device":"cpu","grid":[40,1,1],"block":[256,1,1],"spec":"instruction_count",)json"
+      R"json("results":{"thread_instructions":1234567,"warp_instructions":38593}})json"
+      "\n");
 }
 
 TEST_F(JsonLines, NumbersStayExactAndWhatJsonCannotHoldIsNull) {
@@ -44,10 +45,12 @@ TEST_F(JsonLines, NumbersStayExactAndWhatJsonCannotHoldIsNull) {
                     array<std::uint64_t>("counts", {1, 2, 3, 4, 5, 6}, {2, 3}),
                     array<std::uint64_t>("none", {}, {0})};
   make_json_lines_sink(path_)->launch(record);
-  EXPECT_THAT(written(), testing::HasSubstr(
-                             R"json("results":{"greatest":18446744073709551615,"least":-9223372036854775808,"whole":2.0,"tenth":0.1,)json"
-                             R"json("huge":1e+300,"nothing":null,"row":{"extents":[3],"values":[1.5,null,null]},)json"
-                             R"json("counts":{"extents":[2,3],"values":[1,2,3,4,5,6]},"none":{"extents":[0],"values":[]}})json"));
+  EXPECT_THAT(
+      written(),
+      testing::HasSubstr(
+          R"json("results":{"greatest":18446744073709551615,"least":-9223372036854775808,"whole":2.0,"tenth":0.1,)json"
+          R"json("huge":1e+300,"nothing":null,"row":{"extents":[3],"values":[1.5,null,null]},)json"
+          R"json("counts":{"extents":[2,3],"values":[1,2,3,4,5,6]},"none":{"extents":[0],"values":[]}})json"));
 }
 
 TEST_F(JsonLines, UnitsAndNotesAppearWhenThereAreAny) {
@@ -55,14 +58,16 @@ TEST_F(JsonLines, UnitsAndNotesAppearWhenThereAreAny) {
   record.results = {number<std::uint64_t>("cycles", 7, "clock cycles"), number<std::uint64_t>("blocks", 2)};
   record.notes = {"3 accesses out of bounds"};
   make_json_lines_sink(path_)->launch(record);
-  EXPECT_THAT(written(), testing::EndsWith(R"json("results":{"cycles":7,"blocks":2},"units":{"cycles":"clock cycles"},)json"
-                                           R"json("notes":["3 accesses out of bounds"]})json"
-                                           "\n"));
+  EXPECT_THAT(written(), testing::EndsWith(
+                             R"json("results":{"cycles":7,"blocks":2},"units":{"cycles":"clock cycles"},)json"
+                             R"json("notes":["3 accesses out of bounds"]})json"
+                             "\n"));
 }
 
 TEST_F(JsonLines, ANameEmittedTwiceKeepsBothValues) {
   LaunchRecord record = vecadd_launch();
-  record.results = {number<std::uint64_t>("x", 1), number<std::uint64_t>("x", 2), number<std::uint64_t>("x#2", 3)};
+  record.results = {number<std::uint64_t>("x", 1), number<std::uint64_t>("x", 2),
+                    number<std::uint64_t>("x#2", 3)};
   make_json_lines_sink(path_)->launch(record);
   EXPECT_THAT(written(), testing::HasSubstr(R"json("results":{"x":1,"x#2":2,"x#2#2":3})json"));
 }
@@ -73,16 +78,17 @@ TEST_F(JsonLines, CoverageAndTiming) {
   sink->coverage({"k", true, "", 4, 4, 12, {"a note"}});
   sink->timing({"k", 1, 0.25, 0, 10, 3});
   sink->finish();
-  EXPECT_EQ(written(),
-            R"json({"record":"coverage","kernel":"k","demangled":"k","instrumented":false,)json"
-            R"json("reason":"no PTX in the image (only \"sm_75\")","launches":4,"instrumented_launches":0,"sites":0,"notes":[]})json"
-            "\n"
-            R"json({"record":"coverage","kernel":"k","demangled":"k","instrumented":true,"reason":"","launches":4,)json"
-            R"json("instrumented_launches":4,"sites":12,"notes":["a note"]})json"
-            "\n"
-            R"json({"record":"timing","kernel":"k","demangled":"k","parse_ms":1.0,"instrument_ms":0.25,"emit_ms":0.0,)json"
-            R"json("load_ms":10.0,"execute_ms":3.0})json"
-            "\n");
+  EXPECT_EQ(
+      written(),
+      R"json({"record":"coverage","kernel":"k","demangled":"k","instrumented":false,)json"
+      R"json("reason":"no PTX in the image (only \"sm_75\")","launches":4,"instrumented_launches":0,"sites":0,"notes":[]})json"
+      "\n"
+      R"json({"record":"coverage","kernel":"k","demangled":"k","instrumented":true,"reason":"","launches":4,)json"
+      R"json("instrumented_launches":4,"sites":12,"notes":["a note"]})json"
+      "\n"
+      R"json({"record":"timing","kernel":"k","demangled":"k","parse_ms":1.0,"instrument_ms":0.25,"emit_ms":0.0,)json"
+      R"json("load_ms":10.0,"execute_ms":3.0})json"
+      "\n");
 }
 
 TEST_F(JsonLines, BytesThatAreNotUtf8AreReplaced) {
@@ -115,7 +121,8 @@ TEST(JsonLinesFailure, AFullDiskIsReportedOnce) {
   sink->launch(vecadd_launch(1));
   sink->finish();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "lynxpp: error: cannot write /dev/full: No space left on device; the records from here on are missing in it\n");
+            "lynxpp: error: cannot write /dev/full: No space left on device; the records from here on are "
+            "missing in it\n");
 }
 
 TEST_F(JsonLines, AReaderThatWentAwayDoesNotKillTheProcess) {

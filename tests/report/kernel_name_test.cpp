@@ -29,7 +29,8 @@ TEST(KernelName, CutsBetweenCharacters) {
 }
 
 TEST(KernelName, NamesThatCoincideAreNumberedAndExplained) {
-  const ShortNames names = short_kernel_names({"k<short>(int*)", "k<float>(float*)", "k<short>(int*)", "other(int)"}, 7);
+  const ShortNames names =
+      short_kernel_names({"k<short>(int*)", "k<float>(float*)", "k<short>(int*)", "other(int)"}, 7);
   EXPECT_EQ(names.names, (std::vector<std::string>{"... [1]", "... [2]", "... [1]", "other"}));
   EXPECT_EQ(names.legend, (std::vector<std::string>{"[1] k<short>(int*)", "[2] k<float>(float*)"}));
 }

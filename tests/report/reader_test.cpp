@@ -37,8 +37,8 @@ LaunchRecord rich_launch() {
 }
 
 TEST(Reader, WhatWasWrittenComesBack) {
-  const std::string text = lines_of({rich_launch(), CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}},
-                                     TimingRecord{"k", 0.5, 1, 2, 3, 4}});
+  const std::string text = lines_of(
+      {rich_launch(), CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}}, TimingRecord{"k", 0.5, 1, 2, 3, 4}});
   const Reading reading = read_json_lines(text, "out.jsonl");
   EXPECT_EQ(render(reading.diagnostics), "");
   ASSERT_EQ(reading.records.size(), 3u);
@@ -56,7 +56,8 @@ TEST(Reader, WhatWasWrittenComesBack) {
     EXPECT_EQ(launch.results[i].name, expected.results[i].name);
     EXPECT_EQ(launch.results[i].unit, expected.results[i].unit);
     EXPECT_EQ(launch.results[i].extents, expected.results[i].extents);
-    EXPECT_EQ(launch.results[i].values.index(), expected.results[i].values.index()) << expected.results[i].name;
+    EXPECT_EQ(launch.results[i].values.index(), expected.results[i].values.index())
+        << expected.results[i].name;
   }
   // NaN is unequal to itself, so values are compared as the text they give again.
   EXPECT_EQ(lines_of(reading.records), text);
@@ -65,11 +66,13 @@ TEST(Reader, WhatWasWrittenComesBack) {
 TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
   const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
   const Reading reading = read_json_lines(
-      good + "{\"record\":\"launch\",\n\n[1]\n{\"record\":\"banana\"}\n{}\n" + good + good.substr(0, 40), "a.jsonl");
+      good + "{\"record\":\"launch\",\n\n[1]\n{\"record\":\"banana\"}\n{}\n" + good + good.substr(0, 40),
+      "a.jsonl");
   EXPECT_EQ(reading.records.size(), 2u);
   ASSERT_EQ(reading.diagnostics.size(), 5u);
   EXPECT_THAT(render(reading.diagnostics[0]),
-              testing::StartsWith("a.jsonl:2:20: error: syntax error while parsing object key - unexpected end of input"));
+              testing::StartsWith(
+                  "a.jsonl:2:20: error: syntax error while parsing object key - unexpected end of input"));
   EXPECT_EQ(render(reading.diagnostics[1]), "a.jsonl:4:1: error: not a JSON object\n");
   EXPECT_EQ(render(reading.diagnostics[2]), "a.jsonl:5:1: error: unknown kind of record 'banana'\n");
   EXPECT_EQ(render(reading.diagnostics[3]), "a.jsonl:6:1: error: member 'record' is not a string\n");

@@ -1,12 +1,12 @@
 // Records the tests of report/ share.
 #pragma once
 
+#include <unistd.h>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -19,7 +19,8 @@ ResultValue number(std::string name, T value, std::string unit = {}) {
   return {std::move(name), {}, std::vector<T>{value}, std::move(unit)};
 }
 template <typename T>
-ResultValue array(std::string name, std::vector<T> values, std::vector<std::uint64_t> extents = {}, std::string unit = {}) {
+ResultValue array(std::string name, std::vector<T> values, std::vector<std::uint64_t> extents = {},
+                  std::string unit = {}) {
   if (extents.empty()) extents = {values.size()};
   return {std::move(name), std::move(extents), std::move(values), std::move(unit)};
 }
@@ -32,7 +33,8 @@ inline LaunchRecord vecadd_launch(std::uint64_t index = 0) {
   record.grid[0] = 40;
   record.block[0] = 256;
   record.spec = "instruction_count";
-  record.results = {number<std::uint64_t>("thread_instructions", 1234567), number<std::uint64_t>("warp_instructions", 38593)};
+  record.results = {number<std::uint64_t>("thread_instructions", 1234567),
+                    number<std::uint64_t>("warp_instructions", 38593)};
   return record;
 }
 

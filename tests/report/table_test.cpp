@@ -82,7 +82,8 @@ TEST(Table, ArraysAreSummarisedAndShortOnesListed) {
   std::vector<std::uint64_t> threads(1000);
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = i;
   const auto results = std::vector<ResultValue>{
-      array<std::uint64_t>("instructions", threads, {}, "PTX instructions"), array<std::uint64_t>("thread_executions", {1024, 0, 31}),
+      array<std::uint64_t>("instructions", threads, {}, "PTX instructions"),
+      array<std::uint64_t>("thread_executions", {1024, 0, 31}),
       array<std::uint64_t>("warp_executions", {32, 0, 1}), array<double>("load", {0.5, 1.5}),
       array<std::uint64_t>("matrix", {1, 2, 3, 4}, {2, 2})};
   EXPECT_EQ(table_of({launch_of("k", results), launch_of("k", results)}),
@@ -112,7 +113,8 @@ k
 }
 
 TEST(Table, ArraysWhoseLengthChangesAreNotListed) {
-  EXPECT_EQ(table_of({launch_of("k", {array<std::uint64_t>("a", {1, 2})}), launch_of("k", {array<std::uint64_t>("a", {1, 2, 3})})}),
+  EXPECT_EQ(table_of({launch_of("k", {array<std::uint64_t>("a", {1, 2})}),
+                      launch_of("k", {array<std::uint64_t>("a", {1, 2, 3})})}),
             R"table(
 == lynxpp: instruction_count on cpu ==
 kernel  launches  grid  block
@@ -163,11 +165,13 @@ cub::reduce<128, float>  4,567,890,123,456            0.875
 }
 
 TEST(Table, KernelsWithoutInstrumentationAreListedWithTheReason) {
-  EXPECT_EQ(table_of({vecadd_launch(), CoverageRecord{"_Z6vecaddPKfS0_Pfi", true, "", 1, 1, 4, {}},
-                      CoverageRecord{"_Z4gemmPf", false, "its image holds no PTX (only sm_75 code)", 12, 0, 0, {}},
-                      CoverageRecord{"scan", true, "stream capture", 10, 7, 3, {"function pointers are not followed"}},
-                      CoverageRecord{"empty", true, "", 2, 2, 0, {}}, CoverageRecord{"other", false, "", 1, 0, 0, {}}}),
-            R"table(
+  EXPECT_EQ(
+      table_of(
+          {vecadd_launch(), CoverageRecord{"_Z6vecaddPKfS0_Pfi", true, "", 1, 1, 4, {}},
+           CoverageRecord{"_Z4gemmPf", false, "its image holds no PTX (only sm_75 code)", 12, 0, 0, {}},
+           CoverageRecord{"scan", true, "stream capture", 10, 7, 3, {"function pointers are not followed"}},
+           CoverageRecord{"empty", true, "", 2, 2, 0, {}}, CoverageRecord{"other", false, "", 1, 0, 0, {}}}),
+      R"table(
 == lynxpp: instruction_count on cpu ==
 kernel  launches  grid  block  thread_instructions  warp_instructions
 vecadd         1    40    256            1,234,567             38,593
@@ -203,7 +207,9 @@ TEST(Table, NotesOfManyKindsAreCutShort) {
     records.emplace_back(record);
   }
   const std::string table = table_of(records);
-  EXPECT_NE(table.find("note: k: block 15 is slow\nnote: k: 24 further notes: see LYNXPP_OUTPUT\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("note: k: block 15 is slow\nnote: k: 24 further notes: see LYNXPP_OUTPUT\n"),
+            std::string::npos)
+      << table;
 }
 
 TEST(Table, ElementsThatAreNoNumbersShowInTheSum) {
@@ -220,9 +226,12 @@ k       a             3    -  -2.500  1.500
 
 TEST(Table, ArraysOfManyKernelsAreNotAllListed) {
   std::vector<Record> records;
-  for (int i = 0; i < 10; ++i) records.emplace_back(launch_of("k" + std::to_string(i), {array<std::uint64_t>("a", {1})}));
+  for (int i = 0; i < 10; ++i)
+    records.emplace_back(launch_of("k" + std::to_string(i), {array<std::uint64_t>("a", {1})}));
   const std::string table = table_of(records);
-  EXPECT_NE(table.find("\nk7\n  index  a\n      0  1\n\n(short arrays of 2 more kernels: see LYNXPP_OUTPUT)\n"), std::string::npos)
+  EXPECT_NE(
+      table.find("\nk7\n  index  a\n      0  1\n\n(short arrays of 2 more kernels: see LYNXPP_OUTPUT)\n"),
+      std::string::npos)
       << table;
 }
 
