@@ -2,11 +2,9 @@
 find_package(Threads REQUIRED)
 
 find_program(LYNXPP_ANTLR4 NAMES antlr4 REQUIRED)
-find_path(ANTLR4_INCLUDE_DIR antlr4-runtime.h PATH_SUFFIXES antlr4-runtime REQUIRED)
-find_library(ANTLR4_STATIC_LIBRARY libantlr4-runtime.a REQUIRED)
+include(${CMAKE_CURRENT_LIST_DIR}/antlr4_runtime.cmake)
 add_library(lynxpp_antlr_runtime INTERFACE)
-target_include_directories(lynxpp_antlr_runtime SYSTEM INTERFACE ${ANTLR4_INCLUDE_DIR})
-target_link_libraries(lynxpp_antlr_runtime INTERFACE ${ANTLR4_STATIC_LIBRARY} Threads::Threads)
+target_link_libraries(lynxpp_antlr_runtime INTERFACE lynxpp_antlr_static Threads::Threads)
 
 find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
 # Static component archives, never libLLVM.so: the engine must not meet the LLVM of its host program.

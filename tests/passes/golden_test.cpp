@@ -77,7 +77,7 @@ TEST_P(Golden, InstrumentedTextIsTheExpectedOneAndAssembles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, Golden, ::testing::ValuesIn(golden_cases()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& instance) { return instance.param; });
 
 TEST(Golden, ThereAreCases) { EXPECT_GE(golden_cases().size(), 8u); }
 

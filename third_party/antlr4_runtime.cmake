@@ -1,0 +1,11 @@
+# ANTLR's C++ runtime as a static, position-independent library (Debian's is not; see scripts/fetch_antlr_runtime).
+set(antlr_source ${PROJECT_SOURCE_DIR}/.cache/antlr4-runtime/src)
+if(NOT EXISTS ${antlr_source}/antlr4-runtime.h)
+  message(FATAL_ERROR "The source of ANTLR's C++ runtime is missing: run scripts/setup first")
+endif()
+file(GLOB_RECURSE antlr_files ${antlr_source}/*.cpp)
+add_library(lynxpp_antlr_static STATIC ${antlr_files})
+target_include_directories(lynxpp_antlr_static SYSTEM PUBLIC ${antlr_source})
+target_compile_features(lynxpp_antlr_static PRIVATE cxx_std_17)
+target_compile_options(lynxpp_antlr_static PRIVATE -w)
+set_target_properties(lynxpp_antlr_static PROPERTIES CXX_STANDARD 17)
