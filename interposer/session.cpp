@@ -85,6 +85,7 @@ bool Session::attach(const std::string& list, std::string& problem) {
   }
   const std::lock_guard lock(mutex_);
   attached_ = attached->specifications.empty() ? nullptr : attached;
+  ever_attached_ |= attached_ != nullptr;
   return true;
 }
 
@@ -277,6 +278,7 @@ void Session::finish() {
   if (finished_) return;
   drain(true);
   finished_ = true;
+  if (!ever_attached_) return;
   for (const auto& [name, coverage] : coverage_) sink_->coverage(coverage);
   if (configuration_.timing) {
     for (const auto& [name, timing] : timings_) sink_->timing(timing);

@@ -71,6 +71,7 @@ class Session {
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
   bool finished_ = false;
+  bool ever_attached_ = false;
   std::map<Key, std::unique_ptr<Kernel>> kernels_;
   std::map<std::string, report::CoverageRecord> coverage_;  // by kernel name
   std::map<std::string, std::uint64_t> launches_;           // by kernel name: launches seen so far
