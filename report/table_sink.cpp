@@ -139,7 +139,8 @@ class SpecificationTable {
 
   /// The name; below it the unit and how launches were folded, where there is something to say.
   std::vector<std::string> header_of(const ScalarColumn& scalar) const {
-    std::string detail = scalar.unit;
+    // A name that says its unit needs no second line for it, which keeps tables narrow.
+    std::string detail = scalar.name.find(scalar.unit) == std::string::npos ? scalar.unit : "";
     if (has_several_launches_) detail += (detail.empty() ? "" : ", ") + std::string(name_of(scalar.fold));
     if (detail.empty()) return {printable(scalar.name)};
     return {printable(scalar.name), "(" + printable(detail) + ")"};

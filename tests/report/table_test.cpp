@@ -50,9 +50,9 @@ kernel     launches  grid    block  thread_instructions  warp_instructions
 vecadd            2  40x2  256x1x3            2,469,134             77,186
 histogram         1    40      256                   12
 
-kernel          mean_per_thread     max_cycles
-           (instructions, mean)  (cycles, max)
-vecadd                   18.500          5,000
+kernel          mean_per_thread  max_cycles
+           (instructions, mean)       (max)
+vecadd                   18.500       5,000
 histogram
 )table");
 }
