@@ -140,9 +140,6 @@ KERNEL atomics(int* i, unsigned* u, unsigned long long* l, float* f, double* d) 
 __device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 KERNEL recursion(int* out) { out[threadIdx.x] = fibonacci(threadIdx.x % 12); }
 
-__device__ __noinline__ int endless(int n) { return n == -1 ? 0 : endless(n + 1) ^ (endless(n + 2) * 3); }
-KERNEL overflow(int* out) { out[0] = endless(0); }
-
 struct Shape { __device__ virtual int area(int x) = 0; };
 struct Square : Shape { __device__ __noinline__ int area(int x) override { return x * x; } };
 struct Line : Shape { __device__ __noinline__ int area(int x) override { return 2 * x; } };
