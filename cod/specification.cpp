@@ -1,6 +1,7 @@
 #include "cod/specification.h"
 
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -58,7 +59,13 @@ class CompiledSpecification final : public Specification {
   const std::vector<Word>& words() const override { return program_->words; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
-    return generate_device_code(*program_, target);
+    // Once per compute capability: a program's kernels are mostly made for one.
+    const std::lock_guard lock(mutex_);
+    auto found = device_code_.find(target.sm);
+    if (found == device_code_.end()) {
+      found = device_code_.emplace(target.sm, generate_device_code(*program_, target)).first;
+    }
+    return found->second;
   }
 
   Result<std::shared_ptr<const HostReport>> compile_host() const override {
@@ -74,6 +81,7 @@ class CompiledSpecification final : public Specification {
   std::shared_ptr<const Program> program_;
   std::vector<Handler> handlers_;
   mutable std::mutex mutex_;
+  mutable std::map<int, Result<DeviceCode>> device_code_;
   mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
 };
 

@@ -96,6 +96,10 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
 /// Every `.global` and `.const` variable the unit's code names is shared with the original module.
 Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   if (!request.variable_address) return success();
+  if (unit.calls_indirectly) {
+    // A pointer may come from the program's memory and lead into the original module, whose functions were assembled for other kernels.
+    return failure("it calls functions through pointers, which may lead into code of the program's own module");
+  }
   const std::function<Status(const ptx::Operand&)> visit = [&](const ptx::Operand& operand) -> Status {
     for (const ptx::Operand& element : operand.elements) {
       if (Status status = visit(element); !status) return status;

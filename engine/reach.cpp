@@ -67,6 +67,7 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   }
   Reached reached;
   if (Status visited = visit(module, *entry, reached); !visited) return visited;
+  unit.calls_indirectly = reached.indirect;
   if (reached.indirect) {
     std::vector<ptx::Function*> more;
     add_functions_in_tables(module, reached, more);

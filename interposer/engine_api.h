@@ -56,8 +56,6 @@ typedef struct lynxpp_engine {
 
   /// The image is going away.
   void (*forget_image)(uint64_t id);
-  /// The function handles of a module are going away.
-  void (*forget_function)(void* function);
 
   /// Waits for outstanding launches, writes every record, finishes the report. Further launches are not instrumented.
   void (*finish)(void);

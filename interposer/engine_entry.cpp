@@ -24,7 +24,7 @@ struct Engine {
   bool timing = false;
   std::mutex mutex;  // guards what follows
   std::unique_ptr<device::cuda::Driver> driver;
-  std::map<CUcontext, std::unique_ptr<device::Device>> devices;
+  std::map<unsigned long long, std::unique_ptr<device::Device>> devices;  // by context id, which is never reused
   std::map<std::pair<std::uint64_t, int>, std::vector<std::string>> modules;  // PTX texts by image and sm
 
   Engine() {
@@ -56,7 +56,9 @@ struct Engine {
     }
     CUcontext context = nullptr;
     if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return nullptr;
-    std::unique_ptr<device::Device>& slot = devices[context];
+    unsigned long long id = 0;
+    if (driver->cuCtxGetId(context, &id) != CUDA_SUCCESS) return nullptr;
+    std::unique_ptr<device::Device>& slot = devices[id];
     if (slot == nullptr) {
       Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(*driver);
       if (!made) return nullptr;
@@ -166,8 +168,6 @@ void forget_image(uint64_t id) {
   });
 }
 
-void forget_function(void*) {}
-
 void finish() {
   contained("finish", 0, [] {
     engine().session->finish();
@@ -188,7 +188,6 @@ constexpr lynxpp_engine table{
     .attach = &attach,
     .launch = &launch,
     .forget_image = &forget_image,
-    .forget_function = &forget_function,
     .finish = &finish,
     .cpu_functions = &cpu_functions,
 };

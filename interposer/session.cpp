@@ -97,15 +97,18 @@ bool Session::attached() {
 bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source) {
   const std::lock_guard lock(mutex_);
   if (attached_ == nullptr || finished_) return false;
-  if (configuration_.kernels && !std::regex_search(source.name, *configuration_.kernels) &&
-      !std::regex_search(demangle(source.name), *configuration_.kernels)) {
-    return false;
-  }
   const std::uint64_t index = launches_[source.name]++;
   report::CoverageRecord& coverage = coverage_[source.name];
   coverage.kernel = source.name;
   ++coverage.launches;
-  if (!configuration_.launches.wants(index)) return false;
+  if (!wants(source.name)) {
+    coverage.reason = "not selected by LYNXPP_KERNELS";
+    return false;
+  }
+  if (!configuration_.launches.wants(index)) {
+    if (coverage.instrumented_launches == 0) coverage.reason = "no launch selected by LYNXPP_LAUNCHES";
+    return false;
+  }
   if (device.capturing(launch)) {
     add_once(coverage.notes, "launches captured into a graph run uninstrumented");
     return false;
@@ -125,6 +128,11 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   coverage.reason.clear();
   ++coverage.instrumented_launches;
   return true;
+}
+
+bool Session::wants(const std::string& kernel) const {
+  return !configuration_.kernels || std::regex_search(kernel, *configuration_.kernels) ||
+         std::regex_search(demangle(kernel), *configuration_.kernels);
 }
 
 Session::Kernel& Session::kernel_for(device::Device& device, const device::Launch& launch,

@@ -58,6 +58,7 @@ class Session {
   struct Pending;
   using Key = std::tuple<device::Device*, std::uint64_t, std::string>;
 
+  bool wants(const std::string& kernel) const;
   Kernel& kernel_for(device::Device& device, const device::Launch& launch, const KernelSource& source);
   Status prepare(Kernel& kernel, device::Device& device, const device::Launch& launch, const KernelSource& source);
   Status launch_variant(Kernel& kernel, device::Device& device, const device::Launch& launch, std::uint64_t index);

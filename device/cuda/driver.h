@@ -13,6 +13,7 @@ namespace lynxpp::device::cuda {
 #define LYNXPP_DRIVER_FUNCTIONS(X)                                                                        \
   X(cuCtxGetCurrent)                                                                                      \
   X(cuCtxGetDevice)                                                                                       \
+  X(cuCtxGetId)                                                                                           \
   X(cuDeviceGetName)                                                                                      \
   X(cuDeviceGetAttribute)                                                                                 \
   X(cuGetErrorString)                                                                                     \

@@ -46,7 +46,6 @@ void tell_engine_of(const Registry::Removed& removed) {
   const lynxpp_engine* const engine = opened_engine();
   if (engine == nullptr) return;
   const Passthrough passthrough;
-  for (const auto& [function, kernel] : removed.functions) engine->forget_function(function);
   for (const auto& [handle, module] : removed.modules) {
     if (module.image != nullptr && module.library == nullptr) engine->forget_image(module.image->view().id);
   }

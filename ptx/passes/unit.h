@@ -44,6 +44,7 @@ struct InstrumentationUnit {
   std::vector<FunctionUnit> functions;
   std::vector<Probe> probes;
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
+  bool calls_indirectly = false;  ///< some function calls through a register
   std::uint32_t words = 0;                 ///< of the hidden parameter
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;

@@ -145,11 +145,10 @@ TEST_P(Door, UnloadingIsTold) {
       result.events,
       ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
                   StartsWith("engine launch kernel image 80 "), StartsWith("driver cuLaunchKernel kernel"),
-                  "engine forget_function", "engine forget_image", "driver cuModuleUnload",
+                  "engine forget_image", "driver cuModuleUnload",
                   StartsWith("engine launch kernel image 0 "), StartsWith("driver cuLaunchKernel kernel"),
                   StartsWith("engine launch library_kernel image 24 "),
-                  StartsWith("driver cuLaunchKernel library_kernel"), "engine forget_function",
-                  "engine forget_image", "driver cuLibraryUnload", "engine finish"));
+                  StartsWith("driver cuLaunchKernel library_kernel"), "engine forget_image", "driver cuLibraryUnload", "engine finish"));
 }
 
 TEST_P(Door, ARefusedUnloadForgetsNothing) {

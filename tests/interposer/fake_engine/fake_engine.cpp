@@ -43,7 +43,6 @@ int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result
 }
 
 void forget_image(std::uint64_t) { log_event("engine forget_image"); }
-void forget_function(void*) { log_event("engine forget_function"); }
 void finish() { log_event("engine finish"); }
 
 // What the cpu device's runtime would be.
@@ -72,7 +71,7 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
 }
 
 constexpr lynxpp_engine kEngine = {FAKE_ENGINE_ABI, attach, launch,       forget_image,
-                                   forget_function, finish, cpu_functions};
+                                   finish, cpu_functions};
 
 }  // namespace
 
