@@ -108,27 +108,27 @@ inline constexpr std::string_view state_prefix = "__lynxpp_state_";
 inline constexpr std::string_view site_prefix = "__lynxpp_site_";
 
 enum class SiteValue {
-  basic_block_id,                            ///< index of the block in the kernel and what it calls, from 0
+  basic_block_id,  ///< index of the block in the kernel and what it calls, from 0
   basic_block_count,
-  basic_block_instruction_count,             ///< instructions of the block
-  basic_block_executed_instruction_count,    ///< those whose guard held, counted by this thread in this pass through the block
+  basic_block_instruction_count,  ///< instructions of the block
+  basic_block_executed_instruction_count,  ///< those whose guard held, counted by this thread in this pass through the block
   basic_block_predicated_instruction_count,  ///< guarded instructions of the block
-  instruction_id,                            ///< index of the instruction in the kernel and what it calls, from 0
+  instruction_id,  ///< index of the instruction in the kernel and what it calls, from 0
   instruction_count,
-  memory_address,                            ///< address of this access with its offset, u64 (instruction targets)
-  access_size,                               ///< bytes per thread (instruction targets)
-  predicate_value,                           ///< 1 when the instruction's guard holds or it has none
+  memory_address,   ///< address of this access with its offset, u64 (instruction targets)
+  access_size,      ///< bytes per thread (instruction targets)
+  predicate_value,  ///< 1 when the instruction's guard holds or it has none
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
 
 struct Handler {
   TargetKind target = TargetKind::kernel_entry;
-  InstructionFilter filter;          ///< of instruction targets
-  bool is_initializer = false;       ///< initialisers of state variables: runs before all other entry handlers
-  SourceLocation location;           ///< of the target label
+  InstructionFilter filter;     ///< of instruction targets
+  bool is_initializer = false;  ///< initialisers of state variables: runs before all other entry handlers
+  SourceLocation location;      ///< of the target label
   std::vector<SiteValue> site_values;  ///< which ones its code reads
   bool uses_state = false;
-  bool needs_convergence = false;    ///< uses warp votes, shuffles or syncWarp
+  bool needs_convergence = false;  ///< uses warp votes, shuffles or syncWarp
 };
 
 /// PTX of one handler: the text of a module holding exactly one `.func` without parameters whose body is to be spliced.
@@ -165,10 +165,11 @@ struct LaunchView {
   std::uint64_t basic_blocks = 0;
   std::uint64_t instructions = 0;
   std::uint64_t sms = 0;
-  std::uint32_t clock_khz = 0;                       ///< SM clock, 0 when unknown
-  std::vector<std::span<std::byte>> arrays;          ///< contents of Specification::arrays(), same order; ON_REPORT may change them
-  std::function<void(Emitted)> emit;                 ///< receives emit(…)
-  std::function<void(std::string_view)> print;       ///< receives print(…)
+  std::uint32_t clock_khz = 0;  ///< SM clock, 0 when unknown
+  std::vector<std::span<std::byte>>
+      arrays;  ///< contents of Specification::arrays(), same order; ON_REPORT may change them
+  std::function<void(Emitted)> emit;            ///< receives emit(…)
+  std::function<void(std::string_view)> print;  ///< receives print(…)
 };
 
 class HostReport {
@@ -184,8 +185,8 @@ class Specification {
  public:
   virtual ~Specification() = default;
 
-  virtual const std::string& name() const = 0;      ///< file name without folder and ".cod"
-  virtual const std::string& summary() const = 0;   ///< the first comment line of the file
+  virtual const std::string& name() const = 0;     ///< file name without folder and ".cod"
+  virtual const std::string& summary() const = 0;  ///< the first comment line of the file
   virtual const std::string& source() const = 0;
   virtual const std::vector<Handler>& handlers() const = 0;
   virtual const std::vector<GlobalArray>& arrays() const = 0;
@@ -208,9 +209,9 @@ struct LaunchExtents {
   std::uint64_t basic_blocks = 0;
   std::uint64_t instructions = 0;
   std::uint64_t blocks = 0;
-  std::uint64_t warps = 0;    ///< blocks × ceil(threads per block / 32)
+  std::uint64_t warps = 0;  ///< blocks × ceil(threads per block / 32)
   std::uint64_t threads = 0;
-  std::uint64_t sms = 0;      ///< an upper bound of %smid + 1
+  std::uint64_t sms = 0;  ///< an upper bound of %smid + 1
 };
 std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents);
 /// Elements of the array; 0 when the product does not fit 64 bits.

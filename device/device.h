@@ -14,9 +14,9 @@
 namespace lynxpp::device {
 
 struct DeviceInfo {
-  std::string name;            ///< "NVIDIA H200", "cpu"
+  std::string name;  ///< "NVIDIA H200", "cpu"
   int ordinal = 0;
-  int compute_capability = 75; ///< × 10
+  int compute_capability = 75;  ///< × 10
   std::uint32_t multiprocessors = 1;
   std::uint32_t sm_id_limit = 1;  ///< every %smid is below
   std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown
@@ -24,15 +24,15 @@ struct DeviceInfo {
 
 /// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call only.
 struct Launch {
-  void* function = nullptr;      ///< the original CUfunction or CUkernel
+  void* function = nullptr;  ///< the original CUfunction or CUkernel
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
   void* stream = nullptr;
   bool per_thread_stream = false;  ///< came through a _ptsz entry point
   bool cooperative = false;
-  void** parameters = nullptr;   ///< one pointer per kernel parameter, or null
-  void** extra = nullptr;        ///< CU_LAUNCH_PARAM_BUFFER_POINTER list, or null
+  void** parameters = nullptr;       ///< one pointer per kernel parameter, or null
+  void** extra = nullptr;            ///< CU_LAUNCH_PARAM_BUFFER_POINTER list, or null
   const void* attributes = nullptr;  ///< CUlaunchAttribute[attribute_count]
   std::uint32_t attribute_count = 0;
 

@@ -54,7 +54,8 @@ Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::st
 int choose_sm(const ptx::Target& target, int device_sm) {
   constexpr int independent_scheduling = 70;
   constexpr int warp_reduction = 80;
-  if (target.suffix != '\0' || target.sm < independent_scheduling || device_sm < warp_reduction) return target.sm;
+  if (target.suffix != '\0' || target.sm < independent_scheduling || device_sm < warp_reduction)
+    return target.sm;
   return std::max(target.sm, warp_reduction);
 }
 
@@ -64,8 +65,8 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
     const Result<cod::DeviceCode> code = specification.lower_device({sm});
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
-      return failure("specification '" + specification.name() + "' needs sm_" + std::to_string(code->minimum_sm) +
-                     ", the kernel is made for sm_" + std::to_string(sm));
+      return failure("specification '" + specification.name() + "' needs sm_" +
+                     std::to_string(code->minimum_sm) + ", the kernel is made for sm_" + std::to_string(sm));
     }
     const ptx::Version needed{code->minimum_ptx / 10, code->minimum_ptx % 10};
     unit.version = std::max(unit.version, needed);
@@ -98,22 +99,26 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   if (!request.variable_address) return success();
   if (unit.calls_indirectly) {
     // A pointer may come from the program's memory and lead into the original module, whose functions were assembled for other kernels.
-    return failure("it calls functions through pointers, which may lead into code of the program's own module");
+    return failure(
+        "it calls functions through pointers, which may lead into code of the program's own module");
   }
   const std::function<Status(const ptx::Operand&)> visit = [&](const ptx::Operand& operand) -> Status {
     for (const ptx::Operand& element : operand.elements) {
       if (Status status = visit(element); !status) return status;
     }
-    if (operand.kind != ptx::OperandKind::identifier || unit.shared_variables.contains(operand.name)) return success();
+    if (operand.kind != ptx::OperandKind::identifier || unit.shared_variables.contains(operand.name))
+      return success();
     const ptx::Variable* variable = unit.module.find_variable(operand.name);
     if (variable == nullptr) return success();
-    if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant) return success();
+    if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant)
+      return success();
     if (variable->type == ptx::DataType::opaque) {
       return failure("the kernel uses the texture or surface reference '" + variable->name +
                      "', which two modules cannot share");
     }
     const std::optional<std::uint64_t> address = request.variable_address(variable->name);
-    if (!address) return failure("the device does not give the address of the variable '" + variable->name + "'");
+    if (!address)
+      return failure("the device does not give the address of the variable '" + variable->name + "'");
     unit.shared_variables.emplace(variable->name, *address);
     return success();
   };
@@ -161,7 +166,8 @@ Result<Instrumented> instrument(const Request& request) {
   result.parse_ms = watch.lap();
 
   const int sm = choose_sm(module->target, request.device_sm);
-  unit.target.text = "sm_" + std::to_string(sm) + (module->target.suffix != '\0' ? std::string(1, module->target.suffix) : "");
+  unit.target.text = "sm_" + std::to_string(sm) +
+                     (module->target.suffix != '\0' ? std::string(1, module->target.suffix) : "");
   if (sm >= 80) unit.version = std::max(unit.version, ptx::Version{7, 0});
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
   if (Status shared = share_variables(request, unit); !shared) return shared.error();

@@ -22,7 +22,8 @@ struct Request {
   const std::string* ptx = nullptr;  ///< the module's text
   std::string kernel;                ///< mangled name of the entry
   std::vector<SpecificationPtr> specifications;
-  int device_sm = 0;  ///< compute capability × 10 the result will run on; 0: stay with the module's own target
+  int device_sm =
+      0;  ///< compute capability × 10 the result will run on; 0: stay with the module's own target
   /// Address of the original module's variable, for all code to share; nullopt when the device has no such name. Null function: the
   /// variant declares its own copies (offline use).
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
@@ -42,8 +43,9 @@ struct Instrumented {
   std::vector<ProbeWord> probe;                   ///< the words of the appended parameter, in order
   std::uint64_t basic_blocks = 0;                 ///< of the kernel and the functions instrumented with it
   std::uint64_t instructions = 0;
-  std::vector<std::uint64_t> sites_per_handler;   ///< flattened: specifications in order, their handlers in order
-  std::vector<std::string> notes;                 ///< what could not be covered, for the coverage record
+  std::vector<std::uint64_t>
+      sites_per_handler;           ///< flattened: specifications in order, their handlers in order
+  std::vector<std::string> notes;  ///< what could not be covered, for the coverage record
   double parse_ms = 0, instrument_ms = 0, emit_ms = 0;
   std::vector<ptx::PassTiming> passes;
 };

@@ -9,7 +9,7 @@ namespace lynxpp::engine {
 namespace {
 
 struct Reached {
-  std::set<std::string, std::less<>> functions;      ///< with a body, the kernel excepted
+  std::set<std::string, std::less<>> functions;  ///< with a body, the kernel excepted
   std::set<std::string, std::less<>> address_taken;
   bool indirect = false;
 };

@@ -58,7 +58,9 @@ Configuration read_configuration(Diagnostics& problems) {
     try {
       configuration.kernels.emplace(pattern, std::regex::ECMAScript | std::regex::optimize);
     } catch (const std::regex_error& error) {
-      problems.push_back({Severity::error, {}, "LYNXPP_KERNELS: '" + pattern + "' is no regular expression: " + error.what(),
+      problems.push_back({Severity::error,
+                          {},
+                          "LYNXPP_KERNELS: '" + pattern + "' is no regular expression: " + error.what(),
                           "every kernel is instrumented"});
     }
   }

@@ -23,11 +23,12 @@ class LaunchFilter {
 };
 
 struct Configuration {
-  std::optional<std::regex> kernels;  ///< LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
-  LaunchFilter launches;              ///< LYNXPP_LAUNCHES
-  std::string output;                 ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
-  std::string dump;                   ///< LYNXPP_DUMP: folder for PTX, or empty
-  bool timing = false;                ///< LYNXPP_TIMING is set and not "0"
+  std::optional<std::regex>
+      kernels;            ///< LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
+  LaunchFilter launches;  ///< LYNXPP_LAUNCHES
+  std::string output;     ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
+  std::string dump;       ///< LYNXPP_DUMP: folder for PTX, or empty
+  bool timing = false;    ///< LYNXPP_TIMING is set and not "0"
 };
 
 /// Reads the environment. A value that cannot be understood is reported in `problems` and taken as unset.

@@ -20,8 +20,8 @@ typedef struct lynxpp_image {
 
 /// A launch the hooks intercepted, not yet made.
 typedef struct lynxpp_launch {
-  void* function;      ///< CUfunction or CUkernel as the program passed it
-  const char* kernel;  ///< mangled name
+  void* function;             ///< CUfunction or CUkernel as the program passed it
+  const char* kernel;         ///< mangled name
   const lynxpp_image* image;  ///< null when the module was not seen being loaded
   uint32_t grid[3];
   uint32_t block[3];

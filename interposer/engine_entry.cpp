@@ -24,7 +24,8 @@ struct Engine {
   bool timing = false;
   std::mutex mutex;  // guards what follows
   std::unique_ptr<device::cuda::Driver> driver;
-  std::map<unsigned long long, std::unique_ptr<device::Device>> devices;  // by context id, which is never reused
+  std::map<unsigned long long, std::unique_ptr<device::Device>>
+      devices;  // by context id, which is never reused
   std::map<std::pair<std::uint64_t, int>, std::vector<std::string>> modules;  // PTX texts by image and sm
 
   Engine() {
@@ -70,7 +71,8 @@ struct Engine {
 
   /// The text of the image's module that defines `kernel`.
   Result<std::string> module_text(const lynxpp_image* program_image, const std::string& kernel, int sm) {
-    if (program_image == nullptr) return failure("its module was loaded before lynxpp could see it, or from a file");
+    if (program_image == nullptr)
+      return failure("its module was loaded before lynxpp could see it, or from a file");
     const std::lock_guard lock(mutex);
     const auto key = std::make_pair(program_image->id, sm);
     auto found = modules.find(key);

@@ -14,7 +14,8 @@ constexpr std::uint64_t largest_buffer = 16ull << 30;
 std::vector<std::span<std::byte>> ProbeLayout::arrays_of(std::size_t specification,
                                                          std::span<std::byte> buffer) const {
   std::vector<std::span<std::byte>> spans;
-  for (const auto& [offset, size] : specifications[specification].arrays) spans.push_back(buffer.subspan(offset, size));
+  for (const auto& [offset, size] : specifications[specification].arrays)
+    spans.push_back(buffer.subspan(offset, size));
   return spans;
 }
 

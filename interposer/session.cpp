@@ -158,7 +158,9 @@ Status Session::prepare(Kernel& kernel, device::Device& device, const device::La
   request.kernel = source.name;
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
-  request.variable_address = [&](const std::string& name) { return device.variable_address(launch.function, name); };
+  request.variable_address = [&](const std::string& name) {
+    return device.variable_address(launch.function, name);
+  };
   Result<engine::Instrumented> instrumented = engine::instrument(request);
   if (!instrumented) return instrumented.error();
   kernel.instrumented = std::move(*instrumented);
@@ -263,8 +265,8 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   view.kernel = record.kernel;
   view.arrays = pending.layout.arrays_of(index, bytes);
   view.emit = [&](cod::Emitted emitted) {
-    record.results.push_back(
-        {std::move(emitted.name), std::move(emitted.dimensions), std::move(emitted.values), std::move(emitted.unit)});
+    record.results.push_back({std::move(emitted.name), std::move(emitted.dimensions),
+                              std::move(emitted.values), std::move(emitted.unit)});
   };
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {

@@ -60,8 +60,10 @@ class Session {
 
   bool wants(const std::string& kernel) const;
   Kernel& kernel_for(device::Device& device, const device::Launch& launch, const KernelSource& source);
-  Status prepare(Kernel& kernel, device::Device& device, const device::Launch& launch, const KernelSource& source);
-  Status launch_variant(Kernel& kernel, device::Device& device, const device::Launch& launch, std::uint64_t index);
+  Status prepare(Kernel& kernel, device::Device& device, const device::Launch& launch,
+                 const KernelSource& source);
+  Status launch_variant(Kernel& kernel, device::Device& device, const device::Launch& launch,
+                        std::uint64_t index);
   void drain(bool wait);
   void report(Pending& pending);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);

@@ -21,14 +21,13 @@ inline Failure failure(std::string message, std::string hint = {}) {
 }
 /// A failure at a place.
 inline Failure failure_at(SourceLocation location, std::string message, std::string hint = {}) {
-  return Failure{
-      {Diagnostic{Severity::error, std::move(location), std::move(message), std::move(hint)}}};
+  return Failure{{Diagnostic{Severity::error, std::move(location), std::move(message), std::move(hint)}}};
 }
 
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT(*-explicit-*)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}            // NOLINT(*-explicit-*)
   Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(*-explicit-*)
 
   explicit operator bool() const { return state_.index() == 0; }

@@ -63,22 +63,30 @@ void append(std::string& text, const std::string& format, T value) {
 bool append_directive(std::string& text, const Directive& directive, ArgumentReader& arguments) {
   const std::string prefix = "%" + directive.flags;
   switch (directive.conversion) {
-    case 'd': case 'i':
+    case 'd':
+    case 'i':
       append(text, prefix + "lld",
-             directive.is_long ? arguments.next<long long>() : static_cast<long long>(arguments.next<std::int32_t>()));
+             directive.is_long ? arguments.next<long long>()
+                               : static_cast<long long>(arguments.next<std::int32_t>()));
       return true;
-    case 'u': case 'x': case 'X': case 'o': {
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o': {
       const unsigned long long value =
           directive.is_long ? arguments.next<unsigned long long>() : arguments.next<std::uint32_t>();
       append(text, prefix + "ll" + directive.conversion, value);
       return true;
     }
-    case 'c':
-      append(text, prefix + "c", arguments.next<std::int32_t>());
-      return true;
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-      append(text, prefix + directive.conversion, arguments.next<double>());
-      return true;
+    case 'c': append(text, prefix + "c", arguments.next<std::int32_t>()); return true;
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': append(text, prefix + directive.conversion, arguments.next<double>()); return true;
     case 's': {
       const auto string = reinterpret_cast<const char*>(arguments.next<std::uint64_t>());
       append(text, prefix + "s", string == nullptr ? "(null)" : string);
@@ -87,8 +95,7 @@ bool append_directive(std::string& text, const Directive& directive, ArgumentRea
     case 'p':
       append(text, prefix + "p", reinterpret_cast<const void*>(arguments.next<std::uint64_t>()));
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -134,17 +141,11 @@ Failure report_assertion(const BuiltinCall& call) {
 
 Result<std::uint64_t> run_builtin(const BuiltinCall& call) {
   switch (call.builtin) {
-    case Builtin::vprintf:
-      return static_cast<std::uint64_t>(print(call.arguments[0], call.arguments[1]));
-    case Builtin::malloc:
-      return reinterpret_cast<std::uintptr_t>(std::malloc(call.arguments[0]));
-    case Builtin::free:
-      std::free(reinterpret_cast<void*>(call.arguments[0]));
-      return std::uint64_t{0};
-    case Builtin::assertfail:
-      return report_assertion(call);
-    case Builtin::none:
-      break;
+    case Builtin::vprintf: return static_cast<std::uint64_t>(print(call.arguments[0], call.arguments[1]));
+    case Builtin::malloc: return reinterpret_cast<std::uintptr_t>(std::malloc(call.arguments[0]));
+    case Builtin::free: std::free(reinterpret_cast<void*>(call.arguments[0])); return std::uint64_t{0};
+    case Builtin::assertfail: return report_assertion(call);
+    case Builtin::none: break;
   }
   return std::uint64_t{0};
 }

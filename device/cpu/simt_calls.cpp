@@ -27,11 +27,13 @@ std::uint64_t read_scalar(const Warp& warp, const Frame& frame, const CallSlot& 
     std::memcpy(&mask, frame.registers + slot.offset, sizeof(mask));
     return mask >> lane & 1;
   }
-  std::memcpy(&value, slot_address(warp, frame, slot, lane), std::min<std::size_t>(slot.bytes, sizeof(value)));
+  std::memcpy(&value, slot_address(warp, frame, slot, lane),
+              std::min<std::size_t>(slot.bytes, sizeof(value)));
   return value;
 }
 
-void write_scalar(const Warp& warp, const Frame& frame, const CallSlot& slot, std::uint32_t lane, std::uint64_t value) {
+void write_scalar(const Warp& warp, const Frame& frame, const CallSlot& slot, std::uint32_t lane,
+                  std::uint64_t value) {
   if (slot.kind == CallSlot::Kind::immediate) return;
   if (slot.predicate) {
     std::uint32_t mask = 0;
@@ -40,14 +42,15 @@ void write_scalar(const Warp& warp, const Frame& frame, const CallSlot& slot, st
     std::memcpy(frame.registers + slot.offset, &mask, sizeof(mask));
     return;
   }
-  std::memcpy(slot_address(warp, frame, slot, lane), &value, std::min<std::size_t>(slot.bytes, sizeof(value)));
+  std::memcpy(slot_address(warp, frame, slot, lane), &value,
+              std::min<std::size_t>(slot.bytes, sizeof(value)));
 }
 
 }  // namespace
 
 /// Arrays are copied as bytes, everything else as one value.
-void BlockRunner::copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, const CallSlot& source, const Frame& to,
-                            const CallSlot& target) {
+void BlockRunner::copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, const CallSlot& source,
+                            const Frame& to, const CallSlot& target) {
   for_each_lane(lanes, [&](std::uint32_t lane) {
     if (source.bytes <= sizeof(std::uint64_t) || target.bytes <= sizeof(std::uint64_t)) {
       return write_scalar(warp, to, target, lane, read_scalar(warp, from, source, lane));
@@ -57,7 +60,8 @@ void BlockRunner::copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, 
   });
 }
 
-bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const Segment& segment, std::uint32_t lanes) {
+bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const Segment& segment,
+                             std::uint32_t lanes) {
   const bool is_kernel = warp.depth == 0;
   const std::uint64_t local = is_kernel ? 0 : warp.top().local + warp.top().function->frame->bytes();
   if (local + callee.frame->bytes() > program_.local_bytes) {
@@ -133,7 +137,8 @@ bool BlockRunner::call_next_target(Warp& warp, const Segment& segment) {
   });
   group.calls_left &= ~lanes;
   const CompiledFunction* const callee = program_.find(ModuleSymbols::function_of_token(token));
-  if (callee == nullptr) return fail("a call through an address that is no function of this module", segment.line);
+  if (callee == nullptr)
+    return fail("a call through an address that is no function of this module", segment.line);
   if (callee->failure) {
     if (!failure_) failure_ = Failure{*callee->failure};
     return false;

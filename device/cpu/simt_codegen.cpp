@@ -16,7 +16,8 @@ DecodedOpcode::DecodedOpcode(std::string_view opcode) {
       root = part;
     } else {
       modifiers.push_back(part);
-      if (const ptx::DataType type = ptx::parse_data_type(part); type != ptx::DataType::none) types.push_back(type);
+      if (const ptx::DataType type = ptx::parse_data_type(part); type != ptx::DataType::none)
+        types.push_back(type);
     }
     begin = dot + 1;
   }
@@ -45,31 +46,90 @@ bool is_vector_float(ptx::DataType type) { return type == ptx::DataType::f32 || 
 const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emitters() {
   using F = FunctionCodegen;
   static const std::map<std::string_view, Emitter> table = {
-      {"add", &F::emit_add_sub}, {"sub", &F::emit_add_sub}, {"addc", &F::emit_add_sub}, {"subc", &F::emit_add_sub},
-      {"mul", &F::emit_multiply}, {"mad", &F::emit_multiply}, {"madc", &F::emit_multiply},
-      {"mul24", &F::emit_mul24}, {"mad24", &F::emit_mul24}, {"fma", &F::emit_fma},
-      {"div", &F::emit_divide}, {"rem", &F::emit_divide}, {"abs", &F::emit_absolute}, {"neg", &F::emit_negate},
-      {"min", &F::emit_divide}, {"max", &F::emit_divide}, {"sad", &F::emit_sad},
-      {"and", &F::emit_logic}, {"or", &F::emit_logic}, {"xor", &F::emit_logic}, {"not", &F::emit_logic},
-      {"cnot", &F::emit_logic}, {"lop3", &F::emit_lop3}, {"shl", &F::emit_shift}, {"shr", &F::emit_shift},
-      {"shf", &F::emit_funnel_shift}, {"popc", &F::emit_bit_count}, {"clz", &F::emit_bit_count},
-      {"brev", &F::emit_bit_count}, {"bfind", &F::emit_lane_operation}, {"bfe", &F::emit_lane_operation},
-      {"bfi", &F::emit_lane_operation}, {"fns", &F::emit_lane_operation}, {"szext", &F::emit_lane_operation},
-      {"bmsk", &F::emit_lane_operation}, {"prmt", &F::emit_permute}, {"dp4a", &F::emit_dot_product},
-      {"dp2a", &F::emit_dot_product}, {"mov", &F::emit_move}, {"selp", &F::emit_select}, {"slct", &F::emit_slct},
-      {"setp", &F::emit_compare}, {"set", &F::emit_set}, {"sqrt", &F::emit_root}, {"rcp", &F::emit_root},
-      {"rsqrt", &F::emit_root}, {"ex2", &F::emit_transcendental}, {"lg2", &F::emit_transcendental},
-      {"sin", &F::emit_transcendental}, {"cos", &F::emit_transcendental}, {"tanh", &F::emit_transcendental},
-      {"copysign", &F::emit_copysign}, {"testp", &F::emit_testp}, {"cvt", &F::emit_convert},
-      {"ld", &F::emit_load}, {"ldu", &F::emit_load}, {"st", &F::emit_store}, {"atom", &F::emit_atomic},
-      {"red", &F::emit_atomic}, {"cvta", &F::emit_convert_address}, {"isspacep", &F::emit_is_space},
-      {"membar", &F::emit_fence}, {"fence", &F::emit_fence}, {"vote", &F::emit_vote}, {"shfl", &F::emit_shuffle},
-      {"match", &F::emit_match}, {"redux", &F::emit_reduce}, {"activemask", &F::emit_active_mask},
-      {"elect", &F::emit_elect}, {"bra", &F::emit_control}, {"ret", &F::emit_control}, {"exit", &F::emit_control},
-      {"trap", &F::emit_control}, {"brkpt", &F::emit_breakpoint}, {"call", &F::emit_indirect},
-      {"brx", &F::emit_indirect}, {"bar", &F::emit_barrier}, {"barrier", &F::emit_barrier},
-      {"prefetch", &F::emit_nothing}, {"prefetchu", &F::emit_nothing}, {"discard", &F::emit_nothing},
-      {"applypriority", &F::emit_nothing}, {"nanosleep", &F::emit_nothing}, {"pmevent", &F::emit_nothing},
+      {"add", &F::emit_add_sub},
+      {"sub", &F::emit_add_sub},
+      {"addc", &F::emit_add_sub},
+      {"subc", &F::emit_add_sub},
+      {"mul", &F::emit_multiply},
+      {"mad", &F::emit_multiply},
+      {"madc", &F::emit_multiply},
+      {"mul24", &F::emit_mul24},
+      {"mad24", &F::emit_mul24},
+      {"fma", &F::emit_fma},
+      {"div", &F::emit_divide},
+      {"rem", &F::emit_divide},
+      {"abs", &F::emit_absolute},
+      {"neg", &F::emit_negate},
+      {"min", &F::emit_divide},
+      {"max", &F::emit_divide},
+      {"sad", &F::emit_sad},
+      {"and", &F::emit_logic},
+      {"or", &F::emit_logic},
+      {"xor", &F::emit_logic},
+      {"not", &F::emit_logic},
+      {"cnot", &F::emit_logic},
+      {"lop3", &F::emit_lop3},
+      {"shl", &F::emit_shift},
+      {"shr", &F::emit_shift},
+      {"shf", &F::emit_funnel_shift},
+      {"popc", &F::emit_bit_count},
+      {"clz", &F::emit_bit_count},
+      {"brev", &F::emit_bit_count},
+      {"bfind", &F::emit_lane_operation},
+      {"bfe", &F::emit_lane_operation},
+      {"bfi", &F::emit_lane_operation},
+      {"fns", &F::emit_lane_operation},
+      {"szext", &F::emit_lane_operation},
+      {"bmsk", &F::emit_lane_operation},
+      {"prmt", &F::emit_permute},
+      {"dp4a", &F::emit_dot_product},
+      {"dp2a", &F::emit_dot_product},
+      {"mov", &F::emit_move},
+      {"selp", &F::emit_select},
+      {"slct", &F::emit_slct},
+      {"setp", &F::emit_compare},
+      {"set", &F::emit_set},
+      {"sqrt", &F::emit_root},
+      {"rcp", &F::emit_root},
+      {"rsqrt", &F::emit_root},
+      {"ex2", &F::emit_transcendental},
+      {"lg2", &F::emit_transcendental},
+      {"sin", &F::emit_transcendental},
+      {"cos", &F::emit_transcendental},
+      {"tanh", &F::emit_transcendental},
+      {"copysign", &F::emit_copysign},
+      {"testp", &F::emit_testp},
+      {"cvt", &F::emit_convert},
+      {"ld", &F::emit_load},
+      {"ldu", &F::emit_load},
+      {"st", &F::emit_store},
+      {"atom", &F::emit_atomic},
+      {"red", &F::emit_atomic},
+      {"cvta", &F::emit_convert_address},
+      {"isspacep", &F::emit_is_space},
+      {"membar", &F::emit_fence},
+      {"fence", &F::emit_fence},
+      {"vote", &F::emit_vote},
+      {"shfl", &F::emit_shuffle},
+      {"match", &F::emit_match},
+      {"redux", &F::emit_reduce},
+      {"activemask", &F::emit_active_mask},
+      {"elect", &F::emit_elect},
+      {"bra", &F::emit_control},
+      {"ret", &F::emit_control},
+      {"exit", &F::emit_control},
+      {"trap", &F::emit_control},
+      {"brkpt", &F::emit_breakpoint},
+      {"call", &F::emit_indirect},
+      {"brx", &F::emit_indirect},
+      {"bar", &F::emit_barrier},
+      {"barrier", &F::emit_barrier},
+      {"prefetch", &F::emit_nothing},
+      {"prefetchu", &F::emit_nothing},
+      {"discard", &F::emit_nothing},
+      {"applypriority", &F::emit_nothing},
+      {"nanosleep", &F::emit_nothing},
+      {"pmevent", &F::emit_nothing},
       {"griddepcontrol", &F::emit_nothing},
   };
   return table;
@@ -77,7 +137,12 @@ const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emi
 
 FunctionCodegen::FunctionCodegen(llvm::Module& module, const ptx::Module& ptx, const ModuleSymbols& symbols,
                                  const Program& program, CompiledFunction& function, const std::string& name)
-    : module_(module), ptx_(ptx), symbols_(symbols), program_(program), function_(function), name_(name),
+    : module_(module),
+      ptx_(ptx),
+      symbols_(symbols),
+      program_(program),
+      function_(function),
+      name_(name),
       builder_(module.getContext()) {
   if (function.function->is_entry) parameters_.emplace(*function.function);
 }
@@ -211,7 +276,8 @@ void FunctionCodegen::write_back(SegmentState& state) {
   for (const std::uint32_t id : state.written) any |= state.live_out.contains(id);
   if (any) {
     mask_vector_ = predicate_of(mask_);
-    Value* const file = builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
+    Value* const file =
+        builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
     for (const std::uint32_t id : state.written) {
       if (!state.live_out.contains(id)) continue;
       const RegisterSlot slot = function_.registers->slot(id);
@@ -233,7 +299,8 @@ void FunctionCodegen::write_back(SegmentState& state) {
 
 void FunctionCodegen::unsupported(std::string detail) {
   if (!diagnostics_.empty()) return;  // the first one says it
-  std::string message = "instruction '" + std::string(instruction_->opcode) + "' is not supported by the cpu device";
+  std::string message =
+      "instruction '" + std::string(instruction_->opcode) + "' is not supported by the cpu device";
   if (!detail.empty()) message += ": " + detail;
   diagnostics_.push_back({Severity::error, ptx_location(name_, instruction_->line), std::move(message), {}});
 }
@@ -270,9 +337,12 @@ void FunctionCodegen::emit_barrier() {
     if (end < 3) return unsupported("malformed operands");
     predicate = read_predicate(operand(--end));
   }
-  Value* const leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active(), builder_.getInt1(false));
+  Value* const leader =
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active(), builder_.getInt1(false));
   Value* const lane = builder_.CreateAnd(leader, constant32(warp_size - 1));
-  const auto store = [&](std::size_t offset, Value* value) { builder_.CreateStore(value, context_pointer(offset)); };
+  const auto store = [&](std::size_t offset, Value* value) {
+    builder_.CreateStore(value, context_pointer(offset));
+  };
   const auto leading = [&]() -> Value* {
     if (next >= end) return constant32(0);
     return builder_.CreateExtractElement(read(next++, ptx::DataType::u32), lane);

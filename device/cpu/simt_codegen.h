@@ -27,7 +27,9 @@ struct DecodedOpcode {
   bool has(std::string_view modifier) const;
   /// The first modifier among `candidates` (each followed by a space in the list); empty when none is there.
   std::string_view first_of(std::initializer_list<std::string_view> candidates) const;
-  ptx::DataType type(std::size_t index = 0) const { return index < types.size() ? types[index] : ptx::DataType::none; }
+  ptx::DataType type(std::size_t index = 0) const {
+    return index < types.size() ? types[index] : ptx::DataType::none;
+  }
 
   std::string_view root;
   std::vector<std::string_view> modifiers;
@@ -50,8 +52,8 @@ class FunctionCodegen {
  public:
   using Value = llvm::Value;
 
-  FunctionCodegen(llvm::Module& module, const ptx::Module& ptx, const ModuleSymbols& symbols, const Program& program,
-                  CompiledFunction& function, const std::string& name);
+  FunctionCodegen(llvm::Module& module, const ptx::Module& ptx, const ModuleSymbols& symbols,
+                  const Program& program, CompiledFunction& function, const std::string& name);
 
   /// Emits one LLVM function per segment, named by segment_name().
   Status emit();
@@ -64,7 +66,7 @@ class FunctionCodegen {
     llvm::BasicBlock* end = nullptr;
     std::map<std::uint32_t, Value*> values;  ///< by register id
     std::set<std::uint32_t> written;
-    std::set<std::uint32_t> read_first;      ///< read before any write
+    std::set<std::uint32_t> read_first;  ///< read before any write
     std::set<std::uint32_t> live_out;
     Value* result = nullptr;
   };
@@ -110,10 +112,10 @@ class FunctionCodegen {
   Value* resize(Value* value, unsigned bits, bool sign);
   Value* context_pointer(std::size_t offset);
   Value* context_load(std::size_t offset, unsigned bits);
-  Value* active();         ///< i32: the segment's lanes for which the guard holds
-  Value* active_vector();  ///< <32 x i1>
-  Value* mask_of(Value* predicate);    ///< i32 of <32 x i1>
-  Value* predicate_of(Value* mask);    ///< <32 x i1> of i32
+  Value* active();                   ///< i32: the segment's lanes for which the guard holds
+  Value* active_vector();            ///< <32 x i1>
+  Value* mask_of(Value* predicate);  ///< i32 of <32 x i1>
+  Value* predicate_of(Value* mask);  ///< <32 x i1> of i32
   Value* buffer(unsigned index, unsigned bytes);
   Value* spill(unsigned index, Value* value);  ///< stores a vector into buffer(index)
   Value* call_helper(const void* function, llvm::Type* result, std::initializer_list<Value*> arguments);
@@ -159,7 +161,7 @@ class FunctionCodegen {
   void emit_float_divide(ptx::DataType type);
   void emit_float_min_max(ptx::DataType type);
   Value* float_min_max(Value* a, Value* b, ptx::DataType type, bool minimum);
-  void emit_root();            ///< sqrt, rcp, rsqrt
+  void emit_root();  ///< sqrt, rcp, rsqrt
   void emit_transcendental();
   void emit_copysign();
   void emit_testp();
@@ -176,8 +178,8 @@ class FunctionCodegen {
   // --- memory and the warp (simt_codegen_memory.cpp)
   struct Access {
     AddressKind kind = AddressKind::host;
-    Value* addresses = nullptr;   ///< <32 x i64>
-    Value* uniform = nullptr;     ///< pointer that is the same for all lanes; then addresses is null
+    Value* addresses = nullptr;  ///< <32 x i64>
+    Value* uniform = nullptr;    ///< pointer that is the same for all lanes; then addresses is null
   };
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space);
   void emit_load();

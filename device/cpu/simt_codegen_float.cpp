@@ -11,10 +11,14 @@ namespace {
 std::string type_name(DataType type) {
   using enum DataType;
   switch (type) {
-    case u8: case b8: return "u8";
-    case u16: case b16: return "u16";
-    case u32: case b32: return "u32";
-    case u64: case b64: return "u64";
+    case u8:
+    case b8: return "u8";
+    case u16:
+    case b16: return "u16";
+    case u32:
+    case b32: return "u32";
+    case u64:
+    case b64: return "u64";
     case s8: return "s8";
     case s16: return "s16";
     case s32: return "s32";
@@ -128,7 +132,8 @@ Value* FunctionCodegen::float_min_max(Value* a, Value* b, DataType type, bool mi
   Value* const first = minimum ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
   Value* const equal = builder_.CreateFCmpOEQ(a, b);
   Value* const b_is_nan = builder_.CreateFCmpUNO(b, b);
-  Value* const joined = minimum ? builder_.CreateOr(as_bits(a), as_bits(b)) : builder_.CreateAnd(as_bits(a), as_bits(b));
+  Value* const joined =
+      minimum ? builder_.CreateOr(as_bits(a), as_bits(b)) : builder_.CreateAnd(as_bits(a), as_bits(b));
   Value* result = builder_.CreateSelect(builder_.CreateOr(first, b_is_nan), a, b);
   result = builder_.CreateSelect(equal, as_float(joined, type), result);
   if (!opcode_->has("NaN")) return result;
@@ -174,8 +179,9 @@ void FunctionCodegen::emit_copysign() {
   if (!is_vector_float(type)) return unsupported();
   const unsigned bits = bits_of(type);
   const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
-  write(0, type, builder_.CreateOr(builder_.CreateAnd(read(1, type), splat(bits, sign)),
-                                   builder_.CreateAnd(read(2, type), splat(bits, ~sign))));
+  write(0, type,
+        builder_.CreateOr(builder_.CreateAnd(read(1, type), splat(bits, sign)),
+                          builder_.CreateAnd(read(2, type), splat(bits, ~sign))));
 }
 
 void FunctionCodegen::emit_testp() {
@@ -187,13 +193,15 @@ void FunctionCodegen::emit_testp() {
   Value* const smallest_normal = splat(bits, bits == 32 ? 0x0080'0000u : 0x0010'0000'0000'0000u);
   Value* const top = splat(bits, infinity);
   Value* const below_top = builder_.CreateICmpULT(magnitude, top);
-  const std::string_view test = opcode_->first_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  const std::string_view test =
+      opcode_->first_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   Value* result = nullptr;
   if (test == "finite") result = below_top;
   if (test == "infinite") result = builder_.CreateICmpEQ(magnitude, top);
   if (test == "number") result = builder_.CreateICmpULE(magnitude, top);
   if (test == "notanumber") result = builder_.CreateICmpUGT(magnitude, top);
-  if (test == "normal") result = builder_.CreateAnd(below_top, builder_.CreateICmpUGE(magnitude, smallest_normal));
+  if (test == "normal")
+    result = builder_.CreateAnd(below_top, builder_.CreateICmpUGE(magnitude, smallest_normal));
   if (test == "subnormal") {
     result = builder_.CreateAnd(builder_.CreateICmpNE(magnitude, splat(bits, 0)),
                                 builder_.CreateICmpULT(magnitude, smallest_normal));
@@ -223,10 +231,12 @@ void FunctionCodegen::convert_integer(DataType to, DataType from) {
   if (!opcode_->has("sat")) return write(0, to, resize(value, bits, is_signed(from)));
   // Clamp in 65 bits' worth of range: 64-bit values of the source's sign are wide enough for every pair but u64 ▶ s64.
   value = resize(value, 64, is_signed(from));
-  const std::uint64_t highest = is_signed(to) ? ~std::uint64_t{0} >> (65 - bits) : ~std::uint64_t{0} >> (64 - bits);
+  const std::uint64_t highest =
+      is_signed(to) ? ~std::uint64_t{0} >> (65 - bits) : ~std::uint64_t{0} >> (64 - bits);
   if (is_signed(from)) {
     const std::int64_t lowest = is_signed(to) ? -static_cast<std::int64_t>(highest) - 1 : 0;
-    value = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, splat(64, static_cast<std::uint64_t>(lowest)));
+    value = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value,
+                                           splat(64, static_cast<std::uint64_t>(lowest)));
     if (static_cast<std::int64_t>(highest) >= 0) {
       value = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, value, splat(64, highest));
     }
@@ -322,10 +332,11 @@ void FunctionCodegen::convert_narrow(DataType to, DataType from) {
   const std::string_view mode = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});
   if (mode.empty() || bits_of(to) == 0 || bits_of(to) > 64) return unsupported();
   const llvm::Intrinsic::ID id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  Value* result =
-      builder_.CreateIntrinsic(id, {vector_type(bits_of(to)), float_type(f64)}, {round_to_integral(source, mode)});
+  Value* result = builder_.CreateIntrinsic(id, {vector_type(bits_of(to)), float_type(f64)},
+                                           {round_to_integral(source, mode)});
   if (bits_of(to) == 64) {
-    result = builder_.CreateSelect(builder_.CreateFCmpUNO(source, source), splat(64, std::uint64_t{1} << 63), result);
+    result = builder_.CreateSelect(builder_.CreateFCmpUNO(source, source), splat(64, std::uint64_t{1} << 63),
+                                   result);
   }
   write(0, to, result);
 }

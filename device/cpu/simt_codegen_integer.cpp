@@ -32,7 +32,8 @@ void FunctionCodegen::emit_add_sub() {
   if (type == DataType::u16 && opcode_->has("u16x2")) return unsupported();
   if (opcode_->has("sat") && type == DataType::s32) {
     return write(0, type,
-                 builder_.CreateBinaryIntrinsic(subtracts ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::sadd_sat, a, b));
+                 builder_.CreateBinaryIntrinsic(
+                     subtracts ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::sadd_sat, a, b));
   }
   Value* result = subtracts ? builder_.CreateSub(a, b) : builder_.CreateAdd(a, b);
   if (!carry_in && !opcode_->has("cc")) return write(0, type, result);
@@ -42,7 +43,8 @@ void FunctionCodegen::emit_add_sub() {
     Value* const in = resize(read_register(carry), bits, false);
     Value* const first = result;
     result = subtracts ? builder_.CreateSub(first, in) : builder_.CreateAdd(first, in);
-    out = builder_.CreateOr(out, subtracts ? builder_.CreateICmpULT(first, in) : builder_.CreateICmpULT(result, in));
+    out = builder_.CreateOr(
+        out, subtracts ? builder_.CreateICmpULT(first, in) : builder_.CreateICmpULT(result, in));
   }
   write(0, type, result);
   if (opcode_->has("cc")) write_register(carry, out);
@@ -72,7 +74,9 @@ void FunctionCodegen::emit_multiply() {
   const unsigned bits = bits_of(type) * (wide ? 2 : 1);
   if (bits > 64) return unsupported("a product of 128 bits");
   using enum DataType;
-  const DataType result_type = !wide ? type : bits == 64 ? (is_signed(type) ? s64 : u64) : (is_signed(type) ? s32 : u32);
+  const DataType result_type = !wide        ? type
+                               : bits == 64 ? (is_signed(type) ? s64 : u64)
+                                            : (is_signed(type) ? s32 : u32);
   if (opcode_->root == "mul") return write(0, result_type, product);
   Value* const c = read(3, result_type);
   if (opcode_->has("sat")) {
@@ -97,7 +101,8 @@ void FunctionCodegen::emit_mul24() {
   const auto low24 = [&](std::size_t index) {
     Value* const wide = resize(read(index, type), 64, false);
     Value* const high = builder_.CreateShl(wide, splat(64, 40));
-    return is_signed(type) ? builder_.CreateAShr(high, splat(64, 40)) : builder_.CreateLShr(high, splat(64, 40));
+    return is_signed(type) ? builder_.CreateAShr(high, splat(64, 40))
+                           : builder_.CreateLShr(high, splat(64, 40));
   };
   Value* product = builder_.CreateMul(low24(1), low24(2));
   if (opcode_->has("hi")) product = builder_.CreateLShr(product, splat(64, 16));
@@ -159,7 +164,9 @@ void FunctionCodegen::emit_negate() {
   if (emit_narrow_float(type)) return;
   const unsigned bits = bits_of(type);
   if (is_vector_float(type)) {
-    return write(0, type, builder_.CreateXor(as_bits(read_float(1, type)), splat(bits, std::uint64_t{1} << (bits - 1))));
+    return write(
+        0, type,
+        builder_.CreateXor(as_bits(read_float(1, type)), splat(bits, std::uint64_t{1} << (bits - 1))));
   }
   if (bits == 0 || bits > 64) return unsupported();
   write(0, type, builder_.CreateNeg(read(1, type)));
@@ -187,7 +194,9 @@ void FunctionCodegen::emit_logic() {
   }
   Value* const b = read(2, type);
   write(0, type,
-        root == "and" ? builder_.CreateAnd(a, b) : root == "or" ? builder_.CreateOr(a, b) : builder_.CreateXor(a, b));
+        root == "and"  ? builder_.CreateAnd(a, b)
+        : root == "or" ? builder_.CreateOr(a, b)
+                       : builder_.CreateXor(a, b));
 }
 
 /// d = F(a, b, c), the truth table as an immediate: bit 4a + 2b + c.
@@ -225,7 +234,8 @@ void FunctionCodegen::emit_shift() {
     Value* const last = splat(bits, bits - 1);
     return write(0, type, builder_.CreateAShr(value, builder_.CreateSelect(large, last, within)));
   }
-  Value* const shifted = opcode_->root == "shl" ? builder_.CreateShl(value, within) : builder_.CreateLShr(value, within);
+  Value* const shifted =
+      opcode_->root == "shl" ? builder_.CreateShl(value, within) : builder_.CreateLShr(value, within);
   write(0, type, builder_.CreateSelect(large, splat(bits, 0), shifted));
 }
 
@@ -239,7 +249,8 @@ void FunctionCodegen::emit_funnel_shift() {
   } else {
     amount = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, amount, splat(32, 32));
   }
-  Value* const joined = builder_.CreateOr(builder_.CreateShl(resize(high, 64, false), splat(64, 32)), resize(low, 64, false));
+  Value* const joined =
+      builder_.CreateOr(builder_.CreateShl(resize(high, 64, false), splat(64, 32)), resize(low, 64, false));
   Value* const wide = resize(amount, 64, false);
   Value* const result = opcode_->has("l")
                             ? builder_.CreateLShr(builder_.CreateShl(joined, wide), splat(64, 32))
@@ -252,10 +263,11 @@ void FunctionCodegen::emit_bit_count() {
   const DataType type = opcode_->type();
   if (bits_of(type) != 32 && bits_of(type) != 64) return unsupported();
   Value* const a = read(1, type);
-  if (opcode_->root == "brev") return write(0, type, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, a));
-  Value* const count = opcode_->root == "popc"
-                           ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a)
-                           : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a, builder_.getInt1(false));
+  if (opcode_->root == "brev")
+    return write(0, type, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, a));
+  Value* const count = opcode_->root == "popc" ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a)
+                                               : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a,
+                                                                                builder_.getInt1(false));
   write(0, DataType::u32, resize(count, 32, false));
 }
 
@@ -269,7 +281,9 @@ void FunctionCodegen::emit_lane_operation() {
   const LaneOperation* const operation = find_lane_operation(key);
   if (operation == nullptr) return unsupported();
   const auto take = [&](unsigned index) -> Value* {
-    return operation->operand_bits[index] == 0 ? nullptr : read_bits(operand(index + 1), operation->operand_bits[index]);
+    return operation->operand_bits[index] == 0
+               ? nullptr
+               : read_bits(operand(index + 1), operation->operand_bits[index]);
   };
   Value* const a = take(0);
   Value* const b = take(1);
@@ -277,7 +291,8 @@ void FunctionCodegen::emit_lane_operation() {
   Value* result = nullptr;
   if (opcode_->root == "bfi") {
     // bfi d, a, b, position, length: the last two travel as one operand.
-    Value* const length = builder_.CreateShl(builder_.CreateAnd(read(4, DataType::u32), splat(32, 255)), splat(32, 8));
+    Value* const length =
+        builder_.CreateShl(builder_.CreateAnd(read(4, DataType::u32), splat(32, 255)), splat(32, 8));
     result = call_lane(key, {a, b, builder_.CreateOr(builder_.CreateAnd(c, splat(32, 255)), length)});
   } else if (c != nullptr) {
     result = call_lane(key, {a, b, c});
@@ -294,7 +309,8 @@ void FunctionCodegen::emit_permute() {
   const std::string_view mode = opcode_->first_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
   std::string key = "prmt";
   if (!mode.empty()) key += "." + std::string(mode);
-  write(0, DataType::b32, call_lane(key, {read(1, DataType::b32), read(2, DataType::b32), read(3, DataType::b32)}));
+  write(0, DataType::b32,
+        call_lane(key, {read(1, DataType::b32), read(2, DataType::b32), read(3, DataType::b32)}));
 }
 
 void FunctionCodegen::emit_dot_product() {
@@ -303,7 +319,8 @@ void FunctionCodegen::emit_dot_product() {
   if (opcode_->types.size() != 2) return unsupported();
   for (const DataType type : opcode_->types) key += is_signed(type) ? ".s32" : ".u32";
   const bool sign = is_signed(opcode_->type(0)) || is_signed(opcode_->type(1));
-  Value* const result = call_lane(key, {read(1, DataType::b32), read(2, DataType::b32), read(3, DataType::b32)});
+  Value* const result =
+      call_lane(key, {read(1, DataType::b32), read(2, DataType::b32), read(3, DataType::b32)});
   write(0, sign ? DataType::s32 : DataType::u32, result);
 }
 
@@ -337,7 +354,8 @@ void FunctionCodegen::emit_unpack() {
                                            : DataType::none;
   if (part_type == DataType::none) return unsupported();
   for (std::size_t i = 0; i < destination.elements.size(); ++i) {
-    write(destination.elements[i], part_type, resize(builder_.CreateLShr(source, splat(bits, i * width)), width, false));
+    write(destination.elements[i], part_type,
+          resize(builder_.CreateLShr(source, splat(bits, i * width)), width, false));
   }
 }
 
@@ -360,7 +378,8 @@ void FunctionCodegen::emit_slct() {
   if (selector == DataType::s32) {
     condition = builder_.CreateICmpSGE(read(3, selector), splat(32, 0));
   } else if (selector == DataType::f32) {
-    condition = builder_.CreateFCmpOGE(read_float(3, selector), llvm::ConstantFP::get(float_type(selector), 0.0));
+    condition =
+        builder_.CreateFCmpOGE(read_float(3, selector), llvm::ConstantFP::get(float_type(selector), 0.0));
   } else {
     return unsupported();
   }
@@ -375,14 +394,22 @@ using Predicate = llvm::CmpInst::Predicate;
 const std::map<std::string_view, std::array<Predicate, 3>>& comparisons() {
   using P = Predicate;
   static const std::map<std::string_view, std::array<P, 3>> table = {
-      {"eq", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_OEQ}},    {"ne", {P::ICMP_NE, P::ICMP_NE, P::FCMP_ONE}},
-      {"lt", {P::ICMP_SLT, P::ICMP_ULT, P::FCMP_OLT}},  {"le", {P::ICMP_SLE, P::ICMP_ULE, P::FCMP_OLE}},
-      {"gt", {P::ICMP_SGT, P::ICMP_UGT, P::FCMP_OGT}},  {"ge", {P::ICMP_SGE, P::ICMP_UGE, P::FCMP_OGE}},
-      {"lo", {P::ICMP_ULT, P::ICMP_ULT, P::FCMP_OLT}},  {"ls", {P::ICMP_ULE, P::ICMP_ULE, P::FCMP_OLE}},
-      {"hi", {P::ICMP_UGT, P::ICMP_UGT, P::FCMP_OGT}},  {"hs", {P::ICMP_UGE, P::ICMP_UGE, P::FCMP_OGE}},
-      {"equ", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UEQ}},   {"neu", {P::ICMP_NE, P::ICMP_NE, P::FCMP_UNE}},
-      {"ltu", {P::ICMP_SLT, P::ICMP_ULT, P::FCMP_ULT}}, {"leu", {P::ICMP_SLE, P::ICMP_ULE, P::FCMP_ULE}},
-      {"gtu", {P::ICMP_SGT, P::ICMP_UGT, P::FCMP_UGT}}, {"geu", {P::ICMP_SGE, P::ICMP_UGE, P::FCMP_UGE}},
+      {"eq", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_OEQ}},
+      {"ne", {P::ICMP_NE, P::ICMP_NE, P::FCMP_ONE}},
+      {"lt", {P::ICMP_SLT, P::ICMP_ULT, P::FCMP_OLT}},
+      {"le", {P::ICMP_SLE, P::ICMP_ULE, P::FCMP_OLE}},
+      {"gt", {P::ICMP_SGT, P::ICMP_UGT, P::FCMP_OGT}},
+      {"ge", {P::ICMP_SGE, P::ICMP_UGE, P::FCMP_OGE}},
+      {"lo", {P::ICMP_ULT, P::ICMP_ULT, P::FCMP_OLT}},
+      {"ls", {P::ICMP_ULE, P::ICMP_ULE, P::FCMP_OLE}},
+      {"hi", {P::ICMP_UGT, P::ICMP_UGT, P::FCMP_OGT}},
+      {"hs", {P::ICMP_UGE, P::ICMP_UGE, P::FCMP_OGE}},
+      {"equ", {P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UEQ}},
+      {"neu", {P::ICMP_NE, P::ICMP_NE, P::FCMP_UNE}},
+      {"ltu", {P::ICMP_SLT, P::ICMP_ULT, P::FCMP_ULT}},
+      {"leu", {P::ICMP_SLE, P::ICMP_ULE, P::FCMP_ULE}},
+      {"gtu", {P::ICMP_SGT, P::ICMP_UGT, P::FCMP_UGT}},
+      {"geu", {P::ICMP_SGE, P::ICMP_UGE, P::FCMP_UGE}},
       {"num", {P::BAD_ICMP_PREDICATE, P::BAD_ICMP_PREDICATE, P::FCMP_ORD}},
       {"nan", {P::BAD_ICMP_PREDICATE, P::BAD_ICMP_PREDICATE, P::FCMP_UNO}},
   };
@@ -400,9 +427,12 @@ Value* FunctionCodegen::comparison(DataType type, bool high_half) {
     if (name.empty() && comparisons().contains(modifier)) name = modifier;
   }
   const bool floating = ptx::is_floating(type);
-  const Predicate predicate =
-      name.empty() ? Predicate::BAD_ICMP_PREDICATE : comparisons().at(name)[floating ? 2 : is_signed(type) ? 0 : 1];
-  if (predicate == Predicate::BAD_ICMP_PREDICATE || bits_of(type) < 8 || bits_of(type) > 64 || type == DataType::f32x2) {
+  const Predicate predicate = name.empty() ? Predicate::BAD_ICMP_PREDICATE
+                                           : comparisons().at(name)[floating          ? 2
+                                                                    : is_signed(type) ? 0
+                                                                                      : 1];
+  if (predicate == Predicate::BAD_ICMP_PREDICATE || bits_of(type) < 8 || bits_of(type) > 64 ||
+      type == DataType::f32x2) {
     unsupported();
     return splat(1, 0);
   }
@@ -473,7 +503,9 @@ void FunctionCodegen::emit_set() {
   }
   const unsigned bits = bits_of(type);
   if (is_pair(type) || (bits != 32 && bits != 16)) return unsupported();
-  const std::uint64_t one = type == DataType::f32 ? 0x3f800000u : ptx::is_floating(type) ? half_one(type) : ~0u;
+  const std::uint64_t one = type == DataType::f32    ? 0x3f800000u
+                            : ptx::is_floating(type) ? half_one(type)
+                                                     : ~0u;
   write(0, type, builder_.CreateSelect(compare(false), splat(bits, one), splat(bits, 0)));
 }
 

@@ -42,14 +42,16 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   const auto slot = base.kind == ptx::OperandKind::identifier ? find_register(base.name) : std::nullopt;
   if (slot && slot->bits != 1) {
     access.addresses = resize(read_register(*slot), 64, false);
-    if (offset != 0) access.addresses = builder_.CreateAdd(access.addresses, splat(64, static_cast<std::uint64_t>(offset)));
+    if (offset != 0)
+      access.addresses = builder_.CreateAdd(access.addresses, splat(64, static_cast<std::uint64_t>(offset)));
     if (access.kind == AddressKind::shared) {
       // Shared addresses have 32 bits: a negative displacement wraps there.
       access.addresses = builder_.CreateAnd(access.addresses, splat(64, 0xffff'ffff));
     }
     if (space == StateSpace::param) {
       if (parameters_) {
-        access.addresses = builder_.CreateAdd(access.addresses, splat(context_load(offsetof(WarpContext, parameters), 64)));
+        access.addresses =
+            builder_.CreateAdd(access.addresses, splat(context_load(offsetof(WarpContext, parameters), 64)));
       } else {
         access.kind = AddressKind::local;
       }
@@ -67,7 +69,8 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
     return access;
   }
   if (symbol.kind == Symbol::Kind::kernel_parameter) {
-    Value* const buffer = builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, parameters)));
+    Value* const buffer =
+        builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, parameters)));
     access.uniform = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer,
                                                  symbol.value + static_cast<std::uint64_t>(offset));
     return access;
@@ -78,10 +81,12 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   return access;
 }
 
-void FunctionCodegen::emit_uniform_load(Value* pointer, const ptx::Operand& destination, DataType type, unsigned count) {
+void FunctionCodegen::emit_uniform_load(Value* pointer, const ptx::Operand& destination, DataType type,
+                                        unsigned count) {
   const unsigned bits = bits_of(type);
   for (unsigned i = 0; i < count; ++i) {
-    Value* const place = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), pointer, std::uint64_t{i} * bits / 8);
+    Value* const place =
+        builder_.CreateConstGEP1_64(builder_.getInt8Ty(), pointer, std::uint64_t{i} * bits / 8);
     Value* const scalar = builder_.CreateAlignedLoad(builder_.getIntNTy(bits), place, llvm::Align(1));
     write(count == 1 ? destination : destination.elements[i], type, splat(scalar));
   }
@@ -103,8 +108,8 @@ void FunctionCodegen::emit_load() {
   call_helper(reinterpret_cast<const void*>(load), builder_.getVoidTy(),
               {warp_, result, addresses, active(), constant32(instruction_->line)});
   for (unsigned i = 0; i < count; ++i) {
-    Value* const place =
-        builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), result, std::uint64_t{i} * warp_size * bits / 8);
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), result,
+                                                             std::uint64_t{i} * warp_size * bits / 8);
     Value* const value = builder_.CreateAlignedLoad(vector_type(bits), place, llvm::Align(32));
     write(count == 1 ? destination : destination.elements[i], type, value);
   }
@@ -124,8 +129,8 @@ void FunctionCodegen::emit_store() {
   Value* const values = buffer(1, warp_size * bits / 8 * count);
   for (unsigned i = 0; i < count; ++i) {
     Value* const value = read(count == 1 ? source : source.elements[i], type);
-    Value* const place =
-        builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), values, std::uint64_t{i} * warp_size * bits / 8);
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), values,
+                                                             std::uint64_t{i} * warp_size * bits / 8);
     builder_.CreateAlignedStore(value, place, llvm::Align(32));
   }
   Value* const addresses = spill(4, access.addresses);
@@ -170,11 +175,8 @@ void FunctionCodegen::emit_convert_address() {
   Value* base = nullptr;
   switch (space_of(*opcode_)) {
     case StateSpace::global:
-    case StateSpace::constant:
-      return write(0, opcode_->type(), source);
-    case StateSpace::shared:
-      base = splat(context_load(offsetof(WarpContext, shared), 64));
-      break;
+    case StateSpace::constant: return write(0, opcode_->type(), source);
+    case StateSpace::shared: base = splat(context_load(offsetof(WarpContext, shared), 64)); break;
     case StateSpace::param:
       if (parameters_) {
         base = splat(context_load(offsetof(WarpContext, parameters), 64));
@@ -184,13 +186,14 @@ void FunctionCodegen::emit_convert_address() {
     case StateSpace::local: {
       Value* const stride = splat(context_load(offsetof(WarpContext, local_stride), 64));
       Value* const lane = read_special("%laneid", 64);
-      base = builder_.CreateAdd(splat(context_load(offsetof(WarpContext, local), 64)), builder_.CreateMul(lane, stride));
+      base = builder_.CreateAdd(splat(context_load(offsetof(WarpContext, local), 64)),
+                                builder_.CreateMul(lane, stride));
       break;
     }
-    default:
-      return unsupported();
+    default: return unsupported();
   }
-  write(0, opcode_->type(), opcode_->has("to") ? builder_.CreateSub(source, base) : builder_.CreateAdd(source, base));
+  write(0, opcode_->type(),
+        opcode_->has("to") ? builder_.CreateSub(source, base) : builder_.CreateAdd(source, base));
 }
 
 void FunctionCodegen::emit_is_space() {
@@ -199,10 +202,12 @@ void FunctionCodegen::emit_is_space() {
     return builder_.CreateICmpULT(builder_.CreateSub(address, splat(begin)), splat(bytes));
   };
   const auto in_shared = [&] {
-    return within(context_load(offsetof(WarpContext, shared), 64), context_load(offsetof(WarpContext, shared_bytes), 64));
+    return within(context_load(offsetof(WarpContext, shared), 64),
+                  context_load(offsetof(WarpContext, shared_bytes), 64));
   };
   const auto in_local = [&] {
-    Value* const bytes = builder_.CreateMul(context_load(offsetof(WarpContext, local_stride), 64), builder_.getInt64(warp_size));
+    Value* const bytes = builder_.CreateMul(context_load(offsetof(WarpContext, local_stride), 64),
+                                            builder_.getInt64(warp_size));
     return within(context_load(offsetof(WarpContext, local), 64), bytes);
   };
   const auto in_constant = [&] {
@@ -254,7 +259,8 @@ void FunctionCodegen::emit_vote() {
   Value* const source = mask_of(read_predicate(operand(1)));
   Value* voters = active();
   if (const auto index = members_operand(*opcode_, 2)) {
-    Value* const leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, voters, builder_.getInt1(false));
+    Value* const leader =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, voters, builder_.getInt1(false));
     Value* const lane = builder_.CreateAnd(leader, constant32(warp_size - 1));
     voters = builder_.CreateAnd(voters, builder_.CreateExtractElement(read(*index, DataType::b32), lane));
   }
@@ -326,7 +332,8 @@ void FunctionCodegen::emit_active_mask() { write(0, DataType::b32, splat(active(
 
 /// elect.sync d|p, members: the lowest lane.
 void FunctionCodegen::emit_elect() {
-  Value* const leader = splat(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active(), builder_.getInt1(false)));
+  Value* const leader =
+      splat(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active(), builder_.getInt1(false)));
   const ptx::Operand& destination = operand(0);
   if (destination.kind != ptx::OperandKind::pair || destination.elements.size() != 2) return unsupported();
   write(destination.elements[0], DataType::b32, leader);

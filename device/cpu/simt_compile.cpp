@@ -10,7 +10,8 @@
 namespace lynxpp::device::cpu {
 
 Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
-                                                       std::uint32_t kernel, bool counting, const std::string& name) {
+                                                       std::uint32_t kernel, bool counting,
+                                                       const std::string& name) {
   const auto begin = std::chrono::steady_clock::now();
   Result<Program> planned = plan_program(module, kernel, name);
   if (!planned) return planned.error();
@@ -41,8 +42,8 @@ Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, cons
     segments += function.segments.size();
   }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  log().debug("cpu device: compiled kernel {} ({} functions, {} segments) in {:.1f} ms", program->functions[0].name,
-              program->functions.size(), segments, spent.count());
+  log().debug("cpu device: compiled kernel {} ({} functions, {} segments) in {:.1f} ms",
+              program->functions[0].name, program->functions.size(), segments, spent.count());
   return std::shared_ptr<const Program>(std::move(program));
 }
 

@@ -8,7 +8,14 @@ namespace lynxpp::device::cpu {
 
 inline constexpr std::uint32_t warp_size = 32;
 
-enum class FaultKind : std::uint32_t { none, null_page, shared_range, local_range, misaligned_atomic, breakpoint };
+enum class FaultKind : std::uint32_t {
+  none,
+  null_page,
+  shared_range,
+  local_range,
+  misaligned_atomic,
+  breakpoint
+};
 
 /// The first illegal access of a warp.
 struct Fault {
@@ -21,16 +28,16 @@ struct Fault {
 /// Addresses: global memory and generic addresses are host pointers; a shared address is an offset from
 /// `shared`; a local address is an offset into the thread's stack at local + lane × local_stride.
 struct WarpContext {
-  std::byte* registers = nullptr;        ///< register file of the current frame
-  const std::byte* parameters = nullptr; ///< the kernel's parameter buffer
+  std::byte* registers = nullptr;         ///< register file of the current frame
+  const std::byte* parameters = nullptr;  ///< the kernel's parameter buffer
   std::byte* shared = nullptr;
   std::uint64_t shared_bytes = 0;
   std::byte* local = nullptr;
-  std::uint64_t local_stride = 0;  ///< bytes of local memory of one thread
-  std::uint64_t frame = 0;         ///< local address of the current frame
-  std::uint64_t guarded_lanes = 0; ///< lanes that executed guarded instructions, summed (counting code only)
+  std::uint64_t local_stride = 0;   ///< bytes of local memory of one thread
+  std::uint64_t frame = 0;          ///< local address of the current frame
+  std::uint64_t guarded_lanes = 0;  ///< lanes that executed guarded instructions, summed (counting code only)
   std::uint64_t operand[warp_size] = {};  ///< target of an indirect branch or call, per lane
-  std::uint32_t barrier_id = 0;      ///< operands of a barrier, on the way to the scheduler
+  std::uint32_t barrier_id = 0;           ///< operands of a barrier, on the way to the scheduler
   std::uint32_t barrier_threads = 0;
   std::uint32_t barrier_predicate = 0;
   std::uint32_t barrier_result = 0;  ///< of bar.red, on the way back: a count, or all ones for true

@@ -38,7 +38,8 @@ std::uint32_t header_threads(std::string_view header, std::string_view directive
 
 std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kernel) {
   const std::string_view header =
-      module.text({kernel.parameter_list.empty() ? kernel.name_text.end : kernel.parameter_list.end, kernel.body_text.begin});
+      module.text({kernel.parameter_list.empty() ? kernel.name_text.end : kernel.parameter_list.end,
+                   kernel.body_text.begin});
   for (const std::string_view directive : {".reqntid", ".maxntid"}) {
     if (const std::uint32_t threads = header_threads(header, directive); threads != 0) return threads;
   }
@@ -98,7 +99,8 @@ Result<KernelInfo> SimtModule::kernel(const std::string& name) {
   info.name = name;
   const ParameterLayout layout(function);
   for (const ptx::Variable& parameter : function.parameters) {
-    info.parameters.push_back({layout.offsets.at(parameter.name), static_cast<std::uint32_t>(parameter.size_bytes())});
+    info.parameters.push_back(
+        {layout.offsets.at(parameter.name), static_cast<std::uint32_t>(parameter.size_bytes())});
   }
   info.parameter_bytes = layout.bytes;
   info.static_shared_bytes = planned->shared.static_bytes;
@@ -123,13 +125,15 @@ SimtModule::Compiled SimtModule::program(const std::string& kernel, bool countin
   if (const auto known = programs_.find(key); known != programs_.end()) return known->second;
   const Result<std::uint32_t> index = find_kernel(kernel);
   if (!index) return index.error();
-  return programs_.emplace(key, compile_program(module_, storage_.symbols(), *index, counting, name_)).first->second;
+  return programs_.emplace(key, compile_program(module_, storage_.symbols(), *index, counting, name_))
+      .first->second;
 }
 
 Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const {
   const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
   const bool empty = threads == 0 || shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0;
-  const bool huge = shape.block.x > largest_block || shape.block.y > largest_block || shape.block.z > largest_block;
+  const bool huge =
+      shape.block.x > largest_block || shape.block.y > largest_block || shape.block.z > largest_block;
   if (empty || huge || threads > info.max_threads) {
     return failure("kernel '" + info.name + "': a block of " + std::to_string(shape.block.x) + " x " +
                    std::to_string(shape.block.y) + " x " + std::to_string(shape.block.z) +
@@ -138,7 +142,8 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
   return success();
 }
 
-void collect(const Program& program, const std::vector<std::vector<BlockCounts>>& counts, LaunchCounters& counters) {
+void collect(const Program& program, const std::vector<std::vector<BlockCounts>>& counts,
+             LaunchCounters& counters) {
   counters = {};
   for (const CompiledFunction& function : program.functions) {
     std::vector<BlockCounters> blocks(function.graph.blocks.size());
@@ -160,19 +165,21 @@ void collect(const Program& program, const std::vector<std::vector<BlockCounts>>
     }
     if (reached) counters.blocks.insert(counters.blocks.end(), blocks.begin(), blocks.end());
   }
-  std::stable_sort(counters.blocks.begin(), counters.blocks.end(), [](const BlockCounters& a, const BlockCounters& b) {
-    return a.function != b.function ? a.function < b.function : a.block < b.block;
-  });
+  std::stable_sort(counters.blocks.begin(), counters.blocks.end(),
+                   [](const BlockCounters& a, const BlockCounters& b) {
+                     return a.function != b.function ? a.function < b.function : a.block < b.block;
+                   });
 }
 
-Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& shape, std::span<const std::byte> parameters,
-                          LaunchCounters* counters) {
+Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& shape,
+                          std::span<const std::byte> parameters, LaunchCounters* counters) {
   const Result<KernelInfo> info = kernel(kernel_name);
   if (!info) return info.error();
   if (Status checked = check(*info, shape); !checked) return checked;
   if (parameters.size() < info->parameter_bytes) {
-    return failure("kernel '" + kernel_name + "': its parameters take " + std::to_string(info->parameter_bytes) +
-                   " bytes, " + std::to_string(parameters.size()) + " were given");
+    return failure("kernel '" + kernel_name + "': its parameters take " +
+                   std::to_string(info->parameter_bytes) + " bytes, " + std::to_string(parameters.size()) +
+                   " were given");
   }
   const Compiled compiled = program(kernel_name, counters != nullptr);
   if (!compiled) return compiled.error();
@@ -192,7 +199,8 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
     std::fenv_t environment;
     std::fegetenv(&environment);
     std::fesetenv(FE_DFL_ENV);
-    results[worker] = BlockRunner(launch, worker, counters != nullptr ? counts[worker].data() : nullptr).run();
+    results[worker] =
+        BlockRunner(launch, worker, counters != nullptr ? counts[worker].data() : nullptr).run();
     std::fesetenv(&environment);
   });
   for (const Status& result : results) {
@@ -209,7 +217,8 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
   if (!module) return module.error();
   Result<ModuleStorage> storage = ModuleStorage::create(*module, name);
   if (!storage) return storage.error();
-  return std::shared_ptr<LoadedModule>(std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name));
+  return std::shared_ptr<LoadedModule>(
+      std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name));
 }
 
 std::uint32_t multiprocessors() {

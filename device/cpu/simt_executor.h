@@ -28,18 +28,19 @@ struct LaunchShape {
 /// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis' control flow
 /// graph, per function.
 struct BlockCounters {
-  std::string function;                  ///< the kernel or a device function it called
+  std::string function;  ///< the kernel or a device function it called
   std::uint32_t block = 0;
-  std::uint32_t instructions = 0;        ///< static
-  std::uint64_t warp_executions = 0;     ///< times a warp entered the block
-  std::uint64_t thread_executions = 0;   ///< the active lanes, summed
-  std::uint64_t warp_instructions = 0;   ///< instructions issued for a warp, whatever their guards
-  std::uint64_t thread_instructions = 0; ///< lanes that executed an instruction: active and guard true
+  std::uint32_t instructions = 0;         ///< static
+  std::uint64_t warp_executions = 0;      ///< times a warp entered the block
+  std::uint64_t thread_executions = 0;    ///< the active lanes, summed
+  std::uint64_t warp_instructions = 0;    ///< instructions issued for a warp, whatever their guards
+  std::uint64_t thread_instructions = 0;  ///< lanes that executed an instruction: active and guard true
 };
 struct LaunchCounters {
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
-  std::vector<BlockCounters> blocks;     ///< those of every function that was reached, in order of function and block
+  std::vector<BlockCounters>
+      blocks;  ///< those of every function that was reached, in order of function and block
 };
 
 /// Layout of a kernel's parameters and what a launch may use.
@@ -71,8 +72,8 @@ class LoadedModule {
 
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are ignored).
   /// Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a barrier that can never complete.
-  virtual Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
-                        LaunchCounters* counters) = 0;
+  virtual Status launch(const std::string& kernel, const LaunchShape& shape,
+                        std::span<const std::byte> parameters, LaunchCounters* counters) = 0;
 };
 
 /// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily.

@@ -21,7 +21,8 @@ double half_to_double(std::uint16_t half, const HalfFormat& format) {
   const int mantissa = half & ((1 << format.mantissa_bits) - 1);
   const double sign = (half & 0x8000) != 0 ? -1.0 : 1.0;
   if (exponent == exponent_mask) {
-    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : sign * std::numeric_limits<double>::infinity();
   }
   const int lowest = 1 - bias(format) - format.mantissa_bits;
   if (exponent == 0) return sign * std::ldexp(mantissa, lowest);
@@ -54,7 +55,8 @@ std::uint16_t double_to_half(double value, const HalfFormat& format, HalfRoundin
   const std::int64_t bits =
       mantissa < hidden ? mantissa : (std::int64_t{exponent - lowest} << format.mantissa_bits) + mantissa;
   if (bits < infinity) return static_cast<std::uint16_t>(sign | bits);
-  const bool saturates = rounding == HalfRounding::toward_zero || (rounding == HalfRounding::downward && !negative) ||
+  const bool saturates = rounding == HalfRounding::toward_zero ||
+                         (rounding == HalfRounding::downward && !negative) ||
                          (rounding == HalfRounding::upward && negative);
   return static_cast<std::uint16_t>(sign | (saturates ? infinity - 1 : infinity));
 }
@@ -78,10 +80,18 @@ double add_to_odd(double a, double b) {
   return to_odd(sum, error);
 }
 
-struct HalfAdd { static double of(double a, double b, double) { return add_to_odd(a, b); } };
-struct HalfSub { static double of(double a, double b, double) { return add_to_odd(a, -b); } };
-struct HalfMul { static double of(double a, double b, double) { return a * b; } };
-struct HalfFma { static double of(double a, double b, double c) { return add_to_odd(a * b, c); } };
+struct HalfAdd {
+  static double of(double a, double b, double) { return add_to_odd(a, b); }
+};
+struct HalfSub {
+  static double of(double a, double b, double) { return add_to_odd(a, -b); }
+};
+struct HalfMul {
+  static double of(double a, double b, double) { return a * b; }
+};
+struct HalfFma {
+  static double of(double a, double b, double c) { return add_to_odd(a * b, c); }
+};
 template <bool minimum, bool propagate>
 struct HalfOrder {
   static double of(double a, double b, double) {
@@ -93,11 +103,19 @@ struct HalfOrder {
     return (a < b) == minimum ? a : b;
   }
 };
-struct HalfExp2 { static double of(double a, double, double) { return std::exp2(a); } };
-struct HalfTanh { static double of(double a, double, double) { return std::tanh(a); } };
+struct HalfExp2 {
+  static double of(double a, double, double) { return std::exp2(a); }
+};
+struct HalfTanh {
+  static double of(double a, double, double) { return std::tanh(a); }
+};
 
-struct F16 { static constexpr const HalfFormat& format = binary16; };
-struct BF16 { static constexpr const HalfFormat& format = brain16; };
+struct F16 {
+  static constexpr const HalfFormat& format = binary16;
+};
+struct BF16 {
+  static constexpr const HalfFormat& format = brain16;
+};
 
 enum Flags : unsigned { flush = 1, saturate = 2, relu = 4 };
 
@@ -107,12 +125,14 @@ double flush_subnormal(double value, const HalfFormat& format) {
 
 template <typename Format, typename Operation, unsigned flags>
 std::uint16_t compute(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
-  double x[3] = {half_to_double(a, Format::format), half_to_double(b, Format::format), half_to_double(c, Format::format)};
+  double x[3] = {half_to_double(a, Format::format), half_to_double(b, Format::format),
+                 half_to_double(c, Format::format)};
   if constexpr ((flags & flush) != 0) {
     for (double& value : x) value = flush_subnormal(value, Format::format);
   }
   double result = Operation::of(x[0], x[1], x[2]);
-  if constexpr ((flags & saturate) != 0) result = std::isnan(result) ? 0 : std::fmin(std::fmax(result, 0.0), 1.0);
+  if constexpr ((flags & saturate) != 0)
+    result = std::isnan(result) ? 0 : std::fmin(std::fmax(result, 0.0), 1.0);
   if constexpr ((flags & relu) != 0) {
     if (result < 0) result = 0;
   }
@@ -147,7 +167,9 @@ void add_flagged(Table& table, const std::string& name, const std::string& type,
   if (flags & relu) key += ".relu";
   if (flags & flush) key += ".ftz";
   key += "." + type;
-  table[key] = operands == 1 ? unary<U, U, F>() : operands == 2 ? binary<U, U, U, F>() : ternary<U, U, U, U, F>();
+  table[key] = operands == 1   ? unary<U, U, F>()
+               : operands == 2 ? binary<U, U, U, F>()
+                               : ternary<U, U, U, U, F>();
 }
 
 template <typename U, typename Format, typename Operation>

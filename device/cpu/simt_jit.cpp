@@ -25,7 +25,8 @@ Result<std::shared_ptr<Jit>> Jit::create() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
-  llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine = llvm::orc::JITTargetMachineBuilder::detectHost();
+  llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine =
+      llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!machine) return llvm_failure(machine.takeError());
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
   // a * b + c must stay two roundings unless the program wrote fma.

@@ -252,20 +252,52 @@ T rounded(T (*operation)(A...), A... operands) {
 
 template <typename T, int mode>
 void add_rounded(Table& table, const std::string& suffix) {
-  struct Add { T operator()(T a, T b) const { return rounded<mode>(+[](T x, T y) { return x + y; }, a, b); } };
-  struct Sub { T operator()(T a, T b) const { return rounded<mode>(+[](T x, T y) { return x - y; }, a, b); } };
-  struct Mul { T operator()(T a, T b) const { return rounded<mode>(+[](T x, T y) { return x * y; }, a, b); } };
-  struct Div { T operator()(T a, T b) const { return rounded<mode>(+[](T x, T y) { return x / y; }, a, b); } };
-  struct Fma {
-    T operator()(T a, T b, T c) const {
-      return rounded<mode>(+[](T x, T y, T z) { return std::fma(x, y, z); }, a, b, c);
+  struct Add {
+    T operator()(T a, T b) const {
+      return rounded<mode>(
+          +[](T x, T y) { return x + y; }, a, b);
     }
   };
-  struct Sqrt { T operator()(T a) const { return rounded<mode>(+[](T x) { return std::sqrt(x); }, a); } };
-  struct Rcp { T operator()(T a) const { return rounded<mode>(+[](T x) { return T{1} / x; }, a); } };
+  struct Sub {
+    T operator()(T a, T b) const {
+      return rounded<mode>(
+          +[](T x, T y) { return x - y; }, a, b);
+    }
+  };
+  struct Mul {
+    T operator()(T a, T b) const {
+      return rounded<mode>(
+          +[](T x, T y) { return x * y; }, a, b);
+    }
+  };
+  struct Div {
+    T operator()(T a, T b) const {
+      return rounded<mode>(
+          +[](T x, T y) { return x / y; }, a, b);
+    }
+  };
+  struct Fma {
+    T operator()(T a, T b, T c) const {
+      return rounded<mode>(
+          +[](T x, T y, T z) { return std::fma(x, y, z); }, a, b, c);
+    }
+  };
+  struct Sqrt {
+    T operator()(T a) const {
+      return rounded<mode>(
+          +[](T x) { return std::sqrt(x); }, a);
+    }
+  };
+  struct Rcp {
+    T operator()(T a) const {
+      return rounded<mode>(
+          +[](T x) { return T{1} / x; }, a);
+    }
+  };
   struct FromSigned {
     T operator()(std::int64_t a) const {
-      return rounded<mode>(+[](std::int64_t x) { return static_cast<T>(x); }, a);
+      return rounded<mode>(
+          +[](std::int64_t x) { return static_cast<T>(x); }, a);
     }
   };
   struct FromUnsigned {
@@ -286,7 +318,8 @@ template <int mode>
 void add_rounding_mode(Table& table, const std::string& name) {
   struct Narrow {
     float operator()(double a) const {
-      return rounded<mode>(+[](double x) { return static_cast<float>(x); }, a);
+      return rounded<mode>(
+          +[](double x) { return static_cast<float>(x); }, a);
     }
   };
   add_rounded<float, mode>(table, "." + name + ".f32");
@@ -296,11 +329,21 @@ void add_rounding_mode(Table& table, const std::string& name) {
 
 // ---------------------------------------------------------------- approximations
 
-struct Exp2 { float operator()(float a) const { return std::exp2(a); } };
-struct Log2 { float operator()(float a) const { return std::log2(a); } };
-struct Sine { float operator()(float a) const { return std::sin(a); } };
-struct Cosine { float operator()(float a) const { return std::cos(a); } };
-struct HyperbolicTangent { float operator()(float a) const { return std::tanh(a); } };
+struct Exp2 {
+  float operator()(float a) const { return std::exp2(a); }
+};
+struct Log2 {
+  float operator()(float a) const { return std::log2(a); }
+};
+struct Sine {
+  float operator()(float a) const { return std::sin(a); }
+};
+struct Cosine {
+  float operator()(float a) const { return std::cos(a); }
+};
+struct HyperbolicTangent {
+  float operator()(float a) const { return std::tanh(a); }
+};
 struct InverseRoot {
   float operator()(float a) const { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(a))); }
   double operator()(double a) const { return 1.0 / std::sqrt(a); }

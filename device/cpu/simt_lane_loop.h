@@ -31,7 +31,8 @@ template <typename R, typename A, typename B, typename F>
 LaneOperation binary() {
   return {[](std::uint32_t mask, void* dst, const void* a, const void* b, const void*) {
             for_each_lane(mask, [=](std::uint32_t lane) {
-              static_cast<R*>(dst)[lane] = F{}(static_cast<const A*>(a)[lane], static_cast<const B*>(b)[lane]);
+              static_cast<R*>(dst)[lane] =
+                  F{}(static_cast<const A*>(a)[lane], static_cast<const B*>(b)[lane]);
             });
           },
           sizeof(R) * 8,

@@ -33,29 +33,35 @@ inline std::byte* place(WarpContext* warp, std::uint64_t address, std::uint32_t 
   }
   const std::uint64_t limit = kind == AddressKind::shared ? warp->shared_bytes : warp->local_stride;
   if (address > limit || limit - address < bytes) [[unlikely]] {
-    raise(warp, kind == AddressKind::shared ? FaultKind::shared_range : FaultKind::local_range, address, line);
+    raise(warp, kind == AddressKind::shared ? FaultKind::shared_range : FaultKind::local_range, address,
+          line);
     return nullptr;
   }
-  return kind == AddressKind::shared ? warp->shared + address : warp->local + lane * warp->local_stride + address;
+  return kind == AddressKind::shared ? warp->shared + address
+                                     : warp->local + lane * warp->local_stride + address;
 }
 
 template <AddressKind kind, typename T, unsigned count>
-void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t line) {
+void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uint32_t mask,
+          std::uint32_t line) {
   T* const values = static_cast<T*>(dst);
   for_each_lane(mask, [=](std::uint32_t lane) {
     const std::byte* const source = place<kind>(warp, addresses[lane], lane, sizeof(T) * count, line);
     if (source == nullptr) return;
-    for (unsigned i = 0; i < count; ++i) std::memcpy(&values[i * warp_size + lane], source + i * sizeof(T), sizeof(T));
+    for (unsigned i = 0; i < count; ++i)
+      std::memcpy(&values[i * warp_size + lane], source + i * sizeof(T), sizeof(T));
   });
 }
 
 template <AddressKind kind, typename T, unsigned count>
-void store(WarpContext* warp, const void* src, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t line) {
+void store(WarpContext* warp, const void* src, const std::uint64_t* addresses, std::uint32_t mask,
+           std::uint32_t line) {
   const T* const values = static_cast<const T*>(src);
   for_each_lane(mask, [=](std::uint32_t lane) {
     std::byte* const target = place<kind>(warp, addresses[lane], lane, sizeof(T) * count, line);
     if (target == nullptr) return;
-    for (unsigned i = 0; i < count; ++i) std::memcpy(target + i * sizeof(T), &values[i * warp_size + lane], sizeof(T));
+    for (unsigned i = 0; i < count; ++i)
+      std::memcpy(target + i * sizeof(T), &values[i * warp_size + lane], sizeof(T));
   });
 }
 
@@ -102,18 +108,65 @@ StoreFunction pick_store(unsigned bytes, unsigned count) {
 
 // ---------------------------------------------------------------- atomics
 
-struct AtomicAdd { template <typename T> static T of(T old, T b, T) { return static_cast<T>(old + b); } };
-struct AtomicMin { template <typename T> static T of(T old, T b, T) { return b < old ? b : old; } };
-struct AtomicMax { template <typename T> static T of(T old, T b, T) { return b > old ? b : old; } };
-struct AtomicAnd { template <typename T> static T of(T old, T b, T) { return old & b; } };
-struct AtomicOr { template <typename T> static T of(T old, T b, T) { return old | b; } };
-struct AtomicXor { template <typename T> static T of(T old, T b, T) { return old ^ b; } };
-struct AtomicExchange { template <typename T> static T of(T, T b, T) { return b; } };
-struct AtomicCompareSwap { template <typename T> static T of(T old, T b, T c) { return old == b ? c : old; } };
-struct AtomicIncrement { template <typename T> static T of(T old, T b, T) { return old >= b ? 0 : old + 1; } };
+struct AtomicAdd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old + b);
+  }
+};
+struct AtomicMin {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return b < old ? b : old;
+  }
+};
+struct AtomicMax {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return b > old ? b : old;
+  }
+};
+struct AtomicAnd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old & b;
+  }
+};
+struct AtomicOr {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old | b;
+  }
+};
+struct AtomicXor {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old ^ b;
+  }
+};
+struct AtomicExchange {
+  template <typename T>
+  static T of(T, T b, T) {
+    return b;
+  }
+};
+struct AtomicCompareSwap {
+  template <typename T>
+  static T of(T old, T b, T c) {
+    return old == b ? c : old;
+  }
+};
+struct AtomicIncrement {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old >= b ? 0 : old + 1;
+  }
+};
 struct AtomicDecrement {
   template <typename T>
-  static T of(T old, T b, T) { return old == 0 || old > b ? b : old - 1; }
+  static T of(T old, T b, T) {
+    return old == 0 || old > b ? b : old - 1;
+  }
 };
 /// Halves add in half precision.
 template <const HalfFormat& format>
@@ -137,7 +190,8 @@ void atomic(WarpContext* warp, void* dst, const std::uint64_t* addresses, const 
                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   for_each_lane(mask, [=](std::uint32_t lane) {
     if (addresses[lane] < null_page_bytes) return raise(warp, FaultKind::null_page, addresses[lane], line);
-    if (addresses[lane] % sizeof(T) != 0) return raise(warp, FaultKind::misaligned_atomic, addresses[lane], line);
+    if (addresses[lane] % sizeof(T) != 0)
+      return raise(warp, FaultKind::misaligned_atomic, addresses[lane], line);
     auto* const target = reinterpret_cast<Bits*>(addresses[lane]);
     const T operand = static_cast<const T*>(b)[lane];
     const T other = static_cast<const T*>(c)[lane];
@@ -213,8 +267,8 @@ StoreFunction find_store(AddressKind kind, unsigned bytes, unsigned count) {
   return nullptr;
 }
 
-std::uint32_t resolve_addresses(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask, std::uint32_t kind,
-                                std::uint32_t bytes, std::uint32_t line) {
+std::uint32_t resolve_addresses(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask,
+                                std::uint32_t kind, std::uint32_t bytes, std::uint32_t line) {
   std::uint32_t good = 0;
   for_each_lane(mask, [&](std::uint32_t lane) {
     const std::byte* const host = static_cast<AddressKind>(kind) == AddressKind::shared
@@ -249,9 +303,18 @@ std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst
     const auto own = static_cast<std::int32_t>(lane);
     const auto delta = static_cast<std::int32_t>(amount);
     switch (mode) {
-      case 0: source = own - delta; within = source >= static_cast<std::int32_t>(highest); break;
-      case 1: source = own + delta; within = source <= static_cast<std::int32_t>(highest); break;
-      case 2: source = own ^ delta; within = source <= static_cast<std::int32_t>(highest); break;
+      case 0:
+        source = own - delta;
+        within = source >= static_cast<std::int32_t>(highest);
+        break;
+      case 1:
+        source = own + delta;
+        within = source <= static_cast<std::int32_t>(highest);
+        break;
+      case 2:
+        source = own ^ delta;
+        within = source <= static_cast<std::int32_t>(highest);
+        break;
       default:
         source = static_cast<std::int32_t>(lowest | (amount & ~segment & 31));
         within = source <= static_cast<std::int32_t>(highest);
@@ -268,7 +331,8 @@ std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst
 namespace {
 
 template <typename T>
-void match(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const T* a, const std::uint32_t* members) {
+void match(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const T* a,
+           const std::uint32_t* members) {
   for_each_lane(mask, [&](std::uint32_t lane) {
     const std::uint32_t peers = mask & members[lane];
     std::uint32_t same = 0;
@@ -281,16 +345,18 @@ void match(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const T* a
 
 }  // namespace
 
-void match32(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint32_t* a, const std::uint32_t* members) {
+void match32(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint32_t* a,
+             const std::uint32_t* members) {
   match(mask, all, dst, a, members);
 }
 
-void match64(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint64_t* a, const std::uint32_t* members) {
+void match64(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint64_t* a,
+             const std::uint32_t* members) {
   match(mask, all, dst, a, members);
 }
 
-void reduce(std::uint32_t mask, std::uint32_t op, std::uint32_t is_signed, std::uint32_t* dst, const std::uint32_t* a,
-            const std::uint32_t* members) {
+void reduce(std::uint32_t mask, std::uint32_t op, std::uint32_t is_signed, std::uint32_t* dst,
+            const std::uint32_t* a, const std::uint32_t* members) {
   const auto less = [is_signed](std::uint32_t x, std::uint32_t y) {
     return is_signed != 0 ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y) : x < y;
   };

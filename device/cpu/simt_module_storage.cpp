@@ -13,11 +13,13 @@ namespace {
 constexpr std::uint64_t arena_alignment = 256;
 
 bool is_placed(const ptx::Variable& variable, ptx::StateSpace space) {
-  return variable.space == space && variable.type != ptx::DataType::opaque && !(variable.is_extern && !variable.has_initializer);
+  return variable.space == space && variable.type != ptx::DataType::opaque &&
+         !(variable.is_extern && !variable.has_initializer);
 }
 
 /// Offsets of the variables of one space; the total comes back.
-std::uint64_t place(const ptx::Module& module, ptx::StateSpace space, std::unordered_map<std::string, std::uint64_t>& offsets) {
+std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
+                    std::unordered_map<std::string, std::uint64_t>& offsets) {
   std::uint64_t end = 0;
   for (const ptx::Variable& variable : module.variables) {
     if (!is_placed(variable, space)) continue;
@@ -36,9 +38,11 @@ Result<ModuleStorage> ModuleStorage::create(const ptx::Module& module, const std
   ModuleStorage storage;
   for (const ptx::StateSpace space : {ptx::StateSpace::global, ptx::StateSpace::constant}) {
     std::unordered_map<std::string, std::uint64_t> offsets;
-    const std::uint64_t bytes = align_up(std::max<std::uint64_t>(place(module, space, offsets), 1), arena_alignment);
+    const std::uint64_t bytes =
+        align_up(std::max<std::uint64_t>(place(module, space, offsets), 1), arena_alignment);
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(arena_alignment, bytes));
-    if (memory == nullptr) return failure(name + ": no memory for " + std::to_string(bytes) + " bytes of variables");
+    if (memory == nullptr)
+      return failure(name + ": no memory for " + std::to_string(bytes) + " bytes of variables");
     std::memset(memory, 0, bytes);
     for (const ptx::Variable& variable : module.variables) {
       if (!is_placed(variable, space)) continue;

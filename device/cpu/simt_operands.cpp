@@ -49,7 +49,9 @@ Value* FunctionCodegen::active_vector() {
   return guard_ == nullptr ? mask_vector_ : builder_.CreateAnd(mask_vector_, guard_);
 }
 
-Value* FunctionCodegen::mask_of(Value* predicate) { return builder_.CreateBitCast(predicate, builder_.getInt32Ty()); }
+Value* FunctionCodegen::mask_of(Value* predicate) {
+  return builder_.CreateBitCast(predicate, builder_.getInt32Ty());
+}
 
 Value* FunctionCodegen::predicate_of(Value* mask) { return builder_.CreateBitCast(mask, vector_type(1)); }
 
@@ -74,12 +76,14 @@ Value* FunctionCodegen::spill(unsigned index, Value* value) {
   return place;
 }
 
-Value* FunctionCodegen::call_helper(const void* function, llvm::Type* result, std::initializer_list<Value*> arguments) {
+Value* FunctionCodegen::call_helper(const void* function, llvm::Type* result,
+                                    std::initializer_list<Value*> arguments) {
   std::vector<llvm::Type*> types;
   for (Value* argument : arguments) types.push_back(argument->getType());
   Value* const address = llvm::ConstantExpr::getIntToPtr(
       builder_.getInt64(reinterpret_cast<std::uintptr_t>(function)), builder_.getPtrTy());
-  return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address, std::vector<Value*>(arguments));
+  return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address,
+                             std::vector<Value*>(arguments));
 }
 
 /// Operands are vectors of the widths the operation names; its result is a vector of integers.
@@ -103,7 +107,9 @@ Value* FunctionCodegen::call_lane(const std::string& key, std::initializer_list<
   return builder_.CreateAlignedLoad(vector_type(operation->result_bits), result, llvm::Align(64));
 }
 
-Value* FunctionCodegen::as_float(Value* bits, DataType type) { return builder_.CreateBitCast(bits, float_type(type)); }
+Value* FunctionCodegen::as_float(Value* bits, DataType type) {
+  return builder_.CreateBitCast(bits, float_type(type));
+}
 
 Value* FunctionCodegen::as_bits(Value* value) {
   if (!value->getType()->isFPOrFPVectorTy()) return value;
@@ -205,7 +211,8 @@ Value* FunctionCodegen::read_register(const RegisterSlot& slot) {
   const auto found = state_->values.find(slot.id);
   if (found != state_->values.end()) return found->second;
   state_->read_first.insert(slot.id);
-  Value* const file = builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
+  Value* const file =
+      builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
   Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), file, slot.offset);
   Value* value = nullptr;
   if (slot.bits == 1) {
@@ -230,14 +237,10 @@ Value* FunctionCodegen::read_bits(const ptx::Operand& operand, unsigned bits) {
       if (symbol.kind == Symbol::Kind::none) break;
       return resize(symbol_value(symbol, operand.offset), bits, false);
     }
-    case OperandKind::special_register:
-      return read_special(operand.name, bits);
-    case OperandKind::integer:
-      return splat(bits, static_cast<std::uint64_t>(operand.integer));
-    case OperandKind::floating:
-      return splat(bits, operand.bits);
-    default:
-      break;
+    case OperandKind::special_register: return read_special(operand.name, bits);
+    case OperandKind::integer: return splat(bits, static_cast<std::uint64_t>(operand.integer));
+    case OperandKind::floating: return splat(bits, operand.bits);
+    default: break;
   }
   unsupported("operand '" + std::string(ptx_.text(operand.text)) + "'");
   return splat(bits, 0);
@@ -303,7 +306,8 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   };
   const std::size_t dot = name.find('.');
   const std::string_view base = name.substr(0, dot);
-  const std::size_t axis = dot == std::string_view::npos || dot + 1 >= name.size() ? 3 : std::size_t(name[dot + 1] - 'x');
+  const std::size_t axis =
+      dot == std::string_view::npos || dot + 1 >= name.size() ? 3 : std::size_t(name[dot + 1] - 'x');
   if (axis < 3) {
     const std::size_t at = axis * 4;
     if (base == "%tid") {
@@ -333,12 +337,15 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   if (name == "%nsmid") return scalar(offsetof(WarpContext, nsmid));
   if (name == "%gridid") return scalar(offsetof(WarpContext, gridid), 64);
   if (name == "%dynamic_smem_size") return scalar(offsetof(WarpContext, dynamic_shared_bytes));
-  if (name == "%total_smem_size" || name == "%aggr_smem_size") return scalar(offsetof(WarpContext, total_shared_bytes));
+  if (name == "%total_smem_size" || name == "%aggr_smem_size")
+    return scalar(offsetof(WarpContext, total_shared_bytes));
   if (name.starts_with("%envreg")) return splat(bits, 0);
   if (name == "%clock" || name == "%clock64") return resize(splat(helper(&read_clock)), bits, false);
-  if (name == "%clock_hi") return resize(builder_.CreateLShr(splat(helper(&read_clock)), splat(64, 32)), bits, false);
+  if (name == "%clock_hi")
+    return resize(builder_.CreateLShr(splat(helper(&read_clock)), splat(64, 32)), bits, false);
   if (name == "%globaltimer") return resize(splat(helper(&read_global_timer)), bits, false);
-  if (name == "%globaltimer_lo") return resize(resize(splat(helper(&read_global_timer)), 32, false), bits, false);
+  if (name == "%globaltimer_lo")
+    return resize(resize(splat(helper(&read_global_timer)), 32, false), bits, false);
   if (name == "%globaltimer_hi") {
     return resize(builder_.CreateLShr(splat(helper(&read_global_timer)), splat(64, 32)), bits, false);
   }
@@ -365,7 +372,9 @@ void FunctionCodegen::write(const ptx::Operand& operand, DataType type, Value* v
   write_register(*slot, resize(as_bits(value), slot->bits, is_signed(type)));
 }
 
-void FunctionCodegen::write(std::size_t index, DataType type, Value* value) { write(operand(index), type, value); }
+void FunctionCodegen::write(std::size_t index, DataType type, Value* value) {
+  write(operand(index), type, value);
+}
 
 void FunctionCodegen::write_predicate(const ptx::Operand& operand, Value* value) {
   if (operand.kind == OperandKind::sink) return;

@@ -81,7 +81,8 @@ Status Planner::reach() {
     const ptx::CallSites calls = ptx::find_calls(module_, function);
     for (const std::string_view callee : calls.direct) {
       const std::uint32_t index = function_index(callee);
-      if (index != no_function && !module_.functions[index].is_declaration()) add(index, program_.functions[i].direct);
+      if (index != no_function && !module_.functions[index].is_declaration())
+        add(index, program_.functions[i].direct);
     }
     if (calls.indirect && !indirect_) {
       indirect_ = true;
@@ -138,9 +139,10 @@ Status Planner::plan_function(CompiledFunction& function) {
       segment.end = i + 1;
       segment.control = Control::barrier;
       if (instruction.opcode.find(".red") != std::string_view::npos) {
-        segment.barrier = instruction.opcode.find(".popc") != std::string_view::npos  ? BarrierKind::reduce_popc
-                          : instruction.opcode.find(".and") != std::string_view::npos ? BarrierKind::reduce_and
-                                                                                      : BarrierKind::reduce_or;
+        segment.barrier =
+            instruction.opcode.find(".popc") != std::string_view::npos  ? BarrierKind::reduce_popc
+            : instruction.opcode.find(".and") != std::string_view::npos ? BarrierKind::reduce_and
+                                                                        : BarrierKind::reduce_or;
       } else if (instruction.opcode.find(".arrive") != std::string_view::npos) {
         segment.barrier = BarrierKind::arrive;
       }
@@ -180,9 +182,9 @@ Status Planner::finish_block(CompiledFunction& function, std::uint32_t block, Se
   const ptx::Instruction& last = body.instructions[segment.end - 1];
   if (!last.traits.ends_block()) return success();
   if (last.traits.kind == ptx::OpcodeClass::exit) {
-    segment.control = last.traits.is_return                ? Control::ret
+    segment.control = last.traits.is_return             ? Control::ret
                       : last.opcode.starts_with("trap") ? Control::trap
-                                                           : Control::exit;
+                                                        : Control::exit;
     return success();
   }
   if (last.traits.kind == ptx::OpcodeClass::call) {
@@ -195,7 +197,8 @@ Status Planner::finish_block(CompiledFunction& function, std::uint32_t block, Se
       if (last.operands.size() < 2 || list.name != last.operands[1].name) continue;
       for (const std::string_view label : list.targets) {
         segment.targets.push_back(function.graph.block_of_label(label));
-        if (segment.targets.back() == ptx::no_block) return fail(last, "unknown label '" + std::string(label) + "'");
+        if (segment.targets.back() == ptx::no_block)
+          return fail(last, "unknown label '" + std::string(label) + "'");
       }
     }
     if (segment.targets.empty()) return fail(last, "brx.idx without a list of targets");
@@ -242,16 +245,18 @@ Status Planner::plan_call(CompiledFunction& function, const ptx::Instruction& in
   }
   site.builtin = find_builtin(callee);
   if (site.builtin != Builtin::none) return success();
-  return fail(instruction, "function '" + std::string(callee) + "' is not defined in this module and the cpu device does not provide it");
+  return fail(instruction, "function '" + std::string(callee) +
+                               "' is not defined in this module and the cpu device does not provide it");
 }
 
-Result<CallSlot> Planner::call_slot(CompiledFunction& function, const ptx::Operand& operand, std::uint32_t scope) {
+Result<CallSlot> Planner::call_slot(CompiledFunction& function, const ptx::Operand& operand,
+                                    std::uint32_t scope) {
   CallSlot slot;
   if (operand.kind == ptx::OperandKind::integer || operand.kind == ptx::OperandKind::floating) {
     slot.kind = CallSlot::Kind::immediate;
     slot.bytes = operand.kind == ptx::OperandKind::floating && operand.is_single ? 4 : 8;
-    slot.immediate =
-        operand.kind == ptx::OperandKind::integer ? static_cast<std::uint64_t>(operand.integer) : operand.bits;
+    slot.immediate = operand.kind == ptx::OperandKind::integer ? static_cast<std::uint64_t>(operand.integer)
+                                                               : operand.bits;
     return slot;
   }
   if (const auto reg = function.registers->find(operand.name, scope)) {
@@ -269,13 +274,15 @@ Result<CallSlot> Planner::call_slot(CompiledFunction& function, const ptx::Opera
       }
     }
   }
-  if (variable == nullptr || variable->space != ptx::StateSpace::param) return failure("unknown call operand");
+  if (variable == nullptr || variable->space != ptx::StateSpace::param)
+    return failure("unknown call operand");
   slot.offset = static_cast<std::uint32_t>(function.frame->offset(variable));
   slot.bytes = static_cast<std::uint32_t>(variable->size_bytes());
   return slot;
 }
 
-std::vector<CallSlot> Planner::formal_slots(CompiledFunction& function, const std::vector<ptx::Variable>& formals) {
+std::vector<CallSlot> Planner::formal_slots(CompiledFunction& function,
+                                            const std::vector<ptx::Variable>& formals) {
   std::vector<CallSlot> slots;
   for (const ptx::Variable& formal : formals) {
     CallSlot slot;
@@ -324,7 +331,8 @@ Status Planner::plan_shared() {
   for (const ptx::Variable& variable : module_.variables) {
     if (named.contains(variable.name)) place(variable.name, variable);
   }
-  if (end > 0xffff'ffff) return failure("kernel '" + program_.functions[0].name + "' declares too much shared memory");
+  if (end > 0xffff'ffff)
+    return failure("kernel '" + program_.functions[0].name + "' declares too much shared memory");
   end = align_up(end, dynamic.empty() ? 1 : dynamic_alignment);
   for (const std::string& key : dynamic) program_.shared.offsets[key] = static_cast<std::uint32_t>(end);
   program_.shared.static_bytes = static_cast<std::uint32_t>(end);
@@ -335,7 +343,8 @@ constexpr std::int64_t not_visited = -1;
 constexpr std::int64_t in_progress = -2;
 
 /// Local memory of the deepest call chain from `function`; nullopt when it is unbounded.
-std::optional<std::uint64_t> Planner::deepest(std::uint32_t function, std::vector<std::int64_t>& known) const {
+std::optional<std::uint64_t> Planner::deepest(std::uint32_t function,
+                                              std::vector<std::int64_t>& known) const {
   if (known[function] == in_progress) return std::nullopt;
   if (known[function] != not_visited) return static_cast<std::uint64_t>(known[function]);
   known[function] = in_progress;

@@ -38,7 +38,7 @@ struct CallSlot {
   std::uint32_t offset = 0;  ///< in the frame's local memory or register file
   std::uint32_t bytes = 0;
   std::uint64_t immediate = 0;
-  bool predicate = false;    ///< reg: a mask of 32 bits instead of 32 values
+  bool predicate = false;  ///< reg: a mask of 32 bits instead of 32 values
 };
 
 struct CallSite {
@@ -57,14 +57,14 @@ struct Segment {
   std::uint32_t unguarded = 0;  ///< how many of them have no guard
   std::uint32_t line = 0;       ///< PTX line of the last one
   Control control = Control::next;
-  bool may_spin = false;        ///< holds an atomic or an uncached load: another thread may be waited for
+  bool may_spin = false;  ///< holds an atomic or an uncached load: another thread may be waited for
   std::uint32_t target = no_segment;         ///< branch taken
   std::uint32_t next = no_segment;           ///< textual successor; none: the function returns
   std::uint32_t reconvergence = no_segment;  ///< first segment of the immediate post-dominator
   std::vector<std::uint32_t> targets;        ///< indexed_branch
   CallSite call;
   BarrierKind barrier = BarrierKind::sync;
-  std::optional<std::uint32_t> resumed_from; ///< the bar.red whose result this segment takes up first
+  std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result this segment takes up first
   SegmentFunction run = nullptr;
 };
 
@@ -78,9 +78,9 @@ struct CompiledFunction {
   std::vector<CallSlot> results;
   std::shared_ptr<RegisterFile> registers;
   std::shared_ptr<const FrameLayout> frame;
-  std::uint32_t counter_base = 0;     ///< of its block 0 in the launch's counters
-  std::optional<Diagnostics> failure; ///< why it cannot run
-  bool direct = true;                 ///< reached by calls by name, not only through its address
+  std::uint32_t counter_base = 0;      ///< of its block 0 in the launch's counters
+  std::optional<Diagnostics> failure;  ///< why it cannot run
+  bool direct = true;                  ///< reached by calls by name, not only through its address
 };
 
 /// Storage of module variables and tokens of functions.
@@ -90,7 +90,7 @@ struct ModuleSymbols {
     std::uint64_t bytes = 0;
   };
   std::unordered_map<std::string, Storage> variables;  ///< .global and .const
-  Storage constants;  ///< the range all .const variables lie in
+  Storage constants;                                   ///< the range all .const variables lie in
 
   /// What `mov.u64 %rd, function` yields.
   static std::uint64_t function_token(std::uint32_t module_function) {
@@ -118,7 +118,7 @@ struct Program {
   std::uint64_t local_bytes = 0;  ///< of one thread, over the deepest call chain
   std::uint32_t blocks = 0;       ///< basic blocks of all functions
   bool counting = false;
-  std::shared_ptr<Jit> code;      ///< keeps the machine code alive
+  std::shared_ptr<Jit> code;  ///< keeps the machine code alive
 
   /// By index in ptx::Module::functions; null when it is not part of the program.
   const CompiledFunction* find(std::uint32_t module_function) const;
@@ -127,7 +127,8 @@ struct Program {
 /// Plans and compiles `kernel`. The module's bodies are parsed as needed. `name` stands in diagnostics as the file.
 /// Failure: an unsupported instruction in what the kernel reaches, with its PTX line.
 Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
-                                                       std::uint32_t kernel, bool counting, const std::string& name);
+                                                       std::uint32_t kernel, bool counting,
+                                                       const std::string& name);
 
 /// The plan alone: segments and layouts, no machine code. Precondition of code generation.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name);

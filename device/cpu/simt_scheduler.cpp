@@ -37,7 +37,8 @@ std::byte* LocalArena::reserve(std::size_t bytes) {
   if (memory_ != nullptr && bytes <= bytes_) return memory_;
   if (memory_ != nullptr) munmap(memory_, bytes_);
   bytes_ = std::max<std::size_t>(bytes, 4096);
-  void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
   return memory_;
 }
@@ -199,7 +200,8 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   return act(warp, segment, taken) ? Turn::again : Turn::failed;
 }
 
-void BlockRunner::count(const CompiledFunction& function, const Segment& segment, const Warp& warp, std::uint32_t mask) {
+void BlockRunner::count(const CompiledFunction& function, const Segment& segment, const Warp& warp,
+                        std::uint32_t mask) {
   BlockCounts& counts = counts_[function.counter_base + segment.block];
   const std::uint64_t lanes = population(mask);
   counts.warp_executions += segment.starts_block;
@@ -213,14 +215,9 @@ bool BlockRunner::act(Warp& warp, const Segment& segment, std::uint32_t taken) {
   Frame& frame = warp.top();
   LaneGroup& group = frame.groups.back();
   switch (segment.control) {
-    case Control::next:
-      group.pc = segment.next;
-      return true;
-    case Control::branch:
-      branch(frame, segment, taken);
-      return true;
-    case Control::indexed_branch:
-      return indexed_branch(warp, segment, taken);
+    case Control::next: group.pc = segment.next; return true;
+    case Control::branch: branch(frame, segment, taken); return true;
+    case Control::indexed_branch: return indexed_branch(warp, segment, taken);
     case Control::ret:
       group.pc = segment.next;
       return_lanes(warp, taken);
@@ -232,10 +229,8 @@ bool BlockRunner::act(Warp& warp, const Segment& segment, std::uint32_t taken) {
     case Control::trap:
       group.pc = segment.next;
       return taken == 0 || fail("the kernel executed trap", segment.line);
-    case Control::call:
-      return call(warp, segment, taken);
-    case Control::barrier:
-      return arrive(warp, segment, taken);
+    case Control::call: return call(warp, segment, taken);
+    case Control::barrier: return arrive(warp, segment, taken);
   }
   return true;
 }
@@ -247,7 +242,8 @@ void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t tak
   } else if (taken == 0) {
     group.pc = segment.next;
   } else {
-    const LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~taken}, {.pc = segment.target, .mask = taken}};
+    const LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~taken},
+                                {.pc = segment.target, .mask = taken}};
     diverge(frame, segment.reconvergence, sides);
   }
 }
@@ -283,7 +279,8 @@ bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32
     std::uint32_t pc = segment.next;
     if ((taken >> lane & 1) != 0) {
       const std::uint64_t index = warp.context.operand[lane];
-      if (index >= segment.targets.size()) return fail("brx.idx with an index beyond its list of targets", segment.line);
+      if (index >= segment.targets.size())
+        return fail("brx.idx with an index beyond its list of targets", segment.line);
       pc = segment.targets[index];
     }
     side(pc).mask |= 1u << lane;
@@ -339,11 +336,13 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   const std::uint32_t threads = warp.context.barrier_threads;
   if (id >= barrier_count) return fail("barrier " + std::to_string(id) + " does not exist", segment.line);
   if (threads % warp_size != 0) {
-    return fail("a barrier for " + std::to_string(threads) + " threads, which is no multiple of 32", segment.line);
+    return fail("a barrier for " + std::to_string(threads) + " threads, which is no multiple of 32",
+                segment.line);
   }
   Barrier& barrier = barriers_[id];
   if (barrier.open && barrier.threads != threads) {
-    return fail("warps meet at barrier " + std::to_string(id) + " with different thread counts", segment.line);
+    return fail("warps meet at barrier " + std::to_string(id) + " with different thread counts",
+                segment.line);
   }
   barrier.open = true;
   barrier.threads = threads;
@@ -400,7 +399,8 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
 bool BlockRunner::fail(std::string message, std::uint32_t line) {
   if (!failure_) {
     message = "kernel '" + program_.functions[0].name + "': " + std::move(message);
-    failure_ = line == 0 ? failure(std::move(message)) : failure_at(ptx_location(launch_.name, line), std::move(message));
+    failure_ = line == 0 ? failure(std::move(message))
+                         : failure_at(ptx_location(launch_.name, line), std::move(message));
   }
   return false;
 }
@@ -411,7 +411,8 @@ bool BlockRunner::check_fault(Warp& warp) {
   std::snprintf(address, sizeof(address), "0x%llx", static_cast<unsigned long long>(fault.address));
   switch (fault.kind) {
     case FaultKind::none: return true;
-    case FaultKind::null_page: return fail("access through a null pointer, address " + std::string(address), fault.line);
+    case FaultKind::null_page:
+      return fail("access through a null pointer, address " + std::string(address), fault.line);
     case FaultKind::shared_range:
       return fail("shared memory access out of range: address " + std::string(address) + ", the block has " +
                       std::to_string(warp.context.shared_bytes) + " bytes",

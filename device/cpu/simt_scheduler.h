@@ -65,13 +65,13 @@ class LocalArena {
 
 /// Lanes of a warp that run together.
 struct LaneGroup {
-  std::uint32_t pc = 0;             ///< next segment; no_segment: the function returns
+  std::uint32_t pc = 0;                      ///< next segment; no_segment: the function returns
   std::uint32_t reconvergence = no_segment;  ///< where the group joins the one below
   std::uint32_t mask = 0;
-  bool waiting = false;             ///< at barrier `barrier`
+  bool waiting = false;  ///< at barrier `barrier`
   std::uint32_t barrier = 0;
   std::uint32_t barrier_result = 0;
-  std::uint32_t calls_left = 0;     ///< lanes whose indirect call is still to be made
+  std::uint32_t calls_left = 0;  ///< lanes whose indirect call is still to be made
 };
 
 /// A call frame. `groups` is the SIMT stack: a group waits until those above it have joined it or are gone.
@@ -79,9 +79,9 @@ struct Frame {
   const CompiledFunction* function = nullptr;
   AlignedBuffer storage;
   std::byte* registers = nullptr;
-  std::uint64_t local = 0;              ///< local address of the frame
-  const Segment* call = nullptr;        ///< the caller's segment; null for the kernel
-  std::uint32_t lanes = 0;              ///< that were called
+  std::uint64_t local = 0;        ///< local address of the frame
+  const Segment* call = nullptr;  ///< the caller's segment; null for the kernel
+  std::uint32_t lanes = 0;        ///< that were called
   std::vector<LaneGroup> groups;
   std::uint64_t targets[warp_size] = {};  ///< of an indirect call made from this frame
 };

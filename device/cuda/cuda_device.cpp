@@ -19,7 +19,9 @@ CUstream stream_of(const Launch& launch) {
 /// While the program captures a graph on some thread, calls such as module loading would invalidate the capture; ours have nothing to do with it.
 class CaptureRelaxed {
  public:
-  explicit CaptureRelaxed(const Driver& driver) : driver_(driver) { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+  explicit CaptureRelaxed(const Driver& driver) : driver_(driver) {
+    driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
   ~CaptureRelaxed() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
   CaptureRelaxed(const CaptureRelaxed&) = delete;
   CaptureRelaxed& operator=(const CaptureRelaxed&) = delete;
@@ -56,7 +58,9 @@ class Pool {
   };
 
   Result<Pinned> pinned(std::size_t size) {
-    const auto found = std::find_if(free_.begin(), free_.end(), [&](const Pinned& p) { return p.size >= size && p.size <= 4 * size + 4096; });
+    const auto found = std::find_if(free_.begin(), free_.end(), [&](const Pinned& p) {
+      return p.size >= size && p.size <= 4 * size + 4096;
+    });
     if (found != free_.end()) {
       const Pinned reused = *found;
       free_.erase(found);
@@ -102,7 +106,8 @@ struct LaunchEvents {
 
 class CudaReadback final : public Readback {
  public:
-  CudaReadback(const Driver& driver, Pool& pool, Pool::Pinned pinned, std::size_t size, CUevent done, LaunchEvents timing)
+  CudaReadback(const Driver& driver, Pool& pool, Pool::Pinned pinned, std::size_t size, CUevent done,
+               LaunchEvents timing)
       : driver_(driver), pool_(pool), pinned_(pinned), size_(size), done_(done), timing_(timing) {}
   ~CudaReadback() override {
     pool_.give_back(pinned_);
@@ -121,7 +126,8 @@ class CudaReadback final : public Readback {
 
   std::optional<double> kernel_milliseconds() override {
     float milliseconds = 0;
-    if (timing_.end == nullptr || driver_.cuEventElapsedTime(&milliseconds, timing_.begin, timing_.end) != CUDA_SUCCESS) {
+    if (timing_.end == nullptr ||
+        driver_.cuEventElapsedTime(&milliseconds, timing_.begin, timing_.end) != CUDA_SUCCESS) {
       return std::nullopt;
     }
     return milliseconds;
@@ -138,12 +144,14 @@ class CudaReadback final : public Readback {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(const Driver& driver, DeviceInfo info) : driver_(driver), info_(std::move(info)), pool_(driver) {}
+  CudaDevice(const Driver& driver, DeviceInfo info)
+      : driver_(driver), info_(std::move(info)), pool_(driver) {}
 
   const DeviceInfo& info() const override { return info_; }
   void measure_kernels(bool on) override { measure_ = on; }
 
-  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, void* original) override {
+  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
+                                        void* original) override {
     const CaptureRelaxed relaxed(driver_);
     Result<std::unique_ptr<CudaVariant>> variant = load_limited(ptx, kernel, 0);
     if (!variant) return variant.error();
@@ -156,9 +164,9 @@ class CudaDevice final : public Device {
       Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, registers);
       if (smaller) variant = std::move(smaller);
     }
-    for (const CUfunction_attribute attribute :
-         {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
-          CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
+    for (const CUfunction_attribute attribute : {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                                 CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                                                 CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
       int value = 0;
       if (driver_.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS) {
         driver_.cuFuncSetAttribute((*variant)->function(), attribute, value);
@@ -172,7 +180,8 @@ class CudaDevice final : public Device {
     if (driver_.cuFuncGetModule(&module, original_function(original)) != CUDA_SUCCESS) return std::nullopt;
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
-    if (driver_.cuModuleGetGlobal(&address, &bytes, module, name.c_str()) != CUDA_SUCCESS) return std::nullopt;
+    if (driver_.cuModuleGetGlobal(&address, &bytes, module, name.c_str()) != CUDA_SUCCESS)
+      return std::nullopt;
     return address;
   }
 
@@ -238,11 +247,13 @@ class CudaDevice final : public Device {
   /// The context's function behind a CUfunction or a CUkernel.
   CUfunction original_function(void* handle) const {
     CUfunction function = nullptr;
-    if (driver_.cuKernelGetFunction(&function, static_cast<CUkernel>(handle)) == CUDA_SUCCESS) return function;
+    if (driver_.cuKernelGetFunction(&function, static_cast<CUkernel>(handle)) == CUDA_SUCCESS)
+      return function;
     return static_cast<CUfunction>(handle);
   }
 
-  Result<std::unique_ptr<CudaVariant>> load_limited(const std::string& ptx, const std::string& kernel, unsigned registers) {
+  Result<std::unique_ptr<CudaVariant>> load_limited(const std::string& ptx, const std::string& kernel,
+                                                    unsigned registers) {
     std::array<char, 4096> log{};
     std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     std::vector<void*> values{log.data(), reinterpret_cast<void*>(log.size())};
@@ -266,7 +277,8 @@ class CudaDevice final : public Device {
     }
     auto variant = std::make_unique<CudaVariant>(driver_, module, function);
     driver_.cuFuncGetAttribute(&variant->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
-    driver_.cuFuncGetAttribute(&variant->dynamic_shared_limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+    driver_.cuFuncGetAttribute(&variant->dynamic_shared_limit,
+                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
     return variant;
   }
 
@@ -289,7 +301,8 @@ class CudaDevice final : public Device {
       if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<std::size_t*>(entry[1]);
     }
     for (const ParameterSlot& slot : slots) {
-      if (buffer == nullptr || slot.offset + slot.bytes > size) return failure("the launch gives too few parameters");
+      if (buffer == nullptr || slot.offset + slot.bytes > size)
+        return failure("the launch gives too few parameters");
       parameters.push_back(buffer + slot.offset);
     }
     return success();

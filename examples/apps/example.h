@@ -20,7 +20,8 @@ namespace example {
 
 inline void check(cudaError_t status, const char* call, const char* file, int line) {
   if (status == cudaSuccess) return;
-  std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorString(status), cudaGetErrorName(status));
+  std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorString(status),
+               cudaGetErrorName(status));
   std::exit(2);
 }
 
@@ -139,7 +140,8 @@ bool same(const char* what, const std::vector<T>& actual, const std::vector<T>& 
 
 /// Prints the verdict; the result is main's exit status.
 inline int finish(const char* name, bool right, std::uint64_t checksum) {
-  std::printf("%s: %s, checksum 0x%016llx\n", name, right ? "ok" : "WRONG", static_cast<unsigned long long>(checksum));
+  std::printf("%s: %s, checksum 0x%016llx\n", name, right ? "ok" : "WRONG",
+              static_cast<unsigned long long>(checksum));
   return right ? 0 : 1;
 }
 

@@ -19,7 +19,8 @@ __global__ void histogram_shared(const unsigned char* values, int n, unsigned* c
 }
 
 // Every thread straight to global memory; the running maximum and the set of seen bins with it.
-__global__ void histogram_global(const unsigned char* values, int n, unsigned* counts, unsigned* largest, unsigned long long* seen) {
+__global__ void histogram_global(const unsigned char* values, int n, unsigned* counts, unsigned* largest,
+                                 unsigned long long* seen) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const unsigned bin = values[i] % bins;
@@ -74,7 +75,8 @@ int main(int argc, char** argv) {
   right = example::same("global", global_counts.download(), expected) && right;
   right = example::same("largest", largest.download(), {expected_largest}) && right;
   right = example::same("seen", seen.download(), {expected_seen}) && right;
-  right = example::same("place count", place_count.download(), {static_cast<int>(expected_places.size())}) && right;
+  right = example::same("place count", place_count.download(), {static_cast<int>(expected_places.size())}) &&
+          right;
   std::vector<int> found = places.download();
   found.resize(expected_places.size());
   std::sort(found.begin(), found.end());

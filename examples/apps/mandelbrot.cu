@@ -26,7 +26,8 @@ __global__ void mandelbrot(int* counts, int width, int height, float step, int l
   const int column = blockIdx.x * blockDim.x + threadIdx.x;
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   if (column >= width || row >= height) return;
-  counts[row * width + column] = escape_time(coordinate(column, step, -2.0f), coordinate(row, step, -1.125f), limit);
+  counts[row * width + column] =
+      escape_time(coordinate(column, step, -2.0f), coordinate(row, step, -1.125f), limit);
 }
 
 int main(int argc, char** argv) {
@@ -47,15 +48,16 @@ int main(int argc, char** argv) {
   const int every = width > 1000 ? 31 : 1;  // the host is slow on large pictures
   for (int row = 0; row < height && right; row += every) {
     for (int column = 0; column < width && right; ++column) {
-      const int expected = escape_time(coordinate(column, step, -2.0f), coordinate(row, step, -1.125f), limit);
-      right = example::same("count", {counts[static_cast<std::size_t>(row) * width + column]}, std::vector<int>{expected});
+      const int expected =
+          escape_time(coordinate(column, step, -2.0f), coordinate(row, step, -1.125f), limit);
+      right = example::same("count", {counts[static_cast<std::size_t>(row) * width + column]},
+                            std::vector<int>{expected});
     }
   }
   for (const int count : counts) inside += count == limit;
   std::printf("mandelbrot: %d x %d, %lld points inside\n", width, height, inside);
 
-  example::measure("mandelbrot", [&] {
-    mandelbrot<<<grid, block>>>(device_counts.get(), width, height, step, limit);
-  });
+  example::measure("mandelbrot",
+                   [&] { mandelbrot<<<grid, block>>>(device_counts.get(), width, height, step, limit); });
   return example::finish("mandelbrot", right, example::fnv1a(counts));
 }

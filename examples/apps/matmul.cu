@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
   const std::size_t step = size > 512 ? 97 : 1;
   for (std::size_t at = 0; at < result.size() && right; at += step) {
     float sum = 0.0f;
-    for (int i = 0; i < k; ++i) sum = std::fmaf(a[at / n * k + i], b[static_cast<std::size_t>(i) * n + at % n], sum);
+    for (int i = 0; i < k; ++i)
+      sum = std::fmaf(a[at / n * k + i], b[static_cast<std::size_t>(i) * n + at % n], sum);
     right = example::same("result", {result[at]}, std::vector<float>{sum});
   }
   std::printf("matmul: %d x %d by %d x %d\n", m, k, k, n);

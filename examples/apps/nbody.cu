@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
   example::Random random(8);
   std::vector<float4> bodies(n);
   for (float4& body : bodies) {
-    body = make_float4(random.unit() - 0.5f, random.unit() - 0.5f, random.unit() - 0.5f, random.unit() + 0.25f);
+    body =
+        make_float4(random.unit() - 0.5f, random.unit() - 0.5f, random.unit() - 0.5f, random.unit() + 0.25f);
   }
   const example::DeviceArray<float4> device_bodies(bodies);
   example::DeviceArray<float4> device_accelerations(n);
@@ -59,7 +60,8 @@ int main(int argc, char** argv) {
   for (int i = 0; i < n && right; i += step) {
     float ax = 0.0f, ay = 0.0f, az = 0.0f;
     for (int j = 0; j < n; ++j) {
-      const float dx = bodies[j].x - bodies[i].x, dy = bodies[j].y - bodies[i].y, dz = bodies[j].z - bodies[i].z;
+      const float dx = bodies[j].x - bodies[i].x, dy = bodies[j].y - bodies[i].y,
+                  dz = bodies[j].z - bodies[i].z;
       const float square = std::fmaf(dx, dx, std::fmaf(dy, dy, std::fmaf(dz, dz, 0.01f)));
       const float factor = bodies[j].w / std::fmaf(square, std::sqrt(square), 0.0f);
       ax = std::fmaf(dx, factor, ax);

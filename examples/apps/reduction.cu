@@ -71,8 +71,8 @@ int main(int argc, char** argv) {
       }
     }
     if (total != expected || odd[0] != expected_odd) {
-      std::fprintf(stderr, "blocks of %d: sum %llu, expected %llu; odd warps %u, expected %u\n", block, total, expected, odd[0],
-                   expected_odd);
+      std::fprintf(stderr, "blocks of %d: sum %llu, expected %llu; odd warps %u, expected %u\n", block, total,
+                   expected, odd[0], expected_odd);
       right = false;
     }
     std::printf("reduction: blocks of %4d: sum %llu, odd warps %u\n", block, total, odd[0]);
@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   example::DeviceArray<unsigned long long> sums(grid);
   example::DeviceArray<unsigned> odd_warps(1);
   odd_warps.clear();
-  example::measure("reduce_sum", [&] { reduce_sum<<<grid, 256>>>(device_values.get(), n, sums.get(), odd_warps.get()); });
+  example::measure("reduce_sum",
+                   [&] { reduce_sum<<<grid, 256>>>(device_values.get(), n, sums.get(), odd_warps.get()); });
   return example::finish("reduction", right, checksum);
 }

@@ -10,7 +10,8 @@ __global__ void scan_block(const unsigned* in, unsigned* out, unsigned* totals, 
   current[threadIdx.x] = i < n ? in[i] : 0;
   __syncthreads();
   for (unsigned distance = 1; distance < blockDim.x; distance *= 2) {
-    next[threadIdx.x] = current[threadIdx.x] + (threadIdx.x >= distance ? current[threadIdx.x - distance] : 0);
+    next[threadIdx.x] =
+        current[threadIdx.x] + (threadIdx.x >= distance ? current[threadIdx.x - distance] : 0);
     __syncthreads();
     unsigned* const swap = current;
     current = next;

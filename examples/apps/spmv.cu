@@ -4,7 +4,8 @@
 
 #include "example.h"
 
-__global__ void spmv_thread_per_row(const int* row_begin, const int* columns, const float* values, const float* x, float* y, int rows) {
+__global__ void spmv_thread_per_row(const int* row_begin, const int* columns, const float* values,
+                                    const float* x, float* y, int rows) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   float sum = 0.0f;
@@ -12,13 +13,15 @@ __global__ void spmv_thread_per_row(const int* row_begin, const int* columns, co
   y[row] = sum;
 }
 
-__global__ void spmv_warp_per_row(const int* row_begin, const int* columns, const float* values, const float* x, float* y, int rows) {
+__global__ void spmv_warp_per_row(const int* row_begin, const int* columns, const float* values,
+                                  const float* x, float* y, int rows) {
   extern __shared__ float warp_sums[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int row = blockIdx.x * (blockDim.x / 32) + warp;
   if (row >= rows) return;
   float sum = 0.0f;
-  for (int i = row_begin[row] + lane; i < row_begin[row + 1]; i += 32) sum = fmaf(values[i], x[columns[i]], sum);
+  for (int i = row_begin[row] + lane; i < row_begin[row + 1]; i += 32)
+    sum = fmaf(values[i], x[columns[i]], sum);
   for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
   if (lane == 0) warp_sums[warp] = sum;
   __syncwarp();
@@ -62,8 +65,8 @@ int main(int argc, char** argv) {
   const example::DeviceArray<float> device_values(values), device_x(x);
   example::DeviceArray<float> y(rows), y_warp(rows);
   const auto by_thread = [&] {
-    spmv_thread_per_row<<<example::ceil_div(rows, 128), 128>>>(device_rows.get(), device_columns.get(), device_values.get(),
-                                                               device_x.get(), y.get(), rows);
+    spmv_thread_per_row<<<example::ceil_div(rows, 128), 128>>>(
+        device_rows.get(), device_columns.get(), device_values.get(), device_x.get(), y.get(), rows);
   };
   const auto by_warp = [&] {
     spmv_warp_per_row<<<example::ceil_div(rows, 3), 96, 3 * sizeof(float)>>>(

@@ -53,12 +53,14 @@ int main(int argc, char** argv) {
 
   // Copies and launches interleaved over the streams.
   for (int s = 0; s < stream_count; ++s) {
-    CUDA_CHECK(cudaMemcpyAsync(buffers[s]->get(), pinned[s], n * sizeof(unsigned), cudaMemcpyHostToDevice, streams[s]));
+    CUDA_CHECK(cudaMemcpyAsync(buffers[s]->get(), pinned[s], n * sizeof(unsigned), cudaMemcpyHostToDevice,
+                               streams[s]));
   }
   for (int launch = 0; launch < 3; ++launch) {
     for (int s = 0; s < stream_count; ++s) {
       const int block = 32 * (launch + 1) + s;  // 32, 33, 34, 35, 64, …
-      advance<<<example::ceil_div(n, block), block, 0, streams[s]>>>(buffers[s]->get(), n, 5u + 2u * s, launch + s);
+      advance<<<example::ceil_div(n, block), block, 0, streams[s]>>>(buffers[s]->get(), n, 5u + 2u * s,
+                                                                     launch + s);
       expect_advance(expected[s], 5u + 2u * s, launch + s);
     }
   }
@@ -69,9 +71,11 @@ int main(int argc, char** argv) {
   // Stream 0 waits for stream 1, then combines both.
   CUDA_CHECK(cudaStreamWaitEvent(streams[0], done[1], 0));
   example::DeviceArray<unsigned> combined(n);
-  combine<<<example::ceil_div(n, 128), 128, 0, streams[0]>>>(buffers[0]->get(), buffers[1]->get(), combined.get(), n);
+  combine<<<example::ceil_div(n, 128), 128, 0, streams[0]>>>(buffers[0]->get(), buffers[1]->get(),
+                                                             combined.get(), n);
   for (int s = 0; s < stream_count; ++s) {
-    CUDA_CHECK(cudaMemcpyAsync(pinned[s], buffers[s]->get(), n * sizeof(unsigned), cudaMemcpyDeviceToHost, streams[s]));
+    CUDA_CHECK(cudaMemcpyAsync(pinned[s], buffers[s]->get(), n * sizeof(unsigned), cudaMemcpyDeviceToHost,
+                               streams[s]));
     CUDA_CHECK(cudaStreamSynchronize(streams[s]));
     right = example::same("stream", std::vector<unsigned>(pinned[s], pinned[s] + n), expected[s]) && right;
   }
@@ -100,9 +104,8 @@ int main(int argc, char** argv) {
   }
   std::printf("streams: %d values on %d streams\n", n, stream_count);
 
-  example::measure("advance", [&] {
-    advance<<<example::ceil_div(n, 96), 96>>>(buffers[0]->get(), n, 9u, 2);
-  });
+  example::measure("advance",
+                   [&] { advance<<<example::ceil_div(n, 96), 96>>>(buffers[0]->get(), n, 9u, 2); });
   for (int s = 0; s < stream_count; ++s) {
     CUDA_CHECK(cudaEventDestroy(done[s]));
     CUDA_CHECK(cudaStreamDestroy(streams[s]));

@@ -2,17 +2,17 @@
 // change them, the host reads them back; initialised variables, pointers into other variables, names with and without linkage.
 #include "example.h"
 
-__constant__ int coefficients[8];                      // written by the host
-__constant__ int primes[6] = {2, 3, 5, 7, 11, 13};     // initialised, visible
+__constant__ int coefficients[8];                   // written by the host
+__constant__ int primes[6] = {2, 3, 5, 7, 11, 13};  // initialised, visible
 static __constant__ unsigned char table[4] = {1, 4, 9, 16};
-__device__ int offset = 100;                           // initialised, changed by the host and by kernels
-__device__ long long history[16];                      // written by kernels
-static __device__ unsigned launches_seen;              // internal linkage
+__device__ int offset = 100;               // initialised, changed by the host and by kernels
+__device__ long long history[16];          // written by kernels
+static __device__ unsigned launches_seen;  // internal linkage
 extern "C" {
-__device__ int exported_counter = 5;                   // a C name
+__device__ int exported_counter = 5;  // a C name
 }
 __device__ int storage[4] = {10, 20, 30, 40};
-__device__ int* selected = &storage[2];                // the initial value is an address
+__device__ int* selected = &storage[2];  // the initial value is an address
 
 struct Settings {
   float scale;
@@ -27,7 +27,8 @@ __global__ void apply(int* out, int n) {
   int value = offset + *selected;
   for (int k = 0; k < 8; ++k) value += coefficients[k] * ((i >> k) & 1);
   value += primes[i % 6] * table[i % 4];
-  value += static_cast<int>(settings.scale * static_cast<float>(i % 16)) + (settings.pairs[i & 1] << settings.shift);
+  value += static_cast<int>(settings.scale * static_cast<float>(i % 16)) +
+           (settings.pairs[i & 1] << settings.shift);
   out[i] = value;
 }
 
@@ -48,13 +49,15 @@ int main(int argc, char** argv) {
   example::DeviceArray<int> out(n);
 
   int expected_offset = 100, expected_selected = 30;
-  const int host_primes[6] = {2, 3, 5, 7, 11, 13}, host_table[4] = {1, 4, 9, 16}, host_storage[4] = {10, 20, 30, 40};
+  const int host_primes[6] = {2, 3, 5, 7, 11, 13}, host_table[4] = {1, 4, 9, 16},
+            host_storage[4] = {10, 20, 30, 40};
   std::vector<long long> expected_history(16, 0);
   for (int round = 0; round < 4; ++round) {
     int host_coefficients[8];
     for (int k = 0; k < 8; ++k) host_coefficients[k] = (round + 1) * (k * k - 5);
     CUDA_CHECK(cudaMemcpyToSymbol(coefficients, host_coefficients, sizeof host_coefficients));
-    const Settings host_settings = {0.5f * static_cast<float>(round), static_cast<short>(round), {round, 3 - round}};
+    const Settings host_settings = {
+        0.5f * static_cast<float>(round), static_cast<short>(round), {round, 3 - round}};
     CUDA_CHECK(cudaMemcpyToSymbol(settings, &host_settings, sizeof host_settings));
     if (round == 2) {
       expected_offset = -7;

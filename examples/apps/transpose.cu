@@ -25,7 +25,8 @@ __global__ void transpose_tiled(const float* in, float* out, int width, int heig
   x = blockIdx.y * tile + threadIdx.x;
   y = blockIdx.x * tile + threadIdx.y;
   for (int step = 0; step < tile; step += rows) {
-    if (x < height && y + step < width) out[(y + step) * height + x] = values[threadIdx.x][threadIdx.y + step];
+    if (x < height && y + step < width)
+      out[(y + step) * height + x] = values[threadIdx.x][threadIdx.y + step];
   }
 }
 
@@ -58,7 +59,8 @@ int main(int argc, char** argv) {
     right = example::same(names[which], result, expected) && right;
     checksum = example::fnv1a(result, checksum);
     std::printf("transpose: %s of %d x %d\n", names[which], width, height);
-    example::measure(names[which], [&] { kernels[which]<<<grid, block>>>(device_in.get(), out.get(), width, height); });
+    example::measure(names[which],
+                     [&] { kernels[which]<<<grid, block>>>(device_in.get(), out.get(), width, height); });
   }
   return example::finish("transpose", right, checksum);
 }

@@ -12,8 +12,11 @@ class HiddenParameter final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     const bool frame = unit.needs_frame();
     if (unit.words != 0) {
-      append_parameter(unit, *unit.kernel().function,
-                       ".param .align 8 .b8 " + std::string(probe_parameter) + "[" + std::to_string(8 * unit.words) + "]");
+      const std::string parameter =
+          ".param .align 8 .b8 " + std::string(probe_parameter) + "[" + std::to_string(8 * unit.words) + "]";
+      for (const Function& function : unit.module.functions) {  // forward declarations too
+        if (function.name == unit.kernel().function->name) append_parameter(unit, function, parameter);
+      }
     }
     if (frame) {
       const std::string parameter = ".param .b64 " + std::string(frame_parameter);
@@ -31,7 +34,8 @@ class HiddenParameter final : public Pass {
   }
 
  private:
-  static void append_parameter(InstrumentationUnit& unit, const Function& function, const std::string& parameter) {
+  static void append_parameter(InstrumentationUnit& unit, const Function& function,
+                               const std::string& parameter) {
     if (function.parameter_list.empty()) {
       unit.edits.insert_before(function.name_text.end, "(\n\t" + parameter + "\n)");
       return;
@@ -51,8 +55,8 @@ class HiddenParameter final : public Pass {
 
   static void append_argument(InstrumentationUnit& unit, const Instruction& call, std::string_view callee) {
     const std::string argument(call_argument);
-    unit.edits.insert_before(call.text.begin, "{\n\t.param .b64 " + argument + ";\n\tst.param.b64 [" + argument + "+0], " +
-                                                  std::string(frame_register) + ";\n\t");
+    unit.edits.insert_before(call.text.begin, "{\n\t.param .b64 " + argument + ";\n\tst.param.b64 [" +
+                                                  argument + "+0], " + std::string(frame_register) + ";\n\t");
     bool after_callee = false;
     std::uint32_t callee_end = call.text.end - 1;
     const Operand* arguments = nullptr;

@@ -30,7 +30,9 @@ class PassManager {
  public:
   void add(std::unique_ptr<Pass> pass) { passes_.push_back(std::move(pass)); }
   /// Called after each pass that changed something; a failure stops the pipeline.
-  void verify_with(std::function<Status(const InstrumentationUnit&)> verifier) { verifier_ = std::move(verifier); }
+  void verify_with(std::function<Status(const InstrumentationUnit&)> verifier) {
+    verifier_ = std::move(verifier);
+  }
 
   /// Runs the passes in the order they were added. A failure's first diagnostic names the pass.
   Status run(InstrumentationUnit& unit);

@@ -1,8 +1,8 @@
 #include "ptx/passes/routine.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <set>
 
 namespace lynxpp::ptx {
@@ -25,7 +25,8 @@ std::string renamed_register(std::string_view name) {
 std::string_view type_name(DataType type) {
   if (type == DataType::pred) return ".pred";
   switch (size_of(type)) {
-    case 1: case 2: return ".b16";
+    case 1:
+    case 2: return ".b16";
     case 4: return ".b32";
     case 16: return ".b128";
     default: return ".b64";
@@ -53,21 +54,14 @@ class RoutineBuilder {
 
   Result<ProbeRoutine> build() {
     if (!body_.variables.empty()) return failure("a handler needs memory of its own and cannot be spliced");
-    add_text("\t{\n");
-    for (const RegisterDeclaration& declaration : body_.registers) declare(declaration);
-    const std::uint32_t last = last_instruction();
-    for (const Statement& statement : body_.statements) {
-      if (statement.kind == StatementKind::label) {
-        add_label(std::string(statement.name));
-        add_text(":\n");
-      } else if (statement.kind == StatementKind::instruction) {
-        const Instruction& instruction = body_.instructions[statement.index];
-        if (instruction.traits.kind == OpcodeClass::call) {
-          return failure("a handler calls a function and cannot be spliced");
-        }
-        add_instruction(instruction, statement.index == last);
+    for (const Instruction& instruction : body_.instructions) {
+      if (instruction.traits.kind == OpcodeClass::call) {
+        return failure("a handler calls a function and cannot be spliced");
       }
     }
+    open_scope(0);
+    const std::uint32_t last = last_instruction();
+    for (std::uint32_t i = 0; i < body_.statements.size(); ++i) add_statement(i, last);
     if (needs_end_label_) {
       add_label(std::string(end_label));
       add_text(":\n");
@@ -91,6 +85,34 @@ class RoutineBuilder {
     }
   }
   void add_label(std::string name) { routine_.pieces_.push_back({Piece::Kind::label, std::move(name)}); }
+
+  void open_scope(std::uint32_t scope) {
+    add_text("\t{\n");
+    for (const RegisterDeclaration& declaration : body_.registers) {
+      if (declaration.scope == scope) declare(declaration);
+    }
+  }
+
+  void add_statement(std::uint32_t index, std::uint32_t last) {
+    const Statement& statement = body_.statements[index];
+    scope_ = statement.scope;
+    switch (statement.kind) {
+      case StatementKind::label:
+        add_label(std::string(statement.name));
+        add_text(":\n");
+        break;
+      case StatementKind::instruction:
+        add_instruction(body_.instructions[statement.index], statement.index == last);
+        break;
+      case StatementKind::scope_begin:
+        for (std::uint32_t scope = 1; scope < body_.scopes.size(); ++scope) {
+          if (body_.scopes[scope].begin == index) open_scope(scope);
+        }
+        break;
+      case StatementKind::scope_end: add_text("\t}\n"); break;
+      default: break;
+    }
+  }
 
   void declare(const RegisterDeclaration& declaration) {
     std::string text = "\t.reg ";
@@ -155,12 +177,13 @@ class RoutineBuilder {
 
   void add_identifier(std::string_view name) {
     if (name.starts_with(prefixes_.state)) {
-      routine_.pieces_.push_back({Piece::Kind::state, {}, trailing_number(name.substr(prefixes_.state.size()))});
+      routine_.pieces_.push_back(
+          {Piece::Kind::state, {}, trailing_number(name.substr(prefixes_.state.size()))});
     } else if (name.starts_with(prefixes_.site)) {
       routine_.pieces_.push_back({Piece::Kind::site_value, std::string(name.substr(prefixes_.site.size()))});
     } else if (labels_.contains(name)) {
       add_label(std::string(name));
-    } else if (body_.find_register(name, 0) != nullptr) {
+    } else if (body_.find_register(name, scope_) != nullptr) {
       add_text(renamed_register(name));
     } else {
       add_text(name);
@@ -172,6 +195,7 @@ class RoutineBuilder {
   const PlaceholderPrefixes& prefixes_;
   std::set<std::string_view> labels_;
   bool needs_end_label_ = false;
+  std::uint32_t scope_ = 0;  // of the statement being copied
   ProbeRoutine routine_;
 };
 

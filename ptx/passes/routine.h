@@ -37,7 +37,8 @@ struct SiteBinding {
 class ProbeRoutine {
  public:
   /// `function` is the routine, its body parsed. Failure: it declares memory or calls something, which cannot be spliced.
-  static Result<ProbeRoutine> make(const Module& module, const Function& function, const PlaceholderPrefixes& prefixes);
+  static Result<ProbeRoutine> make(const Module& module, const Function& function,
+                                   const PlaceholderPrefixes& prefixes);
 
   /// Appends one copy, a scope `{ … }` of its own, to `out`.
   void append(const SiteBinding& binding, std::string& out) const;

@@ -23,7 +23,8 @@ class ShareVariables final : public Pass {
     const auto found = unit_->shared_variables.find(operand.name);
     if (found == unit_->shared_variables.end()) return nullptr;
     // A register or local variable of the same name hides the module's.
-    if (body.find_register(operand.name, scope) != nullptr || body.find_variable(operand.name, scope) != nullptr) {
+    if (body.find_register(operand.name, scope) != nullptr ||
+        body.find_variable(operand.name, scope) != nullptr) {
       return nullptr;
     }
     return &found->second;
@@ -57,7 +58,8 @@ class ShareVariables final : public Pass {
     }
     if (opcode.starts_with("ld") && opcode.find(".const") != std::string_view::npos) {
       rewrite_constant_load(instruction);
-    } else if (converts_address && (opcode.find(".const") != std::string_view::npos || immediate_in_conversion)) {
+    } else if (converts_address &&
+               (opcode.find(".const") != std::string_view::npos || immediate_in_conversion)) {
       // The address is generic already; cvta does not take an immediate either.
       unit_->edits.replace(opcode_range(instruction), "mov.b64");
     }
@@ -65,10 +67,12 @@ class ShareVariables final : public Pass {
   }
 
   static bool names_shared_space(std::string_view opcode) {
-    return opcode.find(".const") != std::string_view::npos || opcode.find(".global") != std::string_view::npos;
+    return opcode.find(".const") != std::string_view::npos ||
+           opcode.find(".global") != std::string_view::npos;
   }
 
-  bool rewrite_address(const Body& body, const Instruction& instruction, const Operand& base, std::uint32_t scope) {
+  bool rewrite_address(const Body& body, const Instruction& instruction, const Operand& base,
+                       std::uint32_t scope) {
     const std::uint64_t* address = address_of(base, body, scope);
     if (address == nullptr) return false;
     unit_->edits.insert_before(instruction.text.begin, "mov.b64 " + std::string(address_register) + ", " +
@@ -98,8 +102,7 @@ class ShareVariables final : public Pass {
   }
 
   TextRange opcode_range(const Instruction& instruction) const {
-    const auto begin =
-        static_cast<std::uint32_t>(instruction.opcode.data() - unit_->module.source().data());
+    const auto begin = static_cast<std::uint32_t>(instruction.opcode.data() - unit_->module.source().data());
     return {begin, begin + static_cast<std::uint32_t>(instruction.opcode.size())};
   }
 

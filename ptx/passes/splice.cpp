@@ -24,8 +24,12 @@ std::string guard_prefix(const Guard& guard, bool opposite) {
 class FunctionSplicer {
  public:
   FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_site)
-      : unit_(unit), function_(function), body_(*function.function->body), next_site_(next_site),
-        is_kernel_(function.function->is_entry), has_frame_(unit.needs_frame()) {}
+      : unit_(unit),
+        function_(function),
+        body_(*function.function->body),
+        next_site_(next_site),
+        is_kernel_(function.function->is_entry),
+        has_frame_(unit.needs_frame()) {}
 
   void run() {
     declare();
@@ -46,7 +50,8 @@ class FunctionSplicer {
     if (has_frame_) {
       text += "\t.reg .b64 " + std::string(frame_register) + ";\n";
       if (is_kernel_) {
-        text += "\t.local .align 8 .b8 " + std::string(frame_variable) + "[" + number(unit_.frame_bytes()) + "];\n";
+        text += "\t.local .align 8 .b8 " + std::string(frame_variable) + "[" + number(unit_.frame_bytes()) +
+                "];\n";
       }
     }
     unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
@@ -83,9 +88,9 @@ class FunctionSplicer {
     text += "\tmov.u64 " + std::string(frame_register) + ", " + std::string(frame_variable) + ";\n";
     for (std::uint32_t i = 0; i < unit_.words; ++i) {
       const std::string at = number(8 * i);
-      text += "\tld.param.b64 " + std::string(memory_register) + ", [" + std::string(probe_parameter) + "+" + at +
-              "];\n\tst.local.b64 [" + std::string(frame_register) + "+" + at + "], " + std::string(memory_register) +
-              ";\n";
+      text += "\tld.param.b64 " + std::string(memory_register) + ", [" + std::string(probe_parameter) + "+" +
+              at + "];\n\tst.local.b64 [" + std::string(frame_register) + "+" + at + "], " +
+              std::string(memory_register) + ";\n";
     }
   }
 
@@ -122,8 +127,8 @@ class FunctionSplicer {
         append_block_exit(block, &instruction, text);
         append_departure(block, instruction, text);
       } else if (counts && instruction.guarded()) {
-        text += "\t" + guard_prefix(instruction.guard, false) + "add.u32 " + std::string(guarded_register) + ", " +
-                std::string(guarded_register) + ", 1;\n";
+        text += "\t" + guard_prefix(instruction.guard, false) + "add.u32 " + std::string(guarded_register) +
+                ", " + std::string(guarded_register) + ", 1;\n";
       }
       insert(instruction.text.begin, text);
       text.clear();
@@ -157,7 +162,8 @@ class FunctionSplicer {
       std::string probes;
       append_probes(ProbePoint::kernel_exit, block, &instruction, probes, false);
       append_guarded(instruction, probes, text);
-    } else if (has_frame_ && (calls_instrumented(instruction) || (!is_kernel_ && instruction.traits.is_return))) {
+    } else if (has_frame_ &&
+               (calls_instrumented(instruction) || (!is_kernel_ && instruction.traits.is_return))) {
       append_state_transfer(text, true);
     }
   }
@@ -196,8 +202,9 @@ class FunctionSplicer {
     if (counts || guarded_end) {
       const std::uint32_t always = range.size() - inner_guarded(range) - (guarded_end ? 1 : 0);
       if (guarded_end) {
-        text += "\tselp.u32 " + std::string(executed_register) + ", " + number(always + (terminator->guard.negated ? 0 : 1)) +
-                ", " + number(always + (terminator->guard.negated ? 1 : 0)) + ", " +
+        text += "\tselp.u32 " + std::string(executed_register) + ", " +
+                number(always + (terminator->guard.negated ? 0 : 1)) + ", " +
+                number(always + (terminator->guard.negated ? 1 : 0)) + ", " +
                 std::string(terminator->guard.predicate) + ";\n";
       } else {
         text += "\tmov.u32 " + std::string(executed_register) + ", " + number(always) + ";\n";
@@ -241,8 +248,9 @@ class FunctionSplicer {
 
   /// memory_register = the address the instruction accesses, offset included.
   void append_address(const Instruction& instruction, std::string& text) const {
-    const auto found = std::find_if(instruction.operands.begin(), instruction.operands.end(),
-                                    [](const Operand& operand) { return operand.kind == OperandKind::address; });
+    const auto found =
+        std::find_if(instruction.operands.begin(), instruction.operands.end(),
+                     [](const Operand& operand) { return operand.kind == OperandKind::address; });
     const std::string target(memory_register);
     if (found == instruction.operands.end() || found->elements.empty()) {
       text += "\tmov.b64 " + target + ", 0;\n";
@@ -258,10 +266,12 @@ class FunctionSplicer {
     const std::string name(base.name);
     if (const RegisterDeclaration* declared = body_.find_register(base.name, scope)) {
       text += (size_of(declared->type) == 4 ? "\tcvt.u64.u32 " : "\tmov.b64 ") + target + ", " + name + ";\n";
-    } else if (const auto shared = unit_.shared_variables.find(base.name); shared != unit_.shared_variables.end()) {
+    } else if (const auto shared = unit_.shared_variables.find(base.name);
+               shared != unit_.shared_variables.end()) {
       text += "\tmov.b64 " + target + ", " + number(shared->second) + ";\n";
     } else if (instruction.traits.space == StateSpace::param) {
-      text += "\tmov.b64 " + target + ", 0;\n";  // call parameters have no address: the offset within the parameter
+      text += "\tmov.b64 " + target +
+              ", 0;\n";  // call parameters have no address: the offset within the parameter
     } else {
       text += "\tmov.u64 " + target + ", " + name + ";\n";
     }
@@ -273,17 +283,18 @@ class FunctionSplicer {
   void append_probes(ProbePoint point, std::uint32_t block, const Instruction* instruction, std::string& text,
                      bool initializers) {
     for (Probe& probe : unit_.probes) {
-      if (probe.point == point && probe.is_initializer == initializers) append_copy(probe, block, instruction, text);
+      if (probe.point == point && probe.is_initializer == initializers)
+        append_copy(probe, block, instruction, text);
     }
   }
 
   void append_copy(Probe& probe, std::uint32_t block, const Instruction* instruction, std::string& text) {
     ++probe.sites;
     if (instruction != nullptr && probe.routine.reads_site_value("predicate_value")) {
-      text += instruction->guarded()
-                  ? "\tselp.u32 " + std::string(value_register) + (instruction->guard.negated ? ", 0, 1, " : ", 1, 0, ") +
-                        std::string(instruction->guard.predicate) + ";\n"
-                  : "\tmov.u32 " + std::string(value_register) + ", 1;\n";
+      text += instruction->guarded() ? "\tselp.u32 " + std::string(value_register) +
+                                           (instruction->guard.negated ? ", 0, 1, " : ", 1, 0, ") +
+                                           std::string(instruction->guard.predicate) + ";\n"
+                                     : "\tmov.u32 " + std::string(value_register) + ", 1;\n";
     }
     SiteBinding binding;
     binding.site = next_site_++;
@@ -291,7 +302,9 @@ class FunctionSplicer {
     binding.word_base = is_kernel_ ? probe_parameter : frame_register;
     binding.first_word = probe.first_word;
     binding.first_state = probe.first_state;
-    binding.site_value = [&](std::string_view name) { return site_value(name, probe.point, block, instruction); };
+    binding.site_value = [&](std::string_view name) {
+      return site_value(name, probe.point, block, instruction);
+    };
     probe.routine.append(binding, text);
   }
 
@@ -312,7 +325,8 @@ class FunctionSplicer {
     }
     const bool guarded_end = range.size() != 0 && body_.instructions[range.end - 1].traits.ends_block() &&
                              body_.instructions[range.end - 1].guarded();
-    if (name == "basic_block_predicated_instruction_count") return number(inner_guarded(range) + (guarded_end ? 1 : 0));
+    if (name == "basic_block_predicated_instruction_count")
+      return number(inner_guarded(range) + (guarded_end ? 1 : 0));
     // executed_count: known where the block ends; blocks without guards need no register.
     const bool dynamic = point == ProbePoint::block_exit && (guarded_end || inner_guarded(range) != 0);
     return dynamic ? std::string(executed_register) : number(range.size());

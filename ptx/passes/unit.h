@@ -20,12 +20,12 @@ enum class ProbePoint { kernel_entry, kernel_exit, block_entry, block_exit, inst
 /// One handler of one specification.
 struct Probe {
   ProbePoint point = ProbePoint::kernel_entry;
-  bool is_initializer = false;  ///< runs before all other kernel-entry probes
+  bool is_initializer = false;                      ///< runs before all other kernel-entry probes
   std::function<bool(const Instruction&)> matches;  ///< instruction probes: which ones
   ProbeRoutine routine;
   std::uint32_t first_word = 0;
   std::uint32_t first_state = 0;
-  std::uint64_t sites = 0;      ///< filled in by the splice pass
+  std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
 
 /// A function of the variant. The kernel is the first of InstrumentationUnit::functions.
@@ -33,7 +33,7 @@ struct FunctionUnit {
   const Function* function = nullptr;  ///< body parsed
   ControlFlowGraph graph;
   bool instrumented = true;  ///< false: only its references to variables are rewritten (its address is taken)
-  std::uint32_t first_block = 0;        ///< id of its block 0 in the variant
+  std::uint32_t first_block = 0;  ///< id of its block 0 in the variant
   std::uint32_t first_instruction = 0;
 };
 
@@ -44,7 +44,7 @@ struct InstrumentationUnit {
   std::vector<FunctionUnit> functions;
   std::vector<Probe> probes;
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
-  bool calls_indirectly = false;  ///< some function calls through a register
+  bool calls_indirectly = false;           ///< some function calls through a register
   std::uint32_t words = 0;                 ///< of the hidden parameter
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
@@ -74,7 +74,9 @@ struct InstrumentationUnit {
     return false;
   }
   std::uint32_t frame_state_offset(std::uint32_t state) const { return 8 * (words + state); }
-  std::uint32_t frame_bytes() const { return frame_state_offset(static_cast<std::uint32_t>(state_bytes.size())); }
+  std::uint32_t frame_bytes() const {
+    return frame_state_offset(static_cast<std::uint32_t>(state_bytes.size()));
+  }
 };
 
 // Names lynxpp gives to what it adds. PTX identifiers of programs do not start with these.

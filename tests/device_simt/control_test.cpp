@@ -116,8 +116,8 @@ LOOP:
   ASSERT_EQ(run(body, threads, out.data(), &counters), "");
   for (unsigned t = 0; t < threads; ++t) EXPECT_EQ(out[t], t % 2 ? t * 2 + (t % 4 + 1) * 100 : t);
 
-  const auto expect = [&](const char* function, unsigned block, unsigned warps, unsigned lanes, unsigned warp_count,
-                          unsigned thread_count) {
+  const auto expect = [&](const char* function, unsigned block, unsigned warps, unsigned lanes,
+                          unsigned warp_count, unsigned thread_count) {
     const BlockCounters found = counters_of(counters, function, block);
     EXPECT_EQ(found.warp_executions, warps) << function << block;
     EXPECT_EQ(found.thread_executions, lanes) << function << block;
@@ -165,7 +165,8 @@ TEST(Control, StopsEndlessRecursion) {
   call.uni endless;
   ret;
 }
-.visible .entry test(.param .u64 out) { call.uni endless; ret; })", 1, nullptr),
+.visible .entry test(.param .u64 out) { call.uni endless; ret; })",
+                  1, nullptr),
               ::testing::HasSubstr("stack overflow"));
 }
 
@@ -182,7 +183,9 @@ TEST(Control, ReportsABarrierThatCannotComplete) {
 FIRST:
   bar.sync 2;
   ret;
-})", 64, nullptr), ::testing::HasSubstr("a barrier can never complete"));
+})",
+                  64, nullptr),
+              ::testing::HasSubstr("a barrier can never complete"));
 }
 
 TEST(Control, CountsThreadsAtNamedBarriers) {
@@ -219,7 +222,9 @@ DONE:
   mad.wide.u32 a, t, 4, o;
   st.global.u32 [a], v;
   ret;
-})", 128, out.data()), "");
+})",
+                128, out.data()),
+            "");
   for (unsigned t = 0; t < 128; ++t) EXPECT_EQ(out[t], t < 32 ? 77u : t < 64 ? 0u : 5u) << t;
 }
 
@@ -248,8 +253,11 @@ DONE:
   mad.wide.u32 a, t, 4, o;
   st.global.u32 [a], v;
   ret;
-})", 70, out.data()), "");
-  for (unsigned t = 0; t < 70; ++t) EXPECT_EQ(out[t], t % 3 == 0 ? 1000 + t : t % 3 == 1 ? t * t : 1000 - t) << t;
+})",
+                70, out.data()),
+            "");
+  for (unsigned t = 0; t < 70; ++t)
+    EXPECT_EQ(out[t], t % 3 == 0 ? 1000 + t : t % 3 == 1 ? t * t : 1000 - t) << t;
 }
 
 TEST(Control, ExtendsNarrowLoadsAndKeepsLocalMemoryPerThread) {
@@ -275,7 +283,9 @@ TEST(Control, ExtendsNarrowLoadsAndKeepsLocalMemoryPerThread) {
   ld.local.u32 y, [depot+8];
   st.global.u32 [a], y;
   ret;
-})", 64, out.data()), "");
+})",
+                64, out.data()),
+            "");
   for (unsigned t = 0; t < 64; ++t) EXPECT_EQ(out[t], static_cast<unsigned>(-128 + 255 + 0x7f01) + t) << t;
 }
 
@@ -298,7 +308,9 @@ TEST(Control, PassesRegistersToFunctions) {
   mad.wide.u32 a, t, 4, o;
   st.global.u32 [a], v;
   ret;
-})", 33, out.data()), "");
+})",
+                33, out.data()),
+            "");
   for (int t = 0; t < 33; ++t) EXPECT_EQ(out[t], t * 3 + (t > 9)) << t;
 }
 

@@ -24,9 +24,24 @@ std::string instruction_kernel(const std::string& code, unsigned d_bits, unsigne
 template <typename T>
 std::vector<T> integer_values() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values = {0,  1,  2,  3,  7,  31, 32, 33, 64, 100, Limits::max(), Limits::min(), static_cast<T>(-1),
-                           static_cast<T>(-2), static_cast<T>(-100), static_cast<T>(Limits::max() / 2 + 1),
-                           static_cast<T>(0x5a5a5a5a5a5a5a5a), static_cast<T>(0x8000000080000000)};
+  std::vector<T> values = {0,
+                           1,
+                           2,
+                           3,
+                           7,
+                           31,
+                           32,
+                           33,
+                           64,
+                           100,
+                           Limits::max(),
+                           Limits::min(),
+                           static_cast<T>(-1),
+                           static_cast<T>(-2),
+                           static_cast<T>(-100),
+                           static_cast<T>(Limits::max() / 2 + 1),
+                           static_cast<T>(0x5a5a5a5a5a5a5a5a),
+                           static_cast<T>(0x8000000080000000)};
   std::uint64_t state = 12345;
   for (int i = 0; i < 6; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -39,9 +54,28 @@ std::vector<T> integer_values() {
 template <typename T>
 std::vector<T> float_values() {
   using Limits = std::numeric_limits<T>;
-  return {T(0), T(-0.0), T(1), T(-1), T(0.5), T(1.5), T(2.5), T(-2.5), T(3.1415926535897932), T(1e-3), T(-7.75e4), T(0.1),
-          T(16777217.0), T(1) / T(3), Limits::max(), -Limits::max(), Limits::min(), Limits::min() / 2, -Limits::denorm_min(),
-          Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()};
+  return {T(0),
+          T(-0.0),
+          T(1),
+          T(-1),
+          T(0.5),
+          T(1.5),
+          T(2.5),
+          T(-2.5),
+          T(3.1415926535897932),
+          T(1e-3),
+          T(-7.75e4),
+          T(0.1),
+          T(16777217.0),
+          T(1) / T(3),
+          Limits::max(),
+          -Limits::max(),
+          Limits::min(),
+          Limits::min() / 2,
+          -Limits::denorm_min(),
+          Limits::infinity(),
+          -Limits::infinity(),
+          Limits::quiet_NaN()};
 }
 
 template <typename T>
@@ -62,7 +96,8 @@ template <typename T>
   }
   if constexpr (std::is_same_v<T, float>) {
     // Single precision has one NaN.
-    if (std::isnan(expected) && std::bit_cast<std::uint32_t>(actual) == 0x7fffffffu) return ::testing::AssertionSuccess();
+    if (std::isnan(expected) && std::bit_cast<std::uint32_t>(actual) == 0x7fffffffu)
+      return ::testing::AssertionSuccess();
   }
   return ::testing::AssertionFailure() << "got " << +actual << ", expected " << +expected;
 }
@@ -72,11 +107,13 @@ template <typename D, typename A, typename B, typename C>
 std::vector<D> run_instruction(const std::string& code, const std::vector<A>& a, const std::vector<B>& b,
                                const std::vector<C>& c) {
   std::vector<D> d(a.size());
-  const auto module = load(instruction_kernel(code, sizeof(D) * 8, sizeof(A) * 8, sizeof(B) * 8, sizeof(C) * 8));
+  const auto module =
+      load(instruction_kernel(code, sizeof(D) * 8, sizeof(A) * 8, sizeof(B) * 8, sizeof(C) * 8));
   if (module == nullptr) return d;
   const auto count = static_cast<std::uint32_t>(a.size());
   const Arguments arguments(d.data(), a.data(), b.data(), c.data(), count);
-  const Status status = module->launch("test", {{(count + 63) / 64, 1, 1}, {64, 1, 1}, 0}, arguments.bytes(), nullptr);
+  const Status status =
+      module->launch("test", {{(count + 63) / 64, 1, 1}, {64, 1, 1}, 0}, arguments.bytes(), nullptr);
   EXPECT_EQ(text_of(status), "") << code;
   return d;
 }

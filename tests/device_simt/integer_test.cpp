@@ -27,29 +27,35 @@ TEST(Integer, AddsAndSubtracts) {
 
 TEST(Integer, CarriesThroughLongAdditions) {
   // 128 bits in 64-bit halves built of 32-bit steps: (a, b) + (b, a) + (a, a), its second word.
-  check2<U32, U32, U32>("add.cc.u32 %t0, %a, %b; addc.cc.u32 %t1, %b, %a; addc.u32 %d, %a, %a;", [](U32 a, U32 b) {
-    const U64 low = (U64{b} << 32 | a) + (U64{a} << 32 | b);
-    const bool carry = low < (U64{b} << 32 | a);
-    return a + a + carry;
-  });
+  check2<U32, U32, U32>("add.cc.u32 %t0, %a, %b; addc.cc.u32 %t1, %b, %a; addc.u32 %d, %a, %a;",
+                        [](U32 a, U32 b) {
+                          const U64 low = (U64{b} << 32 | a) + (U64{a} << 32 | b);
+                          const bool carry = low < (U64{b} << 32 | a);
+                          return a + a + carry;
+                        });
   check2<U32, U32, U32>("sub.cc.u32 %t0, %a, %b; subc.u32 %d, %b, %a;", [](U32 a, U32 b) {
     return static_cast<U32>(((U64{b} << 32 | a) - (U64{a} << 32 | b)) >> 32);
   });
-  check3<U32, U32, U32, U32>("mad.lo.cc.u32 %t0, %a, %b, %c; madc.hi.u32 %d, %a, %b, %c;", [](U32 a, U32 b, U32 c) {
-    return static_cast<U32>((U64{a} * b + (U64{c} << 32 | c)) >> 32);
-  });
+  check3<U32, U32, U32, U32>(
+      "mad.lo.cc.u32 %t0, %a, %b, %c; madc.hi.u32 %d, %a, %b, %c;",
+      [](U32 a, U32 b, U32 c) { return static_cast<U32>((U64{a} * b + (U64{c} << 32 | c)) >> 32); });
 }
 
 TEST(Integer, Multiplies) {
   check2<U32, U32, U32>("mul.lo.s32 %d, %a, %b;", [](U32 a, U32 b) { return a * b; });
-  check2<U32, U32, U32>("mul.hi.u32 %d, %a, %b;", [](U32 a, U32 b) { return static_cast<U32>(U64{a} * b >> 32); });
-  check2<S32, S32, S32>("mul.hi.s32 %d, %a, %b;", [](S32 a, S32 b) { return static_cast<S32>(S64{a} * b >> 32); });
-  check2<U64, U64, U64>("mul.hi.u64 %d, %a, %b;", [](U64 a, U64 b) { return static_cast<U64>(U128{a} * b >> 64); });
-  check2<S64, S64, S64>("mul.hi.s64 %d, %a, %b;", [](S64 a, S64 b) { return static_cast<S64>(S128{a} * b >> 64); });
+  check2<U32, U32, U32>("mul.hi.u32 %d, %a, %b;",
+                        [](U32 a, U32 b) { return static_cast<U32>(U64{a} * b >> 32); });
+  check2<S32, S32, S32>("mul.hi.s32 %d, %a, %b;",
+                        [](S32 a, S32 b) { return static_cast<S32>(S64{a} * b >> 32); });
+  check2<U64, U64, U64>("mul.hi.u64 %d, %a, %b;",
+                        [](U64 a, U64 b) { return static_cast<U64>(U128{a} * b >> 64); });
+  check2<S64, S64, S64>("mul.hi.s64 %d, %a, %b;",
+                        [](S64 a, S64 b) { return static_cast<S64>(S128{a} * b >> 64); });
   check2<S64, S32, S32>("mul.wide.s32 %d, %a, %b;", [](S32 a, S32 b) { return S64{a} * b; });
   check2<U64, U32, U32>("mul.wide.u32 %d, %a, %b;", [](U32 a, U32 b) { return U64{a} * b; });
   check2<S32, S16, S16>("mul.wide.s16 %d, %a, %b;", [](S16 a, S16 b) { return S32{a} * b; });
-  check3<U64, U32, U32, U64>("mad.wide.u32 %d, %a, %b, %c;", [](U32 a, U32 b, U64 c) { return U64{a} * b + c; });
+  check3<U64, U32, U32, U64>("mad.wide.u32 %d, %a, %b, %c;",
+                             [](U32 a, U32 b, U64 c) { return U64{a} * b + c; });
   check3<S32, S32, S32, S32>("mad.hi.sat.s32 %d, %a, %b, %c;", [](S32 a, S32 b, S32 c) {
     return static_cast<S32>(std::clamp<S64>((S64{a} * b >> 32) + c, INT32_MIN, INT32_MAX));
   });
@@ -90,21 +96,29 @@ TEST(Integer, ComparesAndSelects) {
   check2<S32, S32, S32>("min.s32 %d, %a, %b;", [](S32 a, S32 b) { return std::min(a, b); });
   check2<U32, U32, U32>("max.u32 %d, %a, %b;", [](U32 a, U32 b) { return std::max(a, b); });
   check2<S64, S64, S64>("max.s64 %d, %a, %b;", [](S64 a, S64 b) { return std::max(a, b); });
-  check1<S32, S32>("abs.s32 %d, %a;", [](S32 a) { return a < 0 ? static_cast<S32>(0u - static_cast<U32>(a)) : a; });
+  check1<S32, S32>("abs.s32 %d, %a;",
+                   [](S32 a) { return a < 0 ? static_cast<S32>(0u - static_cast<U32>(a)) : a; });
   check1<U64, U64>("neg.s64 %d, %a;", [](U64 a) { return U64{0} - a; });
   check3<S32, S32, S32, S32>("sad.s32 %d, %a, %b, %c;", [](S32 a, S32 b, S32 c) {
     return static_cast<S32>(static_cast<U32>(c) + static_cast<U32>(std::abs(S64{a} - b)));
   });
-  check2<U32, S32, S32>("setp.lt.s32 %p, %a, %b; selp.b32 %d, 1, 0, %p;", [](S32 a, S32 b) { return U32{a < b}; });
-  check2<U32, U32, U32>("setp.hi.u32 %p, %a, %b; selp.u32 %d, 5, 9, %p;", [](U32 a, U32 b) { return a > b ? 5u : 9u; });
-  check2<U32, S64, S64>("setp.ge.s64 %p|%q, %a, %b; selp.b32 %t0, 1, 0, %p; selp.b32 %t1, 2, 0, %q; or.b32 %d, %t0, %t1;",
-                        [](S64 a, S64 b) { return a >= b ? 1u : 2u; });
+  check2<U32, S32, S32>("setp.lt.s32 %p, %a, %b; selp.b32 %d, 1, 0, %p;",
+                        [](S32 a, S32 b) { return U32{a < b}; });
+  check2<U32, U32, U32>("setp.hi.u32 %p, %a, %b; selp.u32 %d, 5, 9, %p;",
+                        [](U32 a, U32 b) { return a > b ? 5u : 9u; });
+  check2<U32, S64, S64>(
+      "setp.ge.s64 %p|%q, %a, %b; selp.b32 %t0, 1, 0, %p; selp.b32 %t1, 2, 0, %q; or.b32 %d, %t0, %t1;",
+      [](S64 a, S64 b) { return a >= b ? 1u : 2u; });
   check2<U32, U32, U32>(
-      "setp.eq.u32 %p, %a, 0; setp.lt.and.u32 %q|%p, %a, %b, !%p; selp.b32 %t0, 1, 0, %q; selp.b32 %t1, 2, 0, %p;"
+      "setp.eq.u32 %p, %a, 0; setp.lt.and.u32 %q|%p, %a, %b, !%p; selp.b32 %t0, 1, 0, %q; selp.b32 %t1, 2, "
+      "0, %p;"
       " or.b32 %d, %t0, %t1;",
-      [](U32 a, U32 b) { return a == 0 ? 0u : a < b ? 1u : 2u; });
+      [](U32 a, U32 b) { return a == 0  ? 0u
+                                : a < b ? 1u
+                                        : 2u; });
   check2<U32, S32, S32>("set.le.u32.s32 %d, %a, %b;", [](S32 a, S32 b) { return a <= b ? ~0u : 0u; });
-  check3<U32, U32, U32, S32>("slct.u32.s32 %d, %a, %b, %c;", [](U32 a, U32 b, S32 c) { return c >= 0 ? a : b; });
+  check3<U32, U32, U32, S32>("slct.u32.s32 %d, %a, %b, %c;",
+                             [](U32 a, U32 b, S32 c) { return c >= 0 ? a : b; });
 }
 
 TEST(Integer, DoesLogic) {
@@ -115,16 +129,18 @@ TEST(Integer, DoesLogic) {
   check3<U32, U32, U32, U32>("lop3.b32 %d, %a, %b, %c, 0xE8;",
                              [](U32 a, U32 b, U32 c) { return (a & b) | (b & c) | (a & c); });
   check3<U32, U32, U32, U32>("lop3.b32 %d, %a, %b, %c, 0x96;", [](U32 a, U32 b, U32 c) { return a ^ b ^ c; });
-  check2<U32, U32, U32>("setp.ne.u32 %p, %a, 0; setp.ne.u32 %q, %b, 1; xor.pred %p, %p, %q; not.pred %q, %p;"
-                        " selp.u32 %d, 3, 4, %q;",
-                        [](U32 a, U32 b) { return (a != 0) != (b != 1) ? 4u : 3u; });
+  check2<U32, U32, U32>(
+      "setp.ne.u32 %p, %a, 0; setp.ne.u32 %q, %b, 1; xor.pred %p, %p, %q; not.pred %q, %p;"
+      " selp.u32 %d, 3, 4, %q;",
+      [](U32 a, U32 b) { return (a != 0) != (b != 1) ? 4u : 3u; });
 }
 
 TEST(Integer, ShiftsWithClamping) {
   check2<U32, U32, U32>("shl.b32 %d, %a, %b;", [](U32 a, U32 b) { return b >= 32 ? 0 : a << b; });
   check2<U64, U64, U32>("shr.u64 %d, %a, %b;", [](U64 a, U32 b) { return b >= 64 ? 0 : a >> b; });
   check2<S32, S32, U32>("shr.s32 %d, %a, %b;", [](S32 a, U32 b) { return a >> std::min(b, 31u); });
-  check2<S16, S16, U32>("shr.s16 %d, %a, %b;", [](S16 a, U32 b) { return static_cast<S16>(a >> std::min(b, 15u)); });
+  check2<S16, S16, U32>("shr.s16 %d, %a, %b;",
+                        [](S16 a, U32 b) { return static_cast<S16>(a >> std::min(b, 15u)); });
   check3<U32, U32, U32, U32>("shf.l.wrap.b32 %d, %a, %b, %c;", [](U32 a, U32 b, U32 c) {
     return static_cast<U32>(((U64{b} << 32 | a) << (c & 31)) >> 32);
   });
@@ -143,7 +159,8 @@ TEST(Integer, CountsBits) {
     const U32 bits = static_cast<U32>(a < 0 ? ~a : a);
     return bits == 0 ? ~0u : 31u - std::countl_zero(bits);
   });
-  check1<U32, U64>("bfind.shiftamt.u64 %d, %a;", [](U64 a) { return a == 0 ? ~0u : U32(std::countl_zero(a)); });
+  check1<U32, U64>("bfind.shiftamt.u64 %d, %a;",
+                   [](U64 a) { return a == 0 ? ~0u : U32(std::countl_zero(a)); });
   check1<U32, U32>("brev.b32 %d, %a;", [](U32 a) {
     U32 result = 0;
     for (int i = 0; i < 32; ++i) result |= (a >> i & 1) << (31 - i);
@@ -157,7 +174,8 @@ T extract(T a, U32 position, U32 length) {
   constexpr int top = sizeof(T) * 8 - 1;
   const int begin = static_cast<int>(position & 0xff);
   const int size = static_cast<int>(length & 0xff);
-  const bool sign = std::is_unsigned_v<T> || size == 0 ? false : (a >> std::min(begin + size - 1, top) & 1) != 0;
+  const bool sign =
+      std::is_unsigned_v<T> || size == 0 ? false : (a >> std::min(begin + size - 1, top) & 1) != 0;
   T result = 0;
   for (int i = 0; i <= top; ++i) {
     const bool bit = i < size && begin + i <= top ? (a >> (begin + i) & 1) != 0 : sign;
@@ -174,9 +192,8 @@ TEST(Integer, MovesBitFields) {
                         [](U32 a, U32 b) { return (b & ~(0x1ffu << 5)) | (a & 0x1ff) << 5; });
   check2<U64, U64, U64>("bfi.b64 %d, %a, %b, 60, 9;",
                         [](U64 a, U64 b) { return (b & ~(U64{0xf} << 60)) | (a & 0xf) << 60; });
-  check1<U32, U32>("bmsk.clamp.b32 %d, 4, %a;", [](U32 a) {
-    return static_cast<U32>(((U64{1} << std::min(a, 32u)) - 1) << 4);
-  });
+  check1<U32, U32>("bmsk.clamp.b32 %d, 4, %a;",
+                   [](U32 a) { return static_cast<U32>(((U64{1} << std::min(a, 32u)) - 1) << 4); });
   check1<S32, U32>("szext.wrap.s32 %d, %a, 8;", [](U32 a) { return S32{static_cast<std::int8_t>(a)}; });
   // The second set bit from bit 0 upwards.
   check1<U32, U32>("fns.b32 %d, %a, 0, 2;", [](U32 a) {
@@ -197,14 +214,16 @@ TEST(Integer, PermutesBytes) {
     return result;
   });
   check2<U32, U32, U32>("prmt.b32.f4e %d, %a, %b, 1;", [](U32 a, U32 b) { return a >> 8 | b << 24; });
-  check2<U32, U32, U32>("prmt.b32.rc16 %d, %a, %b, 1;", [](U32 a, U32) { return a >> 16 | (a & 0xffff0000u); });
+  check2<U32, U32, U32>("prmt.b32.rc16 %d, %a, %b, 1;",
+                        [](U32 a, U32) { return a >> 16 | (a & 0xffff0000u); });
 }
 
 TEST(Integer, MultipliesBytesAndAccumulates) {
   check3<S32, U32, U32, S32>("dp4a.s32.u32 %d, %a, %b, %c;", [](U32 a, U32 b, S32 c) {
     U32 sum = static_cast<U32>(c);
     for (int i = 0; i < 4; ++i) {
-      sum += static_cast<U32>(static_cast<std::int8_t>(a >> (8 * i)) * static_cast<std::uint8_t>(b >> (8 * i)));
+      sum +=
+          static_cast<U32>(static_cast<std::int8_t>(a >> (8 * i)) * static_cast<std::uint8_t>(b >> (8 * i)));
     }
     return static_cast<S32>(sum);
   });
@@ -220,8 +239,10 @@ TEST(Integer, ConvertsBetweenWidths) {
   check1<S32, S32>("cvt.s32.s8 %d, %a;", [](S32 a) { return S32{static_cast<std::int8_t>(a)}; });
   check1<S32, S64>("cvt.sat.s32.s64 %d, %a;",
                    [](S64 a) { return static_cast<S32>(std::clamp<S64>(a, INT32_MIN, INT32_MAX)); });
-  check1<U32, S64>("cvt.sat.u32.s64 %d, %a;", [](S64 a) { return static_cast<U32>(std::clamp<S64>(a, 0, UINT32_MAX)); });
-  check1<S64, U64>("cvt.sat.s64.u64 %d, %a;", [](U64 a) { return static_cast<S64>(std::min<U64>(a, INT64_MAX)); });
+  check1<U32, S64>("cvt.sat.u32.s64 %d, %a;",
+                   [](S64 a) { return static_cast<U32>(std::clamp<S64>(a, 0, UINT32_MAX)); });
+  check1<S64, U64>("cvt.sat.s64.u64 %d, %a;",
+                   [](U64 a) { return static_cast<S64>(std::min<U64>(a, INT64_MAX)); });
   check1<U64, S64>("cvt.sat.u64.s64 %d, %a;", [](S64 a) { return static_cast<U64>(std::max<S64>(a, 0)); });
   check1<U32, S32>("cvt.sat.u8.s32 %d, %a;", [](S32 a) { return static_cast<U32>(std::clamp(a, 0, 255)); });
 }
@@ -229,7 +250,8 @@ TEST(Integer, ConvertsBetweenWidths) {
 TEST(Integer, PacksAndUnpacks) {
   check2<U64, U32, U32>("mov.b64 %d, {%a, %b};", [](U32 a, U32 b) { return U64{b} << 32 | a; });
   check1<U32, U64>("mov.b64 {%t0, %d}, %a;", [](U64 a) { return static_cast<U32>(a >> 32); });
-  check1<U32, U32>("mov.b32 {%h0, %h1}, %a; mov.b32 %d, {%h1, %h0};", [](U32 a) { return a << 16 | a >> 16; });
+  check1<U32, U32>("mov.b32 {%h0, %h1}, %a; mov.b32 %d, {%h1, %h0};",
+                   [](U32 a) { return a << 16 | a >> 16; });
   check1<U64, U64>("mov.b64 {%h0, %h1, %h2, %h3}, %a; mov.b64 %d, {%h3, %h2, %h1, %h0};", [](U64 a) {
     return (a >> 48) | (a >> 16 & 0xffff0000u) | (a << 16 & 0xffff'0000'0000u) | a << 48;
   });

@@ -17,7 +17,9 @@ std::shared_ptr<LoadedModule> load(const std::string& body) {
   return *module;
 }
 
-std::string text_of(const Status& status) { return status ? std::string() : render(status.error().diagnostics); }
+std::string text_of(const Status& status) {
+  return status ? std::string() : render(status.error().diagnostics);
+}
 
 BlockCounters counters_of(const LaunchCounters& counters, const std::string& function, std::uint32_t block) {
   for (const BlockCounters& candidate : counters.blocks) {

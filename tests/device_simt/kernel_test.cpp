@@ -75,7 +75,8 @@ TEST_F(Kernel, Switches) {
   std::iota(out.begin(), out.end(), 1000);
   ASSERT_EQ(launch("select_case", blocks(1, 50), out.data()), "");
   for (int t = 0; t < 50; ++t) {
-    const int expected[] = {1100 + t, t * 3, t / 3, std::popcount(static_cast<unsigned>(t)), t << 3, t - 1000, 77};
+    const int expected[] = {1100 + t, t * 3,    t / 3, std::popcount(static_cast<unsigned>(t)),
+                            t << 3,   t - 1000, 77};
     EXPECT_EQ(out[t], expected[t % 7]) << t;
   }
 }
@@ -281,7 +282,8 @@ TEST_F(Kernel, ReportsFaultsWithTheirLine) {
   EXPECT_EQ(launch("shared_overrun", blocks(1, 1, 16), &index), "");
   EXPECT_THAT(launch("null_store", blocks(1, 1), std::uint64_t{0}), HasSubstr("null pointer"));
   std::vector<int> out(32);
-  EXPECT_THAT(launch("stop", blocks(1, 32), out.data()), HasSubstr("kernel 'stop': the kernel executed trap"));
+  EXPECT_THAT(launch("stop", blocks(1, 32), out.data()),
+              HasSubstr("kernel 'stop': the kernel executed trap"));
   EXPECT_EQ(launch("stop", blocks(1, 5), out.data()), "");
 }
 
@@ -303,7 +305,8 @@ TEST_F(Kernel, ReadsSpecialRegisters) {
 TEST_F(Kernel, RefusesLaunchesThatCannotBe) {
   int out = 0;
   EXPECT_THAT(launch("nothing", blocks(1, 1), &out), HasSubstr("no kernel 'nothing'"));
-  EXPECT_THAT(launch("nested", blocks(1, 1025), &out), HasSubstr("cannot be launched; the kernel takes 1 to 1024"));
+  EXPECT_THAT(launch("nested", blocks(1, 1025), &out),
+              HasSubstr("cannot be launched; the kernel takes 1 to 1024"));
   EXPECT_THAT(launch("nested", blocks(0, 1), &out), HasSubstr("cannot be launched"));
   EXPECT_THAT(launch("nested", blocks(1, 1)), HasSubstr("its parameters take 8 bytes, 0 were given"));
 }

@@ -141,14 +141,14 @@ TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
 TEST_P(Door, UnloadingIsTold) {
   const Outcome result = run_driver(door("unload"), kSpec);
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(
-      result.events,
-      ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
-                  StartsWith("engine launch kernel image 80 "), StartsWith("driver cuLaunchKernel kernel"),
-                  "engine forget_image", "driver cuModuleUnload",
-                  StartsWith("engine launch kernel image 0 "), StartsWith("driver cuLaunchKernel kernel"),
-                  StartsWith("engine launch library_kernel image 24 "),
-                  StartsWith("driver cuLaunchKernel library_kernel"), "engine forget_image", "driver cuLibraryUnload", "engine finish"));
+  EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                                         StartsWith("engine launch kernel image 80 "),
+                                         StartsWith("driver cuLaunchKernel kernel"), "engine forget_image",
+                                         "driver cuModuleUnload", StartsWith("engine launch kernel image 0 "),
+                                         StartsWith("driver cuLaunchKernel kernel"),
+                                         StartsWith("engine launch library_kernel image 24 "),
+                                         StartsWith("driver cuLaunchKernel library_kernel"),
+                                         "engine forget_image", "driver cuLibraryUnload", "engine finish"));
 }
 
 TEST_P(Door, ARefusedUnloadForgetsNothing) {

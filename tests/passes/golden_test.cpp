@@ -18,7 +18,8 @@ std::vector<std::string> golden_cases() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/tests/passes/golden")) {
     const std::string name = entry.path().filename();
-    if (name.ends_with(".ptx") && !name.ends_with(".expected.ptx")) names.push_back(name.substr(0, name.size() - 4));
+    if (name.ends_with(".ptx") && !name.ends_with(".expected.ptx"))
+      names.push_back(name.substr(0, name.size() - 4));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -29,7 +30,8 @@ std::vector<std::string> words_of(const std::string& text, const std::string& ke
   std::vector<std::string> words;
   const std::size_t begin = text.find("// " + key + ":");
   if (begin == std::string::npos) return words;
-  std::istringstream line(text.substr(begin + key.size() + 4, text.find('\n', begin) - begin - key.size() - 4));
+  std::istringstream line(
+      text.substr(begin + key.size() + 4, text.find('\n', begin) - begin - key.size() - 4));
   for (std::string word; line >> word;) words.push_back(word);
   return words;
 }

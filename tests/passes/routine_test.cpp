@@ -13,8 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Result<ProbeRoutine> make(const std::string& body) {
-  Result<Module> module =
-      parse_module(".version 8.0\n.target sm_75\n.address_size 64\n.extern .func g;\n.visible .func h()\n{\n" + body + "}\n");
+  Result<Module> module = parse_module(
+      ".version 8.0\n.target sm_75\n.address_size 64\n.extern .func g;\n.visible .func h()\n{\n" + body +
+      "}\n");
   if (!module) return module.error();
   Function* function = module->find_function("h");
   if (Status parsed = parse_body(*module, *function); !parsed) return parsed.error();
@@ -31,9 +32,10 @@ std::string copy(const ProbeRoutine& routine, SiteBinding binding = {}) {
 }
 
 TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
-  const Result<ProbeRoutine> routine =
-      make(".reg .b64 %rd<3>;\n.reg .b32 %r<2>;\nmov.b64 %rd1, __lynxpp_word_2;\nmov.b32 %r1, __lynxpp_site_basic_block_id;\n"
-           "mov.b64 __lynxpp_state_1, %rd1;\nret;\n");
+  const Result<ProbeRoutine> routine = make(
+      ".reg .b64 %rd<3>;\n.reg .b32 %r<2>;\nmov.b64 %rd1, __lynxpp_word_2;\nmov.b32 %r1, "
+      "__lynxpp_site_basic_block_id;\n"
+      "mov.b64 __lynxpp_state_1, %rd1;\nret;\n");
   ASSERT_TRUE(routine.ok());
   SiteBinding binding;
   binding.first_word = 3;
@@ -65,6 +67,17 @@ TEST(ProbeRoutine, SpecialRegistersKeepTheirNames) {
   EXPECT_THAT(copy(*routine), HasSubstr("mov.u32 %lynxpp_r1, %tid.x;"));
 }
 
+TEST(ProbeRoutine, KeepsInnerScopesAndRenamesWhatTheyDeclare) {
+  const Result<ProbeRoutine> routine = make(
+      ".reg .b32 %r<3>;\n.reg .b64 %rd<2>;\n{ .reg .b32 tmp; mov.b64 {tmp, %r1}, %rd1; }\n"
+      "{ .reg .b32 tmp; mov.b64 {tmp, %r2}, %rd1; }\nret;\n");
+  ASSERT_TRUE(routine.ok());
+  EXPECT_EQ(copy(*routine),
+            "\t{\n\t.reg .b32 %lynxpp_r<3>;\n\t.reg .b64 %lynxpp_rd<2>;\n"
+            "\t{\n\t.reg .b32 %lynxpp_tmp;\n\tmov.b64 {%lynxpp_tmp, %lynxpp_r1}, %lynxpp_rd1;\n\t}\n"
+            "\t{\n\t.reg .b32 %lynxpp_tmp;\n\tmov.b64 {%lynxpp_tmp, %lynxpp_r2}, %lynxpp_rd1;\n\t}\n\t}\n");
+}
+
 TEST(ProbeRoutine, RefusesCallsAndMemoryOfItsOwn) {
   EXPECT_FALSE(make("call g;\nret;\n").ok());
   EXPECT_FALSE(make(".local .align 8 .b8 depot[16];\nret;\n").ok());
@@ -72,7 +85,8 @@ TEST(ProbeRoutine, RefusesCallsAndMemoryOfItsOwn) {
 
 TEST(Splice, CountsItsSites) {
   const Result<testing::Spliced> spliced = testing::splice(
-      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<2>;\nsetp.eq.s32 %p1, 1, 2;\n@%p1 ret;\nret;\n}\n",
+      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<2>;\nsetp.eq.s32 "
+      "%p1, 1, 2;\n@%p1 ret;\nret;\n}\n",
       "k", {{ProbePoint::block_exit, "count"}, {ProbePoint::kernel_exit, "flush"}});
   ASSERT_TRUE(spliced.ok()) << render(spliced.error().diagnostics);
   EXPECT_EQ(spliced->basic_blocks, 2u);
@@ -80,15 +94,16 @@ TEST(Splice, CountsItsSites) {
 }
 
 TEST(Splice, NamesTheKernelThatIsNotThere) {
-  const Result<testing::Spliced> spliced =
-      testing::splice(".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry other()\n{\nret;\n}\n", "k", {});
+  const Result<testing::Spliced> spliced = testing::splice(
+      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry other()\n{\nret;\n}\n", "k", {});
   ASSERT_FALSE(spliced.ok());
   EXPECT_EQ(spliced.error().diagnostics.front().message, "the module has no kernel 'k'");
 }
 
 TEST(Splice, FunctionWhoseAddressIsTakenStaysAsItIsAndIsNamed) {
   const Result<testing::Spliced> spliced = testing::splice(
-      ".version 8.0\n.target sm_75\n.address_size 64\n.func f()\n{\nret;\n}\n.visible .entry k()\n{\n.reg .b64 %rd<2>;\n"
+      ".version 8.0\n.target sm_75\n.address_size 64\n.func f()\n{\nret;\n}\n.visible .entry k()\n{\n.reg "
+      ".b64 %rd<2>;\n"
       "mov.u64 %rd1, f;\nproto: .callprototype _ ();\ncall %rd1, proto;\nret;\n}\n",
       "k", {{ProbePoint::block_exit, "count"}});
   ASSERT_TRUE(spliced.ok()) << render(spliced.error().diagnostics);

@@ -34,11 +34,14 @@ std::string routine_text(const std::string& name) {
        "add.s64 %rd3, %rd1, %rd2;\nmov.b64 __lynxpp_state_0, %rd3;\nret;\n"},
       {"branchy",
        ".reg .pred %p<3>;\n.reg .b32 %r<2>;\n.reg .b64 %rd<4>;\n"
-       "mov.u32 %r1, %laneid;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra $L__BB0_2;\nmov.b64 %rd1, __lynxpp_word_1;\n"
-       "mov.u64 %rd3, 1;\nred.global.add.u64 [%rd1], %rd3;\nret;\n$L__BB0_2:\nsetp.gt.s32 %p2, %r1, 30;\n@!%p2 ret;\n"
+       "mov.u32 %r1, %laneid;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra $L__BB0_2;\nmov.b64 %rd1, "
+       "__lynxpp_word_1;\n"
+       "mov.u64 %rd3, 1;\nred.global.add.u64 [%rd1], %rd3;\nret;\n$L__BB0_2:\nsetp.gt.s32 %p2, %r1, "
+       "30;\n@!%p2 ret;\n"
        "mov.b64 %rd2, __lynxpp_state_0;\nadd.s64 %rd2, %rd2, 1;\nmov.b64 __lynxpp_state_0, %rd2;\nret;\n"},
   };
-  return ".version 8.0\n.target sm_75\n.address_size 64\n.visible .func lynxpp_handler()\n{\n" + bodies.at(name) + "}\n";
+  return ".version 8.0\n.target sm_75\n.address_size 64\n.visible .func lynxpp_handler()\n{\n" +
+         bodies.at(name) + "}\n";
 }
 
 Result<ProbeRoutine> routine_named(const std::string& name) {
@@ -51,14 +54,16 @@ Result<ProbeRoutine> routine_named(const std::string& name) {
 
 }  // namespace
 
-Result<Spliced> splice(const std::string& ptx, const std::string& kernel, const std::vector<NamedProbe>& probes,
+Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
+                       const std::vector<NamedProbe>& probes,
                        const std::map<std::string, std::uint64_t, std::less<>>& shared) {
   Result<Module> module = parse_module(ptx);
   if (!module) return module.error();
   InstrumentationUnit unit(*module);
   unit.version = module->version;
   unit.target = module->target;
-  unit.target.text = "sm_" + std::to_string(module->target.sm);  // what the engine does: debug data does not survive
+  unit.target.text =
+      "sm_" + std::to_string(module->target.sm);  // what the engine does: debug data does not survive
   unit.shared_variables = shared;
   if (Status reached = engine::find_reachable(*module, kernel, unit); !reached) return reached.error();
   for (const NamedProbe& named : probes) {
@@ -93,15 +98,21 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel, const 
 bool assemble(const std::string& ptx, std::string& messages, bool& available) {
   available = std::system("command -v ptxas >/dev/null 2>&1 || test -x /usr/local/cuda/bin/ptxas") == 0;
   if (!available) return false;
-  const std::string path = std::filesystem::temp_directory_path() / ("lynxpp_" + std::to_string(getpid()) + ".ptx");
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("lynxpp_" + std::to_string(getpid()) + ".ptx");
   write_file(path, ptx);
   Result<Module> module = parse_module(ptx);
   const std::string architecture =
-      module ? "sm_" + std::to_string(module->target.sm) + (module->target.suffix != '\0' ? std::string(1, module->target.suffix) : "")
+      module ? "sm_" + std::to_string(module->target.sm) +
+                   (module->target.suffix != '\0' ? std::string(1, module->target.suffix) : "")
              : "sm_75";
-  FILE* pipe = popen(("PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + architecture + " -o /dev/null " + path + " 2>&1").c_str(), "r");
+  FILE* pipe =
+      popen(("PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + architecture + " -o /dev/null " + path + " 2>&1")
+                .c_str(),
+            "r");
   std::array<char, 4096> chunk{};
-  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), pipe)) messages.append(chunk.data(), count);
+  while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), pipe))
+    messages.append(chunk.data(), count);
   const int status = pclose(pipe);
   std::filesystem::remove(path);
   return status == 0;

@@ -29,7 +29,8 @@ struct Spliced {
   std::vector<std::string> notes;
 };
 
-Result<Spliced> splice(const std::string& ptx, const std::string& kernel, const std::vector<NamedProbe>& probes,
+Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
+                       const std::vector<NamedProbe>& probes,
                        const std::map<std::string, std::uint64_t, std::less<>>& shared = {});
 
 /// True when ptxas accepts the text; `messages` is what it printed. `available` is false where there is no ptxas.

@@ -31,7 +31,9 @@ TEST(ProbeBuffer, PartialWarpsCountAsWarps) {
 }
 
 TEST(ProbeBuffer, ArraysOfAllSpecificationsLieApart) {
-  const auto first = compile("global unsigned long a[THREADS];\nglobal unsigned int b;\nON_KERNEL_EXIT: { a[globalThreadId()] = 1; b = 2; }\n");
+  const auto first = compile(
+      "global unsigned long a[THREADS];\nglobal unsigned int b;\nON_KERNEL_EXIT: { a[globalThreadId()] = 1; "
+      "b = 2; }\n");
   const auto second = compile("global unsigned long a[BLOCKS];\nON_KERNEL_EXIT: { a[blockId()] = 1; }\n");
   ASSERT_TRUE(first && second);
   cod::LaunchView view;
@@ -54,9 +56,11 @@ TEST(ProbeBuffer, ArraysOfAllSpecificationsLieApart) {
 }
 
 TEST(ProbeBuffer, RefusesWhatDoesNotFit) {
-  const auto specification = compile("global unsigned long a[THREADS][THREADS];\nON_KERNEL_EXIT: { a[0][0] = 1; }\n");
+  const auto specification =
+      compile("global unsigned long a[THREADS][THREADS];\nON_KERNEL_EXIT: { a[0][0] = 1; }\n");
   ASSERT_TRUE(specification);
-  const Result<ProbeLayout> layout = lay_out({specification}, extents_of(launch_of(65535, 1024), cod::LaunchView{}));
+  const Result<ProbeLayout> layout =
+      lay_out({specification}, extents_of(launch_of(65535, 1024), cod::LaunchView{}));
   ASSERT_FALSE(layout.ok());
   EXPECT_EQ(layout.error().diagnostics[0].message,
             "specification 'test': array 'a' is too large for this launch");

@@ -8,7 +8,8 @@ namespace lynxpp {
 namespace {
 
 TEST(Diagnostic, ShowsPlaceSourceLineCaretAndHint) {
-  const Diagnostic diagnostic{Severity::error, {"a.cod", 2, 3, 4}, "unknown name 'coun'", "did you mean 'count'?"};
+  const Diagnostic diagnostic{
+      Severity::error, {"a.cod", 2, 3, 4}, "unknown name 'coun'", "did you mean 'count'?"};
   EXPECT_EQ(render(diagnostic, "int x;\n\tcoun += 1;\n"),
             "a.cod:2:3: error: unknown name 'coun'\n"
             "  \tcoun += 1;\n"

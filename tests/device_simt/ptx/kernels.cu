@@ -25,8 +25,17 @@ KERNEL nested(int* out) {
   const int t = threadIdx.x;
   int r = 0;
   if (t & 1) {
-    if (t & 2) r = __clz(t) * 3; else r = t * t;
-    if (t & 4) { if (t > 20) { out[t] = -1; return; } r += 7; }
+    if (t & 2)
+      r = __clz(t) * 3;
+    else
+      r = t * t;
+    if (t & 4) {
+      if (t > 20) {
+        out[t] = -1;
+        return;
+      }
+      r += 7;
+    }
   } else {
     for (int i = 0; i < (t & 7); ++i) r += i & 2 ? t : 1;
   }
@@ -140,9 +149,15 @@ KERNEL atomics(int* i, unsigned* u, unsigned long long* l, float* f, double* d) 
 __device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 KERNEL recursion(int* out) { out[threadIdx.x] = fibonacci(threadIdx.x % 12); }
 
-struct Shape { __device__ virtual int area(int x) = 0; };
-struct Square : Shape { __device__ __noinline__ int area(int x) override { return x * x; } };
-struct Line : Shape { __device__ __noinline__ int area(int x) override { return 2 * x; } };
+struct Shape {
+  __device__ virtual int area(int x) = 0;
+};
+struct Square : Shape {
+  __device__ __noinline__ int area(int x) override { return x * x; }
+};
+struct Line : Shape {
+  __device__ __noinline__ int area(int x) override { return 2 * x; }
+};
 KERNEL virtual_calls(int* out) {
   Square square;
   Line line;
@@ -162,8 +177,13 @@ KERNEL barrier_in_function(int* out) {
   out[threadIdx.x] = exchange(tile, threadIdx.x * 2);
 }
 
-struct Block { int words[12]; };
-__device__ __noinline__ Block bump(Block block, int at) { block.words[at] += 100; return block; }
+struct Block {
+  int words[12];
+};
+__device__ __noinline__ Block bump(Block block, int at) {
+  block.words[at] += 100;
+  return block;
+}
 KERNEL structures(Block block, int* out) {
   const Block changed = bump(block, threadIdx.x % 12);
   int sum = 0;
@@ -181,8 +201,9 @@ KERNEL variables(int* out) {
 KERNEL grid3(unsigned* out) {
   const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-  out[block * blockDim.x * blockDim.y * blockDim.z + thread] =
-      threadIdx.x | threadIdx.y << 4 | threadIdx.z << 8 | blockIdx.x << 12 | blockIdx.y << 16 | blockIdx.z << 20;
+  out[block * blockDim.x * blockDim.y * blockDim.z + thread] = threadIdx.x | threadIdx.y << 4 |
+                                                               threadIdx.z << 8 | blockIdx.x << 12 |
+                                                               blockIdx.y << 16 | blockIdx.z << 20;
 }
 
 __device__ int lock;
@@ -207,7 +228,8 @@ KERNEL naive_lock(int* out) {
 }
 
 KERNEL print(const char* name) {
-  if (threadIdx.x == 1) printf("%s %d %5.2f|%-4u|%llx %c%%\n", "text", -7, 3.14159, 8u, 0x123456789abull, 'z');
+  if (threadIdx.x == 1)
+    printf("%s %d %5.2f|%-4u|%llx %c%%\n", "text", -7, 3.14159, 8u, 0x123456789abull, 'z');
 }
 
 KERNEL spaces(int* out, int* global) {
@@ -216,7 +238,8 @@ KERNEL spaces(int* out, int* global) {
   local[threadIdx.x & 3] = threadIdx.x;
   int* pointers[4] = {tile, local, global, &coefficients[0]};
   int* p = pointers[out[threadIdx.x] & 3];
-  out[threadIdx.x] = __isShared(p) | __isLocal(p) << 1 | __isGlobal(p) << 2 | __isConstant(p) << 3 | local[0] * 0;
+  out[threadIdx.x] =
+      __isShared(p) | __isLocal(p) << 1 | __isGlobal(p) << 2 | __isConstant(p) << 3 | local[0] * 0;
 }
 
 KERNEL shared_overrun(int* out) {
@@ -240,5 +263,10 @@ KERNEL registers_and_ids(unsigned* out) {
   asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(dynamic));
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
   unsigned* const o = out + threadIdx.x * 6;
-  o[0] = lane; o[1] = warp; o[2] = lt; o[3] = eq; o[4] = dynamic; o[5] = sm;
+  o[0] = lane;
+  o[1] = warp;
+  o[2] = lt;
+  o[3] = eq;
+  o[4] = dynamic;
+  o[5] = sm;
 }

@@ -70,8 +70,7 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   return table;
 }
 
-constexpr lynxpp_engine kEngine = {FAKE_ENGINE_ABI, attach, launch,       forget_image,
-                                   finish, cpu_functions};
+constexpr lynxpp_engine kEngine = {FAKE_ENGINE_ABI, attach, launch, forget_image, finish, cpu_functions};
 
 }  // namespace
 
