@@ -83,7 +83,8 @@ class Device {
   virtual Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
 
   /// Launches the variant with the launch's own parameters (`slots` describes them) and `probe` appended as one more parameter of
-  /// probe.size() bytes at the next multiple of 8. Asynchronous on the launch's stream.
+  /// probe.size() bytes at the next multiple of 8. Asynchronous on the launch's stream. Failure: nothing was launched, so the caller may launch
+  /// the original; what goes wrong while the kernel runs is the program's error and the readback's failure.
   virtual Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                         std::span<const std::uint64_t> probe) = 0;
 

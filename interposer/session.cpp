@@ -45,17 +45,28 @@ struct Session::Attached {
   }
 };
 
+/// A kernel of one image on one device, instrumented or found impossible to instrument.
 struct Session::Kernel {
+  device::Device* device = nullptr;
+  std::uint64_t image = 0;
   std::shared_ptr<const Attached> attached;
   engine::Instrumented instrumented;
   std::unique_ptr<device::Variant> variant;
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
 };
 
+/// Everything known of the kernels of one name. Lives as long as the session.
+struct Session::Seen {
+  bool wanted = true;  ///< by LYNXPP_KERNELS
+  report::CoverageRecord coverage;
+  report::TimingRecord timing;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+};
+
 /// An instrumented launch whose results are on their way. Holds what the report needs; the variant may be gone by then.
 struct Session::Pending {
   std::shared_ptr<const Attached> attached;
-  std::string kernel;
+  Seen* seen = nullptr;
   std::uint64_t launch = 0;
   device::DeviceInfo device;
   cod::LaunchView view;
@@ -97,11 +108,10 @@ bool Session::attached() {
 bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source) {
   const std::lock_guard lock(mutex_);
   if (attached_ == nullptr || finished_) return false;
-  const std::uint64_t index = launches_[source.name]++;
-  report::CoverageRecord& coverage = coverage_[source.name];
-  coverage.kernel = source.name;
-  ++coverage.launches;
-  if (!wants(source.name)) {
+  Seen& known = seen(source.name);
+  report::CoverageRecord& coverage = known.coverage;
+  const std::uint64_t index = coverage.launches++;
+  if (!known.wanted) {
     coverage.reason = "not selected by LYNXPP_KERNELS";
     return false;
   }
@@ -114,12 +124,12 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
     return false;
   }
   drain(false);
-  Kernel& kernel = kernel_for(device, launch, source);
+  Kernel& kernel = kernel_for(known, device, launch, source);
   if (!kernel.problem.empty()) {
     coverage.reason = kernel.problem;
     return false;
   }
-  if (Status launched = launch_variant(kernel, device, launch, index); !launched) {
+  if (Status launched = launch_variant(known, kernel, device, launch, index); !launched) {
     add_once(coverage.notes, first_message(launched.error()));
     if (coverage.instrumented_launches == 0) coverage.reason = first_message(launched.error());
     return false;
@@ -130,25 +140,38 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   return true;
 }
 
-bool Session::wants(const std::string& kernel) const {
-  return !configuration_.kernels || std::regex_search(kernel, *configuration_.kernels) ||
-         std::regex_search(demangle(kernel), *configuration_.kernels);
+Session::Seen& Session::seen(const std::string& kernel) {
+  std::unique_ptr<Seen>& slot = seen_[kernel];
+  if (slot == nullptr) {
+    slot = std::make_unique<Seen>();
+    slot->coverage.kernel = kernel;
+    slot->timing.kernel = kernel;
+    slot->wanted = !configuration_.kernels || std::regex_search(kernel, *configuration_.kernels) ||
+                   std::regex_search(demangle(kernel), *configuration_.kernels);
+  }
+  return *slot;
 }
 
-Session::Kernel& Session::kernel_for(device::Device& device, const device::Launch& launch,
+Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const device::Launch& launch,
                                      const KernelSource& source) {
-  std::unique_ptr<Kernel>& slot = kernels_[Key{&device, source.image, source.name}];
-  if (slot != nullptr && slot->attached == attached_) return *slot;
+  const auto found =
+      std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& kernel) {
+        return kernel->device == &device && kernel->image == source.image;
+      });
+  if (found != seen.kernels.end() && (*found)->attached == attached_) return **found;
+  std::unique_ptr<Kernel>& slot = found != seen.kernels.end() ? *found : seen.kernels.emplace_back();
   slot = std::make_unique<Kernel>();
+  slot->device = &device;
+  slot->image = source.image;
   slot->attached = attached_;
-  if (Status prepared = prepare(*slot, device, launch, source); !prepared) {
+  if (Status prepared = prepare(seen, *slot, device, launch, source); !prepared) {
     slot->problem = first_message(prepared.error());
     log().warn("{} runs uninstrumented: {}", demangle(source.name), slot->problem);
   }
   return *slot;
 }
 
-Status Session::prepare(Kernel& kernel, device::Device& device, const device::Launch& launch,
+Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                         const KernelSource& source) {
   const Result<std::string> text = source.ptx();
   if (!text) return text.error();
@@ -173,26 +196,25 @@ Status Session::prepare(Kernel& kernel, device::Device& device, const device::La
   kernel.variant = std::move(*variant);
   const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
 
-  report::TimingRecord& timing = timings_[source.name];
-  timing.kernel = source.name;
+  report::TimingRecord& timing = seen.timing;
   timing.parse += kernel.instrumented.parse_ms;
   timing.instrument += kernel.instrumented.instrument_ms;
   timing.emit += kernel.instrumented.emit_ms;
   timing.load += load.count();
   log().info("{}: instrumented, {} basic blocks", demangle(source.name), kernel.instrumented.basic_blocks);
 
-  report::CoverageRecord& coverage = coverage_[source.name];
+  report::CoverageRecord& coverage = seen.coverage;
   for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
   coverage.sites = 0;
   for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
   return success();
 }
 
-Status Session::launch_variant(Kernel& kernel, device::Device& device, const device::Launch& launch,
-                               std::uint64_t index) {
+Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& device,
+                               const device::Launch& launch, std::uint64_t index) {
   Pending pending;
   pending.attached = kernel.attached;
-  pending.kernel = kernel.instrumented.kernel;
+  pending.seen = &seen;
   pending.launch = index;
   pending.device = device.info();
   pending.view.basic_blocks = kernel.instrumented.basic_blocks;
@@ -214,9 +236,9 @@ Status Session::launch_variant(Kernel& kernel, device::Device& device, const dev
       device.read_back_and_free(*address, pending.layout.bytes, launch);
   if (!launched) return launched;
   if (!readback) {
-    log().error("{}: launch {}: results are lost: {}", demangle(pending.kernel), index,
+    log().error("{}: launch {}: results are lost: {}", demangle(pending.seen->coverage.kernel), index,
                 first_message(readback.error()));
-    add_once(coverage_[pending.kernel].notes, "results lost: " + first_message(readback.error()));
+    add_once(pending.seen->coverage.notes, "results lost: " + first_message(readback.error()));
     return success();
   }
   pending.readback = std::move(*readback);
@@ -240,12 +262,13 @@ void Session::drain(bool wait) {
 void Session::report(Pending& pending) {
   const Result<std::span<std::byte>> bytes = pending.readback->wait();
   if (!bytes) {
-    log().error("{}: launch {}: {}", demangle(pending.kernel), pending.launch, first_message(bytes.error()));
-    add_once(coverage_[pending.kernel].notes, "results lost: " + first_message(bytes.error()));
+    log().error("{}: launch {}: {}", demangle(pending.seen->coverage.kernel), pending.launch,
+                first_message(bytes.error()));
+    add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
     return;
   }
   if (const std::optional<double> milliseconds = pending.readback->kernel_milliseconds()) {
-    timings_[pending.kernel].execute += *milliseconds;
+    pending.seen->timing.execute += *milliseconds;
   }
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
     report_specification(pending, i, *bytes);
@@ -254,7 +277,7 @@ void Session::report(Pending& pending) {
 
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes) {
   report::LaunchRecord record;
-  record.kernel = pending.kernel;
+  record.kernel = pending.seen->coverage.kernel;
   record.launch = pending.launch;
   record.device = pending.device.name;
   std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), record.grid);
@@ -280,7 +303,10 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
 
 void Session::forget_image(std::uint64_t image) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(kernels_, [&](const auto& entry) { return std::get<1>(entry.first) == image; });
+  for (const auto& [name, seen] : seen_) {
+    std::erase_if(seen->kernels,
+                  [&](const std::unique_ptr<Kernel>& kernel) { return kernel->image == image; });
+  }
 }
 
 void Session::finish() {
@@ -289,9 +315,13 @@ void Session::finish() {
   drain(true);
   finished_ = true;
   if (!ever_attached_) return;
-  for (const auto& [name, coverage] : coverage_) sink_->coverage(coverage);
-  if (configuration_.timing) {
-    for (const auto& [name, timing] : timings_) sink_->timing(timing);
+  std::vector<const Seen*> sorted;
+  for (const auto& [name, seen] : seen_) sorted.push_back(seen.get());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Seen* a, const Seen* b) { return a->coverage.kernel < b->coverage.kernel; });
+  for (const Seen* seen : sorted) sink_->coverage(seen->coverage);
+  for (const Seen* seen : sorted) {
+    if (configuration_.timing && seen->coverage.instrumented) sink_->timing(seen->timing);
   }
   sink_->finish();
 }

@@ -9,11 +9,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "cod/specification.h"
@@ -56,13 +55,14 @@ class Session {
   struct Attached;
   struct Kernel;
   struct Pending;
-  using Key = std::tuple<device::Device*, std::uint64_t, std::string>;
+  struct Seen;
 
-  bool wants(const std::string& kernel) const;
-  Kernel& kernel_for(device::Device& device, const device::Launch& launch, const KernelSource& source);
-  Status prepare(Kernel& kernel, device::Device& device, const device::Launch& launch,
+  Seen& seen(const std::string& kernel);
+  Kernel& kernel_for(Seen& seen, device::Device& device, const device::Launch& launch,
+                     const KernelSource& source);
+  Status prepare(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                  const KernelSource& source);
-  Status launch_variant(Kernel& kernel, device::Device& device, const device::Launch& launch,
+  Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                         std::uint64_t index);
   void drain(bool wait);
   void report(Pending& pending);
@@ -75,10 +75,7 @@ class Session {
   std::shared_ptr<const Attached> attached_;
   bool finished_ = false;
   bool ever_attached_ = false;
-  std::map<Key, std::unique_ptr<Kernel>> kernels_;
-  std::map<std::string, report::CoverageRecord> coverage_;  // by kernel name
-  std::map<std::string, std::uint64_t> launches_;           // by kernel name: launches seen so far
-  std::map<std::string, report::TimingRecord> timings_;
+  std::unordered_map<std::string, std::unique_ptr<Seen>> seen_;  // by kernel name
   std::deque<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
 };

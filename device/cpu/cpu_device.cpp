@@ -2,6 +2,7 @@
 // program's kernels.
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "device/cpu/runtime.h"
@@ -28,10 +29,17 @@ class CpuReadback : public Readback {
  public:
   CpuReadback(std::uint64_t address, std::size_t bytes)
       : memory_(reinterpret_cast<std::byte*>(address)), bytes_(bytes) {}
+  /// The launch died: its results are not to be read.
+  void set_failure(Failure failure) { failure_ = std::move(failure); }
+
   bool ready() override { return true; }
-  Result<std::span<std::byte>> wait() override { return std::span<std::byte>(memory_.get(), bytes_); }
+  Result<std::span<std::byte>> wait() override {
+    if (failure_) return *failure_;
+    return std::span<std::byte>(memory_.get(), bytes_);
+  }
 
  private:
+  std::optional<Failure> failure_;
   std::unique_ptr<std::byte, FreeMemory> memory_;
   std::size_t bytes_;
 };
@@ -99,20 +107,31 @@ class CpuDevice : public Device {
                             {launch.block[0], launch.block[1], launch.block[2]},
                             launch.shared_bytes};
     Status status = loaded.module->launch(loaded.kernel, shape, *buffer, nullptr);
-    set_variant_error(status ? cudaSuccess : error_of(status.error()));
+    const cudaError_t error = status ? cudaSuccess : error_of(status.error());
+    set_variant_error(error);
+    // A kernel that ran and died must not run again as the original; one that could not be compiled may.
+    if (error == cudaErrorLaunchFailure || error == cudaErrorAssert) {
+      death_ = std::move(status.error());
+      return success();
+    }
     return status;
   }
 
   Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
                                                        const Launch&) override {
-    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(address, bytes));
+    auto readback = std::make_unique<CpuReadback>(address, bytes);
+    if (death_) readback->set_failure(*std::exchange(death_, std::nullopt));
+    return std::unique_ptr<Readback>(std::move(readback));
   }
 
   bool capturing(const Launch&) override { return false; }
 
  private:
   DeviceInfo info_;
+  static thread_local std::optional<Failure> death_;  // of this thread's last launch, until its readback
 };
+
+thread_local std::optional<Failure> CpuDevice::death_;
 
 }  // namespace
 

@@ -143,7 +143,13 @@ TEST_F(SessionTest, AVariantThatDiesIsTheProgramsError) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
     auto variant = cpu_device().load(test_ptx, "dies", launch.function);
     EXPECT_TRUE(variant.ok());
-    EXPECT_FALSE(cpu_device().launch(**variant, launch, {}, {}).ok());
+    auto buffer = cpu_device().allocate_zeroed(16, launch);
+    EXPECT_TRUE(cpu_device().launch(**variant, launch, {}, {}).ok()) << "it was launched";
+    auto died = cpu_device().read_back_and_free(*buffer, 16, launch);
+    EXPECT_FALSE((*died)->wait().ok());
+    buffer = cpu_device().allocate_zeroed(16, launch);
+    auto unharmed = cpu_device().read_back_and_free(*buffer, 16, launch);
+    EXPECT_TRUE((*unharmed)->wait().ok()) << "the failure is told once";
     return true;
   });
   EXPECT_EQ(launch(32), cudaErrorLaunchFailure);

@@ -1,0 +1,308 @@
+// The launch session against a device that only records what is asked of it.
+#include "interposer/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace lynxpp::interposer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kernel_ptx =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 total;\n"
+    ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .b64 %rd<2>;\nmov.u64 %rd1, total;\nret;\n}\n";
+
+/// Everything the session handed to its sinks.
+struct Records {
+  std::vector<report::LaunchRecord> launches;
+  std::vector<report::CoverageRecord> coverage;
+  std::vector<report::TimingRecord> timings;
+  int finished = 0;
+};
+
+class RecordingSink : public report::Sink {
+ public:
+  explicit RecordingSink(Records& records) : records_(records) {}
+  void launch(const report::LaunchRecord& record) override { records_.launches.push_back(record); }
+  void coverage(const report::CoverageRecord& record) override { records_.coverage.push_back(record); }
+  void timing(const report::TimingRecord& record) override { records_.timings.push_back(record); }
+  void finish() override { ++records_.finished; }
+
+ private:
+  Records& records_;
+};
+
+class FakeReadback : public device::Readback {
+ public:
+  FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost)
+      : bytes_(std::move(bytes)), ready_(ready), lost_(lost) {}
+  bool ready() override { return ready_; }
+  Result<std::span<std::byte>> wait() override {
+    if (lost_) return failure("the launch died");
+    return std::span<std::byte>(bytes_);
+  }
+  std::optional<double> kernel_milliseconds() override { return 2.5; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  const bool& ready_;
+  bool lost_;
+};
+
+class FakeDevice : public device::Device {
+ public:
+  FakeDevice() {
+    info_.name = "fake";
+    info_.compute_capability = 90;
+    info_.sm_id_limit = 4;
+  }
+  const device::DeviceInfo& info() const override { return info_; }
+  Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&, void*) override {
+    loaded.push_back(ptx);
+    if (refuses_load) return failure("no room");
+    return std::make_unique<device::Variant>();
+  }
+  std::optional<std::uint64_t> variable_address(void*, const std::string& name) override {
+    if (name == "total" && has_total) return 4096;
+    return std::nullopt;
+  }
+  Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const device::Launch&) override {
+    buffer_.assign(bytes, std::byte{0});
+    return 0x1000;
+  }
+  Status launch(device::Variant&, const device::Launch&, std::span<const device::ParameterSlot> slots,
+                std::span<const std::uint64_t> probe) override {
+    if (refuses_launch) return failure("too many registers");
+    ++launched;
+    slots_seen.assign(slots.begin(), slots.end());
+    // Writes 7 at the first word's address, as a handler would.
+    const std::uint64_t seven = 7;
+    std::memcpy(buffer_.data() + (probe[0] - 0x1000), &seven, sizeof seven);
+    return success();
+  }
+  Result<std::unique_ptr<device::Readback>> read_back_and_free(std::uint64_t, std::size_t,
+                                                               const device::Launch&) override {
+    ++freed;
+    return std::unique_ptr<device::Readback>(std::make_unique<FakeReadback>(buffer_, ready, loses_results));
+  }
+  bool capturing(const device::Launch&) override { return captures; }
+
+  std::vector<std::string> loaded;
+  std::vector<device::ParameterSlot> slots_seen;
+  int launched = 0;
+  int freed = 0;
+  bool ready = true, captures = false, refuses_load = false, refuses_launch = false, loses_results = false;
+  bool has_total = true;
+
+ private:
+  device::DeviceInfo info_;
+  std::vector<std::byte> buffer_;
+};
+
+class SessionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    spec_ = ::testing::TempDir() + "session_test_sevens.cod";
+    std::ofstream(spec_) << "global unsigned long sevens;\nON_KERNEL_EXIT: { atomicAdd(&sevens, 1); }\n";
+    start({});
+  }
+  void start(Configuration configuration) {
+    session_ = std::make_unique<Session>(std::move(configuration), std::make_unique<RecordingSink>(records_));
+    std::string problem;
+    ASSERT_TRUE(session_->attach(spec_, problem)) << problem;
+  }
+  bool launch(const std::string& name = "k", std::uint64_t image = 1) {
+    device::Launch request;
+    request.grid[0] = 3;
+    request.block[0] = 33;
+    KernelSource source{name, image, [&]() -> Result<std::string> {
+                          ++decoded_;
+                          return text_;
+                        }};
+    return session_->launch(device_, request, source);
+  }
+
+  std::string spec_;
+  std::string text_ = kernel_ptx;
+  int decoded_ = 0;
+  FakeDevice device_;
+  Records records_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_EQ(decoded_, 1);
+  EXPECT_EQ(device_.loaded.size(), 1u);
+  EXPECT_THAT(device_.loaded[0], HasSubstr("mov.u64 %rd1, 4096;"));
+  ASSERT_EQ(device_.slots_seen.size(), 2u);
+  EXPECT_EQ(device_.slots_seen[1].offset, 8u);
+  EXPECT_EQ(device_.slots_seen[1].bytes, 4u);
+  ASSERT_EQ(records_.launches.size(), 2u);
+  EXPECT_EQ(records_.launches[1].launch, 1u);
+  EXPECT_EQ(records_.launches[1].spec, "session_test_sevens");
+  EXPECT_EQ(records_.launches[1].device, "fake");
+  ASSERT_EQ(records_.launches[1].results.size(), 1u);
+  EXPECT_THAT(std::get<std::vector<std::uint64_t>>(records_.launches[1].results[0].values), ElementsAre(7));
+  ASSERT_EQ(records_.coverage.size(), 1u);
+  EXPECT_TRUE(records_.coverage[0].instrumented);
+  EXPECT_EQ(records_.coverage[0].launches, 2u);
+  EXPECT_EQ(records_.coverage[0].sites, 1u);
+  EXPECT_EQ(records_.finished, 1);
+  EXPECT_FALSE(launch()) << "nothing is instrumented after the end";
+  session_->finish();
+  EXPECT_EQ(records_.finished, 1);
+}
+
+TEST_F(SessionTest, ResultsThatAreNotThereYetWaitAndKeepTheirOrder) {
+  device_.ready = false;
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(records_.launches.empty());
+  device_.ready = true;
+  EXPECT_TRUE(launch());
+  EXPECT_EQ(records_.launches.size(), 2u);
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(records_.launches[i].launch, i);
+}
+
+TEST_F(SessionTest, KernelThatCannotBeInstrumentedRunsAsItIsAndSaysWhy) {
+  text_ = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry other()\n{\nret;\n}\n";
+  EXPECT_FALSE(launch());
+  EXPECT_FALSE(launch());
+  session_->finish();
+  EXPECT_EQ(decoded_, 1) << "it is tried once";
+  ASSERT_EQ(records_.coverage.size(), 1u);
+  EXPECT_FALSE(records_.coverage[0].instrumented);
+  EXPECT_EQ(records_.coverage[0].reason, "the module has no kernel 'k'");
+  EXPECT_EQ(records_.coverage[0].launches, 2u);
+}
+
+TEST_F(SessionTest, VariableWithoutAddressKeepsTheOriginal) {
+  device_.has_total = false;
+  EXPECT_FALSE(launch());
+  session_->finish();
+  EXPECT_EQ(records_.coverage[0].reason, "the device does not give the address of the variable 'total'");
+}
+
+TEST_F(SessionTest, IndirectCallsKeepTheOriginal) {
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 f)\n{\n.reg .b64 "
+      "%rd<2>;\n"
+      "ld.param.u64 %rd1, [f];\nproto: .callprototype _ ();\ncall %rd1, proto;\nret;\n}\n";
+  EXPECT_FALSE(launch());
+  session_->finish();
+  EXPECT_THAT(records_.coverage[0].reason, HasSubstr("calls functions through pointers"));
+}
+
+TEST_F(SessionTest, FailedLoadOrLaunchKeepsTheOriginal) {
+  device_.refuses_load = true;
+  EXPECT_FALSE(launch("k", 1));
+  device_.refuses_load = false;
+  device_.refuses_launch = true;
+  EXPECT_FALSE(launch("k", 2));
+  EXPECT_EQ(device_.freed, 1) << "the buffer of the launch that failed";
+  session_->finish();
+  EXPECT_EQ(records_.coverage[0].reason, "too many registers");
+  EXPECT_TRUE(records_.launches.empty());
+}
+
+TEST_F(SessionTest, LostResultsAreNoted) {
+  device_.loses_results = true;
+  EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_TRUE(records_.launches.empty());
+  EXPECT_THAT(records_.coverage[0].notes, ElementsAre("results lost: the launch died"));
+}
+
+TEST_F(SessionTest, CapturedLaunchesRunAsTheyAre) {
+  device_.captures = true;
+  EXPECT_FALSE(launch());
+  session_->finish();
+  EXPECT_EQ(device_.launched, 0);
+  EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("captured into a graph")));
+}
+
+TEST_F(SessionTest, FiltersSelectKernelsAndLaunches) {
+  Configuration configuration;
+  configuration.kernels.emplace("^k$");
+  configuration.launches = *LaunchFilter::parse("1");
+  start(std::move(configuration));
+  EXPECT_FALSE(launch("unwanted"));
+  EXPECT_FALSE(launch("k"));
+  EXPECT_TRUE(launch("k"));
+  EXPECT_FALSE(launch("k"));
+  session_->finish();
+  ASSERT_EQ(records_.coverage.size(), 2u);
+  EXPECT_EQ(records_.coverage[0].kernel, "k");
+  EXPECT_EQ(records_.coverage[0].launches, 3u);
+  EXPECT_EQ(records_.coverage[0].instrumented_launches, 1u);
+  EXPECT_EQ(records_.coverage[1].reason, "not selected by LYNXPP_KERNELS");
+  ASSERT_EQ(records_.launches.size(), 1u);
+  EXPECT_EQ(records_.launches[0].launch, 1u);
+}
+
+TEST_F(SessionTest, DetachesAndAttachesAgain) {
+  std::string problem;
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(session_->attach("", problem));
+  EXPECT_FALSE(session_->attached());
+  EXPECT_FALSE(launch());
+  EXPECT_TRUE(session_->attach("kernel_runtime", problem)) << problem;
+  EXPECT_TRUE(session_->attached());
+  EXPECT_TRUE(launch());
+  EXPECT_EQ(device_.loaded.size(), 2u) << "another specification needs another variant";
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 2u);
+  EXPECT_EQ(records_.launches[1].spec, "kernel_runtime");
+}
+
+TEST_F(SessionTest, BadSpecificationIsExplainedAndChangesNothing) {
+  std::string problem;
+  EXPECT_FALSE(session_->attach("instruction_cuont", problem));
+  EXPECT_THAT(problem, HasSubstr("instruction_count"));
+  const std::string path = ::testing::TempDir() + "session_test_bad.cod";
+  std::ofstream(path) << "ON_KERNEL_EXIT: { x = 1; }\n";
+  EXPECT_FALSE(session_->attach(path, problem));
+  EXPECT_THAT(problem, HasSubstr("session_test_bad.cod:1:19: error: "));
+  EXPECT_THAT(problem, HasSubstr("  ON_KERNEL_EXIT: { x = 1; }\n                    ^"));
+  EXPECT_TRUE(session_->attached()) << "what was attached before stays";
+}
+
+TEST_F(SessionTest, ForgottenImageIsInstrumentedAnew) {
+  EXPECT_TRUE(launch("k", 5));
+  session_->forget_image(5);
+  EXPECT_TRUE(launch("k", 5));
+  EXPECT_EQ(device_.loaded.size(), 2u);
+}
+
+TEST_F(SessionTest, TimingIsReportedWhenAskedFor) {
+  Configuration configuration;
+  configuration.timing = true;
+  start(std::move(configuration));
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.timings.size(), 1u);
+  EXPECT_DOUBLE_EQ(records_.timings[0].execute, 5.0);
+  EXPECT_GT(records_.timings[0].parse, 0);
+}
+
+TEST(Session, SaysNothingWhenNothingWasEverAttached) {
+  Records records;
+  Session session({}, std::make_unique<RecordingSink>(records));
+  session.finish();
+  EXPECT_EQ(records.finished, 0);
+}
+
+}  // namespace
+}  // namespace lynxpp::interposer
