@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "support/log.h"
@@ -47,36 +48,43 @@ class CudaVariant final : public Variant {
   CUfunction function_;
 };
 
-/// Pinned memory and events are kept for the next launch: allocating them costs more than a launch.
+/// Device memory, pinned memory and events are kept for later launches: making them costs more than a launch, and the driver's own pool
+/// gives memory back to the system at every synchronisation.
 class Pool {
  public:
   explicit Pool(const Driver& driver) : driver_(driver) {}
 
-  struct Pinned {
-    void* bytes = nullptr;
+  struct Block {
+    std::uint64_t address = 0;
     std::size_t size = 0;
   };
 
-  Result<Pinned> pinned(std::size_t size) {
-    const auto found = std::find_if(free_.begin(), free_.end(), [&](const Pinned& p) {
-      return p.size >= size && p.size <= 4 * size + 4096;
-    });
-    if (found != free_.end()) {
-      const Pinned reused = *found;
-      free_.erase(found);
-      return reused;
-    }
-    Pinned made{nullptr, std::max<std::size_t>(size, 4096)};
-    const CUresult result = driver_.cuMemHostAlloc(&made.bytes, made.size, CU_MEMHOSTALLOC_PORTABLE);
-    if (result != CUDA_SUCCESS) return driver_.error("cuMemHostAlloc", result);
+  /// At least `size` bytes that nothing on the device uses any more.
+  Result<Block> device_memory(std::size_t size, CUstream stream) {
+    if (std::optional<Block> reused = take(device_, size)) return *reused;
+    Block made{0, std::max(size, smallest_block)};
+    CUdeviceptr address = 0;
+    const CUresult result = driver_.cuMemAllocAsync(&address, made.size, stream);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemAllocAsync", result);
+    made.address = address;
     return made;
   }
-  void give_back(const Pinned& pinned) {
-    if (free_.size() < 64) {
-      free_.push_back(pinned);
-    } else {
-      driver_.cuMemFreeHost(pinned.bytes);
-    }
+  /// Precondition: what was enqueued for the block is through.
+  void give_back_device_memory(const Block& block) {
+    if (!keep(device_, block)) driver_.cuMemFreeAsync(block.address, CU_STREAM_PER_THREAD);
+  }
+
+  Result<Block> pinned_memory(std::size_t size) {
+    if (std::optional<Block> reused = take(pinned_, size)) return *reused;
+    Block made{0, std::max(size, smallest_block)};
+    void* memory = nullptr;
+    const CUresult result = driver_.cuMemHostAlloc(&memory, made.size, CU_MEMHOSTALLOC_PORTABLE);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemHostAlloc", result);
+    made.address = reinterpret_cast<std::uint64_t>(memory);
+    return made;
+  }
+  void give_back_pinned_memory(const Block& block) {
+    if (!keep(pinned_, block)) driver_.cuMemFreeHost(reinterpret_cast<void*>(block.address));
   }
 
   CUevent event() {
@@ -94,8 +102,34 @@ class Pool {
   }
 
  private:
+  static constexpr std::size_t smallest_block = 4096;
+  static constexpr std::size_t most_kept = 256u << 20;
+
+  struct Kept {
+    std::vector<Block> blocks;
+    std::size_t bytes = 0;
+  };
+
+  static std::optional<Block> take(Kept& kept, std::size_t size) {
+    const auto found = std::find_if(kept.blocks.rbegin(), kept.blocks.rend(), [&](const Block& block) {
+      return block.size >= size && block.size <= std::max(4 * size, smallest_block);
+    });
+    if (found == kept.blocks.rend()) return std::nullopt;
+    const Block block = *found;
+    kept.blocks.erase(std::next(found).base());
+    kept.bytes -= block.size;
+    return block;
+  }
+  static bool keep(Kept& kept, const Block& block) {
+    if (kept.bytes + block.size > most_kept) return false;
+    kept.blocks.push_back(block);
+    kept.bytes += block.size;
+    return true;
+  }
+
   const Driver& driver_;
-  std::vector<Pinned> free_;
+  Kept device_;
+  Kept pinned_;
   std::vector<CUevent> events_;
 };
 
@@ -106,11 +140,19 @@ struct LaunchEvents {
 
 class CudaReadback final : public Readback {
  public:
-  CudaReadback(const Driver& driver, Pool& pool, Pool::Pinned pinned, std::size_t size, CUevent done,
-               LaunchEvents timing)
-      : driver_(driver), pool_(pool), pinned_(pinned), size_(size), done_(done), timing_(timing) {}
+  CudaReadback(const Driver& driver, Pool& pool, Pool::Block device_memory, Pool::Block pinned,
+               std::size_t size, CUevent done, LaunchEvents timing)
+      : driver_(driver),
+        pool_(pool),
+        device_memory_(device_memory),
+        pinned_(pinned),
+        size_(size),
+        done_(done),
+        timing_(timing) {}
   ~CudaReadback() override {
-    pool_.give_back(pinned_);
+    driver_.cuEventSynchronize(done_);  // the device may still write, when nobody waited
+    pool_.give_back_device_memory(device_memory_);
+    pool_.give_back_pinned_memory(pinned_);
     pool_.give_back(done_);
     pool_.give_back(timing_.begin);
     pool_.give_back(timing_.end);
@@ -121,7 +163,7 @@ class CudaReadback final : public Readback {
   Result<std::span<std::byte>> wait() override {
     const CUresult result = driver_.cuEventSynchronize(done_);
     if (result != CUDA_SUCCESS) return driver_.error("the launch", result);
-    return std::span(static_cast<std::byte*>(pinned_.bytes), size_);
+    return std::span(reinterpret_cast<std::byte*>(pinned_.address), size_);
   }
 
   std::optional<double> kernel_milliseconds() override {
@@ -136,7 +178,8 @@ class CudaReadback final : public Readback {
  private:
   const Driver& driver_;
   Pool& pool_;
-  Pool::Pinned pinned_;
+  Pool::Block device_memory_;
+  Pool::Block pinned_;
   std::size_t size_;
   CUevent done_;
   LaunchEvents timing_;
@@ -187,16 +230,16 @@ class CudaDevice final : public Device {
 
   Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
-    CUdeviceptr address = 0;
     const CUstream stream = stream_of(launch);
-    CUresult result = driver_.cuMemAllocAsync(&address, bytes, stream);
-    if (result != CUDA_SUCCESS) return driver_.error("cuMemAllocAsync", result);
-    result = driver_.cuMemsetD8Async(address, 0, bytes, stream);
+    const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
+    if (!block) return block.error();
+    const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
     if (result != CUDA_SUCCESS) {
-      driver_.cuMemFreeAsync(address, stream);
+      driver_.cuMemFreeAsync(block->address, stream);
       return driver_.error("cuMemsetD8Async", result);
     }
-    return address;
+    in_use_[block->address] = block->size;
+    return block->address;
   }
 
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
@@ -223,16 +266,18 @@ class CudaDevice final : public Device {
     const CaptureRelaxed relaxed(driver_);
     const CUstream stream = stream_of(launch);
     const LaunchEvents timing = std::exchange(timing_, {});
-    Result<Pool::Pinned> pinned = pool_.pinned(bytes);
+    const auto used = in_use_.extract(address);
+    const Pool::Block block{address, used.mapped()};
+    const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
     if (!pinned) {
       driver_.cuMemFreeAsync(address, stream);
       return pinned.error();
     }
-    CUresult result = driver_.cuMemcpyDtoHAsync(pinned->bytes, address, bytes, stream);
-    driver_.cuMemFreeAsync(address, stream);
+    CUresult result =
+        driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address), address, bytes, stream);
     CUevent done = pool_.event();
     if (result == CUDA_SUCCESS) result = driver_.cuEventRecord(done, stream);
-    auto readback = std::make_unique<CudaReadback>(driver_, pool_, *pinned, bytes, done, timing);
+    auto readback = std::make_unique<CudaReadback>(driver_, pool_, block, *pinned, bytes, done, timing);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
     return std::unique_ptr<Readback>(std::move(readback));
   }
@@ -344,6 +389,7 @@ class CudaDevice final : public Device {
   const Driver& driver_;
   DeviceInfo info_;
   Pool pool_;
+  std::map<std::uint64_t, std::size_t> in_use_;  // device memory handed out, by address
   bool measure_ = false;
   LaunchEvents timing_;
 };

@@ -99,27 +99,31 @@ inline int size_argument(int argc, char** argv, int standard, int limit) {
 
 inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-/// Times `launch` when EXAMPLE_REPEAT=N is set: one warm-up, then N launches between two events; prints
-/// "kernel_ms <kernel> <mean>" on stderr. Call it after the results were taken, as the kernels run on the same data again.
+/// Times `launch` when EXAMPLE_REPEAT=N is set: N launches after a few to warm up, each between two events of its own, as lynxpp
+/// times instrumented launches; prints "kernel_ms <kernel> <mean>" on stderr. Call it after the results were taken, as the
+/// kernels run on the same data again.
 template <typename Launch>
 void measure(const char* kernel, Launch&& launch) {
   const char* setting = std::getenv("EXAMPLE_REPEAT");
   const int repeat = setting != nullptr ? std::atoi(setting) : 0;
   if (repeat <= 0) return;
-  cudaEvent_t begin, end;
-  CUDA_CHECK(cudaEventCreate(&begin));
-  CUDA_CHECK(cudaEventCreate(&end));
-  launch();
-  CUDA_CHECK(cudaEventRecord(begin, nullptr));
-  for (int i = 0; i < repeat; ++i) launch();
-  CUDA_CHECK(cudaEventRecord(end, nullptr));
-  CUDA_CHECK(cudaEventSynchronize(end));
-  CUDA_CHECK(cudaGetLastError());
-  float milliseconds = 0;
-  CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-  std::fprintf(stderr, "kernel_ms %s %.6f\n", kernel, static_cast<double>(milliseconds) / repeat);
-  CUDA_CHECK(cudaEventDestroy(begin));
-  CUDA_CHECK(cudaEventDestroy(end));
+  std::vector<cudaEvent_t> events(2 * static_cast<std::size_t>(repeat));
+  for (cudaEvent_t& event : events) CUDA_CHECK(cudaEventCreate(&event));
+  for (int i = 0; i < 3; ++i) launch();
+  for (int i = 0; i < repeat; ++i) {
+    CUDA_CHECK(cudaEventRecord(events[2 * i], nullptr));
+    launch();
+    CUDA_CHECK(cudaEventRecord(events[2 * i + 1], nullptr));
+  }
+  CUDA_CHECK(cudaDeviceSynchronize());
+  double sum = 0;
+  for (int i = 0; i < repeat; ++i) {
+    float milliseconds = 0;
+    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, events[2 * i], events[2 * i + 1]));
+    sum += milliseconds;
+  }
+  std::fprintf(stderr, "kernel_ms %s %.6f\n", kernel, sum / repeat);
+  for (const cudaEvent_t event : events) CUDA_CHECK(cudaEventDestroy(event));
 }
 
 /// True when both hold the same bytes; names the first difference on stderr.
