@@ -15,6 +15,7 @@ class Extract final : public Pass {
     for (const Item& item : unit.module.items) {
       if (!is_kept(item)) unit.edits.erase(item.text);
     }
+    declare_variables();
     unit.edits.replace(unit.module.version_text,
                        std::to_string(unit.version.major) + "." + std::to_string(unit.version.minor));
     unit.edits.replace(unit.module.target_text, unit.target.text);
@@ -22,6 +23,21 @@ class Extract final : public Pass {
   }
 
  private:
+  /// The probes' own variables come before everything that may name them.
+  void declare_variables() {
+    std::string text;
+    for (std::uint32_t i = 0; i < unit_->variables.size(); ++i) {
+      const ModuleVariable& variable = unit_->variables[i];
+      text += variable.space == StateSpace::shared ? ".shared" : ".global";
+      text += " .align 8 .b8 " + variable_name(i) + "[" + std::to_string(variable.bytes) + "]";
+      for (std::size_t k = 0; k < variable.initial.size(); ++k) {
+        text += (k == 0 ? " = {" : ",") + std::to_string(variable.initial[k]);
+      }
+      text += variable.initial.empty() ? ";\n" : "};\n";
+    }
+    if (!text.empty()) unit_->edits.insert_before(unit_->module.items.front().text.begin, text);
+  }
+
   void collect() {
     for (const FunctionUnit& function : unit_->functions) {
       functions_.insert(function.function->name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <set>
 
 namespace lynxpp::ptx {
@@ -42,6 +43,7 @@ std::uint32_t trailing_number(std::string_view text) {
 }  // namespace
 
 std::string state_register(std::uint32_t index) { return "%lynxpp_state_" + std::to_string(index); }
+std::string variable_name(std::uint32_t index) { return "__lynxpp_variable_" + std::to_string(index); }
 
 class RoutineBuilder {
  public:
@@ -53,7 +55,7 @@ class RoutineBuilder {
   }
 
   Result<ProbeRoutine> build() {
-    if (!body_.variables.empty()) return failure("a handler needs memory of its own and cannot be spliced");
+    if (Status placed = place_variables(); !placed) return placed.error();
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind == OpcodeClass::call) {
         return failure("a handler calls a function and cannot be spliced");
@@ -72,6 +74,19 @@ class RoutineBuilder {
 
  private:
   using Piece = ProbeRoutine::Piece;
+
+  /// Each local variable gets its place in the depot.
+  Status place_variables() {
+    constexpr std::uint64_t alignment = 16;
+    for (const Variable& variable : body_.variables) {
+      if (variable.space != StateSpace::local || variable.alignment > alignment) {
+        return failure("a handler declares the variable '" + variable.name + "' and cannot be spliced");
+      }
+      depot_.emplace(variable.name, routine_.depot_bytes_);
+      routine_.depot_bytes_ += (variable.size_bytes() + alignment - 1) / alignment * alignment;
+    }
+    return success();
+  }
 
   std::uint32_t last_instruction() const {
     return body_.instructions.empty() ? 0 : static_cast<std::uint32_t>(body_.instructions.size() - 1);
@@ -181,6 +196,11 @@ class RoutineBuilder {
           {Piece::Kind::state, {}, trailing_number(name.substr(prefixes_.state.size()))});
     } else if (name.starts_with(prefixes_.site)) {
       routine_.pieces_.push_back({Piece::Kind::site_value, std::string(name.substr(prefixes_.site.size()))});
+    } else if (!prefixes_.variable.empty() && name.starts_with(prefixes_.variable)) {
+      routine_.pieces_.push_back(
+          {Piece::Kind::variable, {}, trailing_number(name.substr(prefixes_.variable.size()))});
+    } else if (const auto local = depot_.find(name); local != depot_.end()) {
+      add_text(std::string(depot_variable) + (local->second == 0 ? "" : "+" + std::to_string(local->second)));
     } else if (labels_.contains(name)) {
       add_label(std::string(name));
     } else if (body_.find_register(name, scope_) != nullptr) {
@@ -194,6 +214,7 @@ class RoutineBuilder {
   const Body& body_;
   const PlaceholderPrefixes& prefixes_;
   std::set<std::string_view> labels_;
+  std::map<std::string, std::uint64_t, std::less<>> depot_;  // local variables and where they lie
   bool needs_end_label_ = false;
   std::uint32_t scope_ = 0;  // of the statement being copied
   ProbeRoutine routine_;
@@ -213,6 +234,7 @@ void ProbeRoutine::append(const SiteBinding& binding, std::string& out) const {
         out += binding.word_base + "+" + std::to_string(8 * (binding.first_word + piece.index));
         break;
       case Piece::Kind::state: out += state_register(binding.first_state + piece.index); break;
+      case Piece::Kind::variable: out += variable_name(binding.first_variable + piece.index); break;
       case Piece::Kind::site_value: out += binding.site_value(piece.text); break;
       case Piece::Kind::label: {
         std::string name = piece.text;

@@ -1,9 +1,11 @@
 // A probe routine: the PTX of a compiled handler, ready to be written into another function any number of times.
 //
 // Registers are renamed into lynxpp's own name space and live in a PTX scope of their own, labels carry the number of the site,
-// and `ret` becomes a jump to the end of the copy. Three kinds of placeholder are filled in per site:
+// and `ret` becomes a jump to the end of the copy. Memory of the routine's own (`.local`) becomes the local depot that all copies in a
+// function share, since nothing in it outlives a copy. Four kinds of placeholder are filled in per site:
 //   mov.b64 d, <word prefix>3;    a word of the hidden parameter
 //   <state prefix>0               a per-thread state register, read or written
+//   <variable prefix>1            the name of a variable of the variant, declared in InstrumentationUnit::variables
 //   <site prefix>basic_block_id   a value known at the site: an immediate or a register
 #pragma once
 
@@ -22,21 +24,24 @@ struct PlaceholderPrefixes {
   std::string_view word;
   std::string_view state;
   std::string_view site;
+  std::string_view variable = {};  ///< empty: there are none
 };
 
 /// What the placeholders stand for at one site.
 struct SiteBinding {
-  std::uint32_t site = 0;         ///< unique in the function; makes labels unique
-  std::string word_opcode;        ///< "ld.param.b64"
-  std::string word_base;          ///< "__lynxpp_probe": word k is [base + 8 * (first_word + k)]
-  std::uint32_t first_word = 0;   ///< of the routine's specification
-  std::uint32_t first_state = 0;  ///< likewise
+  std::uint32_t site = 0;            ///< unique in the function; makes labels unique
+  std::string word_opcode;           ///< "ld.param.b64"
+  std::string word_base;             ///< "__lynxpp_probe": word k is [base + 8 * (first_word + k)]
+  std::uint32_t first_word = 0;      ///< of the routine's specification
+  std::uint32_t first_state = 0;     ///< likewise
+  std::uint32_t first_variable = 0;  ///< likewise
   std::function<std::string(std::string_view)> site_value;
 };
 
 class ProbeRoutine {
  public:
-  /// `function` is the routine, its body parsed. Failure: it declares memory or calls something, which cannot be spliced.
+  /// `function` is the routine, its body parsed. Failure: it declares memory that is not `.local` or calls something, which
+  /// cannot be spliced.
   static Result<ProbeRoutine> make(const Module& module, const Function& function,
                                    const PlaceholderPrefixes& prefixes);
 
@@ -44,19 +49,27 @@ class ProbeRoutine {
   void append(const SiteBinding& binding, std::string& out) const;
 
   bool reads_site_value(std::string_view name) const;
+  std::uint64_t depot_bytes() const { return depot_bytes_; }  ///< local memory that a copy needs
 
  private:
   struct Piece {
-    enum class Kind { text, word_address, word_opcode, state, site_value, label };
+    enum class Kind { text, word_address, word_opcode, state, variable, site_value, label };
     Kind kind;
     std::string text;         ///< text; site_value: its name; label: the part after the site number
-    std::uint32_t index = 0;  ///< word_address, state
+    std::uint32_t index = 0;  ///< word_address, state, variable
   };
   friend class RoutineBuilder;
   std::vector<Piece> pieces_;
+  std::uint64_t depot_bytes_ = 0;
 };
 
 /// The name of state register `index` in an instrumented function.
 std::string state_register(std::uint32_t index);
+
+/// The name of variable `index` of InstrumentationUnit::variables.
+std::string variable_name(std::uint32_t index);
+
+/// The local memory of a function's probes, aligned to 16 bytes.
+inline constexpr std::string_view depot_variable = "__lynxpp_depot";
 
 }  // namespace lynxpp::ptx

@@ -54,6 +54,11 @@ class FunctionSplicer {
                 "];\n";
       }
     }
+    std::uint64_t depot_bytes = 0;
+    for (const Probe& probe : unit_.probes) depot_bytes = std::max(depot_bytes, probe.routine.depot_bytes());
+    if (depot_bytes != 0) {
+      text += "\t.local .align 16 .b8 " + std::string(depot_variable) + "[" + number(depot_bytes) + "];\n";
+    }
     unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
   }
 
@@ -302,6 +307,7 @@ class FunctionSplicer {
     binding.word_base = is_kernel_ ? probe_parameter : frame_register;
     binding.first_word = probe.first_word;
     binding.first_state = probe.first_state;
+    binding.first_variable = probe.first_variable;
     binding.site_value = [&](std::string_view name) {
       return site_value(name, probe.point, block, instruction);
     };

@@ -25,6 +25,7 @@ struct Probe {
   ProbeRoutine routine;
   std::uint32_t first_word = 0;
   std::uint32_t first_state = 0;
+  std::uint32_t first_variable = 0;
   std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
 
@@ -37,12 +38,20 @@ struct FunctionUnit {
   std::uint32_t first_instruction = 0;
 };
 
+/// A variable of the variant that routines name: shared memory of a thread block, or a table. Its name is variable_name(position).
+struct ModuleVariable {
+  StateSpace space = StateSpace::shared;
+  std::uint64_t bytes = 0;
+  std::vector<std::uint8_t> initial;  ///< `bytes` of them, or none; shared memory has none
+};
+
 struct InstrumentationUnit {
   explicit InstrumentationUnit(const Module& m) : module(m) {}
 
   const Module& module;
   std::vector<FunctionUnit> functions;
   std::vector<Probe> probes;
+  std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   bool calls_indirectly = false;           ///< some function calls through a register
   std::uint32_t words = 0;                 ///< of the hidden parameter

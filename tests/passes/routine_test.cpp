@@ -19,7 +19,9 @@ Result<ProbeRoutine> make(const std::string& body) {
   if (!module) return module.error();
   Function* function = module->find_function("h");
   if (Status parsed = parse_body(*module, *function); !parsed) return parsed.error();
-  return ProbeRoutine::make(*module, *function, {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_"});
+  return ProbeRoutine::make(
+      *module, *function,
+      {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_", "__lynxpp_shared_or_table_"});
 }
 
 std::string copy(const ProbeRoutine& routine, SiteBinding binding = {}) {
@@ -78,9 +80,32 @@ TEST(ProbeRoutine, KeepsInnerScopesAndRenamesWhatTheyDeclare) {
             "\t{\n\t.reg .b32 %lynxpp_tmp;\n\tmov.b64 {%lynxpp_tmp, %lynxpp_r2}, %lynxpp_rd1;\n\t}\n\t}\n");
 }
 
-TEST(ProbeRoutine, RefusesCallsAndMemoryOfItsOwn) {
+TEST(ProbeRoutine, RefusesCallsAndMemoryThatOutlivesIt) {
   EXPECT_FALSE(make("call g;\nret;\n").ok());
-  EXPECT_FALSE(make(".local .align 8 .b8 depot[16];\nret;\n").ok());
+  EXPECT_FALSE(make(".shared .align 8 .b8 tile[16];\nret;\n").ok());
+  EXPECT_FALSE(make(".local .align 32 .b8 wide[64];\nret;\n").ok());
+}
+
+TEST(ProbeRoutine, LocalMemoryMovesToTheDepotOfTheFunction) {
+  const Result<ProbeRoutine> routine = make(
+      ".local .align 8 .b8 __local_depot0[20];\n.local .align 4 .b8 more[4];\n.reg .b64 %SPL;\n.reg .b64 "
+      "%rd<2>;\n"
+      "mov.u64 %SPL, __local_depot0;\nmov.u64 %rd1, more;\nst.local.b64 [%SPL+8], %rd1;\nret;\n");
+  ASSERT_TRUE(routine.ok());
+  EXPECT_EQ(routine->depot_bytes(), 48u);
+  EXPECT_EQ(copy(*routine),
+            "\t{\n\t.reg .b64 %lynxpp_SPL;\n\t.reg .b64 %lynxpp_rd<2>;\n"
+            "\tmov.u64 %lynxpp_SPL, __lynxpp_depot;\n\tmov.u64 %lynxpp_rd1, __lynxpp_depot+32;\n"
+            "\tst.local.b64 [%lynxpp_SPL+8], %lynxpp_rd1;\n\t}\n");
+}
+
+TEST(ProbeRoutine, NamesTheVariantsVariables) {
+  const Result<ProbeRoutine> routine =
+      make(".reg .b64 %rd<2>;\nmov.b64 %rd1, __lynxpp_shared_or_table_1;\nret;\n");
+  ASSERT_TRUE(routine.ok());
+  SiteBinding binding;
+  binding.first_variable = 3;
+  EXPECT_THAT(copy(*routine, binding), HasSubstr("mov.b64 %lynxpp_rd1, __lynxpp_variable_4;"));
 }
 
 TEST(Splice, CountsItsSites) {
