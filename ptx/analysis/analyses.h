@@ -1,0 +1,50 @@
+// The analyses of one function, each computed when it is first asked for and kept.
+#pragma once
+
+#include <memory>
+
+#include "ptx/analysis/affine.h"
+#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/dominators.h"
+#include "ptx/analysis/liveness.h"
+#include "ptx/analysis/loops.h"
+#include "ptx/analysis/registers.h"
+#include "ptx/analysis/ssa.h"
+#include "ptx/analysis/uniformity.h"
+
+namespace lynxpp::ptx {
+
+/// Borrows the function, whose body must be parsed. As passes record edits and never change a module, results stay right for as long as
+/// it lives; whoever changes the body itself calls invalidate(), after which references handed out before are dangling. Not thread safe.
+class FunctionAnalyses {
+ public:
+  explicit FunctionAnalyses(const Function& function) : function_(&function) {}
+
+  const Function& function() const { return *function_; }
+  const ControlFlowGraph& graph();
+  const std::vector<std::uint32_t>& post_dominators();
+  const DominatorTree& dominators();
+  const LoopNest& loops();
+  const RegisterUsage& registers();
+  const Liveness& liveness();
+  const SsaForm& ssa();
+  const Uniformity& uniformity();
+  const AffineAnalysis& affine();
+
+  void invalidate();
+
+ private:
+  const Function* function_;
+  // What stands on others stands behind them: members are destroyed in reverse order.
+  std::unique_ptr<ControlFlowGraph> graph_;
+  std::unique_ptr<std::vector<std::uint32_t>> post_dominators_;
+  std::unique_ptr<DominatorTree> dominators_;
+  std::unique_ptr<LoopNest> loops_;
+  std::unique_ptr<RegisterUsage> registers_;
+  std::unique_ptr<Liveness> liveness_;
+  std::unique_ptr<SsaForm> ssa_;
+  std::unique_ptr<Uniformity> uniformity_;
+  std::unique_ptr<AffineAnalysis> affine_;
+};
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,117 @@
+// Cooper, Harvey and Kennedy: "A Simple, Fast Dominance Algorithm".
+#include "ptx/analysis/dominators.h"
+
+#include <algorithm>
+
+namespace lynxpp::ptx {
+namespace {
+
+struct Visit {
+  std::uint32_t block = 0;
+  std::size_t next = 0;
+};
+
+}  // namespace
+
+DominatorTree::DominatorTree(const ControlFlowGraph& graph) {
+  order_blocks(graph);
+  find_immediate(graph);
+  number_tree();
+}
+
+void DominatorTree::order_blocks(const ControlFlowGraph& graph) {
+  order_of_.assign(graph.blocks.size(), no_block);
+  if (graph.blocks.empty()) return;
+  std::vector<bool> seen(graph.blocks.size(), false);
+  std::vector<Visit> stack{{0, 0}};
+  seen[0] = true;
+  while (!stack.empty()) {
+    Visit& visit = stack.back();
+    const auto& successors = graph.blocks[visit.block].successors;
+    if (visit.next < successors.size()) {
+      const std::uint32_t successor = successors[visit.next++];
+      if (!seen[successor]) {
+        seen[successor] = true;
+        stack.push_back({successor, 0});
+      }
+    } else {
+      order_.push_back(visit.block);
+      stack.pop_back();
+    }
+  }
+  std::ranges::reverse(order_);
+  for (std::uint32_t index = 0; index < order_.size(); ++index) order_of_[order_[index]] = index;
+}
+
+std::uint32_t DominatorTree::intersect(std::uint32_t left, std::uint32_t right) const {
+  while (left != right) {
+    while (order_of_[left] > order_of_[right]) left = immediate_[left];
+    while (order_of_[right] > order_of_[left]) right = immediate_[right];
+  }
+  return left;
+}
+
+void DominatorTree::find_immediate(const ControlFlowGraph& graph) {
+  immediate_.assign(graph.blocks.size(), no_block);
+  if (order_.empty()) return;
+  immediate_[0] = 0;  // so that intersections end there
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t index = 1; index < order_.size(); ++index) {
+      const std::uint32_t block = order_[index];
+      std::uint32_t meet = no_block;
+      for (const std::uint32_t predecessor : graph.blocks[block].predecessors) {
+        if (immediate_[predecessor] == no_block) continue;
+        meet = meet == no_block ? predecessor : intersect(predecessor, meet);
+      }
+      if (immediate_[block] == meet) continue;
+      immediate_[block] = meet;
+      changed = true;
+    }
+  }
+  immediate_[0] = no_block;
+}
+
+void DominatorTree::number_tree() {
+  children_.resize(immediate_.size());
+  enter_.assign(immediate_.size(), 0);
+  leave_.assign(immediate_.size(), 0);
+  for (const std::uint32_t block : order_) {
+    if (immediate_[block] != no_block) children_[immediate_[block]].push_back(block);
+  }
+  if (order_.empty()) return;
+  std::uint32_t clock = 0;
+  std::vector<Visit> stack{{0, 0}};
+  enter_[0] = clock++;
+  while (!stack.empty()) {
+    Visit& visit = stack.back();
+    if (visit.next < children_[visit.block].size()) {
+      const std::uint32_t child = children_[visit.block][visit.next++];
+      enter_[child] = clock++;
+      stack.push_back({child, 0});
+    } else {
+      leave_[visit.block] = clock++;
+      stack.pop_back();
+    }
+  }
+}
+
+std::vector<std::vector<std::uint32_t>> DominatorTree::frontiers(const ControlFlowGraph& graph) const {
+  std::vector<std::vector<std::uint32_t>> result(graph.blocks.size());
+  for (const std::uint32_t block : order_) {
+    // The entry joins the way in with any jump back to it.
+    const auto& predecessors = graph.blocks[block].predecessors;
+    if (predecessors.size() < 2 && block != 0) continue;
+    for (std::uint32_t runner : predecessors) {
+      if (!is_reachable(runner)) continue;
+      while (runner != immediate_[block] && runner != no_block) {
+        auto& frontier = result[runner];
+        if (frontier.empty() || frontier.back() != block) frontier.push_back(block);
+        runner = immediate_[runner];
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace lynxpp::ptx

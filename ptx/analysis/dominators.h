@@ -1,0 +1,46 @@
+// Dominators of the blocks of a function.
+//
+// Block a dominates block b when every path from the entry (block 0) to b goes through a; every block dominates itself.
+// Blocks that the entry does not reach have no dominator and dominate nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/analysis/control_flow_graph.h"
+
+namespace lynxpp::ptx {
+
+class DominatorTree {
+ public:
+  explicit DominatorTree(const ControlFlowGraph& graph);
+
+  /// no_block for the entry and for unreachable blocks.
+  std::uint32_t immediate(std::uint32_t block) const { return immediate_[block]; }
+  const std::vector<std::uint32_t>& children(std::uint32_t block) const { return children_[block]; }
+  bool is_reachable(std::uint32_t block) const { return order_of_[block] != no_block; }
+  bool dominates(std::uint32_t dominator, std::uint32_t block) const {
+    return is_reachable(dominator) && is_reachable(block) && enter_[dominator] <= enter_[block] &&
+           leave_[block] <= leave_[dominator];
+  }
+
+  /// The reachable blocks in reverse post-order: without cycles, a block stands behind all its predecessors.
+  const std::vector<std::uint32_t>& reverse_post_order() const { return order_; }
+  /// A block's place in that order; no_block for unreachable blocks.
+  std::uint32_t order_of(std::uint32_t block) const { return order_of_[block]; }
+
+  /// Per block its dominance frontier: the blocks it does not strictly dominate that have a predecessor it dominates.
+  std::vector<std::vector<std::uint32_t>> frontiers(const ControlFlowGraph& graph) const;
+
+ private:
+  void order_blocks(const ControlFlowGraph& graph);
+  void find_immediate(const ControlFlowGraph& graph);
+  void number_tree();
+  std::uint32_t intersect(std::uint32_t left, std::uint32_t right) const;
+
+  std::vector<std::uint32_t> order_, order_of_, immediate_;
+  std::vector<std::vector<std::uint32_t>> children_;
+  std::vector<std::uint32_t> enter_, leave_;  // depth-first numbers in the tree
+};
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,55 @@
+// Natural loops of a function and how they nest.
+//
+// A natural loop has one header that dominates all its blocks and at least one latch, a block of the loop with an edge to the header.
+// Loops with the same header are one loop. Cycles that have several entries are no natural loops; they are reported as
+// irreducible regions. Unreachable blocks belong to no loop.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/dominators.h"
+
+namespace lynxpp::ptx {
+
+inline constexpr std::uint32_t no_loop = 0xffffffff;
+
+struct Loop {
+  std::uint32_t header = no_block;
+  std::uint32_t parent = no_loop;      ///< the innermost loop around it
+  std::uint32_t depth = 1;             ///< 1: in no other loop
+  std::vector<std::uint32_t> blocks;   ///< ascending, those of inner loops included
+  std::vector<std::uint32_t> latches;  ///< ascending
+  std::vector<std::uint32_t>
+      exiting;  ///< ascending: blocks with a successor outside, or that leave the function
+};
+
+class LoopNest {
+ public:
+  LoopNest(const ControlFlowGraph& graph, const DominatorTree& dominators);
+
+  /// In order of their headers in reverse post-order: a loop stands behind the loops around it.
+  const std::vector<Loop>& loops() const { return loops_; }
+  /// The innermost loop a block is in; no_loop when there is none.
+  std::uint32_t loop_of(std::uint32_t block) const { return loop_of_[block]; }
+  std::uint32_t depth_of(std::uint32_t block) const {
+    return loop_of_[block] == no_loop ? 0 : loops_[loop_of_[block]].depth;
+  }
+  bool contains(std::uint32_t loop, std::uint32_t block) const;
+
+  /// Each the blocks (ascending) of a cycle with several entries, jumps back to the headers of natural loops left out.
+  const std::vector<std::vector<std::uint32_t>>& irreducible_regions() const { return irreducible_; }
+  bool is_irreducible(std::uint32_t block) const { return in_irreducible_[block]; }
+
+ private:
+  void find_loops(const ControlFlowGraph& graph, const DominatorTree& dominators);
+  void find_irreducible(const ControlFlowGraph& graph, const DominatorTree& dominators);
+
+  std::vector<Loop> loops_;
+  std::vector<std::uint32_t> loop_of_;
+  std::vector<std::vector<std::uint32_t>> irreducible_;
+  std::vector<bool> in_irreducible_;
+};
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,195 @@
+// Pruned SSA: phis on the iterated dominance frontiers of the writes where the register is live, then renaming along the dominator
+// tree (Cytron et al.), without recursion.
+#include "ptx/analysis/ssa.h"
+
+#include <algorithm>
+
+namespace lynxpp::ptx {
+
+/// The current value of every register, and how to undo what a block changed.
+struct SsaForm::Renaming {
+  std::vector<ValueId> current;
+  std::vector<std::pair<RegisterId, ValueId>> undo;
+
+  void set(RegisterId reg, ValueId value) {
+    undo.emplace_back(reg, current[reg]);
+    current[reg] = value;
+  }
+  void roll_back(std::size_t size) {
+    while (undo.size() > size) {
+      current[undo.back().first] = undo.back().second;
+      undo.pop_back();
+    }
+  }
+};
+
+SsaForm::SsaForm(const ControlFlowGraph& graph, const DominatorTree& dominators, const RegisterUsage& usage,
+                 const Liveness& liveness)
+    : graph_(graph), usage_(usage), phis_(graph.blocks.size()) {
+  const auto instructions = static_cast<std::uint32_t>(graph.block_of.size());
+  reads_.assign(usage.first_read(instructions), no_value);
+  writes_.assign(usage.first_write(instructions), no_value);
+  place_phis(dominators, liveness);
+  rename(dominators);
+  collect_uses();
+}
+
+void SsaForm::place_phis(const DominatorTree& dominators, const Liveness& liveness) {
+  const std::vector<std::vector<std::uint32_t>> frontiers = dominators.frontiers(graph_);
+  std::vector<std::vector<std::uint32_t>> writers(usage_.registers().size());
+  for (const std::uint32_t block : dominators.reverse_post_order()) {
+    for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
+      for (const RegisterWrite& write : usage_.writes(at)) {
+        if (writers[write.reg].empty() || writers[write.reg].back() != block)
+          writers[write.reg].push_back(block);
+      }
+    }
+  }
+  std::vector<RegisterId> placed(graph_.blocks.size(), no_register);
+  for (RegisterId reg = 0; reg < writers.size(); ++reg) {
+    std::vector<std::uint32_t>& work = writers[reg];
+    while (!work.empty()) {
+      const std::uint32_t block = work.back();
+      work.pop_back();
+      for (const std::uint32_t join : frontiers[block]) {
+        if (placed[join] == reg || !std::ranges::binary_search(liveness.live_in(join), reg)) continue;
+        placed[join] = reg;
+        work.push_back(join);
+        Value phi;
+        phi.kind = ValueKind::phi;
+        phi.reg = reg;
+        phi.block = join;
+        phi.first_input = static_cast<std::uint32_t>(inputs_.size());
+        inputs_.resize(inputs_.size() + input_count(join), no_value);
+        phis_[join].push_back(static_cast<ValueId>(values_.size()));
+        values_.push_back(phi);
+      }
+    }
+  }
+}
+
+void SsaForm::rename(const DominatorTree& dominators) {
+  if (graph_.blocks.empty()) return;
+  Renaming state;
+  state.current.assign(usage_.registers().size(), no_value);
+  struct Visit {
+    std::uint32_t block;
+    std::size_t next;
+    std::size_t undo;
+  };
+  std::vector<Visit> stack{{0, 0, 0}};
+  rename_block(0, state);
+  while (!stack.empty()) {
+    Visit& visit = stack.back();
+    const auto& children = dominators.children(visit.block);
+    if (visit.next < children.size()) {
+      const std::uint32_t child = children[visit.next++];
+      stack.push_back({child, 0, state.undo.size()});
+      rename_block(child, state);
+    } else {
+      state.roll_back(visit.undo);
+      stack.pop_back();
+    }
+  }
+}
+
+void SsaForm::rename_block(std::uint32_t block, Renaming& state) {
+  // A register that was never written holds its entry value, which is the same everywhere: it is made when first asked
+  // for and survives every undo.
+  const auto current = [&](RegisterId reg) {
+    if (state.current[reg] != no_value) return state.current[reg];
+    Value entry;
+    entry.reg = reg;
+    const auto id = static_cast<ValueId>(values_.size());
+    values_.push_back(entry);
+    state.current[reg] = id;
+    for (auto& [changed, before] : state.undo) {
+      if (changed == reg && before == no_value) before = id;
+    }
+    return id;
+  };
+  for (const ValueId phi : phis_[block]) {
+    if (block == 0) inputs_[values_[phi].first_input + input_count(0) - 1] = current(values_[phi].reg);
+    state.set(values_[phi].reg, phi);
+  }
+  for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
+    const auto reads = usage_.reads(at);
+    for (std::size_t index = 0; index < reads.size(); ++index)
+      reads_[usage_.first_read(at) + index] = current(reads[index]);
+    const auto writes = usage_.writes(at);
+    for (std::size_t index = 0; index < writes.size(); ++index) {
+      Value value;
+      value.kind = ValueKind::write;
+      value.reg = writes[index].reg;
+      value.block = block;
+      value.instruction = at;
+      if (writes[index].partial) value.previous = current(value.reg);
+      const auto id = static_cast<ValueId>(values_.size());
+      writes_[usage_.first_write(at) + index] = id;
+      values_.push_back(value);
+      state.set(value.reg, id);
+    }
+  }
+  for (const std::uint32_t successor : graph_.blocks[block].successors) {
+    const auto& predecessors = graph_.blocks[successor].predecessors;
+    const auto place =
+        static_cast<std::size_t>(std::ranges::find(predecessors, block) - predecessors.begin());
+    for (const ValueId phi : phis_[successor])
+      inputs_[values_[phi].first_input + place] = current(values_[phi].reg);
+  }
+}
+
+ValueId SsaForm::read_of(std::uint32_t instruction, RegisterId reg) const {
+  const auto registers = usage_.reads(instruction);
+  for (std::size_t index = 0; index < registers.size(); ++index) {
+    if (registers[index] == reg) return reads(instruction)[index];
+  }
+  return no_value;
+}
+
+template <typename Visit>
+void SsaForm::for_each_use(Visit visit) const {
+  for (std::uint32_t at = 0; at < graph_.block_of.size(); ++at) {
+    for (const ValueId value : reads(at)) visit(value, ValueUse{ValueUse::Kind::read, at});
+  }
+  for (ValueId id = 0; id < values_.size(); ++id) {
+    if (values_[id].kind == ValueKind::phi) {
+      for (const ValueId input : phi_inputs(id)) visit(input, ValueUse{ValueUse::Kind::phi_input, id});
+    } else if (values_[id].kind == ValueKind::write) {
+      visit(values_[id].previous, ValueUse{ValueUse::Kind::previous, id});
+    }
+  }
+}
+
+void SsaForm::collect_uses() {
+  first_use_.assign(values_.size() + 1, 0);
+  for_each_use([this](ValueId value, ValueUse) {
+    if (value != no_value) ++first_use_[value + 1];
+  });
+  for (std::size_t index = 1; index < first_use_.size(); ++index) first_use_[index] += first_use_[index - 1];
+  uses_.resize(first_use_.back());
+  std::vector<std::uint32_t> next(first_use_.begin(), first_use_.end() - 1);
+  for_each_use([&](ValueId value, ValueUse use) {
+    if (value != no_value) uses_[next[value]++] = use;
+  });
+}
+
+std::vector<ValueId> SsaForm::reaching_definitions(ValueId value) const {
+  std::vector<ValueId> result, work{value}, seen;
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    if (id == no_value || std::ranges::find(seen, id) != seen.end()) continue;
+    seen.push_back(id);
+    if (values_[id].kind == ValueKind::phi) {
+      work.insert(work.end(), phi_inputs(id).begin(), phi_inputs(id).end());
+      continue;
+    }
+    result.push_back(id);
+    work.push_back(values_[id].previous);
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,145 @@
+#include "ptx/analysis/registers.h"
+
+#include <set>
+
+#include "tests/analysis/analysed.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> names(FunctionAnalyses& analyses, std::span<const RegisterId> registers) {
+  std::vector<std::string> result;
+  for (const RegisterId reg : registers) result.emplace_back(analyses.registers().registers()[reg].name);
+  return result;
+}
+
+struct Usage {
+  explicit Usage(const std::string& body) : analysed(body) {}
+  std::vector<std::string> reads(std::uint32_t at = 0) {
+    return names(*analysed, analysed->registers().reads(at));
+  }
+  /// A partial write ends in '?'.
+  std::vector<std::string> writes(std::uint32_t at = 0) {
+    std::vector<std::string> result;
+    for (const RegisterWrite& write : analysed->registers().writes(at)) {
+      result.emplace_back(analysed->registers().registers()[write.reg].name);
+      if (write.partial) result.back() += '?';
+    }
+    return result;
+  }
+  Analysed analysed;
+};
+
+TEST(RegisterUsage, ReadsAndWritesInOrderOfMention) {
+  Usage usage(
+      "mad.lo.s32 %r1, %r2, %r3, %r2;\nst.global.v2.u32 [%rd1+4], {%r4, %r5};\n@!%p1 mov.u32 %r1, 7;");
+  EXPECT_THAT(usage.reads(0), ElementsAre("%r2", "%r3"));
+  EXPECT_THAT(usage.writes(0), ElementsAre("%r1"));
+  EXPECT_THAT(usage.reads(1), ElementsAre("%rd1", "%r4", "%r5"));
+  EXPECT_THAT(usage.writes(1), IsEmpty());
+  EXPECT_THAT(usage.reads(2), ElementsAre("%p1"));
+  EXPECT_THAT(usage.writes(2), ElementsAre("%r1?")) << "the old value survives where the guard does not hold";
+}
+
+TEST(RegisterUsage, VectorsPairsAndSinks) {
+  Usage usage(
+      "ld.global.v4.u32 {%r1, _, %r2, %r3}, [%rd1];\nsetp.lt.s32 %p1|%p2, %r1, %r2;\n"
+      ".reg .v2 .f32 v;\nmov.f32 v.x, %f1;\nmov.f32 %f2, v.y;");
+  EXPECT_THAT(usage.writes(0), ElementsAre("%r1", "%r2", "%r3"));
+  EXPECT_THAT(usage.writes(1), ElementsAre("%p1", "%p2"));
+  EXPECT_THAT(usage.writes(2), ElementsAre("v?")) << "the other component survives";
+  EXPECT_THAT(usage.reads(3), ElementsAre("v"));
+  EXPECT_EQ(usage.analysed->registers().registers()[usage.analysed.reg("v")].units, 2U);
+}
+
+TEST(RegisterUsage, CarriesAccumulatorsAndTheUnknown) {
+  Usage usage("add.cc.u32 %r1, %r2, %r3;\naddc.u32 %r4, %r5, %r6;\nfrobnicate.b32 %r1, [%rd1], %r2;");
+  EXPECT_THAT(usage.writes(0), ElementsAre("%r1", "%cc"));
+  EXPECT_THAT(usage.reads(1), ElementsAre("%r5", "%r6", "%cc"));
+  EXPECT_THAT(usage.reads(2), ElementsAre("%r1", "%rd1", "%r2"));
+  EXPECT_THAT(usage.writes(2), ElementsAre("%r1?", "%r2?"));
+}
+
+TEST(RegisterUsage, CallsReadArgumentsAndWriteResults) {
+  Usage usage("call (%r1), f, (%r2, %r3);\ncall %rd1, (%r2), prototype;");
+  EXPECT_THAT(usage.writes(0), ElementsAre("%r1"));
+  EXPECT_THAT(usage.reads(0), ElementsAre("%r2", "%r3"));
+  EXPECT_THAT(usage.reads(1), ElementsAre("%rd1", "%r2"));
+  EXPECT_THAT(usage.writes(1), IsEmpty());
+}
+
+TEST(RegisterUsage, NamesOfInnerScopesAreOthers) {
+  Usage usage("mov.u32 %r1, 1;\n{ .reg .b64 %r1; mov.u64 %r1, 2; }\nmov.u32 %r2, %r1;");
+  const auto& registers = usage.analysed->registers();
+  EXPECT_NE(registers.writes(0)[0].reg, registers.writes(1)[0].reg);
+  EXPECT_EQ(registers.writes(0)[0].reg, registers.reads(2)[0]);
+  EXPECT_EQ(registers.registers()[registers.writes(1)[0].reg].units, 2U);
+}
+
+RegisterPressure pressure(Analysed& analysed) {
+  return estimate_register_pressure(analysed->graph(), analysed->registers(), analysed->liveness());
+}
+
+TEST(Pressure, CountsUnitsAtTheWorstPoint) {
+  Analysed analysed(
+      "mov.u32 %r1, %tid.x;\nmov.u64 %rd1, 5;\nsetp.eq.u32 %p1, %r1, 3;\ncvt.u32.u64 %r2, %rd1;\n"
+      "add.u32 %r3, %r1, %r2;\n@%p1 st.global.u32 [%rd1], %r3;\nret;");
+  const RegisterPressure worst = pressure(analysed);
+  EXPECT_EQ(worst.units, 4U) << "%r1, %r2 and the two halves of %rd1";
+  EXPECT_EQ(worst.predicates, 1U);
+  EXPECT_EQ(worst.instruction, 3U);
+}
+
+TEST(Pressure, ADeadResultNeedsAPlace) {
+  Analysed analysed("mov.u64 %rd1, 5;\nret;");
+  EXPECT_EQ(pressure(analysed).units, 2U);
+}
+
+TEST(Pressure, LoopsKeepTheirInvariantsLive) {
+  Analysed analysed(
+      "mov.u32 %r1, 0;\nmov.u32 %r2, 9;\nL: add.u32 %r1, %r1, %r2;\nadd.u32 %r3, %r1, 1;\n"
+      "setp.lt.u32 %p1, %r3, 100;\n@%p1 bra L;\nst.global.u32 [%rd1], %r1;\nret;");
+  EXPECT_THAT(names(*analysed, analysed->liveness().live_in(analysed.block("L"))),
+              ElementsAre("%r1", "%r2", "%rd1"));
+  EXPECT_EQ(pressure(analysed).units, 5U);
+}
+
+TEST(Ssa, PhisStandWhereValuesMeet) {
+  Analysed analysed(
+      "mov.u32 %r1, 1;\n@%p1 bra JOIN;\nmov.u32 %r1, 2;\nJOIN: mov.u32 %r2, %r1;\n@%p1 mov.u32 %r2, "
+      "5;\nst.global.u32 "
+      "[%rd1], %r2;\nret;");
+  const SsaForm& ssa = analysed->ssa();
+  const ValueId merged = ssa.reads(analysed.at("mov.u32 %r2, %r1"))[0];
+  ASSERT_EQ(ssa.values()[merged].kind, ValueKind::phi);
+  EXPECT_THAT(ssa.reaching_definitions(merged),
+              testing::UnorderedElementsAre(ssa.writes(analysed.at("%r1, 1"))[0],
+                                            ssa.writes(analysed.at("%r1, 2"))[0]));
+  const ValueId guarded = ssa.read_of(analysed.at("st.global"), analysed.reg("%r2"));
+  EXPECT_EQ(ssa.values()[guarded].previous, ssa.writes(analysed.at("mov.u32 %r2, %r1"))[0]);
+  EXPECT_EQ(ssa.phis(analysed.block("JOIN")).size(), 1U) << "only where the register is live";
+}
+
+TEST(Ssa, ALoopAtTheEntryMergesWhatTheRegisterHeldBefore) {
+  Analysed analysed("L: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 9;\n@%p1 bra L;\nret;");
+  const SsaForm& ssa = analysed->ssa();
+  const auto definitions = ssa.reaching_definitions(ssa.reads(0)[0]);
+  ASSERT_EQ(definitions.size(), 2U);
+  EXPECT_THAT((std::set{ssa.values()[definitions[0]].kind, ssa.values()[definitions[1]].kind}),
+              ElementsAre(ValueKind::entry, ValueKind::write));
+}
+
+TEST(Analyses, AreKeptUntilInvalidated) {
+  Analysed analysed("mov.u32 %r1, 1;\nret;");
+  const AffineAnalysis* first = &analysed->affine();
+  EXPECT_EQ(&analysed->affine(), first);
+  EXPECT_EQ(&analysed->graph(), &analysed->graph());
+  analysed->invalidate();
+  EXPECT_TRUE(analysed->affine().of_value(analysed->ssa().writes(0)[0])->is_constant());
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx

@@ -1,0 +1,117 @@
+#include "ptx/analysis/uniformity.h"
+
+#include "tests/analysis/analysed.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr Variance by_thread = varies_in_warp | varies_in_block;
+
+/// Of the value the last instruction that writes `reg` makes.
+Variance of(const std::string& body, const std::string& reg) {
+  Analysed analysed(body);
+  const RegisterId id = analysed.reg(reg);
+  Variance result = varies;
+  for (std::uint32_t at = 0; at < analysed.body().instructions.size(); ++at) {
+    const auto writes = analysed->registers().writes(at);
+    for (std::size_t index = 0; index < writes.size(); ++index)
+      if (writes[index].reg == id)
+        result = analysed->uniformity().of_value(analysed->ssa().writes(at)[index]);
+  }
+  return result;
+}
+/// Of what the instruction that contains `text` reads from `reg`.
+Variance read(const std::string& body, const std::string& text, const std::string& reg) {
+  Analysed analysed(body);
+  return analysed->uniformity().of_register_read(analysed.at(text), analysed.reg(reg));
+}
+
+TEST(Uniformity, OfSources) {
+  EXPECT_EQ(of("mov.u32 %r1, %tid.x;", "%r1"), by_thread);
+  EXPECT_EQ(of("mov.u32 %r1, %ctaid.y;", "%r1"), varies_over_blocks);
+  EXPECT_EQ(of("mov.u32 %r1, %ntid.x;", "%r1"), uniform);
+  EXPECT_EQ(of("mov.u32 %r1, 7;", "%r1"), uniform);
+  EXPECT_EQ(of("mov.u32 %r1, %clock;", "%r1"), varies);
+  EXPECT_EQ(of("ld.param.u32 %r1, [n];", "%r1"), uniform);
+  EXPECT_EQ(of("add.u32 %r1, %r2, 1;", "%r1"), varies) << "undefined";
+  EXPECT_EQ(of("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nadd.u32 %r3, %r1, %r2;", "%r3"), varies);
+}
+
+TEST(Uniformity, OfLoads) {
+  const std::string address = "mov.u64 %rd1, 16;\n";
+  EXPECT_EQ(of(address + "ld.const.u32 %r1, [%rd1];", "%r1"), uniform);
+  EXPECT_EQ(of(address + "ld.global.nc.u32 %r1, [%rd1];", "%r1"), uniform);
+  EXPECT_EQ(of(address + "ld.global.u32 %r1, [%rd1];", "%r1"), varies) << "another thread may write";
+  EXPECT_EQ(of(address + "ld.u32 %r1, [%rd1];", "%r1"), varies);
+  EXPECT_EQ(of(address + "atom.global.add.u32 %r1, [%rd1], 1;", "%r1"), varies);
+}
+
+TEST(Uniformity, OfExchanges) {
+  EXPECT_EQ(of("vote.sync.ballot.b32 %r1, %p1, -1;", "%r1"), varies_in_block | varies_over_blocks);
+  EXPECT_EQ(of("vote.sync.ballot.b32 %r1, %p1, %r2;", "%r1"), varies) << "some lanes";
+  EXPECT_EQ(of("mov.u32 %r2, 1;\nshfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", "%r1"), varies);
+  EXPECT_EQ(of("bar.red.popc.u32 %r1, 0, %p1;", "%r1"), varies_over_blocks);
+}
+
+const std::string diamond_by =
+    "@%p1 bra ELSE;\nmov.u32 %r1, 1;\nbra JOIN;\nELSE: mov.u32 %r1, 2;\nJOIN: mov.u32 %r2, %r1;\nret;";
+
+TEST(Uniformity, JoinsOfDivergentBranchesVary) {
+  EXPECT_EQ(of("mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\n" + diamond_by, "%r2"), by_thread);
+  EXPECT_EQ(of("mov.u32 %r9, %ctaid.x;\nsetp.lt.u32 %p1, %r9, 5;\n" + diamond_by, "%r2"), varies_over_blocks);
+  EXPECT_EQ(of("ld.param.u32 %r9, [n];\nsetp.lt.u32 %p1, %r9, 5;\n" + diamond_by, "%r2"), uniform);
+}
+
+TEST(Uniformity, WhatIsMadeUnderDivergenceStaysUniformThere) {
+  EXPECT_EQ(of("mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\n" + diamond_by, "%r1"), uniform);
+}
+
+TEST(Uniformity, GuardedWritesVaryWithTheirGuard) {
+  EXPECT_EQ(
+      of("mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\nmov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;", "%r1"),
+      by_thread);
+}
+
+/// Counts %r1 from 0 until it reaches what is in %r9.
+std::string counting(const std::string& bound) {
+  return "mov.u32 %r9, " + bound +
+         ";\nmov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nmov.u32 %r5, %r1;\nsetp.lt.u32 %p1, %r1, %r9;\n@%p1 "
+         "bra L;\n"
+         "mov.u32 %r2, %r1;\nret;";
+}
+
+TEST(Uniformity, LoopsLeftInDifferentIterations) {
+  EXPECT_EQ(read(counting("%tid.x"), "%r5, %r1", "%r1"), uniform) << "those still in the loop agree";
+  EXPECT_EQ(read(counting("%tid.x"), "%r2, %r1", "%r1"), by_thread) << "behind the loop they do not";
+  EXPECT_EQ(read(counting("%ntid.x"), "%r2, %r1", "%r1"), uniform);
+}
+
+TEST(Uniformity, ContinueOnSomePathsMakesIterationsMeet) {
+  // Some threads go back to the header early, while the others pass through M: where they meet again they are in different iterations.
+  const std::string body =
+      "mov.u32 %r9, %tid.x;\nmov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r9, 5;\nL: add.u32 %r1, %r1, 1;\n@%p1 bra "
+      "L;\n"
+      "M: mov.u32 %r5, %r1;\nsetp.lt.u32 %p2, %r5, 100;\n@%p2 bra L;\nret;";
+  EXPECT_EQ(read(body, "%r5, %r1", "%r1") & varies_in_warp, varies_in_warp);
+}
+
+TEST(Uniformity, OfBranches) {
+  Analysed analysed(
+      "mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\n@%p1 bra A;\nmov.u32 %r1, 1;\nA: setp.lt.u32 %p2, 3, "
+      "5;\n"
+      "@%p2 bra B;\nmov.u32 %r1, 2;\nB: ret;");
+  EXPECT_EQ(analysed->uniformity().of_branch(0), by_thread);
+  EXPECT_EQ(analysed->uniformity().of_branch(analysed.block("A")), uniform);
+  EXPECT_EQ(analysed->uniformity().of_branch(analysed.block("B")), uniform) << "one way";
+}
+
+TEST(Uniformity, EarlyExitOfSomeThreads) {
+  const std::string body =
+      "mov.u32 %r9, %tid.x;\nsetp.gt.u32 %p1, %r9, 5;\nmov.u32 %r1, 3;\n@%p1 bra OUT;\nmov.u32 %r1, "
+      "4;\nmov.u32 %r2, "
+      "%r1;\nOUT: ret;";
+  EXPECT_EQ(of(body, "%r2"), uniform);
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx
