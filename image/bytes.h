@@ -11,10 +11,10 @@ namespace lynxpp::image {
 
 using Bytes = std::span<const std::byte>;
 
-inline constexpr std::uint32_t kWrapperMagic = 0x466243b1;
-inline constexpr std::uint32_t kContainerMagic = 0xBA55ED50;
-inline constexpr std::uint32_t kElfMagic = 0x464C457F;
-inline constexpr std::size_t kContainerHeaderSize = 16;
+inline constexpr std::uint32_t wrapper_magic = 0x466243b1;
+inline constexpr std::uint32_t container_magic = 0xBA55ED50;
+inline constexpr std::uint32_t elf_magic = 0x464C457F;
+inline constexpr std::size_t container_header_size = 16;
 
 /// The field of type T at `offset`; nullopt when it is not wholly inside.
 template <typename T>

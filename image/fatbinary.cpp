@@ -13,17 +13,17 @@ namespace lynxpp::image {
 namespace {
 
 // Flags of an entry, as nvcc 13 writes them.
-constexpr std::uint64_t kFlagLz4 = 0x2000;
-constexpr std::uint64_t kFlagZstd = 0x8000;
-constexpr std::uint64_t kFlagArchitectureSpecific = 0x100000;  // sm_90a: that architecture only
-constexpr std::uint64_t kFlagFamilySpecific = 0x200000;        // sm_100f: later members of that family only
+constexpr std::uint64_t flag_lz4 = 0x2000;
+constexpr std::uint64_t flag_zstd = 0x8000;
+constexpr std::uint64_t flag_architecture_specific = 0x100000;  // sm_90a: that architecture only
+constexpr std::uint64_t flag_family_specific = 0x200000;        // sm_100f: later members of that family only
 
 // No PTX module comes near this; a size field beyond it is damage.
-constexpr std::uint64_t kLargestText = std::uint64_t{2} << 30;
+constexpr std::uint64_t largest_text = std::uint64_t{2} << 30;
 
-constexpr std::uint16_t kKindPtx = 1;
-constexpr std::uint16_t kKindElf = 2;
-constexpr std::size_t kEntryHeaderSize = 64;
+constexpr std::uint16_t kind_ptx = 1;
+constexpr std::uint16_t kind_elf = 2;
+constexpr std::size_t entry_header_size = 64;
 
 struct Located {
   Entry entry;
@@ -35,22 +35,22 @@ Status read_entries(Bytes payload, std::size_t container, std::vector<Located>& 
   std::uint64_t offset = 0;
   while (offset < payload.size()) {
     const auto rest = payload.subspan(offset);
-    if (rest.size() < kEntryHeaderSize) return failure("a fatbinary entry is cut off in its header");
+    if (rest.size() < entry_header_size) return failure("a fatbinary entry is cut off in its header");
     const auto kind = *load<std::uint16_t>(rest, 0);
     const auto header_size = *load<std::uint32_t>(rest, 4);
     const auto payload_size = *load<std::uint64_t>(rest, 8);
     const auto compressed_size = *load<std::uint32_t>(rest, 16);
-    if (header_size < kEntryHeaderSize) return failure("a fatbinary entry has an impossible header size");
+    if (header_size < entry_header_size) return failure("a fatbinary entry has an impossible header size");
     const auto stored = slice(rest, header_size, payload_size);
     if (!stored) return failure("a fatbinary entry reaches beyond its container");
 
     Entry entry;
-    entry.kind = kind == kKindPtx ? EntryKind::ptx : kind == kKindElf ? EntryKind::cubin : EntryKind::other;
+    entry.kind = kind == kind_ptx ? EntryKind::ptx : kind == kind_elf ? EntryKind::cubin : EntryKind::other;
     entry.sm = *load<std::uint32_t>(rest, 28);
     entry.flags = *load<std::uint64_t>(rest, 40);
     entry.payload = *stored;
     entry.uncompressed_size = payload_size;
-    if ((entry.flags & (kFlagZstd | kFlagLz4)) != 0) {
+    if ((entry.flags & (flag_zstd | flag_lz4)) != 0) {
       if (compressed_size > payload_size)
         return failure("a compressed fatbinary entry reaches beyond its payload");
       entry.payload = stored->first(compressed_size);  // the rest is padding
@@ -75,8 +75,8 @@ Result<std::vector<Located>> read_containers(Bytes bytes) {
     }
     const auto header_size = load<std::uint16_t>(rest, 6);
     const auto payload_size = load<std::uint64_t>(rest, 8);
-    if (*magic != kContainerMagic || !payload_size) return failure("the bytes are not a fatbinary container");
-    if (*header_size < kContainerHeaderSize)
+    if (*magic != container_magic || !payload_size) return failure("the bytes are not a fatbinary container");
+    if (*header_size < container_header_size)
       return failure("the fatbinary container has an impossible header size");
     const auto payload = slice(rest, *header_size, *payload_size);
     if (!payload) return failure("the fatbinary container is cut off");
@@ -97,8 +97,8 @@ Entry whole(Bytes bytes, EntryKind kind) {
 
 Result<std::vector<Located>> locate_entries(Bytes bytes) {
   const auto magic = load<std::uint32_t>(bytes, 0);
-  if (magic && *magic == kContainerMagic) return read_containers(bytes);
-  if (magic && *magic == kElfMagic) return std::vector<Located>{{whole(bytes, EntryKind::cubin), 0}};
+  if (magic && *magic == container_magic) return read_containers(bytes);
+  if (magic && *magic == elf_magic) return std::vector<Located>{{whole(bytes, EntryKind::cubin), 0}};
   const auto text_end = std::find(bytes.begin(), bytes.end(), std::byte{0});
   const Bytes text(bytes.begin(), text_end);
   if (text.empty() || !std::all_of(text.begin(), text.end(), is_text_byte)) {
@@ -138,9 +138,9 @@ Result<std::string> decompress_zstd(Bytes payload, std::uint64_t expected) {
 
 Result<std::string> decompress_lz4(Bytes payload, std::uint64_t expected) {
   // One byte of an LZ4 block yields at most 255.
-  constexpr std::uint64_t kGreatestRatio = 255;
+  constexpr std::uint64_t greatest_ratio = 255;
   if (payload.size() > LZ4_MAX_INPUT_SIZE || expected > std::numeric_limits<int>::max() ||
-      expected > payload.size() * kGreatestRatio) {
+      expected > payload.size() * greatest_ratio) {
     return failure("an LZ4 fatbinary entry has an impossible size");
   }
   std::string text(expected, '\0');
@@ -155,8 +155,8 @@ Result<std::string> decompress_lz4(Bytes payload, std::uint64_t expected) {
 /// Whether the driver could JIT the PTX of `entry` for a device of capability `sm`.
 bool runs_on(const Entry& entry, std::uint32_t sm) {
   if (sm == 0) return true;
-  if ((entry.flags & kFlagArchitectureSpecific) != 0) return entry.sm == sm;
-  if ((entry.flags & kFlagFamilySpecific) != 0 && entry.sm / 10 != sm / 10) return false;
+  if ((entry.flags & flag_architecture_specific) != 0) return entry.sm == sm;
+  if ((entry.flags & flag_family_specific) != 0 && entry.sm / 10 != sm / 10) return false;
   return entry.sm <= sm;
 }
 
@@ -164,9 +164,9 @@ bool runs_on(const Entry& entry, std::uint32_t sm) {
 /// known, the portable one where any will do.
 bool better(const Entry& candidate, const Entry& best, std::uint32_t sm) {
   if (candidate.sm != best.sm) return candidate.sm > best.sm;
-  constexpr std::uint64_t kSpecial = kFlagArchitectureSpecific | kFlagFamilySpecific;
-  const bool candidate_special = (candidate.flags & kSpecial) != 0;
-  const bool best_special = (best.flags & kSpecial) != 0;
+  constexpr std::uint64_t special_flags = flag_architecture_specific | flag_family_specific;
+  const bool candidate_special = (candidate.flags & special_flags) != 0;
+  const bool best_special = (best.flags & special_flags) != 0;
   return candidate_special != best_special && candidate_special == (sm != 0);
 }
 
@@ -183,10 +183,10 @@ Result<std::vector<Entry>> list_entries(Bytes bytes) {
 
 Result<std::string> ptx_text(const Entry& entry) {
   if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry holds no PTX");
-  if (entry.uncompressed_size > kLargestText) return failure("a fatbinary entry has an impossible size");
+  if (entry.uncompressed_size > largest_text) return failure("a fatbinary entry has an impossible size");
   Result<std::string> text =
-      (entry.flags & kFlagZstd) != 0 ? decompress_zstd(entry.payload, entry.uncompressed_size)
-      : (entry.flags & kFlagLz4) != 0
+      (entry.flags & flag_zstd) != 0 ? decompress_zstd(entry.payload, entry.uncompressed_size)
+      : (entry.flags & flag_lz4) != 0
           ? decompress_lz4(entry.payload, entry.uncompressed_size)
           : Result<std::string>(
                 std::string(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size()));

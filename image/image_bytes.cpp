@@ -24,7 +24,7 @@ struct Wrapper {
 Result<Bytes> measure_container(const std::byte* base) {
   const auto header_size = field<std::uint16_t>(base, 6);
   const auto payload_size = field<std::uint64_t>(base, 8);
-  if (header_size < kContainerHeaderSize || payload_size > PTRDIFF_MAX - std::uint64_t{header_size}) {
+  if (header_size < container_header_size || payload_size > PTRDIFF_MAX - std::uint64_t{header_size}) {
     return failure("the fatbinary container has an impossible size");
   }
   return Bytes(base, header_size + payload_size);
@@ -32,8 +32,8 @@ Result<Bytes> measure_container(const std::byte* base) {
 
 /// An ELF ends where its last section, segment or header table ends.
 Result<Bytes> measure_elf(const std::byte* base) {
-  constexpr std::uint64_t kLimit = std::uint64_t{1} << 40;
-  constexpr std::uint32_t kNoBits = 8;
+  constexpr std::uint64_t greatest_offset = std::uint64_t{1} << 40;
+  constexpr std::uint32_t no_bits = 8;
   if (field<std::uint8_t>(base, 4) != 2) return failure("the cubin is not a 64-bit ELF file");
   const auto segments = field<std::uint64_t>(base, 32);
   const auto sections = field<std::uint64_t>(base, 40);
@@ -41,13 +41,13 @@ Result<Bytes> measure_elf(const std::byte* base) {
   const auto segment_count = field<std::uint16_t>(base, 56);
   const auto section_size = field<std::uint16_t>(base, 58);
   const auto section_count = field<std::uint16_t>(base, 60);
-  if (segments > kLimit || sections > kLimit || (section_count != 0 && section_size < 64) ||
+  if (segments > greatest_offset || sections > greatest_offset || (section_count != 0 && section_size < 64) ||
       (segment_count != 0 && segment_size < 56)) {
     return failure("the cubin has an impossible ELF header");
   }
   std::uint64_t end = 64;
   const auto cover = [&end](std::uint64_t offset, std::uint64_t size) {
-    if (offset > kLimit || size > kLimit) return false;
+    if (offset > greatest_offset || size > greatest_offset) return false;
     if (offset + size > end) end = offset + size;
     return true;
   };
@@ -55,7 +55,7 @@ Result<Bytes> measure_elf(const std::byte* base) {
                   cover(sections, std::uint64_t{section_size} * section_count);
   for (std::uint32_t i = 0; possible && i < section_count; ++i) {
     const std::byte* header = base + sections + std::size_t{i} * section_size;
-    if (field<std::uint32_t>(header, 4) == kNoBits) continue;
+    if (field<std::uint32_t>(header, 4) == no_bits) continue;
     possible = cover(field<std::uint64_t>(header, 24), field<std::uint64_t>(header, 32));
   }
   for (std::uint32_t i = 0; possible && i < segment_count; ++i) {
@@ -96,20 +96,20 @@ Result<Bytes> image_bytes(const void* address) {
   const auto* base = static_cast<const std::byte*>(address);
   if (base == nullptr) return failure("the program image is a null pointer");
   const std::uint32_t magic = magic_of(base);
-  if (magic == kWrapperMagic) {
+  if (magic == wrapper_magic) {
     base = field<Wrapper>(base, 0).data;
-    if (base == nullptr || magic_of(base) != kContainerMagic) {
+    if (base == nullptr || magic_of(base) != container_magic) {
       return failure("the fatbinary wrapper does not point at a fatbinary");
     }
     return measure_container(base);
   }
-  if (magic == kContainerMagic) return measure_container(base);
-  if (magic == kElfMagic) return measure_elf(base);
+  if (magic == container_magic) return measure_container(base);
+  if (magic == elf_magic) return measure_elf(base);
   return measure_text(base);
 }
 
 bool is_wrapper(const void* address) {
-  return address != nullptr && magic_of(static_cast<const std::byte*>(address)) == kWrapperMagic;
+  return address != nullptr && magic_of(static_cast<const std::byte*>(address)) == wrapper_magic;
 }
 
 std::vector<Bytes> prelinked_containers(const void* address) {
@@ -119,7 +119,7 @@ std::vector<Bytes> prelinked_containers(const void* address) {
   if (wrapper.version != 2 || wrapper.file_name_or_fatbinaries == nullptr) return containers;
   const auto* list = static_cast<const std::byte* const*>(wrapper.file_name_or_fatbinaries);
   for (; *list != nullptr; ++list) {
-    if (magic_of(*list) != kContainerMagic) break;
+    if (magic_of(*list) != container_magic) break;
     const Result<Bytes> container = measure_container(*list);
     if (!container) break;
     containers.push_back(*container);

@@ -11,9 +11,9 @@
 namespace lynxpp::image {
 namespace {
 
-constexpr std::string_view kArchiveMagic = "!<arch>\n";
-constexpr std::uint16_t kMachineCuda = 190;  // EM_CUDA: the ELF file itself is a cubin
-constexpr std::uint32_t kNoBits = 8;
+constexpr std::string_view archive_magic = "!<arch>\n";
+constexpr std::uint16_t machine_cuda = 190;  // EM_CUDA: the ELF file itself is a cubin
+constexpr std::uint32_t no_bits = 8;
 
 std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
@@ -36,7 +36,7 @@ Status split_section(Bytes section, const std::string& origin, std::vector<FileI
     }
     const auto header_size = load<std::uint16_t>(section, offset + 6);
     const auto payload_size = load<std::uint64_t>(section, offset + 8);
-    if (*magic != kContainerMagic || !payload_size || *header_size < kContainerHeaderSize ||
+    if (*magic != container_magic || !payload_size || *header_size < container_header_size ||
         *payload_size > section.size()) {
       return failure(origin + ": the section holds something else than fatbinary containers");
     }
@@ -57,7 +57,7 @@ Status read_elf(Bytes file, const std::string& origin, std::vector<FileImage>& i
   const auto names_index = load<std::uint16_t>(file, 62);
   if (!elf_class || *elf_class != 2 || !names_index)
     return failure(origin + ": not a complete 64-bit ELF file");
-  if (*machine == kMachineCuda) {
+  if (*machine == machine_cuda) {
     images.push_back({origin, file});
     return success();
   }
@@ -75,10 +75,10 @@ Status read_elf(Bytes file, const std::string& origin, std::vector<FileImage>& i
     const std::uint64_t header = i * *header_size;
     const std::string_view name = name_at(*names, *load<std::uint32_t>(*table, header));
     if (name != ".nv_fatbin" && name != "__nv_relfatbin") continue;
-    if (*load<std::uint32_t>(*table, header + 4) == kNoBits) continue;
+    if (*load<std::uint32_t>(*table, header + 4) == no_bits) continue;
     const auto section = section_bytes(header);
     if (!section) return failure(origin + ": section " + std::string(name) + " is cut off");
-    const auto status = split_section(*section, origin + "[" + std::string(name), images);
+    auto status = split_section(*section, origin + "[" + std::string(name), images);
     if (!status) return status;
   }
   return success();
@@ -102,24 +102,24 @@ std::string member_name(std::string_view field, std::string_view long_names) {
 }
 
 Status read_archive(Bytes file, const std::string& path, std::vector<FileImage>& images) {
-  constexpr std::size_t kMemberHeaderSize = 60;
+  constexpr std::size_t member_header_size = 60;
   std::string_view long_names;
-  std::uint64_t offset = kArchiveMagic.size();
+  std::uint64_t offset = archive_magic.size();
   while (offset < file.size()) {
-    const auto header = slice(file, offset, kMemberHeaderSize);
+    const auto header = slice(file, offset, member_header_size);
     if (!header || text(*header).substr(58) != "`\n") return failure(path + ": the archive is damaged");
     const std::string_view fields = text(*header);
     const std::uint64_t size = decimal(fields.substr(48, 10));
-    const auto member = slice(file, offset + kMemberHeaderSize, size);
+    const auto member = slice(file, offset + member_header_size, size);
     if (!member) return failure(path + ": the archive is cut off");
     const std::string_view name = fields.substr(0, 16);
     if (name.starts_with("// ")) {
       long_names = text(*member);
-    } else if (const auto magic = load<std::uint32_t>(*member, 0); magic && *magic == kElfMagic) {
-      const auto status = read_elf(*member, path + "(" + member_name(name, long_names) + ")", images);
+    } else if (const auto magic = load<std::uint32_t>(*member, 0); magic && *magic == elf_magic) {
+      auto status = read_elf(*member, path + "(" + member_name(name, long_names) + ")", images);
       if (!status) return status;
     }
-    offset += kMemberHeaderSize + size + size % 2;
+    offset += member_header_size + size + size % 2;
   }
   return success();
 }
@@ -143,9 +143,9 @@ Result<ProgramFile> containers_in_file(const std::string& path) {
   const Bytes contents = file.contents;
   const auto magic = load<std::uint32_t>(contents, 0);
   Status status = success();
-  if (text(contents).starts_with(kArchiveMagic)) {
+  if (text(contents).starts_with(archive_magic)) {
     status = read_archive(contents, path, file.images);
-  } else if (magic && *magic == kElfMagic) {
+  } else if (magic && *magic == elf_magic) {
     status = read_elf(contents, path, file.images);
   } else {
     auto entries = list_entries(contents);

@@ -20,9 +20,9 @@ size_t function_count = 0;
 
 /// libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
 bool is_runtime_library(const char* file_name) {
-  constexpr size_t kLength = 9;
-  return strncmp(file_name, "libcudart", kLength) == 0 &&
-         (file_name[kLength] == '.' || file_name[kLength] == '-');
+  constexpr size_t prefix_length = 9;
+  return strncmp(file_name, "libcudart", prefix_length) == 0 &&
+         (file_name[prefix_length] == '.' || file_name[prefix_length] == '-');
 }
 
 bool is_runtime_name(const char* symbol) {

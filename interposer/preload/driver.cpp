@@ -9,11 +9,11 @@
 namespace lynxpp::preload {
 namespace {
 
-constexpr unsigned kSlotCount = static_cast<unsigned>(Slot::count);
+constexpr unsigned slot_count = static_cast<unsigned>(Slot::count);
 
 /// Not 13000: for that the driver gives cuCtxGetDevice_v2 under the name cuCtxGetDevice, while in cuda.h 13 the plain
 /// name still means the function with one parameter.
-constexpr int kApiVersion = 12080;
+constexpr int api_version = 12080;
 
 struct HookName {
   const char* exported;
@@ -22,14 +22,14 @@ struct HookName {
   int since;
 };
 
-constexpr HookName kNames[kSlotCount] = {
+constexpr HookName function_names[slot_count] = {
 #define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
   {#exported, #asked, per_thread_stream != 0, since},
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
 };
 
-CUresult no_driver() { return kErrorStubLibrary; }
+CUresult no_driver() { return error_stub_library; }
 
 /// libcuda.so.1 when the program has it open. We hold a reference, so it stays.
 void* driver_library() {
@@ -37,7 +37,7 @@ void* driver_library() {
   void* handle = library.load(std::memory_order_acquire);
   if (handle != nullptr) return handle;
   handle = real_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  for (unsigned slot = 0; handle == nullptr && slot < kSlotCount; ++slot) {
+  for (unsigned slot = 0; handle == nullptr && slot < slot_count; ++slot) {
     // It may have been opened by a path under another name.
     Dl_info info;
     const void* const known =
@@ -58,14 +58,14 @@ bool names_an_export(const char* name) {
 
 }  // namespace
 
-std::atomic<void*> originals[static_cast<unsigned>(Door::count)][kSlotCount] = {};
+std::atomic<void*> originals[static_cast<unsigned>(Door::count)][slot_count] = {};
 
 void* find_original(Slot slot, Door door) {
   const auto index = static_cast<unsigned>(slot);
-  void* address = door == Door::linked ? real_dlsym(RTLD_NEXT, kNames[index].exported) : nullptr;
+  void* address = door == Door::linked ? real_dlsym(RTLD_NEXT, function_names[index].exported) : nullptr;
   if (address == nullptr) {
     // The driver may be loaded outside the global scope.
-    if (void* const library = driver_library()) address = real_dlsym(library, kNames[index].exported);
+    if (void* const library = driver_library()) address = real_dlsym(library, function_names[index].exported);
   }
   if (address == nullptr) return reinterpret_cast<void*>(no_driver);
   originals[static_cast<unsigned>(door)][index].store(address, std::memory_order_relaxed);
@@ -79,23 +79,24 @@ void remember_looked_up(Slot slot, void* address) {
 }
 
 Slot slot_of_export(const char* name) {
-  for (unsigned slot = 0; slot < kSlotCount; ++slot) {
-    if (strcmp(kNames[slot].exported, name) == 0) return static_cast<Slot>(slot);
+  for (unsigned slot = 0; slot < slot_count; ++slot) {
+    if (strcmp(function_names[slot].exported, name) == 0) return static_cast<Slot>(slot);
   }
   return Slot::count;
 }
 
 Slot slot_of_request(const char* name, int version, bool per_thread_stream) {
-  unsigned best = kSlotCount;
-  unsigned fallback = kSlotCount;  // a function without a per-thread variant
-  for (unsigned slot = 0; slot < kSlotCount; ++slot) {
-    const HookName& candidate = kNames[slot];
+  unsigned best = slot_count;
+  unsigned fallback = slot_count;  // a function without a per-thread variant
+  for (unsigned slot = 0; slot < slot_count; ++slot) {
+    const HookName& candidate = function_names[slot];
     if (strcmp(candidate.asked, name) != 0 || candidate.since > version) continue;
     // In the list later versions come later.
     (candidate.per_thread_stream == per_thread_stream ? best : fallback) = slot;
   }
-  if (best != kSlotCount) return static_cast<Slot>(best);
-  if (fallback != kSlotCount && !kNames[fallback].per_thread_stream) return static_cast<Slot>(fallback);
+  if (best != slot_count) return static_cast<Slot>(best);
+  if (fallback != slot_count && !function_names[fallback].per_thread_stream)
+    return static_cast<Slot>(fallback);
   return slot_of_export(name);
 }
 
@@ -114,7 +115,7 @@ bool belongs_to_this_library(const void* address) {
 
 bool exists_without_us(Slot slot) {
   return driver_library() != nullptr ||
-         real_dlsym(RTLD_NEXT, kNames[static_cast<unsigned>(slot)].exported) != nullptr;
+         real_dlsym(RTLD_NEXT, function_names[static_cast<unsigned>(slot)].exported) != nullptr;
 }
 
 void* lookup_driver(const char* name) {
@@ -127,7 +128,7 @@ void* lookup_driver(const char* name) {
     void* address = nullptr;
     int status = 0;
     if (get_proc_address != nullptr &&
-        get_proc_address(name, &address, kApiVersion, 0, &status) == kSuccess && address != nullptr) {
+        get_proc_address(name, &address, api_version, 0, &status) == cuda_success && address != nullptr) {
       return address;
     }
   }

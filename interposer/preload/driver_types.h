@@ -13,9 +13,9 @@ using CUkernel = void*;
 using CUfunction = void*;
 using CUstream = void*;
 
-inline constexpr CUresult kSuccess = 0;
-inline constexpr CUresult kErrorStubLibrary = 34;
-inline constexpr std::uint64_t kPerThreadDefaultStream = 2;
+inline constexpr CUresult cuda_success = 0;
+inline constexpr CUresult error_stub_library = 34;
+inline constexpr std::uint64_t per_thread_default_stream = 2;
 
 struct CUlaunchConfig {
   unsigned int gridDimX;

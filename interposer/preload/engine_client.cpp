@@ -20,10 +20,11 @@ std::atomic<const lynxpp_engine*> engine_with_specifications = nullptr;
 std::atomic<pid_t> opening_process = 0;
 std::atomic<bool> finished = false;
 std::mutex opening;
+std::mutex attaching;
 std::once_flag exit_registration;
 bool tried = false;
 
-constexpr char kEngineName[] = "liblynxpp-engine.so";
+constexpr char engine_name[] = "liblynxpp-engine.so";
 
 /// The child of a fork has neither the engine's threads nor a usable CUDA context, and its parent reports the
 /// records.
@@ -34,10 +35,10 @@ void leave_to_parent() {
 
 /// Precondition: `opening` is held.
 const lynxpp_engine* load_engine(const char* consequence) {
-  char path[PATH_MAX + sizeof kEngineName];
+  char path[PATH_MAX + sizeof engine_name];
   snprintf(path, PATH_MAX, "%s", own_path());
   char* const slash = strrchr(path, '/');
-  strcpy(slash != nullptr ? slash + 1 : path, kEngineName);
+  strcpy(slash != nullptr ? slash + 1 : path, engine_name);
   void* const library = real_dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const reason = dlerror();
@@ -77,7 +78,6 @@ const lynxpp_engine* attached_engine() {
   if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire))
     return ready;
   const lynxpp_engine* const opened = open_engine("the program runs uninstrumented");
-  static std::mutex attaching;
   const std::lock_guard lock(attaching);
   if (!attached()) return nullptr;
   if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire))
@@ -91,6 +91,27 @@ const lynxpp_engine* attached_engine() {
   finish_at_exit();
   engine_with_specifications.store(opened, std::memory_order_release);
   return opened;
+}
+
+void specifications_changed(const char* specifications) {
+  const bool wanted = specifications != nullptr && *specifications != '\0';
+  const std::lock_guard lock(attaching);
+  const char* const before = settings.specifications;
+  if (wanted ? before != nullptr && strcmp(before, specifications) == 0 : before == nullptr) return;
+  // A copy: the program may free or overwrite the variable's text. Not freed, as a launch may be reading the old one.
+  settings.specifications = wanted ? strdup(specifications) : nullptr;
+  if (finished.load(std::memory_order_relaxed)) return;
+  const lynxpp_engine* const opened = opened_engine();
+  if (opened != nullptr && opening_process.load(std::memory_order_relaxed) != getpid()) return;
+  bool attaches = wanted;
+  if (opened != nullptr) {
+    const Passthrough passthrough;
+    attaches = opened->attach(settings.specifications) != 0;
+    finish_at_exit();
+  }
+  engine_with_specifications.store(attaches ? opened : nullptr, std::memory_order_release);
+  // On the cpu device the engine sees every launch by itself.
+  if (settings.device != DeviceChoice::cpu) attached_flag.store(attaches ? 1 : 0, std::memory_order_relaxed);
 }
 
 const lynxpp_engine* opened_engine() { return engine.load(std::memory_order_acquire); }

@@ -66,14 +66,14 @@ CUresult library_load_data(CUlibrary* library, const void* code, int* jit_option
                            unsigned jit_count, int* options, void** values, unsigned count) {
   const auto load = original<slot, door, LibraryLoadData>();
   const CUresult result = load(library, code, jit_options, jit_values, jit_count, options, values, count);
-  if (result == kSuccess && library != nullptr) remember_module(*library, code);
+  if (result == cuda_success && library != nullptr) remember_module(*library, code);
   return result;
 }
 
 template <Slot slot, Door door>
 CUresult module_load_data(CUmodule* module, const void* image) {
   const CUresult result = original<slot, door, ModuleLoadData>()(module, image);
-  if (result == kSuccess && module != nullptr) remember_module(*module, image);
+  if (result == cuda_success && module != nullptr) remember_module(*module, image);
   return result;
 }
 
@@ -81,7 +81,7 @@ template <Slot slot, Door door>
 CUresult module_load_data_ex(CUmodule* module, const void* image, unsigned count, int* options,
                              void** values) {
   const CUresult result = original<slot, door, ModuleLoadDataEx>()(module, image, count, options, values);
-  if (result == kSuccess && module != nullptr) remember_module(*module, image);
+  if (result == cuda_success && module != nullptr) remember_module(*module, image);
   return result;
 }
 
@@ -96,7 +96,7 @@ CUresult unload(void* module) {
     tell_engine_of(removed);
   });
   const CUresult result = really(module);
-  if (result != kSuccess) quietly([&] { registry().restore(removed); });
+  if (result != cuda_success) quietly([&] { registry().restore(removed); });
   return result;
 }
 
@@ -115,7 +115,7 @@ CUresult library_unload(CUlibrary library) {
 template <Slot slot, Door door>
 CUresult library_get_kernel(CUkernel* kernel, CUlibrary library, const char* name) {
   const CUresult result = original<slot, door, LibraryGetKernel>()(kernel, library, name);
-  if (result == kSuccess && kernel != nullptr && name != nullptr && !Passthrough::active()) {
+  if (result == cuda_success && kernel != nullptr && name != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_function(*kernel, library, name); });
   }
   return result;
@@ -124,7 +124,7 @@ CUresult library_get_kernel(CUkernel* kernel, CUlibrary library, const char* nam
 template <Slot slot, Door door>
 CUresult library_get_module(CUmodule* module, CUlibrary library) {
   const CUresult result = original<slot, door, LibraryGetModule>()(module, library);
-  if (result == kSuccess && module != nullptr && !Passthrough::active()) {
+  if (result == cuda_success && module != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_module_of_library(*module, library); });
   }
   return result;
@@ -133,7 +133,7 @@ CUresult library_get_module(CUmodule* module, CUlibrary library) {
 template <Slot slot, Door door>
 CUresult module_get_function(CUfunction* function, CUmodule module, const char* name) {
   const CUresult result = original<slot, door, ModuleGetFunction>()(function, module, name);
-  if (result == kSuccess && function != nullptr && name != nullptr && !Passthrough::active()) {
+  if (result == cuda_success && function != nullptr && name != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_function(*function, module, name); });
   }
   return result;
@@ -142,7 +142,7 @@ CUresult module_get_function(CUfunction* function, CUmodule module, const char* 
 template <Slot slot, Door door>
 CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
   const CUresult result = original<slot, door, KernelGetFunction>()(function, kernel);
-  if (result == kSuccess && function != nullptr && !Passthrough::active()) {
+  if (result == cuda_success && function != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_alias(*function, kernel); });
   }
   return result;
@@ -154,10 +154,10 @@ KernelPtr ask_driver(void* function) {
   const auto ask = [function](const char* get_name, const char* get_owner) -> KernelPtr {
     const auto name_of = reinterpret_cast<GetName>(lookup_driver(get_name));
     const char* name = nullptr;
-    if (name_of == nullptr || name_of(&name, function) != kSuccess || name == nullptr) return nullptr;
+    if (name_of == nullptr || name_of(&name, function) != cuda_success || name == nullptr) return nullptr;
     void* owner = nullptr;
     const auto owner_of = reinterpret_cast<GetOwner>(lookup_driver(get_owner));
-    if (owner_of == nullptr || owner_of(&owner, function) != kSuccess) owner = nullptr;
+    if (owner_of == nullptr || owner_of(&owner, function) != cuda_success) owner = nullptr;
     return registry().add_late_function(function, owner, name);
   };
   KernelPtr kernel = ask("cuFuncGetName", "cuFuncGetModule");
@@ -207,7 +207,7 @@ template <Slot slot, Door door>
                                 .extra = extra,
                                 .attributes = nullptr,
                                 .attribute_count = 0};
-  int result = kSuccess;
+  int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
   return original<slot, door, LaunchKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
@@ -241,7 +241,7 @@ template <Slot slot, Door door>
                                   .extra = extra,
                                   .attributes = config->attrs,
                                   .attribute_count = config->attrs != nullptr ? config->numAttrs : 0};
-    int result = kSuccess;
+    int result = cuda_success;
     if (launched_by_engine(launch, &result)) return result;
   }
   const Passthrough passthrough;
@@ -275,7 +275,7 @@ template <Slot slot, Door door>
                                 .extra = nullptr,
                                 .attributes = nullptr,
                                 .attribute_count = 0};
-  int result = kSuccess;
+  int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
   return original<slot, door, LaunchCooperativeKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y,
@@ -296,7 +296,7 @@ CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigne
 /// Puts our wrapper in the place of what cuGetProcAddress found.
 void substitute(const char* name, void** function, int version, std::uint64_t flags) {
   if (name == nullptr || function == nullptr || *function == nullptr || Passthrough::active()) return;
-  const Slot slot = slot_of_request(name, version, (flags & kPerThreadDefaultStream) != 0);
+  const Slot slot = slot_of_request(name, version, (flags & per_thread_default_stream) != 0);
   if (slot == Slot::count) return;
   remember_looked_up(slot, *function);
   *function = looked_up_wrapper(slot);
@@ -305,7 +305,7 @@ void substitute(const char* name, void** function, int version, std::uint64_t fl
 template <Slot slot, Door door>
 CUresult get_proc_address(const char* name, void** function, int version, std::uint64_t flags) {
   const CUresult result = original<slot, door, GetProcAddress>()(name, function, version, flags);
-  if (result == kSuccess) substitute(name, function, version, flags);
+  if (result == cuda_success) substitute(name, function, version, flags);
   return result;
 }
 
@@ -313,7 +313,7 @@ template <Slot slot, Door door>
 CUresult get_proc_address_v2(const char* name, void** function, int version, std::uint64_t flags,
                              int* status) {
   const CUresult result = original<slot, door, GetProcAddressV2>()(name, function, version, flags, status);
-  if (result == kSuccess) substitute(name, function, version, flags);
+  if (result == cuda_success) substitute(name, function, version, flags);
   return result;
 }
 

@@ -69,13 +69,13 @@ void read_settings(char** environment) {
 
 void say(const char* format, ...) {
   char line[2048] = "lynxpp: ";
-  constexpr size_t kPrefix = 8;
+  constexpr size_t prefix_length = 8;
   va_list arguments;
   va_start(arguments, format);
-  const int written = vsnprintf(line + kPrefix, sizeof line - kPrefix - 1, format, arguments);
+  const int written = vsnprintf(line + prefix_length, sizeof line - prefix_length - 1, format, arguments);
   va_end(arguments);
   if (written < 0) return;
-  size_t length = kPrefix + static_cast<size_t>(written);
+  size_t length = prefix_length + static_cast<size_t>(written);
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
   // One call, so that lines of several threads stay whole. Nobody could be told of a failure.

@@ -17,10 +17,10 @@ using test::ContainerBuilder;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr std::uint16_t kPtx = 1;
-constexpr std::uint16_t kElf = 2;
-constexpr std::uint64_t kArchitectureSpecific = 0x100000;
-constexpr std::uint64_t kFamilySpecific = 0x200000;
+constexpr std::uint16_t kind_ptx = 1;
+constexpr std::uint16_t kind_elf = 2;
+constexpr std::uint64_t architecture_specific_flag = 0x100000;
+constexpr std::uint64_t family_specific_flag = 0x200000;
 
 std::string module_for(int sm) {
   std::string text = ".version 9.0\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n";
@@ -41,12 +41,12 @@ std::string error_of(const std::string& image) {
 
 TEST(Fatbinary, ListsEntriesOfEveryCompression) {
   const std::string image = ContainerBuilder()
-                                .add(kElf, 80,
+                                .add(kind_elf, 80,
                                      "\x7f"
                                      "ELF...")
-                                .add(kPtx, 75, module_for(75), Compression::none)
-                                .add(kPtx, 80, module_for(80), Compression::lz4)
-                                .add(kPtx, 90, module_for(90), Compression::zstd)
+                                .add(kind_ptx, 75, module_for(75), Compression::none)
+                                .add(kind_ptx, 80, module_for(80), Compression::lz4)
+                                .add(kind_ptx, 90, module_for(90), Compression::zstd)
                                 .add(16, 90, "something newer")
                                 .build();
   const auto entries = list_entries(as_bytes(image));
@@ -66,11 +66,11 @@ TEST(Fatbinary, ListsEntriesOfEveryCompression) {
 
 TEST(Fatbinary, TakesTheBestModuleOfEachContainer) {
   const std::string first = ContainerBuilder()
-                                .add(kPtx, 75, module_for(75))
-                                .add(kPtx, 90, module_for(90))
-                                .add(kPtx, 80, module_for(80), Compression::zstd)
+                                .add(kind_ptx, 75, module_for(75))
+                                .add(kind_ptx, 90, module_for(90))
+                                .add(kind_ptx, 80, module_for(80), Compression::zstd)
                                 .build();
-  const std::string second = ContainerBuilder().add(kPtx, 86, "// second\n").build();
+  const std::string second = ContainerBuilder().add(kind_ptx, 86, "// second\n").build();
   const std::string image = first + second;
   EXPECT_THAT(modules(image, 0), ElementsAre(module_for(90), "// second\n"));
   EXPECT_THAT(modules(image, 100), ElementsAre(module_for(90), "// second\n"));
@@ -80,12 +80,13 @@ TEST(Fatbinary, TakesTheBestModuleOfEachContainer) {
 }
 
 TEST(Fatbinary, ArchitectureAndFamilySpecificModulesRunOnlyWhereTheyMay) {
-  const std::string image = ContainerBuilder()
-                                .add(kPtx, 80, "// portable 80\n")
-                                .add(kPtx, 90, "// only 90\n", Compression::none, kArchitectureSpecific)
-                                .add(kPtx, 90, "// portable 90\n")
-                                .add(kPtx, 100, "// family of 100\n", Compression::none, kFamilySpecific)
-                                .build();
+  const std::string image =
+      ContainerBuilder()
+          .add(kind_ptx, 80, "// portable 80\n")
+          .add(kind_ptx, 90, "// only 90\n", Compression::none, architecture_specific_flag)
+          .add(kind_ptx, 90, "// portable 90\n")
+          .add(kind_ptx, 100, "// family of 100\n", Compression::none, family_specific_flag)
+          .build();
   EXPECT_THAT(modules(image, 89), ElementsAre("// portable 80\n"));
   EXPECT_THAT(modules(image, 90), ElementsAre("// only 90\n"));
   EXPECT_THAT(modules(image, 103), ElementsAre("// family of 100\n"));
@@ -93,7 +94,7 @@ TEST(Fatbinary, ArchitectureAndFamilySpecificModulesRunOnlyWhereTheyMay) {
 }
 
 TEST(Fatbinary, ZerosBetweenContainersAreSkipped) {
-  const std::string container = ContainerBuilder().add(kPtx, 75, "// a\n").build();
+  const std::string container = ContainerBuilder().add(kind_ptx, 75, "// a\n").build();
   const std::string image = container + std::string(24, '\0') + container + std::string(13, '\0');
   EXPECT_THAT(modules(image, 0), ElementsAre("// a\n", "// a\n"));
 }
@@ -110,7 +111,7 @@ TEST(Fatbinary, PlainTextAndCubins) {
 }
 
 TEST(Fatbinary, DamageIsNamed) {
-  const std::string good = ContainerBuilder().add(kPtx, 75, module_for(75), Compression::zstd).build();
+  const std::string good = ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::zstd).build();
   EXPECT_EQ(error_of(""), "the program image is neither a fatbinary, a cubin nor PTX text");
   EXPECT_EQ(error_of("\x01\x02\x03\x04"), "the program image is neither a fatbinary, a cubin nor PTX text");
   EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), "the fatbinary container is cut off");
@@ -139,7 +140,7 @@ TEST(Fatbinary, DamageIsNamed) {
   ContainerBuilder::put(image, 16 + 64, std::uint32_t{0});
   EXPECT_THAT(error_of(image), testing::StartsWith("a fatbinary entry is not valid zstd: "));
 
-  image = ContainerBuilder().add(kPtx, 75, module_for(75), Compression::lz4).build();
+  image = ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::lz4).build();
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{1} << 30);
   EXPECT_EQ(error_of(image), "an LZ4 fatbinary entry has an impossible size");
   ContainerBuilder::put(image, 16 + 56, std::uint64_t{module_for(75).size() + 3});
@@ -166,19 +167,19 @@ void read_everything(const std::string& image) {
 
 TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
   const std::string image = ContainerBuilder()
-                                .add(kElf, 80,
+                                .add(kind_elf, 80,
                                      "\x7f"
                                      "ELF....")
-                                .add(kPtx, 75, module_for(75))
-                                .add(kPtx, 80, module_for(80), Compression::lz4)
-                                .add(kPtx, 90, module_for(90), Compression::zstd)
+                                .add(kind_ptx, 75, module_for(75))
+                                .add(kind_ptx, 80, module_for(80), Compression::lz4)
+                                .add(kind_ptx, 90, module_for(90), Compression::zstd)
                                 .build() +
-                            ContainerBuilder().add(kPtx, 86, module_for(86), Compression::lz4).build();
+                            ContainerBuilder().add(kind_ptx, 86, module_for(86), Compression::lz4).build();
   for (std::size_t size = 0; size < image.size(); ++size) read_everything(image.substr(0, size));
 
   std::mt19937 random(20120612);
-  constexpr std::uint64_t kEdges[] = {0,    1,    7,    8,          63,         64,
-                                      0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, ~std::uint64_t{0}};
+  constexpr std::uint64_t elf_edges[] = {0,    1,    7,    8,          63,         64,
+                                         0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, ~std::uint64_t{0}};
   for (int round = 0; round < 4000; ++round) {
     std::string mutated = image;
     const int changes = 1 + static_cast<int>(random() % 4);
@@ -188,9 +189,9 @@ TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
         case 0: mutated[offset] = static_cast<char>(random()); break;
         case 1:
           ContainerBuilder::put(mutated, offset & ~std::size_t{3},
-                                static_cast<std::uint32_t>(kEdges[random() % 12]));
+                                static_cast<std::uint32_t>(elf_edges[random() % 12]));
           break;
-        default: ContainerBuilder::put(mutated, offset & ~std::size_t{7}, kEdges[random() % 12]); break;
+        default: ContainerBuilder::put(mutated, offset & ~std::size_t{7}, elf_edges[random() % 12]); break;
       }
     }
     read_everything(mutated);
@@ -198,7 +199,8 @@ TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
 }
 
 TEST(ImageBytes, MeasuresWhatTheProgramGivesTheDriver) {
-  const std::string container = ContainerBuilder().add(kPtx, 75, module_for(75), Compression::zstd).build();
+  const std::string container =
+      ContainerBuilder().add(kind_ptx, 75, module_for(75), Compression::zstd).build();
   const auto direct = image_bytes(container.data());
   ASSERT_TRUE(direct.ok());
   EXPECT_EQ(direct->size(), container.size());
@@ -229,19 +231,19 @@ TEST(ImageBytes, RefusesWhatIsNoImage) {
   EXPECT_FALSE(image_bytes(&wrapper).ok());
   wrapper.data = "something else";
   EXPECT_FALSE(image_bytes(&wrapper).ok());
-  std::string container = ContainerBuilder().add(kPtx, 75, "// a\n").build();
+  std::string container = ContainerBuilder().add(kind_ptx, 75, "// a\n").build();
   ContainerBuilder::put(container, 8, ~std::uint64_t{0});
   EXPECT_FALSE(image_bytes(container.data()).ok());
 }
 
 TEST(ImageBytes, FindsThePrelinkedContainersOfAVersion2Wrapper) {
   const std::string linked = ContainerBuilder()
-                                 .add(kElf, 75,
+                                 .add(kind_elf, 75,
                                       "\x7f"
                                       "ELF....")
                                  .build();
-  const std::string first = ContainerBuilder().add(kPtx, 75, "// a\n").build();
-  const std::string second = ContainerBuilder().add(kPtx, 75, "// b\n").build();
+  const std::string first = ContainerBuilder().add(kind_ptx, 75, "// a\n").build();
+  const std::string second = ContainerBuilder().add(kind_ptx, 75, "// b\n").build();
   const void* list[] = {first.data(), second.data(), nullptr};
   test::Wrapper wrapper;
   wrapper.version = 2;

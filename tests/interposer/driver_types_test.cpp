@@ -26,9 +26,9 @@ TEST(DriverTypes, LaunchConfigurationHasTheDriversLayout) {
 }
 
 TEST(DriverTypes, ConstantsAndSizes) {
-  EXPECT_EQ(kSuccess, CUDA_SUCCESS);
-  EXPECT_EQ(kErrorStubLibrary, CUDA_ERROR_STUB_LIBRARY);
-  EXPECT_EQ(kPerThreadDefaultStream,
+  EXPECT_EQ(cuda_success, CUDA_SUCCESS);
+  EXPECT_EQ(error_stub_library, CUDA_ERROR_STUB_LIBRARY);
+  EXPECT_EQ(per_thread_default_stream,
             static_cast<std::uint64_t>(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
   EXPECT_EQ(sizeof(::CUresult), sizeof(lynxpp::preload::CUresult));
   EXPECT_EQ(sizeof(::CUjit_option), sizeof(int));

@@ -39,21 +39,22 @@ struct Outcome {
   }
 };
 
-const std::string kPrograms = LYNXPP_TEST_PROGRAMS;
-const std::string kStage = LYNXPP_TEST_STAGE;
-const std::string kPreload = kStage + "/liblynxpp.so";
+const std::string programs_folder = LYNXPP_TEST_PROGRAMS;
+const std::string stage_folder = LYNXPP_TEST_STAGE;
+const std::string preload_library = stage_folder + "/liblynxpp.so";
 
 /// Runs a shell command line with `preload` and the variables set.
 Outcome run(const std::string& command, const std::string& environment = {},
-            const std::string& preload = kPreload) {
+            const std::string& preload = preload_library) {
   static int counter = 0;
   const std::string base = std::filesystem::temp_directory_path() /
                            ("lynxpp_preload_" + std::to_string(getpid()) + "_" + std::to_string(counter++));
   // The environment of whoever runs the tests must not reach them.
-  const std::string line = "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG LD_LIBRARY_PATH=" + kPrograms +
-                           " LYNXPP_TEST_EVENTS=" + base + ".events " + environment +
-                           (preload.empty() ? "" : " LD_PRELOAD=" + preload) + " " + command + " >" + base +
-                           ".out 2>" + base + ".err";
+  const std::string line =
+      "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG LD_LIBRARY_PATH=" + programs_folder +
+      " LYNXPP_TEST_EVENTS=" + base + ".events " + environment +
+      (preload.empty() ? "" : " LD_PRELOAD=" + preload) + " " + command + " >" + base + ".out 2>" + base +
+      ".err";
   const int status = std::system(line.c_str());
   Outcome result;
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -69,13 +70,13 @@ Outcome run(const std::string& command, const std::string& environment = {},
 }
 
 Outcome run_driver(const std::string& arguments, const std::string& environment = {},
-                   const std::string& preload = kPreload) {
+                   const std::string& preload = preload_library) {
   const bool linked = arguments.starts_with("linked");
-  return run(kPrograms + (linked ? "/linked_driver_program " : "/driver_program ") + arguments,
+  return run(programs_folder + (linked ? "/linked_driver_program " : "/driver_program ") + arguments,
              "LYNXPP_DEVICE=cuda " + environment, preload);
 }
 
-const std::string kSpec = "LYNXPP_SPEC=a,b ";
+const std::string attached = "LYNXPP_SPEC=a,b ";
 
 // ---- doors -----------------------------------------------------------------------------------------------
 
@@ -85,7 +86,7 @@ class Door : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Door, EveryLaunchIsOfferedAndThenMade) {
-  const Outcome result = run_driver(door("launches"), kSpec);
+  const Outcome result = run_driver(door("launches"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
   const std::string image = "image " + std::to_string(80) + " ";
@@ -112,7 +113,7 @@ TEST_P(Door, EveryLaunchIsOfferedAndThenMade) {
 }
 
 TEST_P(Door, ImagesAndNamesAreKnown) {
-  const Outcome result = run_driver(door("images"), kSpec);
+  const Outcome result = run_driver(door("images"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("module_data image 80 "), StartsWith("module_data_ex image 80 "),
@@ -122,7 +123,7 @@ TEST_P(Door, ImagesAndNamesAreKnown) {
 }
 
 TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
-  const Outcome result = run_driver(door("unseen"), kSpec);
+  const Outcome result = run_driver(door("unseen"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("from_file image 0 "), StartsWith("enumerated_function image 80 "),
@@ -130,7 +131,7 @@ TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
 }
 
 TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
-  const Outcome result = run_driver(door("launch"), kSpec + "FAKE_ENGINE=take");
+  const Outcome result = run_driver(door("launch"), attached + "FAKE_ENGINE=take");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
               ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
@@ -138,8 +139,24 @@ TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
                           "engine sees device 1", "engine sees device 2", "engine finish"));
 }
 
+TEST_P(Door, TheProgramsEnvironmentAttachesAndDetaches) {
+  const Outcome result = run_driver(
+      door("launch setenv=a launch setenv=a launch putenv=b,c launch unsetenv launch setenv=unknown launch setenv=d clearenv "
+           "launch"));
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(
+      result.events,
+      ElementsAre(StartsWith("driver cuLaunchKernel kernel"), "engine opened, LYNXPP_SPEC is set", "engine attach a",
+                  StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel kernel"),
+                  StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel kernel"), "engine attach b,c",
+                  StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel kernel"),
+                  "engine attach (null)", StartsWith("driver cuLaunchKernel kernel"), "engine attach unknown",
+                  StartsWith("driver cuLaunchKernel kernel"), "engine attach d", "engine attach (null)",
+                  StartsWith("driver cuLaunchKernel kernel"), "engine finish"));
+}
+
 TEST_P(Door, UnloadingIsTold) {
-  const Outcome result = run_driver(door("unload"), kSpec);
+  const Outcome result = run_driver(door("unload"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
                                          StartsWith("engine launch kernel image 80 "),
@@ -152,7 +169,7 @@ TEST_P(Door, UnloadingIsTold) {
 }
 
 TEST_P(Door, ARefusedUnloadForgetsNothing) {
-  const Outcome result = run_driver(door("unload"), kSpec + "FAKE_DRIVER_KEEPS_MODULES=1");
+  const Outcome result = run_driver(door("unload"), attached + "FAKE_DRIVER_KEEPS_MODULES=1");
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("kernel image 80 "), StartsWith("kernel image 80 "),
                           StartsWith("library_kernel ")));
@@ -171,7 +188,7 @@ TEST_P(Door, WithoutASpecificationNothingIsOpened) {
 TEST_P(Door, TheProgramBehavesAsWithoutUs) {
   const std::string actions = door("launches images unseen unload");
   const Outcome alone = run_driver(actions, {}, "");
-  const Outcome preloaded = run_driver(actions, kSpec);
+  const Outcome preloaded = run_driver(actions, attached);
   EXPECT_EQ(alone.status, preloaded.status);
   EXPECT_EQ(alone.output, preloaded.output);
   EXPECT_EQ(alone.errors, preloaded.errors);
@@ -189,13 +206,14 @@ INSTANTIATE_TEST_SUITE_P(Preload, Door, testing::Values("linked", "dlsym", "proc
 
 TEST(Preload, ProgramsOfALinkedDriverMayLookUpToo) {
   // One program through two doors: every launch is offered once.
-  const Outcome result = run(kPrograms + "/linked_driver_program dlsym launch", kSpec + "LYNXPP_DEVICE=cuda");
+  const Outcome result =
+      run(programs_folder + "/linked_driver_program dlsym launch", attached + "LYNXPP_DEVICE=cuda");
   EXPECT_EQ(result.events_of("engine launch ").size(), 1u);
   EXPECT_EQ(result.events_of("driver cuLaunchKernel").size(), 1u);
 }
 
 TEST(Preload, ThreadsMayLoadLaunchAndUnloadAtOnce) {
-  const Outcome result = run_driver("dlsym threads", kSpec);
+  const Outcome result = run_driver("dlsym threads", attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.events_of("engine opened").size(), 1u);
   EXPECT_EQ(result.events_of("engine attach").size(), 1u);
@@ -216,10 +234,10 @@ TEST(Preload, AnUnknownSpecificationDetaches) {
 }
 
 TEST(Preload, AMissingEngineIsOneLine) {
-  const std::string preload = kStage + "/without_engine/liblynxpp.so";
-  const Outcome result = run_driver("dlsym launches", kSpec, preload);
+  const std::string preload = stage_folder + "/without_engine/liblynxpp.so";
+  const Outcome result = run_driver("dlsym launches", attached, preload);
   EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.errors, StartsWith("lynxpp: cannot open the engine: " + kStage +
+  EXPECT_THAT(result.errors, StartsWith("lynxpp: cannot open the engine: " + stage_folder +
                                         "/without_engine/liblynxpp-engine.so: "));
   EXPECT_THAT(result.errors, testing::EndsWith("; the program runs uninstrumented\n"));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
@@ -227,7 +245,7 @@ TEST(Preload, AMissingEngineIsOneLine) {
 }
 
 TEST(Preload, AnEngineOfAnotherBuildIsOneLine) {
-  const Outcome result = run_driver("dlsym launches", kSpec, kStage + "/other_build/liblynxpp.so");
+  const Outcome result = run_driver("dlsym launches", attached, stage_folder + "/other_build/liblynxpp.so");
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.errors, HasSubstr("liblynxpp-engine.so is of another build than "));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
@@ -235,23 +253,23 @@ TEST(Preload, AnEngineOfAnotherBuildIsOneLine) {
 }
 
 TEST(Preload, ARelativePathSurvivesAChangeOfDirectory) {
-  const Outcome result = run("sh -c 'cd " + kStage + " && export LD_PRELOAD=./liblynxpp.so && exec " +
-                                 kPrograms + "/driver_program dlsym launch'",
-                             kSpec + "LYNXPP_DEVICE=cuda", "");
+  const Outcome result = run("sh -c 'cd " + stage_folder + " && export LD_PRELOAD=./liblynxpp.so && exec " +
+                                 programs_folder + "/driver_program dlsym launch'",
+                             attached + "LYNXPP_DEVICE=cuda", "");
   EXPECT_THAT(result.events, Contains(StartsWith("engine launch kernel")));
 }
 
 TEST(Preload, RecordsAreWrittenOnEveryWayOut) {
   for (const auto& [action, status] : {std::pair{"_exit", 3}, {"_Exit", 4}, {"quick_exit", 5}}) {
-    const Outcome result = run_driver(std::string("dlsym launch ") + action, kSpec);
+    const Outcome result = run_driver(std::string("dlsym launch ") + action, attached);
     EXPECT_EQ(result.status, status);
     EXPECT_EQ(result.events_of("engine finish").size(), 1u) << action;
-    EXPECT_EQ(run_driver(std::string("dlsym ") + action, kSpec).events.size(), 0u) << action;
+    EXPECT_EQ(run_driver(std::string("dlsym ") + action, attached).events.size(), 0u) << action;
   }
 }
 
 TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
-  const Outcome result = run_driver("dlsym fork", kSpec);
+  const Outcome result = run_driver("dlsym fork", attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "), ElementsAre(StartsWith("parent ")));
   EXPECT_EQ(result.events_of("driver cuLaunchKernel in_child").size(), 2u);
@@ -262,24 +280,25 @@ TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
 // ---- transparency ----------------------------------------------------------------------------------------
 
 TEST(Preload, OrdinaryProgramsDoNotNotice) {
-  const Outcome result = run("/bin/true", kSpec);
+  const Outcome result = run("/bin/true", attached);
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.output + result.errors, "");
   EXPECT_THAT(result.events, IsEmpty());
-  EXPECT_EQ(run("/bin/echo word", kSpec).output, "word\n");
-  EXPECT_EQ(run("sh -c 'exit 7'", kSpec).status, 7);
-  EXPECT_EQ(run("sh -c '(exit 5); echo $?; exec /bin/sh -c \"kill -9 \\$\\$\"'", kSpec).output, "5\n");
+  EXPECT_EQ(run("/bin/echo word", attached).output, "word\n");
+  EXPECT_EQ(run("sh -c 'exit 7'", attached).status, 7);
+  EXPECT_EQ(run("sh -c '(exit 5); echo $?; exec /bin/sh -c \"kill -9 \\$\\$\"'", attached).output, "5\n");
 }
 
 TEST(Preload, LookUpsDependOnTheirRealCaller) {
-  const std::string other = kPrograms + "/libother_preload.so";
-  const std::string dlsym = kPrograms + "/libother_dlsym.so";
+  const std::string other = programs_folder + "/libother_preload.so";
+  const std::string dlsym = programs_folder + "/libother_dlsym.so";
   // Not tried: a dlsym in front of ours that asks the C library's by dlvsym. Such a one passes us by.
-  for (const std::string& preload : {std::string(), kPreload, kPreload + ":" + other, other + ":" + kPreload,
-                                     kPreload + ":" + dlsym, kPreload + ":" + other + ":" + dlsym}) {
+  for (const std::string& preload :
+       {std::string(), preload_library, preload_library + ":" + other, other + ":" + preload_library,
+        preload_library + ":" + dlsym, preload_library + ":" + other + ":" + dlsym}) {
     const bool has_other_dlsym = preload.find(dlsym) != std::string::npos;
-    const Outcome result = run(kPrograms + "/dlsym_program",
-                               kSpec + (has_other_dlsym ? "LYNXPP_TEST_OTHER_DLSYM=1" : ""), preload);
+    const Outcome result = run(programs_folder + "/dlsym_program",
+                               attached + (has_other_dlsym ? "LYNXPP_TEST_OTHER_DLSYM=1" : ""), preload);
     EXPECT_EQ(result.status, 0) << preload << result.errors;
     EXPECT_THAT(result.output, Not(HasSubstr("WRONG"))) << preload;
     EXPECT_EQ(split(result.output, '\n').size(), 16u) << preload << result.output;
@@ -297,11 +316,11 @@ TEST(Preload, ABadDeviceNameIsOneLine) {
 
 class RuntimeProgram : public testing::TestWithParam<const char*> {
  protected:
-  std::string program() { return kPrograms + "/" + GetParam(); }
+  std::string program() { return programs_folder + "/" + GetParam(); }
 };
 
 TEST_P(RuntimeProgram, CallsTheEngineInsteadOfTheRuntime) {
-  const Outcome result = run(program(), kSpec + "LYNXPP_DEVICE=cpu");
+  const Outcome result = run(program(), attached + "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
   EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
@@ -312,7 +331,7 @@ TEST_P(RuntimeProgram, CallsTheEngineInsteadOfTheRuntime) {
 }
 
 TEST_P(RuntimeProgram, LibrariesOpenedLaterAreBoundBeforeTheirConstructors) {
-  const Outcome result = run(program() + " " + kPrograms + "/liblater.so", "LYNXPP_DEVICE=cpu");
+  const Outcome result = run(program() + " " + programs_folder + "/liblater.so", "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0) << result.errors;
   ASSERT_GE(result.events.size(), 3u);
   const std::vector<std::string> last(result.events.end() - 3, result.events.end());
@@ -328,13 +347,13 @@ TEST_P(RuntimeProgram, MissingFunctionsAreListedOnRequest) {
 }
 
 TEST_P(RuntimeProgram, StaysWithTheRuntimeOnTheCudaDevice) {
-  const Outcome result = run(program(), kSpec + "LYNXPP_DEVICE=cuda");
+  const Outcome result = run(program(), attached + "LYNXPP_DEVICE=cuda");
   EXPECT_THAT(result.events, Not(Contains(AnyOf(StartsWith("cpu"), StartsWith("engine")))));
   EXPECT_EQ(result.events_of("runtime cudaMalloc").size(), 4u);
 }
 
 TEST_P(RuntimeProgram, RunsOnWithoutAnEngine) {
-  const Outcome result = run(program(), "LYNXPP_DEVICE=cpu", kStage + "/without_engine/liblynxpp.so");
+  const Outcome result = run(program(), "LYNXPP_DEVICE=cpu", stage_folder + "/without_engine/liblynxpp.so");
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.errors, testing::EndsWith("; the program runs without the cpu device\n"));
   EXPECT_EQ(result.events_of("runtime cudaMalloc").size(), 4u);
@@ -351,17 +370,18 @@ TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
       "rebuild the program with `nvcc -cudart shared`";
   // The fake driver must not be found here.
   const Outcome result =
-      run("env LD_LIBRARY_PATH= " + kPrograms + "/static_runtime_program", "LYNXPP_DEVICE=cpu");
+      run("env LD_LIBRARY_PATH= " + programs_folder + "/static_runtime_program", "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.errors, StartsWith(explanation));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
 
-  EXPECT_EQ(run(kPrograms + "/static_runtime_program", "LYNXPP_DEVICE=cuda").errors, "");
-  EXPECT_EQ(run(kPrograms + "/no_device_code_program", "LYNXPP_DEVICE=cpu").errors, "");
+  EXPECT_EQ(run(programs_folder + "/static_runtime_program", "LYNXPP_DEVICE=cuda").errors, "");
+  EXPECT_EQ(run(programs_folder + "/no_device_code_program", "LYNXPP_DEVICE=cpu").errors, "");
 }
 
 TEST(Preload, ADriverProgramIsNotInstrumentedWhenTheCpuDeviceIsWanted) {
-  const Outcome result = run(kPrograms + "/driver_program dlsym launches", kSpec + "LYNXPP_DEVICE=cpu");
+  const Outcome result =
+      run(programs_folder + "/driver_program dlsym launches", attached + "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.errors,
             "lynxpp: LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the "

@@ -31,8 +31,8 @@ void log_launch(const char* function_name, void* function, unsigned gx, unsigned
   log_event("driver %s %s grid %u block %u", function_name, object(function)->name.c_str(), gx, bx);
 }
 
-constexpr int kInvalidHandle = 400;
-constexpr int kNotFound = 500;
+constexpr int invalid_handle = 400;
+constexpr int error_not_found = 500;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) 
 }
 EXPORT int cuModuleUnload(void*) {
   log_event("driver cuModuleUnload");
-  return getenv("FAKE_DRIVER_KEEPS_MODULES") != nullptr ? kInvalidHandle : 0;
+  return getenv("FAKE_DRIVER_KEEPS_MODULES") != nullptr ? invalid_handle : 0;
 }
 EXPORT int cuLibraryLoadData(void** library, const void*, int*, void**, unsigned, int*, void**, unsigned) {
   return *library = create("library"), 0;
@@ -68,12 +68,12 @@ EXPORT int cuKernelGetFunction(void** function, void* kernel) {
   return *function = create("function", object(kernel)->name.c_str(), object(kernel)->owner), 0;
 }
 EXPORT int cuKernelGetName(const char** name, void* kernel) {
-  if (object(kernel)->kind != "kernel") return kInvalidHandle;
+  if (object(kernel)->kind != "kernel") return invalid_handle;
   *name = object(kernel)->name.c_str();
   return 0;
 }
 EXPORT int cuFuncGetName(const char** name, void* function) {
-  if (object(function)->kind != "function") return kInvalidHandle;
+  if (object(function)->kind != "function") return invalid_handle;
   *name = object(function)->name.c_str();
   return 0;
 }
@@ -139,7 +139,7 @@ int find(const char* name, int version, std::uint64_t flags, void** function) {
     if (wanted == table[i].name) return *function = table[i].address, 0;
   }
   *function = nullptr;
-  return kNotFound;
+  return error_not_found;
 }
 
 }  // namespace

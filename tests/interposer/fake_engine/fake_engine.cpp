@@ -70,12 +70,12 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   return table;
 }
 
-constexpr lynxpp_engine kEngine = {FAKE_ENGINE_ABI, attach, launch, forget_image, finish, cpu_functions};
+constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, attach, launch, forget_image, finish, cpu_functions};
 
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] const lynxpp_engine* lynxpp_open_engine(std::uint32_t abi) {
   if (abi != FAKE_ENGINE_ABI) return nullptr;
   log_event("engine opened, LYNXPP_SPEC is %s", getenv("LYNXPP_SPEC") != nullptr ? "set" : "not set");
-  return &kEngine;
+  return &fake_engine;
 }

@@ -17,21 +17,22 @@
 
 namespace {
 
-const char kPtx[] = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry from_ptx() { ret; }\n";
+const char ptx_text[] =
+    ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry from_ptx() { ret; }\n";
 
 /// A fatbinary container without entries, and the wrapper nvcc's host code has for it.
-const unsigned char kContainer[24] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0};
+const unsigned char container_bytes[24] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0};
 struct Wrapper {
   unsigned magic = 0x466243b1;
   unsigned version = 1;
-  const void* data = kContainer;
+  const void* data = container_bytes;
   const void* prelinked = nullptr;
-} const kWrapper;
+} const wrapper_object;
 
 /// What nvcc's device link step leaves: the linked container, and a list of the relocatable ones it was made
 /// from.
-const void* const kPrelinked[] = {kContainer, kContainer, nullptr};
-const Wrapper kLinkedWrapper = {0x466243b1, 2, kContainer, kPrelinked};
+const void* const prelinked_containers[] = {container_bytes, container_bytes, nullptr};
+const Wrapper linked_wrapper = {0x466243b1, 2, container_bytes, prelinked_containers};
 
 struct Api {
 #define MEMBER(name, parameters) int(*name) parameters = nullptr;
@@ -108,7 +109,7 @@ void launch(void* function, unsigned grid = 1) {
 void* loaded_function(const char* name, void** module_out = nullptr) {
   void* module = nullptr;
   void* function = nullptr;
-  api.cuModuleLoadData(&module, kPtx);
+  api.cuModuleLoadData(&module, ptx_text);
   api.cuModuleGetFunction(&function, module, name);
   if (module_out != nullptr) *module_out = module;
   return function;
@@ -119,19 +120,19 @@ void images() {
   void* function = nullptr;
   launch(loaded_function("module_data"));
   // The program may free the text after the load.
-  char* const text = strdup(kPtx);
+  char* const text = strdup(ptx_text);
   api.cuModuleLoadDataEx(&module, text, 0, nullptr, nullptr);
   memset(text, 1, strlen(text));
   free(text);
   api.cuModuleGetFunction(&function, module, "module_data_ex");
   launch(function);
-  api.cuModuleLoadFatBinary(&module, kContainer);
+  api.cuModuleLoadFatBinary(&module, container_bytes);
   api.cuModuleGetFunction(&function, module, "fat_binary");
   launch(function);
 
   void* library = nullptr;
   void* kernel = nullptr;
-  api.cuLibraryLoadData(&library, &kWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  api.cuLibraryLoadData(&library, &wrapper_object, nullptr, nullptr, 0, nullptr, nullptr, 0);
   api.cuLibraryGetKernel(&kernel, library, "library_kernel");
   launch(kernel);
   api.cuKernelGetFunction(&function, kernel);
@@ -139,7 +140,7 @@ void images() {
   api.cuLibraryGetModule(&module, library);
   api.cuModuleGetFunction(&function, module, "module_of_library");
   launch(function);
-  api.cuLibraryLoadData(&library, &kLinkedWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  api.cuLibraryLoadData(&library, &linked_wrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
   api.cuLibraryGetKernel(&kernel, library, "relocatable");
   launch(kernel);
 }
@@ -166,11 +167,11 @@ void unseen() {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   const auto enumerate =
       reinterpret_cast<int (*)(void**, void*, const char*)>(dlsym(driver, "fakeEnumerate"));
-  api.cuModuleLoadData(&module, kPtx);
+  api.cuModuleLoadData(&module, ptx_text);
   enumerate(&function, module, "enumerated_function");
   launch(function);
   void* library = nullptr;
-  api.cuLibraryLoadData(&library, &kWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  api.cuLibraryLoadData(&library, &wrapper_object, nullptr, nullptr, 0, nullptr, nullptr, 0);
   enumerate(&function, library, "enumerated_kernel");
   launch(function);
 }
@@ -185,7 +186,7 @@ void unload() {
   void* library = nullptr;
   void* kernel = nullptr;
   void* of_library = nullptr;
-  api.cuLibraryLoadData(&library, &kWrapper, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  api.cuLibraryLoadData(&library, &wrapper_object, nullptr, nullptr, 0, nullptr, nullptr, 0);
   api.cuLibraryGetKernel(&kernel, library, "library_kernel");
   api.cuLibraryGetModule(&of_library, library);
   launch(kernel);
@@ -225,6 +226,22 @@ void threads() {
   for (std::thread& worker : workers) worker.join();
 }
 
+void expect_zero(int result) {
+  if (result != 0) fail("the environment could not be changed");
+}
+
+void set_specifications(const std::string& value) {
+  expect_zero(setenv("LYNXPP_SPEC", value.c_str(), 1));
+  if (getenv("LYNXPP_SPEC") != value) fail("setenv does not set");
+}
+
+void put_specifications(const std::string& value) {
+  static std::string entry;
+  entry = "LYNXPP_SPEC=" + value;
+  expect_zero(putenv(entry.data()));
+  if (getenv("LYNXPP_SPEC") != value) fail("putenv does not put");
+}
+
 void act(const std::string& action) {
   if (action == "threads") return threads();
   if (action == "images") return images();
@@ -236,6 +253,10 @@ void act(const std::string& action) {
   if (action == "_exit") _exit(3);
   if (action == "_Exit") _Exit(4);
   if (action == "quick_exit") quick_exit(5);
+  if (action.starts_with("setenv=")) return set_specifications(action.substr(7));
+  if (action.starts_with("putenv=")) return put_specifications(action.substr(7));
+  if (action == "unsetenv") return expect_zero(unsetenv("LYNXPP_SPEC"));
+  if (action == "clearenv") return expect_zero(clearenv());
   fail("unknown action");
 }
 
