@@ -140,15 +140,17 @@ TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
 }
 
 TEST_P(Door, TheProgramsEnvironmentAttachesAndDetaches) {
-  const Outcome result = run_driver(
-      door("launch setenv=a launch setenv=a launch putenv=b,c launch unsetenv launch setenv=unknown launch setenv=d clearenv "
-           "launch"));
+  const Outcome result =
+      run_driver(door("launch setenv=a launch setenv=a launch putenv=b,c launch unsetenv launch "
+                      "setenv=unknown launch setenv=d clearenv "
+                      "launch"));
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(
       result.events,
-      ElementsAre(StartsWith("driver cuLaunchKernel kernel"), "engine opened, LYNXPP_SPEC is set", "engine attach a",
-                  StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel kernel"),
-                  StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel kernel"), "engine attach b,c",
+      ElementsAre(StartsWith("driver cuLaunchKernel kernel"), "engine opened, LYNXPP_SPEC is set",
+                  "engine attach a", StartsWith("engine launch kernel "),
+                  StartsWith("driver cuLaunchKernel kernel"), StartsWith("engine launch kernel "),
+                  StartsWith("driver cuLaunchKernel kernel"), "engine attach b,c",
                   StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel kernel"),
                   "engine attach (null)", StartsWith("driver cuLaunchKernel kernel"), "engine attach unknown",
                   StartsWith("driver cuLaunchKernel kernel"), "engine attach d", "engine attach (null)",
