@@ -25,6 +25,10 @@ class HelpFormatter : public CLI::Formatter {
         {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
+        {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},
+        {"stat", "lynxpp ptx stat [OPTIONS] FILE.ptx"},
+        {"cfg", "lynxpp ptx cfg [OPTIONS] FILE.ptx"},
+        {"annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
         {"list", "lynxpp list"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
@@ -109,6 +113,36 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
   return instrument;
 }
 
+CLI::App* add_ptx_command(CLI::App& ptx, const char* name, const char* description, PtxArguments& arguments,
+                          PtxArguments::Command command) {
+  CLI::App* const added = ptx.add_subcommand(name, description);
+  added->add_option("FILE.ptx", arguments.input, "The PTX module")->required()->type_name("");
+  added->add_option("-k,--kernel", arguments.kernel, "Only this kernel, by its mangled or demangled name")
+      ->type_name("NAME");
+  added->callback([&arguments, command] { arguments.command = command; });
+  return added;
+}
+
+CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
+  using Command = PtxArguments::Command;
+  CLI::App* ptx = app.add_subcommand("ptx", "Look into a PTX file: statistics, control flow, probes");
+  ptx->require_subcommand(1);
+  add_ptx_command(*ptx, "stat", "Blocks, instructions, registers, loops, accesses of each kernel", arguments,
+                  Command::stat);
+  CLI::App* const cfg =
+      add_ptx_command(*ptx, "cfg", "The control flow of each kernel", arguments, Command::cfg);
+  cfg->add_flag("--dot", arguments.dot, "Print a graph for Graphviz");
+  CLI::App* const annotate = add_ptx_command(
+      *ptx, "annotate", "The original with what a specification adds to it", arguments, Command::annotate);
+  add_specifications(*annotate, arguments.specifications, true);
+  annotate->add_flag("-y,--side-by-side", arguments.side_by_side,
+                     "The original on the left, the instrumented on the right");
+  ptx->footer(
+      "The exit code is 1 when the PTX or a specification has errors.\n\n"
+      "Example: lynxpp ptx cfg app.ptx -k matmul --dot | dot -Tsvg -o matmul.svg");
+  return ptx;
+}
+
 CLI::App* add_list(CLI::App& app) { return app.add_subcommand("list", "List the ready-made specifications"); }
 
 /// Whether `word` is an option of `command` whose value is the next word.
@@ -142,7 +176,8 @@ Finished usage_error(const std::string& message, const std::string& command = {}
 }
 
 /// A first word that is no subcommand, named before the parser complains about it in general terms.
-std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
+std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words,
+                               const std::string& prefix = {}) {
   if (words.empty() || words[0].starts_with('-')) return {};
   std::vector<std::string> names;
   for (const CLI::App* subcommand : app.get_subcommands({})) names.push_back(subcommand->get_name());
@@ -150,7 +185,7 @@ std::string unknown_subcommand(const CLI::App& app, const std::vector<std::strin
     if (name == words[0]) return {};
   }
   const std::string close = closest_match(words[0], names);
-  return "no command '" + words[0] + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?");
+  return "no command '" + prefix + words[0] + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?");
 }
 
 }  // namespace
@@ -168,11 +203,17 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const run_command = add_run(app, run);
   const CLI::App* const check_command = add_check(app, check);
   const CLI::App* const instrument_command = add_instrument(app, instrument);
+  PtxArguments ptx;
+  const CLI::App* const ptx_command = add_ptx(app, ptx);
   add_list(app);
 
   std::vector<std::string> words(values + 1, values + count);
   if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty())
     return usage_error(complaint);
+  if (words.size() > 1 && words[0] == ptx_command->get_name()) {
+    const std::string complaint = unknown_subcommand(*ptx_command, {words.begin() + 1, words.end()}, "ptx ");
+    if (!complaint.empty()) return usage_error(complaint, words[0]);
+  }
   if (!words.empty() && words[0] == run_command->get_name()) run.command = take_command(*run_command, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
@@ -184,6 +225,7 @@ Arguments parse_arguments(int count, char** values) {
   }
   if (app.got_subcommand(check_command)) return check;
   if (app.got_subcommand(instrument_command)) return instrument;
+  if (app.got_subcommand(ptx_command)) return ptx;
   if (!app.got_subcommand(run_command)) return ListArguments{};
   if (run.command.empty()) return usage_error("no program to run", command);
   return run;

@@ -41,6 +41,17 @@ struct InstrumentArguments {
   int sm = 0;          ///< 0: the module's own target
 };
 
+/// `lynxpp ptx stat`, `cfg` and `annotate`.
+struct PtxArguments {
+  enum class Command { stat, cfg, annotate };
+  Command command = Command::stat;
+  std::string input;
+  std::string kernel;                       ///< empty: every entry
+  bool dot = false;                         ///< cfg: for Graphviz
+  std::vector<std::string> specifications;  ///< annotate
+  bool side_by_side = false;                ///< annotate
+};
+
 struct ListArguments {};
 
 /// Nothing to do but leave: help, the version or an error was printed.
@@ -48,7 +59,8 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments = std::variant<Finished, RunArguments, CheckArguments, InstrumentArguments, ListArguments>;
+using Arguments =
+    std::variant<Finished, RunArguments, CheckArguments, InstrumentArguments, PtxArguments, ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

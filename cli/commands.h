@@ -10,5 +10,8 @@ int run(const RunArguments& arguments);
 int check(const CheckArguments& arguments);
 int instrument(const InstrumentArguments& arguments);
 int list(const ListArguments& arguments);
+int ptx_stat(const PtxArguments& arguments);
+int ptx_cfg(const PtxArguments& arguments);
+int ptx_annotate(const PtxArguments& arguments);
 
 }  // namespace lynxpp::cli

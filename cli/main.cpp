@@ -10,6 +10,12 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::InstrumentArguments& arguments) const {
     return lynxpp::cli::instrument(arguments);
   }
+  int operator()(const lynxpp::cli::PtxArguments& arguments) const {
+    using Command = lynxpp::cli::PtxArguments::Command;
+    if (arguments.command == Command::cfg) return lynxpp::cli::ptx_cfg(arguments);
+    return arguments.command == Command::stat ? lynxpp::cli::ptx_stat(arguments)
+                                              : lynxpp::cli::ptx_annotate(arguments);
+  }
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
 };
 

@@ -1,0 +1,73 @@
+#include "cli/ptx_input.h"
+
+#include <utility>
+
+#include "cli/diagnostics.h"
+#include "ptx/parser/parser.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+std::string without_parameters(const std::string& demangled) {
+  return demangled.substr(0, demangled.find('('));
+}
+
+Status choose_kernels(const std::string& kernel, PtxInput& input) {
+  std::vector<std::string> spellings;
+  for (const ptx::Function& function : input.module.functions) {
+    if (!function.is_entry || function.is_declaration()) continue;
+    const std::string demangled = demangle(function.name);
+    const std::string plain = without_parameters(demangled);
+    if (kernel.empty() || kernel == function.name || kernel == demangled || kernel == plain)
+      input.kernels.push_back(function.name);
+    spellings.push_back(function.name);
+    spellings.push_back(plain);
+  }
+  if (!input.kernels.empty()) return success();
+  if (kernel.empty()) return failure(input.path + " defines no kernel");
+  const std::string close = closest_match(kernel, spellings);
+  return failure(input.path + " defines no kernel '" + kernel + "'",
+                 close.empty() ? "`lynxpp ptx stat " + input.path + "` lists its kernels"
+                               : "did you mean '" + close + "'?");
+}
+
+}  // namespace
+
+bool read_ptx_input(const std::string& path, const std::string& kernel, PtxInput& input) {
+  input.path = path;
+  if (!read_file(path, input.text)) {
+    print_error("cannot read " + path);
+    return false;
+  }
+  if (input.text.starts_with("\x7f"
+                             "ELF") ||
+      input.text.starts_with("!<arch>")) {
+    print_error(path + " is not PTX text but a binary file",
+                "extract its PTX with `cuobjdump -xptx all " + path + "`");
+    return false;
+  }
+  Result<ptx::Module> module = ptx::parse_module(input.text, path);
+  if (!module) {
+    print(module.error().diagnostics, input.text);
+    return false;
+  }
+  input.module = std::move(*module);
+  const Status chosen = choose_kernels(kernel, input);
+  if (!chosen) print(chosen.error().diagnostics);
+  return chosen.ok();
+}
+
+bool parse_body_of(PtxInput& input, ptx::Function& function) {
+  const Status parsed = ptx::parse_body(input.module, function, input.path);
+  if (!parsed) print(parsed.error().diagnostics, input.text);
+  return parsed.ok();
+}
+
+std::string readable_name(const ptx::Function& function) { return demangle(function.name); }
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace lynxpp::cli
