@@ -129,6 +129,9 @@ int attach(const char* specifications) {
   return contained("attach", 0, [&] {
     std::string problem;
     if (!engine().session->attach(specifications != nullptr ? specifications : "", problem)) {
+      // A list that cannot be attached detaches: never numbers under a name the user no longer asks for.
+      std::string none;
+      engine().session->attach("", none);
       print(problem + "lynxpp: the program runs uninstrumented\n");
     }
     return engine().session->attached() ? 1 : 0;

@@ -230,7 +230,7 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
   const Result<std::uint64_t> address = device.allocate_zeroed(pending.layout.bytes, launch);
   if (!address) return address.error();
   const std::vector<std::uint64_t> words = probe_words(kernel.instrumented.probe, pending.layout, *address);
-  const Status launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words);
+  Status launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words);
   // The buffer is given back by the readback, also when the launch failed.
   Result<std::unique_ptr<device::Readback>> readback =
       device.read_back_and_free(*address, pending.layout.bytes, launch);

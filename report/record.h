@@ -4,7 +4,7 @@
 //   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],"spec":…,
 //    "results":{name: number | {"extents":[…],"values":[…]}}, …}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N, "sites":N, "notes":[…]}
-// A launch counts from 0 over the whole process, per kernel.
+// A launch counts from 0, per kernel, over the launches made while a specification was attached.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ResultValue {
 
 struct LaunchRecord {
   std::string kernel;        ///< mangled
-  std::uint64_t launch = 0;  ///< index of this launch of this kernel
+  std::uint64_t launch = 0;  ///< index of this launch of this kernel among those made while attached
   std::string device;
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};

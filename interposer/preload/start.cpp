@@ -12,8 +12,6 @@
 #include "interposer/preload/hooks.h"
 #include "interposer/preload/process.h"
 
-extern char** environ;
-
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
 
 /// Only its address counts; entry_points.S compares with it.
@@ -63,7 +61,7 @@ Leave real_quick_exit = nullptr;
 /// Called for names that begin with "cu". Null: let the real dlsym answer. lynxpp_no_symbol: the answer is
 /// null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
-  using namespace lynxpp::preload;
+  using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   if (strncmp(name, "cuda", 4) == 0) return cpu_function(name);
   const Slot slot = slot_of_export(name);
   if (slot == Slot::count || Passthrough::active()) return nullptr;
@@ -81,17 +79,15 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
 }
 
 extern "C" [[gnu::visibility("hidden")]] void lynxpp_observe_dlopen(const char* name, const void* caller) {
-  using namespace lynxpp::preload;
+  using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_resolve_real_functions();
   if (name != nullptr) explain_static_runtime(name, caller);
 }
 
-LYNXPP_EXPORT [[noreturn]] void _exit(int status) {
-  lynxpp::preload::leave(lynxpp::preload::real_exit_now, status);
-}
-LYNXPP_EXPORT [[noreturn]] void _Exit(int status) noexcept {
+LYNXPP_EXPORT void _exit(int status) { lynxpp::preload::leave(lynxpp::preload::real_exit_now, status); }
+LYNXPP_EXPORT void _Exit(int status) noexcept {
   lynxpp::preload::leave(lynxpp::preload::real_exit_now_c99, status);
 }
-LYNXPP_EXPORT [[noreturn]] void quick_exit(int status) noexcept {
+LYNXPP_EXPORT void quick_exit(int status) noexcept {
   lynxpp::preload::leave(lynxpp::preload::real_quick_exit, status);
 }

@@ -96,6 +96,34 @@ def no_specification(build):
 
 # ---------------------------------------------------------------- kernels and filters
 
+def attach_program(build):
+    return build.examples / "tests" / "attach"
+
+
+@test
+def attach_while_running(build):
+    """The program's own setenv and unsetenv attach, change and detach from the next launch on."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        run = build.run(attach_program(build), "instruction_count", "kernel_runtime", "-", "instruction_count",
+                        environment={"LYNXPP_OUTPUT": str(output)})
+        expect(run.status == 0 and run.stdout == b"attach: 400\n", f"the program changed\n{run}")
+        launches = [(r["spec"], r["launch"]) for r in read_json_lines(output) if r["record"] == "launch"]
+        demand_equal("launch records", launches, [("instruction_count", 0), ("kernel_runtime", 1), ("instruction_count", 2)])
+
+
+@test
+def attach_something_unknown_while_running(build):
+    """A list that cannot be attached detaches what was attached before."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        run = build.run(attach_program(build), "instruction_count", "no_such_thing", environment={"LYNXPP_OUTPUT": str(output)})
+        expect(run.status == 0 and run.stdout == b"attach: 240\n", f"the program changed\n{run}")
+        expect_words(run, "no_such_thing", "the program runs uninstrumented")
+        launches = [(r["spec"], r["launch"]) for r in read_json_lines(output) if r["record"] == "launch"]
+        demand_equal("launch records", launches, [("instruction_count", 0)])
+
+
 @test
 def kernel_filter(build):
     """LYNXPP_KERNELS: what is not wanted is not touched, and the coverage says so."""

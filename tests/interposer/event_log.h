@@ -7,9 +7,12 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 [[gnu::format(printf, 1, 2)]] static inline void log_event(const char* format, ...) {
-  const char* path = getenv("LYNXPP_TEST_EVENTS");
+  // Asked once: a program may clear its environment.
+  static const char* const path =
+      getenv("LYNXPP_TEST_EVENTS") != nullptr ? strdup(getenv("LYNXPP_TEST_EVENTS")) : nullptr;
   if (path == nullptr) return;
   char line[1024];
   va_list arguments;
