@@ -133,6 +133,7 @@ Status prepare_environment(const RunArguments& arguments) {
 
 int execute(const std::string& path, const std::vector<std::string>& command) {
   std::vector<char*> values;
+  values.reserve(command.size() + 1);
   for (const std::string& value : command) values.push_back(const_cast<char*>(value.c_str()));
   values.push_back(nullptr);
   ::execvp(path.c_str(), values.data());

@@ -160,12 +160,13 @@ Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<
   const void* bytes = nullptr;
   std::size_t given = 0;
   for (void** entry = launch.extra; entry != nullptr && *entry != nullptr; entry += 2) {
-    if (*entry == reinterpret_cast<void*>(1))
+    if (*entry == reinterpret_cast<void*>(1)) {
       bytes = entry[1];
-    else if (*entry == reinterpret_cast<void*>(2))
+    } else if (*entry == reinterpret_cast<void*>(2)) {
       given = *static_cast<const std::size_t*>(entry[1]);
-    else
+    } else {
       return failure("the launch's extra options hold an unknown key");
+    }
   }
   if (bytes == nullptr || given < size) return failure("the launch gives too few parameters");
   std::memcpy(buffer.data(), bytes, size);

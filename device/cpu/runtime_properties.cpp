@@ -19,6 +19,7 @@ int l2_cache_bytes() {
 }  // namespace
 
 std::optional<int> device_attribute(cudaDeviceAttr attribute) {
+  // NOLINTBEGIN(bugprone-branch-clone): a table, in which numbers may coincide
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: return max_threads_per_block;
     case cudaDevAttrMaxBlockDimX: return max_threads_per_block;
@@ -165,6 +166,7 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
 
     case cudaDevAttrMax: break;
   }
+  // NOLINTEND(bugprone-branch-clone)
   return std::nullopt;
 }
 

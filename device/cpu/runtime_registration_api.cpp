@@ -101,7 +101,7 @@ void __cudaRegisterSurface(void**, const struct surfaceReference*, const void**,
 char __cudaInitModule(void** handle) {
   Binary* binary = binary_of(handle);
   const cudaError_t error = binary != nullptr ? binary->load_managed() : cudaErrorInvalidResourceHandle;
-  return record_error(error) == cudaSuccess;
+  return record_error(error) == cudaSuccess ? 1 : 0;
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, struct CUstream_st* stream) {

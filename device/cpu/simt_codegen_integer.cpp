@@ -201,7 +201,7 @@ void FunctionCodegen::emit_logic() {
 
 /// d = F(a, b, c), the truth table as an immediate: bit 4a + 2b + c.
 void FunctionCodegen::emit_lop3() {
-  if (!opcode_->modifiers.empty() && opcode_->first_of({"and", "or"}) != std::string_view()) {
+  if (!opcode_->modifiers.empty() && !opcode_->first_of({"and", "or"}).empty()) {
     return unsupported("the form with a predicate");
   }
   const ptx::Operand& table = operand(4);
