@@ -175,7 +175,8 @@ TEST(Malformed, EveryLostByteIsSurvived) {
 
 TEST(Malformed, RandomDamageIsSurvived) {
   std::mt19937 random(4711);  // the same damage in every run
-  static constexpr std::string_view bytes("\0\"/*{}()[];:,.|@!%$_<>=+-~0123456789abcxyz\n \xff", 47);
+  static constexpr char characters[] = "\0\"/*{}()[];:,.|@!%$_<>=+-~0123456789abcxyz\n \xff";
+  static constexpr std::string_view bytes(characters, sizeof characters - 1);
   for (int round = 0; round < 3000; ++round) {
     std::string text = sample;
     for (int change = 0; change < 4; ++change) {
