@@ -2,6 +2,8 @@
 // Names are resolved, and target and filter labels told apart, by semantic analysis (sema.h).
 grammar Cod;
 
+tokens { TypedefName }  // an Identifier that a typedef names; the parser tells them apart (parser.cpp)
+
 specification : item* EOF ;
 
 item
@@ -12,9 +14,9 @@ item
   ;
 
 targetHandler : label+ statement ;
-label         : Identifier ':' ;
+label         : Identifier ('(' expression (',' expression)* ')')? ':' ;
 
-globalDeclaration : 'global' typeName Identifier ('[' expression ']')* ';' ;
+globalDeclaration : space=('global' | 'shared') typeName Identifier ('[' expression ']')* ';' ;
 
 functionDefinition : ('static' | 'inline')* typeName Identifier '(' parameters? ')' block ;
 parameters         : 'void' | parameter (',' parameter)* ;
@@ -24,34 +26,47 @@ block : '{' statement* '}' ;
 
 statement
   : block                                                                        # BlockStatement
-  | declaration ';'                                                              # DeclarationStatement
-  | expression? ';'                                                              # ExpressionStatement
-  | 'if' '(' expression ')' statement ('else' statement)?                        # IfStatement
-  | 'while' '(' expression ')' statement                                         # WhileStatement
-  | 'do' statement 'while' '(' expression ')' ';'                                # DoStatement
-  | 'for' '(' (declaration | start=expression)? ';' test=expression? ';' step=expression? ')' statement  # ForStatement
+  | 'typedef' typeName Identifier ';'                                            # TypedefStatement
+  | 'static'? declaration ';'                                                    # DeclarationStatement
+  | commaExpression? ';'                                                         # ExpressionStatement
+  | 'if' '(' commaExpression ')' statement ('else' statement)?                   # IfStatement
+  | 'while' '(' commaExpression ')' statement                                    # WhileStatement
+  | 'do' statement 'while' '(' commaExpression ')' ';'                           # DoStatement
+  | 'for' '(' (declaration | start=commaExpression)? ';' test=commaExpression? ';' step=commaExpression? ')' statement  # ForStatement
+  | 'switch' '(' commaExpression ')' statement                                   # SwitchStatement
+  | ('case' expression | 'default') ':' statement                                # CaseStatement
   | 'break' ';'                                                                  # BreakStatement
   | 'continue' ';'                                                               # ContinueStatement
-  | 'return' expression? ';'                                                     # ReturnStatement
+  | 'return' commaExpression? ';'                                                # ReturnStatement
   ;
 
-declaration : typeName declarator (',' declarator)* ;
-declarator  : Identifier ('=' expression)? ;
+declaration : typeName (declarator (',' declarator)*)? ;
+declarator  : Identifier ('[' expression? ']')* ('=' initializer)? ;
+initializer : expression | '{' (initializer (',' initializer)* ','?)? '}' ;
 
 typeName : typeWord+ ;
 typeWord
   : 'const' | 'volatile' | 'void' | 'bool' | '_Bool' | 'char' | 'short' | 'int' | 'long' | 'signed' | 'unsigned' | 'float'
-  | 'double' | FixedType
+  | 'double' | FixedType | TypedefName | structure | enumeration
   ;
+structure   : 'struct' tag? ('{' field* '}')? ;
+field       : typeName declarator (',' declarator)* ';' ;
+enumeration : 'enum' tag? ('{' enumerator (',' enumerator)* ','? '}')? ;
+enumerator  : Identifier ('=' expression)? ;
+tag         : Identifier | TypedefName ;
+
+commaExpression : expression (',' expression)* ;
 
 expression
   : primary                                                                      # PrimaryExpression
   | Identifier '(' (expression (',' expression)*)? ')'                           # CallExpression
   | expression '[' expression ']'                                                # IndexExpression
+  | expression '.' Identifier                                                    # MemberExpression
   | expression op=('++' | '--')                                                  # PostfixExpression
   | op=('++' | '--' | '+' | '-' | '!' | '~' | '&') expression                    # UnaryExpression
   | '(' typeName ')' expression                                                  # CastExpression
-  | 'sizeof' '(' typeName ')'                                                    # SizeofExpression
+  | 'sizeof' '(' typeName ')'                                                    # SizeofTypeExpression
+  | 'sizeof' expression                                                          # SizeofExpression
   | expression op=('*' | '/' | '%') expression                                   # BinaryExpression
   | expression op=('+' | '-') expression                                         # BinaryExpression
   | expression op=('<<' | '>>') expression                                       # BinaryExpression
@@ -74,13 +89,12 @@ primary
   | String+               # StringPrimary
   | 'true'                # TruePrimary
   | 'false'               # FalsePrimary
-  | '(' expression ')'    # ParenthesisPrimary
+  | '(' commaExpression ')'  # ParenthesisPrimary
   ;
 
 // Words of C, and of C-on-Demand's later additions, that are no names; the parser's messages name them (parser.cpp).
 Reserved
-  : 'switch' | 'case' | 'default' | 'goto' | 'struct' | 'union' | 'enum' | 'typedef' | 'shared' | 'auto' | 'register' | 'extern'
-  | 'restrict'
+  : 'goto' | 'union' | 'auto' | 'register' | 'extern' | 'restrict'
   ;
 FixedType : 'u'? 'int' ('8' | '16' | '32' | '64') '_t' | 'size_t' | 'ptrdiff_t' | 'uintptr_t' | 'intptr_t' ;
 

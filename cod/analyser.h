@@ -1,8 +1,9 @@
-// The state of one semantic analysis. Shared by sema.cpp (declarations and statements),
-// sema_expressions.cpp and sema_calls.cpp; everyone else includes sema.h.
+// The state of one semantic analysis. Shared by sema.cpp (declarations and
+// handlers) and the sema_*.cpp; everyone else includes sema.h.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -33,8 +34,13 @@ class Analyser {
     Type result = Type::nothing;
     Uses* uses = nullptr;
     int loops = 0;
-    int conditions = 0;  ///< if, loops and short-circuit operators around
-    int elections = 0;   ///< conditions with leastActiveThreadInWarp() around
+    int switches = 0;                          ///< around
+    std::set<std::uint64_t>* cases = nullptr;  ///< values of the innermost switch so far
+    bool has_default = false;
+    Type switched = Type::none;       ///< what it compares
+    std::set<const Symbol*> counted;  ///< arrays that every lane has assigned to in this handler
+    int conditions = 0;               ///< if, loops and short-circuit operators around
+    int elections = 0;                ///< conditions with leastActiveThreadInWarp() around
     bool on_host() const { return places == on_host_only; }
     static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
   };
@@ -42,14 +48,14 @@ class Analyser {
   // sema.cpp
   void declare_globals();
   void declare_array(const Item& item);
+  void declare_shared_array(const Item& item);
+  void declare_lynx_arrays();
   void declare_function(const Item& item);
   void declare_file_scope(Statement& statement);
   void declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol);
   void analyse_functions();
   void analyse_bodies();
   void analyse_handler(Item& item);
-  bool resolve_labels(const Item& item, HandlerBody& body,
-                      bool& is_report);  ///< false: the target is unknown
   HandlerBody& entry_handler(const Position& position);
   void analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& statement);
   void analyse_initializers();
@@ -57,7 +63,20 @@ class Analyser {
   bool find_recursion(Function& function);
   void make_words();
 
+  // sema_labels.cpp
+  bool resolve_labels(const Item& item, HandlerBody& body,
+                      bool& is_report);                                      ///< false: the target is unknown
+  bool resolve_label_with_arguments(const Label& label, HandlerBody& body);  ///< false: none of that name
+  std::optional<std::uint64_t> positive_argument(const Label& label, std::size_t index);
+  const std::string* string_argument(const Label& label, std::size_t index);
+  void check_kernel_pattern(const Label& label, const std::string& pattern);
+  void check_filter_target(const Label& label, const HandlerBody& body);
+
+  // sema_statements.cpp
   void statement(Statement& statement);
+  void switch_statement(Statement& statement);
+  void case_label(Statement& statement);
+  void break_or_continue(const Statement& statement);
   void declaration(Statement& statement);
   void if_statement(Statement& statement);
   void loop_statement(Statement& statement);
@@ -69,6 +88,54 @@ class Analyser {
   Symbol* find(const std::string& name) const;
   std::vector<std::string> visible_names() const;
 
+  // sema_records.cpp: arrays and structures. One symbol for each field: structures are gone behind sema.
+  enum class Storage { state, local, global, shared, table };
+  struct Variable {
+    std::string name;
+    Type type = Type::none;
+    std::string structure;
+    std::vector<Dimension> dimensions;
+    Position position;
+  };
+  struct StructureInfo {
+    const Structure* structure = nullptr;
+    std::vector<std::vector<Dimension>> dimensions;  ///< of every field
+    std::uint64_t bytes = 0;
+    std::uint64_t alignment = 1;
+    std::uint64_t leaves = 0;
+  };
+  /// A value and the element it is for.
+  struct Spread {
+    Symbol* leaf = nullptr;
+    std::vector<std::uint64_t> indices;
+    ExpressionPtr value;
+  };
+  struct Cursor {
+    std::vector<Initializer>* list = nullptr;
+    std::size_t next = 0;
+    bool ended() const { return next >= list->size(); }
+  };
+  Symbol* declare_variable(Storage storage, const Variable& variable);
+  Symbol* declare_leaf(Storage storage, const Variable& variable);
+  bool check_size(Storage storage, const Variable& variable);
+  const StructureInfo* structure_info(const std::string& name, const Position& position, int depth = 0);
+  std::optional<std::uint64_t> constant_extent(Expression& expression, const std::string& what);
+  std::optional<std::vector<Dimension>> constant_dimensions(Declarator& declarator, const std::string& what);
+  void declare_local(Statement& statement, Declarator& declarator);
+  void declare_table(Statement& statement, Declarator& declarator);
+  void spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor, std::vector<Spread>& out);
+  std::vector<Spread> spread_list(Symbol* symbol, Declarator& declarator);
+  void store_table_value(const Spread& each);
+  ExpressionPtr assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
+                            const Position& position);
+  bool copy_record(Symbol* target, const Expression& target_place, Symbol* source,
+                   const Expression& source_place, std::vector<ExpressionPtr>& out);
+  Type place(Expression& expression);  ///< of kind name, index or member
+  Symbol* resolve(Expression& expression, std::vector<ExpressionPtr>& indices, bool column);
+  Type use(Expression& expression, Symbol* symbol);
+  Type assign_record(Expression& expression);
+  Type size(Expression& expression);
+
   // sema_expressions.cpp
   Type expression(Expression& expression);
   Type value(Expression& expression);  ///< as expression(), but an error when it has no arithmetic value
@@ -78,7 +145,6 @@ class Analyser {
   Type binary(Expression& expression);
   Type conditional(Expression& expression);
   Type assignment(Expression& expression);
-  Type index(Expression& expression);
   bool require_integer(const Expression& expression, Type type, const std::string& what);
   bool check_target(Expression& target);
   void convertible(const Expression& expression, Type from, Type to);
@@ -91,6 +157,8 @@ class Analyser {
   void analyse_operands(Expression& expression);
   Symbol* element_argument(Expression& expression);
   Symbol* array_argument(Expression& argument);
+  Type unique_call(Expression& expression);
+  Type warp_value_call(Expression& expression, const ApiFunction& api);
   Type atomic_call(Expression& expression, const ApiFunction& api);
   Type array_call(Expression& expression, const ApiFunction& api);
   void emit_call(Expression& expression);
@@ -110,6 +178,8 @@ class Analyser {
   Diagnostics& warnings_;
   std::vector<Scope> scopes_;
   Context context_;
+  std::map<std::string, StructureInfo> structures_;
+  std::uint64_t leaves_ = 0;              ///< symbols that arrays and structures have been made of
   std::set<Extent> used_extents_;         ///< of arrays and of code on the device
   std::vector<Declarator*> initialized_;  ///< state variables with an initialiser, in order
 };

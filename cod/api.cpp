@@ -1,7 +1,12 @@
 #include "cod/api.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <memory>
+#include <regex>
 #include <span>
 
 namespace lynxpp::cod {
@@ -12,12 +17,6 @@ constexpr ApiFunction functions[] = {
   {Api::identifier, #name, Type::result, ApiArguments::arguments, places, uniform, std::nullopt},
 #define LYNXPP_API_SITE(name, identifier, result, places, uniform, site) \
   {Api::identifier, #name, Type::result, ApiArguments::none, places, uniform, SiteValue::site},
-#include "cod/api.def"
-};
-
-constexpr RefusedName refused[] = {
-#define LYNXPP_API(name, identifier, result, arguments, places, uniform)
-#define LYNXPP_API_LATER(name, reason, hint) {#name, reason, hint},
 #include "cod/api.def"
 };
 
@@ -35,6 +34,11 @@ constexpr std::array extents{
     Named<Extent>{"THREADS", Extent::threads},
     Named<Extent>{"SMS", Extent::sms},
     Named<Extent>{"LANES", Extent::lanes},
+};
+
+constexpr std::array limits{
+    Named<std::uint64_t>{"WARPS_PER_BLOCK", 32},
+    Named<std::uint64_t>{"THREADS_PER_BLOCK", 1024},
 };
 
 constexpr std::array targets{
@@ -127,11 +131,6 @@ const ApiFunction* find_api(std::string_view name) {
   return found == std::end(functions) ? nullptr : &*found;
 }
 
-const RefusedName* find_refused(std::string_view name) {
-  const auto found = find_named(refused, name);
-  return found == std::end(refused) ? nullptr : &*found;
-}
-
 std::optional<Extent> find_extent(std::string_view name) {
   const auto found = find_named(extents, name);
   return found == extents.end() ? std::nullopt : std::optional(found->value);
@@ -144,6 +143,11 @@ std::string_view name_of(Extent extent) {
   return "constant";
 }
 
+std::optional<std::uint64_t> find_limit(std::string_view name) {
+  const auto found = find_named(limits, name);
+  return found == limits.end() ? std::nullopt : std::optional(found->value);
+}
+
 std::vector<std::string> api_names() {
   std::vector<std::string> names;
   append_names(functions, names);
@@ -153,6 +157,7 @@ std::vector<std::string> api_names() {
 std::vector<std::string> extent_names() {
   std::vector<std::string> names;
   append_names(extents, names);
+  append_names(limits, names);
   return names;
 }
 
@@ -169,7 +174,7 @@ std::string_view label_of(TargetKind target) {
 }
 
 std::vector<std::string> label_names() {
-  std::vector<std::string> names{"ON_REPORT"};
+  std::vector<std::string> names{"ON_REPORT", "KERNEL", "OPCODE", "SOURCE", "EVERY"};
   append_names(targets, names);
   append_names(filters, names);
   return names;
@@ -186,6 +191,60 @@ bool InstructionFilter::matches(const ptx::OpcodeTraits& traits, bool guarded) c
   if (classes != 0 && (classes & class_bits(traits, guarded)) == 0) return false;
   if (spaces != 0 && (spaces & space_bits(traits)) == 0) return false;
   return data == 0 || (data & data_bits(traits)) != 0;
+}
+
+namespace {
+
+/// * stands for any characters, ? for one.
+bool fits_pattern(std::string_view text, std::string_view pattern) {
+  std::size_t at = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  std::size_t position = 0;
+  while (position < text.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      resume = position;
+    } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == text[position])) {
+      ++at;
+      ++position;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      position = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
+}  // namespace
+
+bool InstructionFilter::matches_opcode(std::string_view opcode) const {
+  return opcodes.empty() || std::any_of(opcodes.begin(), opcodes.end(), [&](const std::string& pattern) {
+           return fits_pattern(opcode, pattern);
+         });
+}
+
+bool InstructionFilter::matches_source(const std::string* file, std::uint32_t line) const {
+  if (sources.empty()) return true;
+  return file != nullptr && std::any_of(sources.begin(), sources.end(), [&](const SourceLines& lines) {
+           const bool is_whole =
+               file->size() == lines.file.size() ||
+               (file->size() > lines.file.size() && (*file)[file->size() - lines.file.size() - 1] == '/');
+           return line >= lines.first && line <= lines.last && file->ends_with(lines.file) && is_whole;
+         });
+}
+
+bool Handler::wants_kernel(const std::string& mangled) const {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+  const std::string demangled = name != nullptr ? name.get() : mangled;
+  return kernels.empty() || std::any_of(kernels.begin(), kernels.end(), [&](const std::string& pattern) {
+           const std::regex expression(pattern, std::regex::ECMAScript);
+           return std::regex_search(mangled, expression) || std::regex_search(demangled, expression);
+         });
 }
 
 std::string_view name_of(SiteValue value) {

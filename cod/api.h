@@ -26,7 +26,17 @@ enum Places : std::uint32_t {
   in_blocks = at_block_exit | at_instruction | 1u << static_cast<int>(TargetKind::basic_block_entry),
 };
 
-enum class ApiArguments : std::uint8_t { none, condition, element, element_value, array, emit, print };
+enum class ApiArguments : std::uint8_t {
+  none,
+  condition,
+  value,
+  unique,
+  element,
+  element_value,
+  array,
+  emit,
+  print
+};
 
 struct ApiFunction {
   Api api;
@@ -41,17 +51,12 @@ struct ApiFunction {
 /// Null when there is none of that name.
 const ApiFunction* find_api(std::string_view name);
 
-/// Names that are refused, with the reason.
-struct RefusedName {
-  std::string_view name;
-  std::string_view reason;
-  std::string_view hint;
-};
-const RefusedName* find_refused(std::string_view name);
-
 /// "BASIC_BLOCKS" ▶ Extent::basic_blocks.
 std::optional<Extent> find_extent(std::string_view name);
 std::string_view name_of(Extent extent);
+
+/// "WARPS_PER_BLOCK" ▶ 32: the most there can be of something, a constant of type unsigned long.
+std::optional<std::uint64_t> find_limit(std::string_view name);
 
 /// For "did you mean".
 std::vector<std::string> api_names();
@@ -60,7 +65,7 @@ std::vector<std::string> extent_names();
 /// "ON_KERNEL_ENTRY"; "ON_REPORT" is no TargetKind.
 std::optional<TargetKind> find_target(std::string_view label);
 std::string_view label_of(TargetKind target);
-std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters
+std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, those with arguments included
 
 /// Adds the filter bit of a label such as "MEM_READ"; false when there is none of that name.
 bool add_filter(std::string_view label, InstructionFilter& filter);

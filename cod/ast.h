@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,11 @@ enum class ExpressionKind : std::uint8_t {
   assign,       ///< op is none for `=`, else the operator of the compound assignment
   conditional,  ///< operands: condition, then, else
   cast,         ///< type
-  size,         ///< sizeof(type): value
+  size,         ///< sizeof: of `type` and `structure`, or of operands[0] when there is one; sema sets value
   call,         ///< text names the function, operands are the arguments
   index,        ///< operands: indexed expression, index
+  member,       ///< operands[0] . text
+  comma,        ///< operands: all are evaluated, the last is the value
 };
 
 struct Symbol;
@@ -71,6 +74,7 @@ struct Expression {
   Type type = Type::none;  ///< of the value; set by the parser for literals and casts, else by sema
   Position position;
   std::string text;
+  std::string structure;  ///< size: name of the structure when type is Type::structure
   std::uint64_t value = 0;
   double real = 0;
   std::vector<std::unique_ptr<Expression>> operands;
@@ -78,16 +82,45 @@ struct Expression {
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
   const ApiFunction* api = nullptr;  ///< call
   std::uint32_t extent = 0;          ///< name of an extent: 1 + Extent
-  bool elected = false;              ///< call: stands under a condition with leastActiveThreadInWarp()
-  bool discarded = false;            ///< a statement of its own: nobody wants the value
+  bool elected = false;    ///< call, assign: stands under a condition with leastActiveThreadInWarp()
+  bool discarded = false;  ///< a statement of its own: nobody wants the value
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
+
+/// A deep copy, with what sema has filled in.
+ExpressionPtr clone(const Expression& expression);
+
+/// What stands behind `=`: an expression, or a list in braces.
+struct Initializer {
+  Position position;
+  ExpressionPtr expression;  ///< null: a list
+  std::vector<Initializer> list;
+};
 
 struct Declarator {
   std::string name;
   Position position;
+  std::vector<ExpressionPtr> dimensions;  ///< of an array; null for `[]`
   ExpressionPtr initializer;
+  std::vector<Initializer> list;  ///< `= { … }`
+  bool has_list = false;
   Symbol* symbol = nullptr;
+  /// Arrays and structures: what the initialiser becomes, one assignment for each element (sema)
+  std::vector<ExpressionPtr> assignments;
+};
+
+struct Field {
+  Type type = Type::none;
+  std::string structure;
+  std::string name;
+  Position position;
+  std::vector<ExpressionPtr> dimensions;
+};
+
+struct Structure {
+  std::string name;  ///< "pair"; those without a tag get a name that cannot be written
+  Position position;
+  std::vector<Field> fields;
 };
 
 enum class StatementKind : std::uint8_t {
@@ -102,12 +135,15 @@ enum class StatementKind : std::uint8_t {
   break_loop,
   continue_loop,
   return_value,
+  switch_case,  ///< condition, children[0]
+  case_label,   ///< condition is the value (null: default), children[0] the statement behind it
 };
 
 struct Statement {
   StatementKind kind = StatementKind::empty;
   Position position;
   Type type = Type::none;  ///< declaration
+  std::string structure;   ///< declaration of Type::structure
   bool is_const = false;   ///< declaration
   std::vector<Declarator> declarators;
   ExpressionPtr condition;   ///< if, loops
@@ -120,6 +156,8 @@ using StatementPtr = std::unique_ptr<Statement>;
 struct Label {
   std::string name;
   Position position;
+  bool has_arguments = false;
+  std::vector<ExpressionPtr> arguments;
 };
 
 struct Parameter {
@@ -130,18 +168,21 @@ struct Parameter {
 
 /// One construct at file scope.
 struct Item {
-  enum class Kind : std::uint8_t { global_array, function, handler, statement };
+  enum class Kind : std::uint8_t { global_array, shared_array, function, handler, statement };
   Kind kind = Kind::statement;
   Position position;                   ///< of the name, or of the first label
-  std::string name;                    ///< global_array, function
-  Type type = Type::none;              ///< global_array: element; function: result
-  std::vector<ExpressionPtr> extents;  ///< global_array
+  std::string name;                    ///< arrays, function
+  Type type = Type::none;              ///< arrays: element; function: result
+  std::string structure;               ///< arrays of Type::structure
+  std::vector<ExpressionPtr> extents;  ///< arrays
   std::vector<Parameter> parameters;   ///< function
   std::vector<Label> labels;           ///< handler
   StatementPtr body;                   ///< function, handler, statement
 };
 
 struct SyntaxTree {
+  std::set<std::string> names;  ///< every name that stands in the text
+  std::vector<Structure> structures;
   std::vector<Item> items;
 };
 

@@ -15,6 +15,10 @@ std::string operation_of(const std::string& operation, Type type) {
   return operation + "." + letter + std::to_string(bits_of(type));
 }
 
+const char* space_of(Symbol::Memory memory) {
+  return memory == Symbol::Memory::shared ? "shared." : "global.";
+}
+
 const char* name_of_operation(Api api) {
   if (api == Api::atomic_min) return "min";
   return api == Api::atomic_max ? "max" : "add";
@@ -67,21 +71,38 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
     });
     return nullptr;
   }
-  llvm::AllocaInst* slot = new_slot(llvm_type(type), "old");
-  builder_.CreateStore(zero(type), slot);
-  when_in_range(target, place, true, [&] {
-    llvm::Value* address = builder_.CreatePtrToInt(target.address, builder_.getInt64Ty());
-    llvm::Value* old = assembly("atom.global." + operation_of(operation, type) + " $0, [$1], $2;",
-                                llvm_type(type), {address, value}, Effect::memory);
+  return old_of_atomic(operation.c_str(), target, place, value);
+}
+
+llvm::Value* DeviceGenerator::old_of_atomic(const char* operation, const Element& element,
+                                            const Expression& place, llvm::Value* value) {
+  llvm::AllocaInst* slot = new_slot(llvm_type(element.type), "old");
+  builder_.CreateStore(zero(element.type), slot);
+  when_in_range(element, place, true, [&] {
+    llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
+    llvm::Value* old = assembly("atom." + std::string(space_of(element.memory)) +
+                                    operation_of(operation, element.type) + " $0, [$1], $2;",
+                                llvm_type(element.type), {address, value}, Effect::memory);
     builder_.CreateStore(old, slot);
   });
-  return builder_.CreateLoad(llvm_type(type), slot);
+  return builder_.CreateLoad(llvm_type(element.type), slot);
+}
+
+bool DeviceGenerator::add_atomically(const Element& element, const Expression& place, llvm::Value* addend,
+                                     bool wanted, llvm::Value*& old) {
+  if (wanted) {
+    old = old_of_atomic("add", element, place, addend);
+  } else {
+    when_in_range(element, place, true, [&] { reduce_to_memory("add", element, addend); });
+  }
+  return true;
 }
 
 void DeviceGenerator::reduce_to_memory(const char* operation, const Element& element, llvm::Value* value) {
   llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
-  assembly("red.global." + operation_of(operation, element.type) + " [$0], $1;", builder_.getVoidTy(),
-           {address, value}, Effect::memory);
+  assembly(
+      "red." + std::string(space_of(element.memory)) + operation_of(operation, element.type) + " [$0], $1;",
+      builder_.getVoidTy(), {address, value}, Effect::memory);
 }
 
 /// The sum over the lanes that are here, added once by the lowest of them.
@@ -127,26 +148,10 @@ llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* adden
   return total;
 }
 
-/// Before sm_80: every lane of the mask gives its addend to all of them, one after the other. Any mask is
-/// right, and all lanes of the mask run the loop together because they all count the same mask down.
+/// Before sm_80: every lane of the mask gives its addend to all of them. Any mask is right.
 llvm::Value* DeviceGenerator::sum_by_shuffles(llvm::Value* mask, llvm::Value* addend) {
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
-  llvm::BasicBlock* loop = new_block("gather");
-  llvm::BasicBlock* end = new_block("gathered");
-  builder_.CreateBr(loop);
-  builder_.SetInsertPoint(loop);
-  llvm::PHINode* remaining = builder_.CreatePHI(builder_.getInt32Ty(), 2);
-  llvm::PHINode* total = builder_.CreatePHI(addend->getType(), 2);
-  remaining->addIncoming(mask, before);
-  total->addIncoming(llvm::ConstantInt::get(addend->getType(), 0), before);
-  llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, builder_.getTrue());
-  llvm::Value* sum = builder_.CreateAdd(total, shuffled(addend, lane, mask));
-  llvm::Value* rest = builder_.CreateAnd(remaining, builder_.CreateSub(remaining, builder_.getInt32(1)));
-  remaining->addIncoming(rest, loop);
-  total->addIncoming(sum, loop);
-  builder_.CreateCondBr(builder_.CreateICmpNE(rest, builder_.getInt32(0)), loop, end);
-  builder_.SetInsertPoint(end);
-  return sum;
+  return gathered(mask, addend, llvm::ConstantInt::get(addend->getType(), 0),
+                  [&](llvm::Value* total, llvm::Value* other) { return builder_.CreateAdd(total, other); });
 }
 
 llvm::Value* DeviceGenerator::shuffled(llvm::Value* value, llvm::Value* lane, llvm::Value* mask) {

@@ -14,6 +14,8 @@ namespace {
 namespace Register = llvm::Intrinsic;
 
 constexpr unsigned global_space = 1;
+constexpr unsigned shared_space = 3;
+constexpr std::int64_t segment_bytes = 128;  // of computeBaseAddress()
 
 /// The letter that NVPTX's inline assembly has for a register of that type.
 char constraint_of(const llvm::Type& type) {
@@ -32,6 +34,7 @@ bool counts_up_to(Api api, Extent extent) {
     case Extent::basic_blocks: return api == Api::basic_block_id;
     case Extent::instructions: return api == Api::instruction_id;
     case Extent::sms:
+    case Extent::lynx:
     case Extent::constant: break;
   }
   return false;
@@ -77,6 +80,7 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   function->addFnAttr(llvm::Attribute::Convergent);
   function->addFnAttr("no-jump-tables",
                       "true");  // and no look-up tables: the routine must not need variables
+  every_ = body.every;
   generate_body(*function, body.statements);
   write_states();
   builder_.CreateRetVoid();
@@ -155,6 +159,24 @@ void DeviceGenerator::write_states() {
 llvm::Value* DeviceGenerator::array_base(const Symbol& array) {
   llvm::Value* address = word(Word::Kind::array_address, array.index, Extent::constant);
   return builder_.CreateIntToPtr(address, llvm::PointerType::get(context_, global_space));
+}
+
+/// Not cached: LLVM merges what is the same.
+llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
+  const bool is_shared = array.memory == Symbol::Memory::shared;
+  llvm::Value* address =
+      assembly("mov.b64 $0, " + std::string(memory_prefix) + std::to_string(array.index) + ";",
+               builder_.getInt64Ty(), {}, Effect::none);
+  return builder_.CreateIntToPtr(address,
+                                 llvm::PointerType::get(context_, is_shared ? shared_space : global_space));
+}
+
+void DeviceGenerator::begin_body() {
+  if (every_ <= 1) return;
+  llvm::BasicBlock* chosen = new_block("chosen_block");
+  llvm::Value* rest = builder_.CreateURem(block_id(), builder_.getInt64(every_));
+  builder_.CreateCondBr(builder_.CreateICmpEQ(rest, builder_.getInt64(0)), chosen, exit_);
+  builder_.SetInsertPoint(chosen);
 }
 
 llvm::Value* DeviceGenerator::extent_value(Extent extent) {
@@ -290,12 +312,21 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::divergent_warp: {
       llvm::Value* condition = truth(*call.operands[0]);
       llvm::Value* mask = active_mask_here();
-      llvm::Value* votes = assembly("vote.sync.ballot.b32 $0, $1, $2;", builder_.getInt32Ty(),
-                                    {condition, mask}, Effect::convergent);
+      llvm::Value* votes = vote(condition, mask);
       if (call.api->api == Api::ballot) return votes;
       llvm::Value* some = builder_.CreateICmpNE(votes, builder_.getInt32(0));
       llvm::Value* not_all = builder_.CreateICmpNE(votes, mask);
       return builder_.CreateZExt(builder_.CreateAnd(some, not_all), builder_.getInt32Ty());
+    }
+    case Api::warp_any:
+    case Api::warp_all: {
+      llvm::Value* condition = truth(*call.operands[0]);
+      llvm::Value* mask = active_mask_here();
+      llvm::Value* votes = vote(condition, mask);
+      llvm::Value* holds = call.api->api == Api::warp_all
+                               ? builder_.CreateICmpEQ(votes, mask)
+                               : builder_.CreateICmpNE(votes, builder_.getInt32(0));
+      return builder_.CreateZExt(holds, builder_.getInt32Ty());
     }
     case Api::sync_warp:
       assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask_here()}, Effect::convergent);
@@ -308,10 +339,15 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
 }
 
 llvm::Value* DeviceGenerator::call_api(const Expression& call) {
+  if (call.api->api == Api::compute_base_address)
+    return builder_.CreateAnd(site_value(SiteValue::memory_address),
+                              builder_.getInt64(static_cast<std::uint64_t>(-segment_bytes)));
   if (call.api->site) return site_value(*call.api->site);
   switch (call.api->arguments) {
     case ApiArguments::element:
     case ApiArguments::element_value: return atomic_call(call);
+    case ApiArguments::unique: return unique_call(call);
+    case ApiArguments::value: return warp_value_call(call);
     default: break;
   }
   llvm::Value* value = thread_call(call.api->api);

@@ -1,7 +1,8 @@
-// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by device_codegen.cpp and
-// device_atomics.cpp.
+// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by device_codegen.cpp,
+// device_atomics.cpp and device_warp.cpp.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -23,6 +24,11 @@ class DeviceGenerator final : public FunctionGenerator {
   enum class Effect { none, volatile_read, memory, convergent };
 
   llvm::Value* array_base(const Symbol& array) override;
+  llvm::Value* variable_base(const Symbol& array) override;
+  void begin_body() override;
+  bool add_atomically(const Element& element, const Expression& place, llvm::Value* addend, bool wanted,
+                      llvm::Value*& old) override;
+  void note_assignment(const Symbol& array, llvm::Value* value) override;
   llvm::Value* extent_value(Extent extent) override;
   bool surely_in_range(const Expression& index, const Dimension& dimension) override;
   void out_of_range(const Expression& element) override;
@@ -59,13 +65,30 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* sum_by_redux(llvm::Value* mask, llvm::Value* addend);
   llvm::Value* sum_by_shuffles(llvm::Value* mask, llvm::Value* addend);
   llvm::Value* shuffled(llvm::Value* value, llvm::Value* lane, llvm::Value* mask);
+  llvm::Value* old_of_atomic(const char* operation, const Element& element, const Expression& place,
+                             llvm::Value* value);
   void reduce_to_memory(const char* operation, const Element& element, llvm::Value* value);
   bool is_uniform(const Expression& expression) const;
+
+  // device_warp.cpp
+  llvm::Value* vote(llvm::Value* condition, llvm::Value* mask);  ///< one bit for each lane of the mask
+  llvm::Value* unique_count(llvm::Value* value, bool in_halves);
+  llvm::Value* unique_call(const Expression& call);
+  llvm::Value* warp_value_call(const Expression& call);
+  llvm::Value* extreme_over(llvm::Value* mask, llvm::Value* value, Api api, Type type);
+  llvm::Value* count_by_elimination(llvm::Value* mask, llvm::Value* value, llvm::Value* group);
+  llvm::Value* floating_sum(llvm::Value* mask, llvm::Value* value);
+  /// A value that `combine` makes of those of all lanes, one after the other.
+  llvm::Value* gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start,
+                        const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combine);
+  llvm::AllocaInst* unique_slot(const Symbol& array, bool in_halves);
 
   int sm_;
   int minimum_sm_ = 0;
   int minimum_ptx_ = 0;
   llvm::Value* entry_mask_ = nullptr;
+  std::uint32_t every_ = 1;  ///< of the handler
+  std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
   std::map<SiteValue, llvm::Value*> sites_;
   struct State {

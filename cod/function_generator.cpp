@@ -26,6 +26,7 @@ void FunctionGenerator::generate_body(llvm::Function& function,
   exit_ = new_block("exit");
   frames_.push_back({exit_, nullptr, Type::nothing});
   builder_.SetInsertPoint(body);
+  begin_body();
   for (const Statement* each : statements) statement(*each);
   branch_to(exit_);
   frames_.pop_back();
@@ -53,15 +54,63 @@ void FunctionGenerator::statement(const Statement& statement) {
       builder_.CreateBr(loops_.back().next);
       return builder_.SetInsertPoint(new_block("unreached"));
     case StatementKind::return_value: return return_statement(statement);
+    case StatementKind::switch_case: return switch_statement(statement);
+    case StatementKind::case_label: return case_label(statement);
   }
 }
 
 void FunctionGenerator::declaration(const Statement& statement) {
   for (const Declarator& declarator : statement.declarators) {
-    const Type type = declarator.symbol->type;
-    llvm::Value* value = declarator.initializer ? expression_as(*declarator.initializer, type) : zero(type);
-    builder_.CreateStore(value, slot_of(*declarator.symbol, true));
+    const Symbol& symbol = *declarator.symbol;
+    if (symbol.kind == Symbol::Kind::constant) continue;
+    if (symbol.kind == Symbol::Kind::local && declarator.initializer) {
+      builder_.CreateStore(expression_as(*declarator.initializer, symbol.type), slot_of(symbol, true));
+      continue;
+    }
+    set_to_zero(symbol);
+    for (const ExpressionPtr& each : declarator.assignments) static_cast<void>(expression(*each));
   }
+}
+
+void FunctionGenerator::set_to_zero(const Symbol& symbol) {
+  for (const auto& [name, field] : symbol.fields) set_to_zero(*field);
+  if (symbol.kind == Symbol::Kind::record) return;
+  llvm::AllocaInst* slot = slot_of(symbol, true);
+  if (symbol.kind != Symbol::Kind::array) {
+    builder_.CreateStore(zero(symbol.type), slot);
+    return;
+  }
+  const std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(slot->getAllocatedType());
+  builder_.CreateMemSet(slot, builder_.getInt8(0), bytes, slot->getAlign());
+}
+
+void FunctionGenerator::switch_statement(const Statement& statement) {
+  const Type type = promote(statement.condition->type);
+  llvm::Value* value = expression_as(*statement.condition, type);
+  llvm::BasicBlock* end = new_block("endswitch");
+  switches_.push_back({builder_.CreateSwitch(value, end), type});
+  loops_.push_back({loops_.empty() ? nullptr : loops_.back().next, end});
+  builder_.SetInsertPoint(new_block("unreached"));
+  this->statement(*statement.children[0]);
+  branch_to(end);
+  loops_.pop_back();
+  switches_.pop_back();
+  builder_.SetInsertPoint(end);
+}
+
+void FunctionGenerator::case_label(const Statement& statement) {
+  llvm::BasicBlock* here = new_block("case");
+  branch_to(here);
+  builder_.SetInsertPoint(here);
+  const Switch& innermost = switches_.back();
+  if (statement.condition == nullptr) {
+    innermost.instruction->setDefaultDest(here);
+  } else {
+    // A constant expression: IRBuilder has folded it.
+    auto* value = llvm::dyn_cast<llvm::ConstantInt>(expression_as(*statement.condition, innermost.type));
+    if (value != nullptr) innermost.instruction->addCase(value, here);
+  }
+  this->statement(*statement.children[0]);
 }
 
 void FunctionGenerator::if_statement(const Statement& statement) {
@@ -133,21 +182,45 @@ llvm::Value* FunctionGenerator::helper_call(const Expression& expression) {
     builder_.CreateStore(zero(symbol.type), frame.result);
   }
   std::vector<Loop> outer_loops;
+  std::vector<Switch> outer_switches;
   outer_loops.swap(loops_);
+  outer_switches.swap(switches_);
   frames_.push_back(frame);
   for (const StatementPtr& child : function.item->body->children) statement(*child);
   frames_.pop_back();
   loops_.swap(outer_loops);
+  switches_.swap(outer_switches);
   builder_.CreateBr(frame.end);
   builder_.SetInsertPoint(frame.end);
   return frame.result != nullptr ? builder_.CreateLoad(llvm_type(symbol.type), frame.result) : nullptr;
 }
 
+/// A variable's slot is zero from the start: a jump into a switch may pass by its declaration.
 llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned) {
   if (symbol.kind == Symbol::Kind::state) return state_slot(symbol, assigned);
   llvm::AllocaInst*& slot = slots_[&symbol];
-  if (slot == nullptr) slot = new_slot(llvm_type(symbol.type), symbol.name);
+  if (slot != nullptr) return slot;
+  llvm::IRBuilder<> entry(entry_);
+  if (symbol.kind == Symbol::Kind::array) {
+    std::uint64_t count = 1;
+    for (const Dimension& dimension : symbol.dimensions) count *= dimension.constant;
+    auto* type = llvm::ArrayType::get(storage_type(symbol.type), count);
+    slot = new_slot(type, symbol.name);
+    entry.CreateMemSet(slot, entry.getInt8(0), module_.getDataLayout().getTypeAllocSize(type),
+                       slot->getAlign());
+  } else {
+    slot = new_slot(llvm_type(symbol.type), symbol.name);
+    entry.CreateStore(zero(symbol.type), slot);
+  }
   return slot;
+}
+
+llvm::Value* FunctionGenerator::base_of(const Symbol& array) {
+  switch (array.memory) {
+    case Symbol::Memory::global: return array_base(array);
+    case Symbol::Memory::local: return slot_of(array, true);
+    default: return variable_base(array);
+  }
 }
 
 }  // namespace lynxpp::cod

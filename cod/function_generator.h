@@ -31,6 +31,7 @@ class FunctionGenerator {
     llvm::Value* address = nullptr;
     llvm::Value* in_range = nullptr;
     Type type = Type::none;
+    Symbol::Memory memory = Symbol::Memory::global;
   };
 
   /// Makes `function`'s blocks "entry" (allocas, and what is computed once), "body" and "exit"; generates
@@ -38,13 +39,23 @@ class FunctionGenerator {
   void generate_body(llvm::Function& function, const std::vector<const Statement*>& statements);
 
   // ---- what device and host do differently
-  virtual llvm::Value* array_base(const Symbol& array) = 0;  ///< pointer to element 0
-  virtual llvm::Value* extent_value(Extent extent) = 0;      ///< i64
+  virtual llvm::Value* array_base(const Symbol& array) = 0;     ///< pointer to element 0 of a global array
+  virtual llvm::Value* variable_base(const Symbol& array) = 0;  ///< of a shared array or a table
+  virtual llvm::Value* extent_value(Extent extent) = 0;         ///< i64
   virtual bool surely_in_range(const Expression& index, const Dimension& dimension);
   virtual void out_of_range(const Expression& element) = 0;  ///< records a dropped access
   virtual void division_by_zero(llvm::Value* is_zero, const Expression& expression) = 0;
   virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;
   virtual llvm::Value* call_api(const Expression& call) = 0;
+  /// Behind the start of the body, before its first statement.
+  virtual void begin_body() {}
+  /// An array with Symbol::atomic_updates: adds and gives the old value, null when it is not wanted. False: add as to any other.
+  virtual bool add_atomically(const Element&, const Expression& /*place*/, llvm::Value* /*addend*/,
+                              bool /*wanted*/, llvm::Value*& /*old*/) {
+    return false;
+  }
+  /// A plain assignment to an element of `array` by all lanes that are here.
+  virtual void note_assignment(const Symbol& /*array*/, llvm::Value* /*value*/) {}
 
   // ---- expressions (generator_expressions.cpp)
   llvm::Value* expression(const Expression& expression);  ///< of expression.type; null for void
@@ -89,6 +100,10 @@ class FunctionGenerator {
   };
 
   void declaration(const Statement& statement);
+  void set_to_zero(const Symbol& symbol);
+  void switch_statement(const Statement& statement);
+  void case_label(const Statement& statement);
+  llvm::Value* element_assignment(const Expression& expression);
   void if_statement(const Statement& statement);
   void loop_statement(const Statement& statement);
   void return_statement(const Statement& statement);
@@ -110,9 +125,15 @@ class FunctionGenerator {
   llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result,
                        const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
+  llvm::Value* base_of(const Symbol& array);
 
   std::map<const Symbol*, llvm::AllocaInst*> slots_;
-  std::vector<Loop> loops_;
+  std::vector<Loop> loops_;  ///< and switches, where `continue` is that of the loop around
+  struct Switch {
+    llvm::SwitchInst* instruction = nullptr;
+    Type type = Type::none;
+  };
+  std::vector<Switch> switches_;
   std::vector<Frame> frames_;
 };
 

@@ -48,7 +48,13 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
     case ExpressionKind::integer:
     case ExpressionKind::size:
     case ExpressionKind::floating: return literal(expression);
-    case ExpressionKind::string: return nullptr;
+    case ExpressionKind::string:
+    case ExpressionKind::member: return nullptr;  // sema has made an index or a name of it
+    case ExpressionKind::comma: {
+      llvm::Value* last = nullptr;
+      for (const ExpressionPtr& each : expression.operands) last = this->expression(*each);
+      return last;
+    }
     case ExpressionKind::name: return name(expression);
     case ExpressionKind::unary: return unary(expression);
     case ExpressionKind::postfix: return step(expression, true);
@@ -104,6 +110,12 @@ llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_o
   const Operator op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
   if (target.kind == ExpressionKind::index) {
     const Element place = element(target);
+    llvm::Value* addend = op == Operator::add ? one : llvm::ConstantExpr::getNeg(one);
+    llvm::Value* before = nullptr;
+    if (target.symbol->atomic_updates &&
+        add_atomically(place, target, addend, !expression.discarded, before)) {
+      return before == nullptr || yields_old ? before : arithmetic(op, before, one, type, expression);
+    }
     llvm::Value* old = load(place, target, false);
     llvm::Value* changed = arithmetic(op, old, one, type, expression);
     store(place, changed, target);
@@ -195,11 +207,35 @@ llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
     builder_.CreateStore(assigned, slot_of(*target.symbol, true));
     return assigned;
   }
+  return element_assignment(expression);
+}
+
+llvm::Value* FunctionGenerator::element_assignment(const Expression& expression) {
+  const Expression& target = *expression.operands[0];
+  const Expression& value = *expression.operands[1];
+  const Symbol& array = *target.symbol;
+  const bool is_unread = array.memory == Symbol::Memory::shared && program_.variables[array.index].bytes == 0;
+  if (is_unread) {
+    // Nothing reads its elements; only what is assigned counts.
+    llvm::Value* assigned = expression_as(value, target.type);
+    if (!expression.elected) note_assignment(array, assigned);
+    return assigned;
+  }
   const Element place = element(target);
-  llvm::Value* assigned = expression.op == Operator::none ? expression_as(value, type)
-                                                          : combine(expression.op, load(place, target, false),
-                                                                    type, value, type, expression);
+  const bool is_sum = expression.op == Operator::add || expression.op == Operator::subtract;
+  if (array.atomic_updates && is_sum) {
+    llvm::Value* addend = expression_as(value, target.type);
+    if (expression.op == Operator::subtract) addend = builder_.CreateNeg(addend);
+    llvm::Value* old = nullptr;
+    if (add_atomically(place, target, addend, !expression.discarded, old))
+      return old == nullptr ? nullptr : builder_.CreateAdd(old, addend);
+  }
+  llvm::Value* assigned =
+      expression.op == Operator::none
+          ? expression_as(value, target.type)
+          : combine(expression.op, load(place, target, false), target.type, value, target.type, expression);
   store(place, assigned, target);
+  if (expression.op == Operator::none && !expression.elected) note_assignment(array, assigned);
   return assigned;
 }
 
@@ -287,12 +323,13 @@ bool FunctionGenerator::surely_in_range(const Expression&, const Dimension&) { r
 
 FunctionGenerator::Element FunctionGenerator::element(const Expression& index) {
   const Symbol& symbol = *index.symbol;
-  const GlobalArray& array = program_.arrays[symbol.index];
+  const std::vector<Dimension>& dimensions = symbol.dimensions;
   Element result;
+  result.memory = symbol.memory;
   result.type = symbol.type;
   llvm::Value* offset = builder_.getInt64(0);
-  for (std::size_t i = 0; i < array.dimensions.size(); ++i) {
-    const Dimension& dimension = array.dimensions[i];
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+    const Dimension& dimension = dimensions[i];
     const Expression& each = *index.operands[i];
     llvm::Value* position = expression_as(each, Type::u64);  // a negative index becomes a huge one
     llvm::Value* extent = nullptr;
@@ -309,7 +346,7 @@ FunctionGenerator::Element FunctionGenerator::element(const Expression& index) {
     }
     offset = i == 0 ? position : builder_.CreateAdd(builder_.CreateMul(offset, extent), position);
   }
-  result.address = builder_.CreateGEP(storage_type(symbol.type), array_base(symbol), offset);
+  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol), offset);
   return result;
 }
 

@@ -63,6 +63,12 @@ class HostGenerator final : public FunctionGenerator {
   llvm::Value* array_base(const Symbol& array) override {
     return call_runtime(&host_array, builder_.getPtrTy(), {builder_.getInt64(array.index)});
   }
+  /// A table, by the address of its contents: the program outlives the code.
+  llvm::Value* variable_base(const Symbol& array) override {
+    const std::uint8_t* data = program_.variables[array.index].initial.data();
+    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(data)),
+                                   builder_.getPtrTy());
+  }
   llvm::Value* extent_value(Extent extent) override {
     return call_runtime(&host_extent, builder_.getInt64Ty(),
                         {builder_.getInt64(static_cast<std::uint64_t>(extent))});

@@ -80,7 +80,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
 
 /// What a routine that is copied into a kernel's body cannot contain.
 std::string_view forbidden_piece(std::string_view ptx) {
-  for (const std::string_view piece : {".local", "\tcall", "__local_depot", ".global .align", ".const"}) {
+  for (const std::string_view piece : {"\tcall", ".global .align", ".shared .align", ".const"}) {
     if (ptx.find(piece) != std::string_view::npos) return piece;
   }
   return {};

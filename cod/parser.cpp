@@ -8,6 +8,7 @@
 #include "CodParser.h"
 #include "antlr4-runtime.h"
 #include "cod/syntax_errors.h"
+#include "cod/type_reader.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -82,11 +83,25 @@ char escaped(char c) {
 /// Parse tree ▶ syntax tree. Recursion is bounded by DepthLimit and expression().
 class Builder {
  public:
-  Builder(const std::string& source, SyntaxErrors& errors) : source_(source), errors_(errors) {}
+  Builder(const std::string& source, SyntaxErrors& errors)
+      : source_(source),
+        errors_(errors),
+        types_(errors, [this](CodParser::ExpressionContext* context) { return expression(context); }) {}
 
   SyntaxTree specification(CodParser::SpecificationContext* context) {
     SyntaxTree tree;
-    for (CodParser::ItemContext* each : context->item()) tree.items.push_back(item(each));
+    for (CodParser::ItemContext* each : context->item()) {
+      Item next = item(each);
+      for (StatementPtr& constant : types_.enumerators) {
+        Item declaration;
+        declaration.position = constant->position;
+        declaration.body = std::move(constant);
+        tree.items.push_back(std::move(declaration));
+      }
+      types_.enumerators.clear();
+      tree.items.push_back(std::move(next));
+    }
+    tree.structures = std::move(types_.structures);
     return tree;
   }
 
@@ -118,8 +133,11 @@ class Builder {
     if (auto* handler = context->targetHandler()) {
       result.kind = Item::Kind::handler;
       for (auto* label : handler->label()) {
-        result.labels.push_back(
-            {text_of(label->Identifier()->getSymbol()), position_of(label->Identifier()->getSymbol())});
+        Label& added = result.labels.emplace_back();
+        added.name = text_of(label->Identifier()->getSymbol());
+        added.position = position_of(label->Identifier()->getSymbol());
+        added.has_arguments = label->children.size() > 2;
+        for (auto* argument : label->expression()) added.arguments.push_back(expression(argument));
       }
       result.position = result.labels.front().position;
       result.body = statement(handler->statement());
@@ -132,15 +150,28 @@ class Builder {
 
   Item global_array(CodParser::GlobalDeclarationContext* context) {
     Item result;
-    result.kind = Item::Kind::global_array;
+    const std::string space = context->space->getText();
+    result.kind = space == "shared" ? Item::Kind::shared_array : Item::Kind::global_array;
     result.name = text_of(context->Identifier()->getSymbol());
     result.position = position_of(context->Identifier()->getSymbol());
-    bool is_const = false;
-    result.type = type(context->typeName(), is_const);
-    if (is_const)
-      errors_.add(context->typeName()->getStart(), "a 'global' array cannot be const", "leave out 'const'");
+    TypeSpecification type = types_.read(context->typeName());
+    result.type = type.type;
+    result.structure = std::move(type.structure);
+    if (type.is_const) {
+      errors_.add(context->typeName()->getStart(), "a '" + space + "' array cannot be const",
+                  "leave out 'const', or '" + space + "' for a table");
+    }
     for (auto* extent : context->expression()) result.extents.push_back(expression(extent));
     return result;
+  }
+
+  /// Results and parameters of helper functions are numbers.
+  Type number(CodParser::TypeNameContext* context) {
+    const TypeSpecification type = types_.read(context);
+    if (type.type == Type::structure)
+      errors_.add(context->getStart(), "a helper function takes and gives numbers",
+                  "pass the fields one by one");
+    return type.type;
   }
 
   Item function(CodParser::FunctionDefinitionContext* context) {
@@ -148,67 +179,16 @@ class Builder {
     result.kind = Item::Kind::function;
     result.name = text_of(context->Identifier()->getSymbol());
     result.position = position_of(context->Identifier()->getSymbol());
-    bool is_const = false;
-    result.type = type(context->typeName(), is_const);
+    result.type = number(context->typeName());
     if (context->parameters() != nullptr) {
       for (auto* parameter : context->parameters()->parameter()) {
-        const Type parameter_type = type(parameter->typeName(), is_const);
+        const Type parameter_type = number(parameter->typeName());
         antlr4::Token* name = parameter->Identifier()->getSymbol();
         result.parameters.push_back({parameter_type, text_of(name), position_of(name)});
       }
     }
     result.body = block(context->block());
     return result;
-  }
-
-  Type type(CodParser::TypeNameContext* context, bool& is_const) {
-    std::map<std::string, int> words;
-    Type fixed = Type::none;
-    int count = 0;
-    for (auto* word : context->typeWord()) {
-      const std::string text = text_of(word->getStart());
-      if (text == "const") {
-        is_const = true;
-      } else if (text != "volatile") {
-        ++words[text];
-        ++count;
-        if (word->FixedType() != nullptr) fixed = fixed_type(text);
-      }
-    }
-    const Type result = fixed != Type::none ? (count == 1 ? fixed : Type::none) : type_of_words(words, count);
-    if (result == Type::none) {
-      errors_.add(context->getStart(), "this is no type",
-                  "write for example 'unsigned long', 'int' or 'double'");
-    }
-    return result;
-  }
-
-  static Type fixed_type(const std::string& text) {
-    static const std::map<std::string, Type, std::less<>> types{
-        {"int8_t", Type::i8},   {"uint8_t", Type::u8},    {"int16_t", Type::i16},   {"uint16_t", Type::u16},
-        {"int32_t", Type::i32}, {"uint32_t", Type::u32},  {"int64_t", Type::i64},   {"uint64_t", Type::u64},
-        {"size_t", Type::u64},  {"ptrdiff_t", Type::i64}, {"uintptr_t", Type::u64}, {"intptr_t", Type::i64}};
-    const auto found = types.find(text);
-    return found == types.end() ? Type::none : found->second;
-  }
-
-  static Type type_of_words(std::map<std::string, int>& words, int count) {
-    const int is_unsigned = words["unsigned"];
-    const int is_signed = words["signed"];
-    if (is_unsigned + is_signed > 1) return Type::none;
-    const auto rest = count - is_unsigned - is_signed;
-    const auto sign = [&](Type without, Type with) { return is_unsigned != 0 ? with : without; };
-    if (rest == 0) return count == 0 ? Type::none : sign(Type::i32, Type::u32);
-    if (words["char"] == 1 && rest == 1) return sign(Type::i8, Type::u8);
-    if (words["short"] == 1 && rest == 1 + words["int"]) return sign(Type::i16, Type::u16);
-    if (words["long"] >= 1 && words["long"] <= 2 && rest == words["long"] + words["int"])
-      return sign(Type::i64, Type::u64);
-    if (words["int"] == 1 && rest == 1) return sign(Type::i32, Type::u32);
-    if (count != 1) return Type::none;
-    if (words["float"] == 1) return Type::f32;
-    if (words["double"] == 1) return Type::f64;
-    if (words["void"] == 1) return Type::nothing;
-    return words["bool"] + words["_Bool"] == 1 ? Type::boolean : Type::none;
   }
 
   // -------------------------------------------------------------- statements
@@ -222,46 +202,115 @@ class Builder {
 
   StatementPtr block(CodParser::BlockContext* context) {
     StatementPtr result = make(StatementKind::block, context);
-    for (auto* each : context->statement()) result->children.push_back(statement(each));
+    for (auto* each : context->statement()) {
+      StatementPtr child = statement(each);
+      for (StatementPtr& constant : types_.enumerators) result->children.push_back(std::move(constant));
+      types_.enumerators.clear();
+      result->children.push_back(std::move(child));
+    }
     return result;
   }
 
   StatementPtr declaration(CodParser::DeclarationContext* context) {
-    StatementPtr result = make(StatementKind::declaration, context);
-    result->type = type(context->typeName(), result->is_const);
-    for (auto* each : context->declarator()) {
-      Declarator declarator;
-      declarator.name = text_of(each->Identifier()->getSymbol());
-      declarator.position = position_of(each->Identifier()->getSymbol());
-      if (each->expression() != nullptr) declarator.initializer = expression(each->expression());
-      result->declarators.push_back(std::move(declarator));
+    TypeSpecification type = types_.read(context->typeName());
+    if (context->declarator().empty()) {
+      const std::string first = context->getStart()->getText();
+      const bool defines = context->getStop()->getText() == "}" && (first == "struct" || first == "enum");
+      if (!defines) errors_.add(context->getStart(), "this declares nothing", "write a name behind the type");
+      return make(StatementKind::empty, context);
     }
+    StatementPtr result = make(StatementKind::declaration, context);
+    result->type = type.type;
+    result->structure = std::move(type.structure);
+    result->is_const = type.is_const;
+    for (auto* each : context->declarator()) result->declarators.push_back(declarator(each));
+    return result;
+  }
+
+  Declarator declarator(CodParser::DeclaratorContext* context) {
+    Declarator result;
+    result.name = text_of(context->Identifier()->getSymbol());
+    result.position = position_of(context->Identifier()->getSymbol());
+    bool is_open = false;
+    for (auto* child : context->children) {
+      // Of words only: the text of an expression may be deeply nested.
+      auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
+      const std::string text = word != nullptr ? word->getSymbol()->getText() : std::string();
+      if (auto* extent = dynamic_cast<CodParser::ExpressionContext*>(child)) {
+        result.dimensions.push_back(expression(extent));
+        is_open = false;
+      } else if (text == "[") {
+        is_open = true;
+      } else if (text == "]" && is_open) {
+        result.dimensions.push_back(nullptr);
+        is_open = false;
+      }
+    }
+    if (context->initializer() != nullptr) {
+      Initializer initial = initializer(context->initializer());
+      result.has_list = initial.expression == nullptr;
+      result.initializer = std::move(initial.expression);
+      result.list = std::move(initial.list);
+    }
+    return result;
+  }
+
+  Initializer initializer(CodParser::InitializerContext* context) {
+    Initializer result;
+    result.position = position_of(context);
+    if (context->expression() != nullptr) {
+      result.expression = expression(context->expression());
+      return result;
+    }
+    if (++depth_ > maximum_depth) throw TooDeep{context->getStart()};
+    for (auto* each : context->initializer()) result.list.push_back(initializer(each));
+    --depth_;
     return result;
   }
 
   StatementPtr statement(CodParser::StatementContext* context) {
     if (auto* each = dynamic_cast<CodParser::BlockStatementContext*>(context)) return block(each->block());
-    if (auto* each = dynamic_cast<CodParser::DeclarationStatementContext*>(context))
-      return declaration(each->declaration());
+    if (auto* each = dynamic_cast<CodParser::DeclarationStatementContext*>(context)) {
+      StatementPtr result = declaration(each->declaration());
+      const bool is_inside = dynamic_cast<CodParser::ItemContext*>(each->parent) == nullptr;
+      if (is_inside && each->getStart()->getText() == "static") {
+        errors_.add(each->getStart(), "'static' has no meaning inside a block",
+                    "declare the variable at file scope: it then keeps its value for each thread");
+      }
+      return result;
+    }
+    if (auto* each = dynamic_cast<CodParser::TypedefStatementContext*>(context)) {
+      types_.define(each->Identifier()->getText(), types_.read(each->typeName()));
+      return make(StatementKind::empty, context);
+    }
     if (auto* each = dynamic_cast<CodParser::ExpressionStatementContext*>(context)) {
-      if (each->expression() == nullptr) return make(StatementKind::empty, context);
+      if (each->commaExpression() == nullptr) return make(StatementKind::empty, context);
       StatementPtr result = make(StatementKind::expression, context);
-      result->expression = expression(each->expression());
+      result->expression = comma(each->commaExpression());
       return result;
     }
     if (auto* each = dynamic_cast<CodParser::IfStatementContext*>(context)) {
       StatementPtr result = make(StatementKind::if_else, context);
-      result->condition = expression(each->expression());
+      result->condition = comma(each->commaExpression());
       for (auto* child : each->statement()) result->children.push_back(statement(child));
       return result;
     }
     if (auto* each = dynamic_cast<CodParser::WhileStatementContext*>(context)) {
-      return loop(StatementKind::while_loop, context, each->expression(), each->statement());
+      return loop(StatementKind::while_loop, context, each->commaExpression(), each->statement());
     }
     if (auto* each = dynamic_cast<CodParser::DoStatementContext*>(context)) {
-      return loop(StatementKind::do_loop, context, each->expression(), each->statement());
+      return loop(StatementKind::do_loop, context, each->commaExpression(), each->statement());
     }
     if (auto* each = dynamic_cast<CodParser::ForStatementContext*>(context)) return for_loop(each);
+    if (auto* each = dynamic_cast<CodParser::SwitchStatementContext*>(context)) {
+      return loop(StatementKind::switch_case, context, each->commaExpression(), each->statement());
+    }
+    if (auto* each = dynamic_cast<CodParser::CaseStatementContext*>(context)) {
+      StatementPtr result = make(StatementKind::case_label, context);
+      if (each->expression() != nullptr) result->condition = expression(each->expression());
+      result->children.push_back(statement(each->statement()));
+      return result;
+    }
     if (dynamic_cast<CodParser::BreakStatementContext*>(context) != nullptr)
       return make(StatementKind::break_loop, context);
     if (dynamic_cast<CodParser::ContinueStatementContext*>(context) != nullptr) {
@@ -269,30 +318,30 @@ class Builder {
     }
     StatementPtr result = make(StatementKind::return_value, context);
     if (auto* each = dynamic_cast<CodParser::ReturnStatementContext*>(context);
-        each != nullptr && each->expression() != nullptr) {
-      result->expression = expression(each->expression());
+        each != nullptr && each->commaExpression() != nullptr) {
+      result->expression = comma(each->commaExpression());
     }
     return result;
   }
 
   StatementPtr loop(StatementKind kind, antlr4::ParserRuleContext* context,
-                    CodParser::ExpressionContext* condition, CodParser::StatementContext* body) {
+                    CodParser::CommaExpressionContext* condition, CodParser::StatementContext* body) {
     StatementPtr result = make(kind, context);
-    result->condition = expression(condition);
+    result->condition = comma(condition);
     result->children.push_back(statement(body));
     return result;
   }
 
   StatementPtr for_loop(CodParser::ForStatementContext* context) {
     StatementPtr result = make(StatementKind::for_loop, context);
-    if (context->test != nullptr) result->condition = expression(context->test);
-    if (context->step != nullptr) result->expression = expression(context->step);
+    if (context->test != nullptr) result->condition = comma(context->test);
+    if (context->step != nullptr) result->expression = comma(context->step);
     result->children.push_back(statement(context->statement()));
     if (context->declaration() != nullptr) {
       result->children.push_back(declaration(context->declaration()));
     } else if (context->start != nullptr) {
       StatementPtr start = make(StatementKind::expression, context->start);
-      start->expression = expression(context->start);
+      start->expression = comma(context->start);
       result->children.push_back(std::move(start));
     }
     return result;
@@ -321,6 +370,13 @@ class Builder {
     if (++depth_ > maximum_depth) throw TooDeep{context->getStart()};
     ExpressionPtr result = any_expression(context);
     --depth_;
+    return result;
+  }
+
+  ExpressionPtr comma(CodParser::CommaExpressionContext* context) {
+    if (context->expression().size() == 1) return expression(context->expression(0));
+    ExpressionPtr result = make(ExpressionKind::comma, context);
+    for (auto* each : context->expression()) result->operands.push_back(expression(each));
     return result;
   }
 
@@ -353,20 +409,29 @@ class Builder {
   }
 
   ExpressionPtr rare_expression(CodParser::ExpressionContext* context) {
-    bool is_const = false;
     if (auto* each = dynamic_cast<CodParser::CastExpressionContext*>(context)) {
       ExpressionPtr result = operation(ExpressionKind::cast, Operator::none, context, {each->expression()});
-      result->type = type(each->typeName(), is_const);
+      result->type = types_.read(each->typeName()).type;
+      if (result->type == Type::structure)
+        errors_.add(each->typeName()->getStart(), "nothing can be cast to a structure", "assign its fields");
       return result;
     }
-    if (auto* each = dynamic_cast<CodParser::SizeofExpressionContext*>(context)) {
+    if (auto* each = dynamic_cast<CodParser::MemberExpressionContext*>(context)) {
+      ExpressionPtr result = operation(ExpressionKind::member, Operator::none, context, {each->expression()});
+      result->text = text_of(each->Identifier()->getSymbol());
+      return result;
+    }
+    if (auto* each = dynamic_cast<CodParser::SizeofTypeExpressionContext*>(context)) {
       ExpressionPtr result = make(ExpressionKind::size, context);
-      const Type measured = type(each->typeName(), is_const);
-      if (measured == Type::nothing) errors_.add(each->typeName()->getStart(), "void has no size");
+      const TypeSpecification measured = types_.read(each->typeName());
+      if (measured.type == Type::nothing) errors_.add(each->typeName()->getStart(), "void has no size");
       result->type = Type::u64;
-      result->value = bytes_of(measured);
+      result->structure = measured.structure;
+      result->value = measured.type == Type::structure ? 0 : bytes_of(measured.type);
       return result;
     }
+    if (auto* each = dynamic_cast<CodParser::SizeofExpressionContext*>(context))
+      return operation(ExpressionKind::size, Operator::none, context, {each->expression()});
     if (auto* each = dynamic_cast<CodParser::ConditionalExpressionContext*>(context)) {
       return operation(ExpressionKind::conditional, Operator::none, context,
                        {each->expression(0), each->expression(1), each->expression(2)});
@@ -382,7 +447,7 @@ class Builder {
 
   ExpressionPtr primary(CodParser::PrimaryContext* context) {
     if (auto* each = dynamic_cast<CodParser::ParenthesisPrimaryContext*>(context))
-      return expression(each->expression());
+      return comma(each->commaExpression());
     if (auto* each = dynamic_cast<CodParser::StringPrimaryContext*>(context)) {
       ExpressionPtr result = make(ExpressionKind::string, context);
       for (auto* piece : each->String()) result->text += unquoted(text_of(piece->getSymbol()));
@@ -464,6 +529,7 @@ class Builder {
 
   const std::string& source_;
   SyntaxErrors& errors_;
+  TypeReader types_;
   int depth_ = 0;
 };
 
@@ -489,6 +555,7 @@ Result<SyntaxTree> parse(const std::string& source, const std::string& file) {
   lexer.removeErrorListeners();
   lexer.addErrorListener(&errors);
   antlr4::CommonTokenStream tokens(&lexer);
+  mark_typedef_names(tokens);
   CodParser parser(&tokens);
   parser.removeErrorListeners();
   parser.addErrorListener(&errors);
@@ -498,6 +565,9 @@ Result<SyntaxTree> parse(const std::string& source, const std::string& file) {
     CodParser::SpecificationContext* context = parser.specification();
     if (!errors.diagnostics.empty()) return Failure{std::move(errors.diagnostics)};
     SyntaxTree tree = Builder(source, errors).specification(context);
+    for (antlr4::Token* token : tokens.getTokens()) {
+      if (token->getType() == CodParser::Identifier) tree.names.insert(token->getText());
+    }
     if (!errors.diagnostics.empty()) return Failure{std::move(errors.diagnostics)};
     return tree;
   } catch (const TooDeep& reached) {

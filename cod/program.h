@@ -17,13 +17,24 @@ struct Function;
 
 /// A declared name. Owned by Program::symbols.
 struct Symbol {
-  enum class Kind : std::uint8_t { local, state, constant, array, function };
+  /// record: a variable whose type is a structure; its fields are symbols of their own
+  enum class Kind : std::uint8_t { local, state, constant, array, record, function };
+  enum class Memory : std::uint8_t { global, shared, local, table };
   Kind kind = Kind::local;
   std::string name;
   Type type = Type::none;  ///< array: of its elements; function: result
   Position position;
   bool is_const = false;
-  std::uint32_t index = 0;                  ///< state: in Program::state; array: in Program::arrays
+  Memory memory = Memory::global;                       ///< array
+  std::vector<Dimension> dimensions;                    ///< array, record: those of enclosing records first
+  std::string structure;                                ///< record
+  std::vector<std::pair<std::string, Symbol*>> fields;  ///< record
+  /// state: in Program::state; array: in Program::arrays, or in Program::variables when shared or a table
+  std::uint32_t index = 0;
+  std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
+  bool atomic_updates = false;  ///< array: += and -= by several threads add up
+  bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps
+  bool counted_halves = false;  ///< … and in half warps
   std::uint32_t assignments = 0;            ///< local: writes besides the initialiser
   const Expression* initializer = nullptr;  ///< local
   std::uint64_t value = 0;                  ///< constant of an integer type, sign extended
@@ -48,6 +59,7 @@ struct Uses {
   std::vector<Call> calls;
   std::vector<Helper> helpers;
   std::vector<std::pair<Symbol*, Position>> states;
+  std::vector<std::pair<Symbol*, Position>> shared_arrays;
   std::uint64_t nodes = 0;  ///< expressions and statements
 };
 
@@ -63,6 +75,7 @@ struct Function {
 /// A handler and its code; of the host when it is ON_REPORT.
 struct HandlerBody {
   Handler handler;
+  std::uint32_t every = 1;  ///< runs in each every-th thread block
   std::vector<const Statement*> statements;
   Uses uses;
 };
@@ -76,6 +89,8 @@ struct Program {
   std::vector<GlobalArray> arrays;
   std::vector<StateVariable> state;
   std::vector<Word> words;
+  std::vector<ModuleVariable> variables;
+  bool checks_bounds = false;  ///< some array's accesses may have to be dropped and counted
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;  ///< ON_REPORT parts, in order
 

@@ -13,12 +13,6 @@ constexpr std::uint64_t maximum_nodes = 20000;
 constexpr int maximum_depth = 50;
 constexpr std::size_t maximum_errors = 50;
 
-bool calls_election(const Expression& expression) {
-  if (expression.api != nullptr && expression.api->api == Api::least_active_thread_in_warp) return true;
-  return std::any_of(expression.operands.begin(), expression.operands.end(),
-                     [](const ExpressionPtr& operand) { return calls_election(*operand); });
-}
-
 }  // namespace
 
 void Analyser::error(const Position& position, std::string message, std::string hint) {
@@ -47,7 +41,7 @@ bool Analyser::add_to_scope(Symbol* symbol) {
   if (!added) {
     error(symbol->position, "'" + symbol->name + "' is declared twice",
           "the first declaration is in line " + std::to_string(place->second->position.line));
-  } else if (find_extent(symbol->name)) {
+  } else if (find_extent(symbol->name) || find_limit(symbol->name)) {
     error(symbol->position, "'" + symbol->name + "' is the name of an extent", "choose another name");
   }
   return added;
@@ -73,6 +67,7 @@ std::vector<std::string> Analyser::visible_names() const {
 void Analyser::run() {
   scopes_.emplace_back();
   declare_globals();
+  declare_lynx_arrays();
   analyse_functions();
   analyse_bodies();
   if (program_.handlers.empty() && program_.reports.empty() && errors.empty()) {
@@ -82,11 +77,16 @@ void Analyser::run() {
                       "write a handler, for example 'ON_BASIC_BLOCK_EXIT: { ... }'"});
   }
   make_words();
+  for (const auto& symbol : program_.symbols) {
+    const bool is_shared = symbol->kind == Symbol::Kind::array && symbol->memory == Symbol::Memory::shared;
+    if (is_shared && symbol->reads == 0) program_.variables[symbol->index].bytes = 0;
+  }
 }
 
 void Analyser::declare_globals() {
   for (Item& item : program_.tree.items) {
     if (item.kind == Item::Kind::global_array) declare_array(item);
+    if (item.kind == Item::Kind::shared_array) declare_shared_array(item);
     if (item.kind == Item::Kind::function) declare_function(item);
     if (item.kind == Item::Kind::statement && item.body->kind == StatementKind::declaration)
       declare_file_scope(*item.body);
@@ -94,47 +94,44 @@ void Analyser::declare_globals() {
 }
 
 void Analyser::declare_array(const Item& item) {
-  Symbol* symbol = new_symbol(Symbol::Kind::array, item.name, item.type, item.position);
-  symbol->index = static_cast<std::uint32_t>(program_.arrays.size());
-  add_to_scope(symbol);
-  if (!is_arithmetic(item.type)) {
-    error(item.position, "an array cannot have elements of type void",
-          "write for example 'global unsigned long " + item.name + "[THREADS];'");
-  }
-  GlobalArray array{item.name, storage_of(item.type), {}};
+  std::vector<Dimension> dimensions;
   for (const ExpressionPtr& extent : item.extents) {
-    Dimension dimension;
     if (extent->kind == ExpressionKind::name) {
       if (const auto named = find_extent(extent->text)) {
-        array.dimensions.push_back({*named, 1, extent->text});
+        dimensions.push_back({*named, 1, extent->text});
         used_extents_.insert(*named);
         continue;
       }
     }
-    Uses unused;
-    context_ = Context{};
-    context_.uses = &unused;
-    const std::size_t before = errors.size();
-    const Type type = value(*extent);
-    if (type == Type::none || errors.size() != before) continue;
-    const auto constant = evaluate(*extent);
-    if (!constant || !is_integer(type)) {
-      error(extent->position, "the extent of a 'global' array is a named extent or a constant integer",
-            "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES");
-      continue;
-    }
-    const bool is_negative = is_signed(type) && static_cast<std::int64_t>(constant->integer) < 0;
-    if (constant->integer == 0 || is_negative) {
-      error(extent->position, "an array needs at least one element");
-      continue;
-    }
-    if (constant->integer > std::uint64_t{1} << 40) {
-      error(extent->position, "this array is larger than any device's memory");
-      continue;
-    }
-    array.dimensions.push_back({Extent::constant, constant->integer, std::to_string(constant->integer)});
+    const auto constant = constant_extent(*extent, "global");
+    if (constant) dimensions.push_back({Extent::constant, *constant, std::to_string(*constant)});
   }
-  program_.arrays.push_back(std::move(array));
+  declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
+}
+
+void Analyser::declare_shared_array(const Item& item) {
+  std::vector<Dimension> dimensions;
+  for (const ExpressionPtr& extent : item.extents) {
+    const auto constant = constant_extent(*extent, "shared");
+    if (constant) dimensions.push_back({Extent::constant, *constant, std::to_string(*constant)});
+  }
+  declare_variable(Storage::shared, {item.name, item.type, item.structure, dimensions, item.position});
+}
+
+/// Lynx's untyped arrays are there for who uses their names without declaring them.
+void Analyser::declare_lynx_arrays() {
+  const auto is_named = [&](const std::string& name) {
+    return scopes_.front().count(name) == 0 && program_.tree.names.contains(name);
+  };
+  if (is_named("globalMem")) {
+    Symbol* symbol =
+        declare_variable(Storage::global, {"globalMem", Type::u64, {}, {{Extent::lynx, 1, "globalMem"}}, {}});
+    symbol->atomic_updates = true;
+    used_extents_.insert(Extent::lynx);
+  }
+  // One element for each thread and one warp more: the paper indexes with blockDim().
+  if (is_named("sharedMem"))
+    declare_variable(Storage::shared, {"sharedMem", Type::u64, {}, {{Extent::constant, 1056, "1056"}}, {}});
 }
 
 void Analyser::declare_function(const Item& item) {
@@ -142,7 +139,7 @@ void Analyser::declare_function(const Item& item) {
   program_.functions.push_back(std::make_unique<Function>());
   symbol->function = program_.functions.back().get();
   symbol->function->item = &item;
-  if (find_api(item.name) != nullptr || find_refused(item.name) != nullptr) {
+  if (find_api(item.name) != nullptr) {
     error(item.position, "'" + item.name + "' is a function of the language", "choose another name");
   }
   add_to_scope(symbol);
@@ -151,18 +148,29 @@ void Analyser::declare_function(const Item& item) {
 void Analyser::declare_file_scope(Statement& statement) {
   if (statement.type == Type::nothing) return error(statement.position, "a variable cannot have type void");
   for (Declarator& declarator : statement.declarators) {
-    const auto kind = statement.is_const ? Symbol::Kind::constant : Symbol::Kind::state;
-    Symbol* symbol = new_symbol(kind, declarator.name, statement.type, declarator.position);
-    declarator.symbol = symbol;
-    symbol->is_const = statement.is_const;
-    if (statement.is_const) {
+    const bool is_aggregate = statement.type == Type::structure || !declarator.dimensions.empty();
+    if (is_aggregate && statement.is_const) {
+      declare_table(statement, declarator);
+    } else if (!declarator.dimensions.empty()) {
+      error(declarator.position, "a variable of a thread is no array",
+            "write 'global', 'shared' or 'const' before it, or declare it inside a handler");
+      declarator.initializer = nullptr;
+    } else if (statement.is_const) {
+      Symbol* symbol =
+          new_symbol(Symbol::Kind::constant, declarator.name, statement.type, declarator.position);
+      declarator.symbol = symbol;
+      symbol->is_const = true;
       declare_constant(statement, declarator, *symbol);
+      add_to_scope(symbol);
     } else {
-      symbol->index = static_cast<std::uint32_t>(program_.state.size());
-      program_.state.push_back({declarator.name, storage_of(statement.type)});
-      if (declarator.initializer) initialized_.push_back(&declarator);
+      if (declarator.has_list || (is_aggregate && declarator.initializer != nullptr)) {
+        error(declarator.position, "the fields of a thread's variable start at zero",
+              "assign other values in ON_KERNEL_ENTRY");
+      }
+      declarator.symbol = declare_variable(
+          Storage::state, {declarator.name, statement.type, statement.structure, {}, declarator.position});
+      if (!is_aggregate && declarator.initializer) initialized_.push_back(&declarator);
     }
-    add_to_scope(symbol);
   }
 }
 
@@ -305,30 +313,6 @@ void Analyser::analyse_handler(Item& item) {
                *item.body);
 }
 
-bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_report) {
-  bool has_target = false;
-  bool is_known = true;
-  for (const Label& label : item.labels) {
-    const auto target = find_target(label.name);
-    if (target || label.name == "ON_REPORT") {
-      if (has_target) {
-        error(label.position, "a handler has one target", "write a handler of its own for " + label.name);
-        continue;
-      }
-      has_target = true;
-      is_report = label.name == "ON_REPORT";
-      if (target) body.handler.target = *target;
-    } else if (!add_filter(label.name, body.handler.filter)) {
-      error(label.position, "unknown label '" + label.name + "'", suggestion(label.name, label_names()));
-      is_known = is_known && has_target;
-    } else if (is_known && (!has_target || body.handler.target != TargetKind::instruction)) {
-      error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
-            "write 'ON_INSTRUCTION: " + label.name + ": { ... }'");
-    }
-  }
-  return is_known;
-}
-
 void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label,
                             Statement& code) {
   context_ = Context{};
@@ -370,130 +354,7 @@ void Analyser::make_words() {
     const bool is_fixed = extent == Extent::lanes || extent == Extent::constant;
     if (!is_fixed) program_.words.push_back({Word::Kind::extent, 0, extent});
   }
-  if (!program_.arrays.empty()) program_.words.push_back({Word::Kind::dropped, 0, Extent::constant});
-}
-
-// ---------------------------------------------------------------- statements
-
-void Analyser::statement(Statement& statement) {
-  ++context_.uses->nodes;
-  switch (statement.kind) {
-    case StatementKind::empty: return;
-    case StatementKind::block:
-      scopes_.emplace_back();
-      for (const StatementPtr& child : statement.children) this->statement(*child);
-      scopes_.pop_back();
-      return;
-    case StatementKind::declaration: return declaration(statement);
-    case StatementKind::expression:
-      statement.expression->discarded = true;
-      if (expression(*statement.expression) != Type::none) warn_of_unused_value(*statement.expression);
-      return;
-    case StatementKind::if_else: return if_statement(statement);
-    case StatementKind::while_loop:
-    case StatementKind::do_loop:
-    case StatementKind::for_loop: return loop_statement(statement);
-    case StatementKind::break_loop:
-    case StatementKind::continue_loop:
-      if (context_.loops == 0) {
-        const bool is_break = statement.kind == StatementKind::break_loop;
-        error(statement.position, std::string(is_break ? "'break'" : "'continue'") + " stands outside a loop",
-              is_break ? "'return;' leaves a handler" : "");
-      }
-      return;
-    case StatementKind::return_value: return return_statement(statement);
-  }
-}
-
-void Analyser::warn_of_unused_value(const Expression& expression) {
-  switch (expression.kind) {
-    case ExpressionKind::assign:
-    case ExpressionKind::postfix:
-    case ExpressionKind::call:
-    case ExpressionKind::conditional: return;
-    case ExpressionKind::unary:
-      if (expression.op == Operator::increment || expression.op == Operator::decrement) return;
-      break;
-    case ExpressionKind::binary:
-      if (expression.op == Operator::logical_and || expression.op == Operator::logical_or) return;
-      break;
-    case ExpressionKind::cast:
-      if (expression.type == Type::nothing) return;
-      break;
-    default: break;
-  }
-  warnings_.push_back({Severity::warning, program_.locate(expression.position), "nobody uses this value",
-                       "assign it, or leave it out"});
-}
-
-void Analyser::declaration(Statement& statement) {
-  if (statement.type == Type::nothing) return error(statement.position, "a variable cannot have type void");
-  for (Declarator& declarator : statement.declarators) {
-    ++context_.uses->nodes;
-    if (declarator.initializer) {
-      convertible(*declarator.initializer, value(*declarator.initializer), statement.type);
-    } else if (statement.is_const) {
-      error(declarator.position, "the constant '" + declarator.name + "' has no value", "write '= value'");
-    }
-    declarator.symbol = new_symbol(Symbol::Kind::local, declarator.name, statement.type, declarator.position);
-    declarator.symbol->is_const = statement.is_const;
-    declarator.symbol->initializer = declarator.initializer.get();
-    add_to_scope(declarator.symbol);
-  }
-}
-
-void Analyser::condition(Expression& expression) { static_cast<void>(value(expression)); }
-
-void Analyser::if_statement(Statement& statement) {
-  condition(*statement.condition);
-  const int election = calls_election(*statement.condition) ? 1 : 0;
-  ++context_.conditions;
-  context_.elections += election;
-  for (const StatementPtr& child : statement.children) {
-    scopes_.emplace_back();
-    this->statement(*child);
-    scopes_.pop_back();
-  }
-  context_.elections -= election;
-  --context_.conditions;
-}
-
-void Analyser::loop_statement(Statement& statement) {
-  scopes_.emplace_back();
-  ++context_.loops;
-  ++context_.conditions;
-  if (statement.children.size() > 1) this->statement(*statement.children[1]);
-  if (statement.condition) condition(*statement.condition);
-  const int election = statement.condition && calls_election(*statement.condition) ? 1 : 0;
-  context_.elections += election;
-  if (statement.expression) static_cast<void>(expression(*statement.expression));
-  scopes_.emplace_back();
-  this->statement(*statement.children[0]);
-  scopes_.pop_back();
-  context_.elections -= election;
-  --context_.conditions;
-  --context_.loops;
-  scopes_.pop_back();
-}
-
-void Analyser::return_statement(Statement& statement) {
-  if (context_.helper == nullptr) {
-    if (statement.expression) {
-      error(statement.expression->position, "a handler returns no value", "write 'return;'");
-    }
-    return;
-  }
-  if (!statement.expression) {
-    if (context_.result != Type::nothing) {
-      error(statement.position, "this function returns a value of type " + name_of(context_.result),
-            "write 'return value;'");
-    }
-    return;
-  }
-  if (context_.result == Type::nothing) {
-    return error(statement.expression->position, "this function returns no value", "write 'return;'");
-  }
-  convertible(*statement.expression, value(*statement.expression), context_.result);
+  if (program_.checks_bounds) program_.words.push_back({Word::Kind::dropped, 0, Extent::constant});
 }
 
 Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cod/analyser.h"
+#include "cod/constant.h"
 #include "cod/format.h"
 
 namespace lynxpp::cod {
@@ -11,7 +12,18 @@ std::string count_of(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-bool is_vote(Api api) { return api == Api::ballot || api == Api::divergent_warp; }
+bool is_vote(Api api) {
+  switch (api) {
+    case Api::ballot:
+    case Api::divergent_warp:
+    case Api::warp_sum:
+    case Api::warp_max:
+    case Api::warp_min:
+    case Api::warp_any:
+    case Api::warp_all: return true;
+    default: return false;
+  }
+}
 
 /// "ON_BASIC_BLOCK_ENTRY, ON_BASIC_BLOCK_EXIT or ON_INSTRUCTION"
 std::string places_text(std::uint32_t places) {
@@ -35,6 +47,12 @@ bool needs_all_lanes(const ApiFunction& api) {
     case Api::least_active_thread_in_warp:
     case Api::divergent_warp:
     case Api::ballot:
+    case Api::unique_element_count:
+    case Api::warp_sum:
+    case Api::warp_max:
+    case Api::warp_min:
+    case Api::warp_any:
+    case Api::warp_all:
     case Api::sync_warp:
     case Api::sync_threads:
     case Api::atomic_add: return true;
@@ -58,9 +76,7 @@ Type Analyser::call(Expression& expression) {
   Symbol* symbol = find(expression.text);
   if (symbol != nullptr && symbol->kind == Symbol::Kind::function) return helper_call(expression, *symbol);
   if (const ApiFunction* api = find_api(expression.text)) return api_call(expression, *api);
-  if (const RefusedName* refused = find_refused(expression.text)) {
-    error(expression.position, std::string(refused->reason), std::string(refused->hint));
-  } else if (symbol != nullptr) {
+  if (symbol != nullptr) {
     error(expression.position, "'" + expression.text + "' is a variable, not a function");
   } else {
     unknown_function(expression);
@@ -108,6 +124,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
   switch (api.arguments) {
     case ApiArguments::none: break;
     case ApiArguments::condition: static_cast<void>(value(*expression.operands[0])); break;
+    case ApiArguments::value: return warp_value_call(expression, api);
+    case ApiArguments::unique: return unique_call(expression);
     case ApiArguments::element:
     case ApiArguments::element_value: return atomic_call(expression, api);
     case ApiArguments::array: return array_call(expression, api);
@@ -123,8 +141,10 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
   switch (api.arguments) {
     case ApiArguments::none: break;
     case ApiArguments::condition:
+    case ApiArguments::value:
     case ApiArguments::element:
     case ApiArguments::array: least = most = 1; break;
+    case ApiArguments::unique: least = 1, most = 2; break;
     case ApiArguments::element_value: least = most = 2; break;
     case ApiArguments::emit: least = 2, most = 3; break;
     case ApiArguments::print: least = 1, most = 32; break;
@@ -160,8 +180,12 @@ Symbol* Analyser::element_argument(Expression& expression) {
   ExpressionPtr element = std::move(argument->operands[0]);
   argument = std::move(element);
   if (this->expression(*argument) == Type::none) return nullptr;
-  if (argument->kind != ExpressionKind::index || argument->symbol == nullptr) {
-    error(argument->position, "only elements of 'global' arrays can be changed atomically",
+  const bool is_element = argument->kind == ExpressionKind::index && argument->symbol != nullptr &&
+                          argument->symbol->kind == Symbol::Kind::array &&
+                          (argument->symbol->memory == Symbol::Memory::global ||
+                           argument->symbol->memory == Symbol::Memory::shared);
+  if (!is_element) {
+    error(argument->position, "only elements of 'global' and 'shared' arrays can be changed atomically",
           "other variables belong to one thread; assign to them");
     return nullptr;
   }
@@ -188,9 +212,72 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   return array->type;
 }
 
+/// The 'global' array that the argument names, perhaps a field of an array of structures; null when it is something else.
 Symbol* Analyser::array_argument(Expression& argument) {
-  Symbol* symbol = argument.kind == ExpressionKind::name ? find(argument.text) : nullptr;
-  return symbol != nullptr && symbol->kind == Symbol::Kind::array ? symbol : nullptr;
+  const Expression* base = &argument;
+  while (base->kind == ExpressionKind::member) base = base->operands[0].get();
+  Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
+  if (symbol != nullptr && argument.kind == ExpressionKind::member && !symbol->dimensions.empty()) {
+    std::vector<ExpressionPtr> indices;
+    symbol = resolve(argument, indices, true);
+    argument.kind = ExpressionKind::name;
+    argument.operands.clear();
+    if (symbol != nullptr) argument.text = symbol->name;
+  }
+  const bool is_array =
+      symbol != nullptr && symbol->kind == Symbol::Kind::array && symbol->memory == Symbol::Memory::global;
+  return is_array ? symbol : nullptr;
+}
+
+/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half): of what the lanes have last assigned to it.
+Type Analyser::unique_call(Expression& expression) {
+  bool is_half = false;
+  if (expression.operands.size() > 1) {
+    const std::size_t before = errors.size();
+    const Type type = value(*expression.operands[1]);
+    const auto constant = errors.size() == before ? evaluate(*expression.operands[1]) : std::nullopt;
+    if (!constant || !is_integer(type)) {
+      if (type != Type::none)
+        error(expression.operands[1]->position,
+              "whether half warps are counted must be known at compile time", "write true or false");
+      return Type::none;
+    }
+    is_half = constant->integer != 0;
+  }
+  expression.value = is_half ? 1 : 0;
+  Expression& counted = *expression.operands[0];
+  Symbol* symbol = counted.kind == ExpressionKind::name ? find(counted.text) : nullptr;
+  if (symbol == nullptr || symbol->kind != Symbol::Kind::array || symbol->dimensions.empty()) {
+    if (expression.elected) {
+      error(expression.position, "uniqueElementCount() under leastActiveThreadInWarp() would see one lane",
+            "count before the 'if' and keep the result in a variable");
+    }
+    const Type type = value(counted);
+    return require_integer(counted, type, "uniqueElementCount()") ? Type::u32 : Type::none;
+  }
+  if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr) {
+    error(counted.position,
+          "uniqueElementCount() counts a value, or what a handler assigned to a 'shared' array",
+          "write 'uniqueElementCount(value)'");
+    return Type::none;
+  }
+  if (!context_.counted.contains(symbol)) {
+    error(counted.position, "no lane has assigned to '" + symbol->name + "' yet",
+          "assign to an element of it above, outside of any condition");
+    return Type::none;
+  }
+  counted.symbol = symbol;
+  (is_half ? symbol->counted_halves : symbol->counted_whole) = true;
+  return Type::u32;
+}
+
+/// Sums are kept in 64 bits, extremes in the value's own type.
+Type Analyser::warp_value_call(Expression& expression, const ApiFunction& api) {
+  const Type type = value(*expression.operands[0]);
+  if (type == Type::none) return Type::none;
+  if (is_floating(type)) return api.api == Api::warp_sum ? Type::f64 : type;
+  if (api.api == Api::warp_sum) return is_signed(promote(type)) ? Type::i64 : Type::u64;
+  return promote(type);
 }
 
 Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
@@ -270,21 +357,18 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
           "take the vote before the 'if' and keep it in a variable");
   }
   if (api.api != Api::sync_threads) return;
-  if (places == 1u << static_cast<int>(TargetKind::kernel_exit)) {
-    error(position,
-          subject +
-              " deadlocks in ON_KERNEL_EXIT when some threads return early and others still meet the "
-              "program's own barriers",
-          "combine per-warp values with atomicMin() and atomicMax(); no barrier is needed");
-  } else if (places != 1u << static_cast<int>(TargetKind::kernel_entry) || conditional) {
+  const bool is_end = places == 1u << static_cast<int>(TargetKind::kernel_exit);
+  if ((!is_end && places != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
     error(position, subject + " is safe only where all threads of the block come by",
-          "use it in ON_KERNEL_ENTRY outside any condition");
+          "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside any condition");
   }
 }
 
 void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
   auto& sites = body.handler.site_values;
   if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
+  if (api.api == Api::sync_threads && body.handler.target == TargetKind::kernel_exit)
+    body.handler.syncs_at_exit = true;
   body.handler.needs_convergence = body.handler.needs_convergence || needs_all_lanes(api);
 }
 
@@ -294,8 +378,9 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;
   const std::string& name = call.symbol->name;
   if (places == cod::on_host) {
-    if (!function.uses.states.empty()) {
-      error(call.position, "'" + name + "()' uses '" + function.uses.states.front().first->name +
+    for (const auto* used : {&function.uses.states, &function.uses.shared_arrays}) {
+      if (used->empty()) continue;
+      error(call.position, "'" + name + "()' uses '" + used->front().first->name +
                                "', which belongs to the threads of the kernel and is gone in ON_REPORT");
     }
   }

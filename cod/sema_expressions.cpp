@@ -14,6 +14,10 @@ Type Analyser::value(Expression& expression) {
     error(expression.position, "this has no value");
     return Type::none;
   }
+  if (type == Type::structure) {
+    error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+    return Type::none;
+  }
   return type;
 }
 
@@ -21,8 +25,16 @@ Type Analyser::expression(Expression& expression) {
   ++context_.uses->nodes;
   switch (expression.kind) {
     case ExpressionKind::integer:
-    case ExpressionKind::floating:
-    case ExpressionKind::size: return expression.type;
+    case ExpressionKind::floating: return expression.type;
+    case ExpressionKind::size: return expression.type = size(expression);
+    case ExpressionKind::comma:
+      for (std::size_t i = 0; i + 1 < expression.operands.size(); ++i) {
+        expression.operands[i]->discarded = true;
+        if (this->expression(*expression.operands[i]) != Type::none)
+          warn_of_unused_value(*expression.operands[i]);
+      }
+      expression.operands.back()->discarded = expression.discarded;
+      return expression.type = this->expression(*expression.operands.back());
     case ExpressionKind::string: return expression.type = Type::nothing;
     case ExpressionKind::name: return expression.type = name(expression);
     case ExpressionKind::unary: return expression.type = unary(expression);
@@ -38,7 +50,8 @@ Type Analyser::expression(Expression& expression) {
       static_cast<void>(value(*expression.operands[0]));
       return expression.type;
     case ExpressionKind::call: return expression.type = call(expression);
-    case ExpressionKind::index: return expression.type = index(expression);
+    case ExpressionKind::index:
+    case ExpressionKind::member: return expression.type = place(expression);
   }
   return Type::none;
 }
@@ -51,9 +64,12 @@ Type Analyser::name(Expression& expression) {
       if (!context_.on_host()) used_extents_.insert(*extent);
       return Type::u64;
     }
-    if (const RefusedName* refused = find_refused(expression.text)) {
-      error(expression.position, std::string(refused->reason), std::string(refused->hint));
-    } else if (find_api(expression.text) != nullptr) {
+    if (const auto limit = find_limit(expression.text)) {
+      expression.kind = ExpressionKind::integer;
+      expression.value = *limit;
+      return Type::u64;
+    }
+    if (find_api(expression.text) != nullptr) {
       error(expression.position, "'" + expression.text + "' is a function",
             "call it: '" + expression.text + "()'");
     } else {
@@ -62,27 +78,41 @@ Type Analyser::name(Expression& expression) {
     }
     return Type::none;
   }
+  const bool is_array = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
+  if (is_array && !symbol->dimensions.empty()) {
+    expression.symbol = symbol;
+    error(expression.position, "'" + symbol->name + "' is an array",
+          "give an index: '" + symbol->name + "[...]'");
+    return Type::none;
+  }
+  return use(expression, symbol);
+}
+
+/// `expression` names the whole of what `symbol` stands for: its kind and indices are in order.
+Type Analyser::use(Expression& expression, Symbol* symbol) {
   expression.symbol = symbol;
+  const auto gone = [&](const std::string& owner) {
+    error(expression.position,
+          "'" + symbol->name + "' belongs to the " + owner + " of the kernel and is gone in ON_REPORT",
+          "add it to a 'global' array in ON_KERNEL_EXIT");
+    return Type::none;
+  };
   switch (symbol->kind) {
     case Symbol::Kind::function:
       error(expression.position, "'" + symbol->name + "' is a function",
             "call it: '" + symbol->name + "(...)'");
       return Type::none;
     case Symbol::Kind::array:
-      if (!program_.arrays[symbol->index].dimensions.empty()) {
-        error(expression.position, "'" + symbol->name + "' is an array",
-              "give an index: '" + symbol->name + "[...]'");
-        return Type::none;
+      if (symbol->memory == Symbol::Memory::shared) {
+        if (context_.on_host()) return gone("thread blocks");
+        context_.uses->shared_arrays.emplace_back(symbol, expression.position);
+        ++symbol->reads;
       }
       expression.kind = ExpressionKind::index;  // `global T name;` is an array without dimensions
       return symbol->type;
+    case Symbol::Kind::record: expression.kind = ExpressionKind::index; return Type::structure;
     case Symbol::Kind::state:
-      if (context_.on_host()) {
-        error(expression.position,
-              "'" + symbol->name + "' belongs to the threads of the kernel and is gone in ON_REPORT",
-              "add it to a 'global' array in ON_KERNEL_EXIT");
-        return Type::none;
-      }
+      if (context_.on_host()) return gone("threads");
       context_.uses->states.emplace_back(symbol, expression.position);
       return symbol->type;
     case Symbol::Kind::local:
@@ -137,10 +167,10 @@ bool Analyser::check_target(Expression& target) {
   const bool is_element = target.kind == ExpressionKind::index;
   if (!is_element && (target.kind != ExpressionKind::name || symbol == nullptr)) {
     error(target.position, target.extent != 0 ? "an extent cannot be assigned" : "this cannot be assigned",
-          "assign to a variable or to an element of a 'global' array");
+          "assign to a variable or to an element of an array");
     return false;
   }
-  if (!is_element && symbol->is_const) {
+  if (symbol->is_const) {
     error(target.position, "'" + symbol->name + "' is const", "declare it without 'const'");
     return false;
   }
@@ -192,9 +222,19 @@ Type Analyser::conditional(Expression& expression) {
 
 Type Analyser::assignment(Expression& expression) {
   Expression& target = *expression.operands[0];
-  const Type type = value(target);
+  expression.elected = context_.elections > 0;
+  const Type type = this->expression(target);
+  if (type == Type::structure) return assign_record(expression);
   const Type assigned = value(*expression.operands[1]);
-  if (type == Type::none || !check_target(target) || assigned == Type::none) return Type::none;
+  const bool is_shared = type != Type::none && target.symbol != nullptr &&
+                         target.symbol->kind == Symbol::Kind::array &&
+                         target.symbol->memory == Symbol::Memory::shared;
+  if (is_shared && expression.op == Operator::none) {
+    --target.symbol->reads;
+    if (context_.conditions == 0) context_.counted.insert(target.symbol);
+  }
+  if (type == Type::nothing || type == Type::none || !check_target(target) || assigned == Type::none)
+    return Type::none;
   switch (expression.op) {
     case Operator::remainder:
     case Operator::bit_and:
@@ -212,40 +252,49 @@ Type Analyser::assignment(Expression& expression) {
   return type;
 }
 
-/// a[i][j] is flattened: the expression names the array and its operands are the indices.
-Type Analyser::index(Expression& expression) {
-  std::vector<ExpressionPtr> indices;
-  ExpressionPtr base = std::move(expression.operands[0]);
-  indices.push_back(std::move(expression.operands[1]));
-  while (base->kind == ExpressionKind::index) {
-    indices.insert(indices.begin(), std::move(base->operands[1]));
-    ExpressionPtr inner = std::move(base->operands[0]);
-    base = std::move(inner);
-  }
-  expression.operands = std::move(indices);
-  for (const ExpressionPtr& each : expression.operands) require_integer(*each, value(*each), "an index");
-  Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
-  if (symbol == nullptr || symbol->kind != Symbol::Kind::array) {
-    const RefusedName* refused =
-        symbol == nullptr && base->kind == ExpressionKind::name ? find_refused(base->text) : nullptr;
-    if (refused != nullptr) {
-      error(base->position, std::string(refused->reason), std::string(refused->hint));
-    } else if (symbol == nullptr && base->kind == ExpressionKind::name) {
-      error(base->position, "unknown array '" + base->text + "'", suggestion(base->text, visible_names()));
-    } else {
-      error(base->position, "only 'global' arrays have elements",
-            "declare 'global unsigned long name[THREADS];' at file scope");
+/// The size of a type, of an array or of an expression's type; the expression is not computed.
+Type Analyser::size(Expression& expression) {
+  std::uint64_t bytes = expression.value;
+  if (!expression.operands.empty()) {
+    const ExpressionPtr operand = std::move(expression.operands[0]);
+    expression.operands.clear();
+    Uses unused;
+    Uses* outer = context_.uses;
+    context_.uses = &unused;
+    Symbol* named = operand->kind == ExpressionKind::name ? find(operand->text) : nullptr;
+    const bool is_array = named != nullptr && !named->dimensions.empty() &&
+                          (named->kind == Symbol::Kind::array || named->kind == Symbol::Kind::record);
+    const Type type = is_array ? named->type : this->expression(*operand);
+    context_.uses = outer;
+    if (type == Type::none) return Type::none;
+    bytes = bytes_of(type);
+    const Symbol* record = is_array ? named : operand->symbol;
+    if (type == Type::structure) expression.structure = record->structure;
+    if (type == Type::structure || is_array) {
+      const StructureInfo* info =
+          type == Type::structure ? structure_info(record->structure, expression.position) : nullptr;
+      bytes = info != nullptr ? info->bytes : bytes;
     }
-    return Type::none;
+    if (is_array) {
+      for (const Dimension& dimension : named->dimensions) {
+        bytes *= dimension.constant;
+        if (dimension.extent == Extent::constant) continue;
+        error(expression.position, "the size of '" + named->name + "' is known at the launch only");
+        return Type::none;
+      }
+    }
+    if (type == Type::nothing) {
+      error(expression.position, "this has no size");
+      return Type::none;
+    }
+  } else if (!expression.structure.empty()) {
+    const StructureInfo* info = structure_info(expression.structure, expression.position);
+    if (info == nullptr) return Type::none;
+    bytes = info->bytes;
   }
-  expression.symbol = symbol;
-  const std::size_t dimensions = program_.arrays[symbol->index].dimensions.size();
-  if (expression.operands.size() != dimensions) {
-    error(expression.position, "'" + symbol->name + "' has " + std::to_string(dimensions) +
-                                   " dimensions, not " + std::to_string(expression.operands.size()));
-    return Type::none;
-  }
-  return symbol->type;
+  expression.value = bytes;
+  expression.structure.clear();
+  return Type::u64;
 }
 
 }  // namespace lynxpp::cod

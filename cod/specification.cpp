@@ -1,5 +1,6 @@
 #include "cod/specification.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -57,6 +58,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<GlobalArray>& arrays() const override { return program_->arrays; }
   const std::vector<StateVariable>& state() const override { return program_->state; }
   const std::vector<Word>& words() const override { return program_->words; }
+  const std::vector<ModuleVariable>& variables() const override { return program_->variables; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // Once per compute capability: a program's kernels are mostly made for one.
@@ -108,6 +110,13 @@ std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents)
     case Extent::warps: return extents.warps;
     case Extent::threads: return extents.threads;
     case Extent::sms: return extents.sms;
+    case Extent::lynx: {
+      // What the formulas of the Lynx paper's specifications reach: one slot for each pair of basic blocks and each thread, two for
+      // each thread block and warp, and those of its `(blockDim() * blockDim() + blockDim()) >> 5` for 1024 threads.
+      constexpr std::uint64_t largest_paper_warp = (1024 * 1024 + 1024) >> 5;
+      return std::max({extents.basic_blocks * extents.basic_blocks + extents.threads, 2 * extents.warps,
+                       2 * (largest_paper_warp + 1)});
+    }
     case Extent::lanes: break;
   }
   return 32;

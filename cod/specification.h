@@ -54,11 +54,24 @@ struct InstructionFilter {
   std::uint32_t data = 0;
 
   bool matches(const ptx::OpcodeTraits& traits, bool guarded) const;
+
+  std::vector<std::string> opcodes;  ///< patterns with * and ? for the whole opcode; one has to fit
+  struct SourceLines {
+    std::string file;  ///< the end of the path, whole components: "kernel.cu", "src/kernel.cu"
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+  };
+  std::vector<SourceLines> sources;  ///< one has to fit
+
+  bool matches_opcode(std::string_view opcode) const;
+  /// `file` is null when the instruction's place is not known.
+  bool matches_source(const std::string* file, std::uint32_t line) const;
 };
 
 // ---------------------------------------------------------------- storage
 
-enum class Extent { constant, basic_blocks, instructions, blocks, warps, threads, sms, lanes };
+/// lynx: of Lynx's untyped globalMem, see value_of().
+enum class Extent { constant, basic_blocks, instructions, blocks, warps, threads, sms, lanes, lynx };
 
 struct Dimension {
   Extent extent = Extent::constant;
@@ -75,6 +88,15 @@ struct GlobalArray {
   std::string name;
   ScalarType type = ScalarType::u64;
   std::vector<Dimension> dimensions;
+};
+
+/// Memory that the variant declares for the handlers, which name it `__lynxpp_memory_<index>`: a `shared` array, one for each thread
+/// block and with undefined contents at first, or a constant table in the global state space.
+struct ModuleVariable {
+  std::string name;
+  bool is_shared = true;
+  std::uint64_t bytes = 0;            ///< 0: no handler needs it
+  std::vector<std::uint8_t> initial;  ///< of tables: `bytes` of them
 };
 
 /// A 64-bit word of the hidden kernel parameter, which a handler reads as `__lynxpp_word_<index>`.
@@ -102,10 +124,12 @@ struct StateVariable {
 ///   mov.b64 %rd1, __lynxpp_word_3;         the word (u64)
 ///   mov.b64 %rd1, __lynxpp_state_0;        read of a state register   (b32 for types up to 32 bits, b64 else; f32/f64 likewise by size)
 ///   mov.b64 __lynxpp_state_0, %rd1;        write
+///   mov.b64 %rd1, __lynxpp_memory_0;       address of a module variable in its own state space
 ///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, but u64 for memory_address
 inline constexpr std::string_view word_prefix = "__lynxpp_word_";
 inline constexpr std::string_view state_prefix = "__lynxpp_state_";
 inline constexpr std::string_view site_prefix = "__lynxpp_site_";
+inline constexpr std::string_view memory_prefix = "__lynxpp_memory_";
 
 enum class SiteValue {
   basic_block_id,  ///< index of the block in the kernel and what it calls, from 0
@@ -129,6 +153,12 @@ struct Handler {
   std::vector<SiteValue> site_values;  ///< which ones its code reads
   bool uses_state = false;
   bool needs_convergence = false;  ///< uses warp votes, shuffles or syncWarp
+  /// A kernel-exit handler with syncThreads(): only for kernels that all threads of a block leave together.
+  bool syncs_at_exit = false;
+  /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for all.
+  std::vector<std::string> kernels;
+
+  bool wants_kernel(const std::string& mangled_name) const;
 };
 
 /// PTX of one handler: the text of a module holding exactly one `.func` without parameters whose body is to be spliced.
@@ -192,6 +222,7 @@ class Specification {
   virtual const std::vector<GlobalArray>& arrays() const = 0;
   virtual const std::vector<StateVariable>& state() const = 0;
   virtual const std::vector<Word>& words() const = 0;
+  virtual const std::vector<ModuleVariable>& variables() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 

@@ -39,16 +39,31 @@ std::string expected_tokens(antlr4::Parser& parser) {
 }
 
 std::string reserved_hint(const std::string& word) {
-  if (word == "switch" || word == "case" || word == "default") return "use if and else";
-  if (word == "goto") return "use loops, if, break and return";
-  if (word == "shared")
-    return "arrays are 'global'; reduce over a warp with ballot() or an aggregated atomicAdd()";
-  if (word == "struct" || word == "union") return "use one scalar or one 'global' array per field";
-  if (word == "enum" || word == "typedef") return "use 'const unsigned NAME = 1;' and the type's own name";
+  if (word == "goto") return "use loops, if, switch, break and return";
+  if (word == "union") return "use a struct, or a cast between integers";
   return "leave it out";
 }
 
+/// The construct at file scope that the parser is in; null between two.
+antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
+  antlr4::RuleContext* context = parser.getContext();
+  while (context != nullptr && context->getRuleIndex() != grammar::CodParser::RuleItem)
+    context = dynamic_cast<antlr4::RuleContext*>(context->parent);
+  return dynamic_cast<antlr4::ParserRuleContext*>(context);
+}
+
 }  // namespace
+
+/// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it meets on the way is no
+/// mistake of the user's. Braces that are left over then stand between constructs.
+bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offending) {
+  antlr4::ParserRuleContext* item = item_of(parser);
+  const bool is_left_over = item == nullptr || offending->getText() == "}" || item->getStart() == offending;
+  const bool follows = has_error_ && (item == last_item_ || is_left_over);
+  has_error_ = true;
+  if (!follows) last_item_ = item;
+  return follows;
+}
 
 SourceLocation SyntaxErrors::location_of(antlr4::Token* token) const {
   std::uint32_t length = 1;
@@ -74,11 +89,12 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
     }
     return;
   }
+  auto* parser = dynamic_cast<antlr4::Parser*>(recognizer);
+  if (parser != nullptr && follows_error(*parser, offending)) return;
   if (offending->getType() == grammar::CodParser::Reserved) {
     const std::string word = offending->getText();
     return add(offending, "'" + word + "' is not part of the language", reserved_hint(word));
   }
-  auto* parser = dynamic_cast<antlr4::Parser*>(recognizer);
   const std::string expected = parser != nullptr ? expected_tokens(*parser) : std::string();
   if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {
     return add(offending, "this string has no end", "close it with '\"' on the same line");

@@ -22,7 +22,11 @@ class SyntaxErrors final : public antlr4::BaseErrorListener {
   Diagnostics diagnostics;
 
  private:
+  bool follows_error(antlr4::Parser& parser, antlr4::Token* offending);
+
   std::string file_;
+  bool has_error_ = false;
+  antlr4::ParserRuleContext* last_item_ = nullptr;  ///< with the last error; compared only
 };
 
 }  // namespace lynxpp::cod

@@ -1,4 +1,5 @@
-// The scalar types as semantic analysis and code generation see them: ScalarType of the contract plus void and bool.
+// The scalar types as semantic analysis and code generation see them: ScalarType of the contract plus void, bool and, for whole
+// structures, one type that has no values.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,22 @@
 
 namespace lynxpp::cod {
 
-enum class Type : std::uint8_t { none, nothing, boolean, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64 };
+enum class Type : std::uint8_t {
+  none,
+  nothing,
+  structure,
+  boolean,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  f32,
+  f64
+};
 
 /// As it is written in C: "unsigned long". `none` (the type of an expression with an error) and `nothing` are "void".
 std::string name_of(Type type);

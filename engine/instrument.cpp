@@ -43,8 +43,8 @@ Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::st
   for (ptx::Function& function : module->functions) {
     if (function.is_declaration()) continue;
     if (Status parsed = ptx::parse_body(*module, function, name); !parsed) return parsed.error();
-    return ptx::ProbeRoutine::make(*module, function,
-                                   {cod::word_prefix, cod::state_prefix, cod::site_prefix});
+    return ptx::ProbeRoutine::make(
+        *module, function, {cod::word_prefix, cod::state_prefix, cod::site_prefix, cod::memory_prefix});
   }
   return failure(name + ": the handler has no code");
 }
@@ -57,6 +57,42 @@ int choose_sm(const ptx::Target& target, int device_sm) {
   if (target.suffix != '\0' || target.sm < independent_scheduling || device_sm < warp_reduction)
     return target.sm;
   return std::max(target.sm, warp_reduction);
+}
+
+/// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and nobody waits anywhere else for some of
+/// them only. One unguarded `ret` at which all ways end, and no barriers but those of the whole block.
+Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& specification) {
+  const auto refuse = [&](const std::string& why) {
+    return failure("specification '" + specification + "' has a syncThreads() in ON_KERNEL_EXIT, and " + why);
+  };
+  std::size_t exits = 0;
+  for (const ptx::FunctionUnit& function : unit.functions) {
+    const bool is_kernel = &function == &unit.kernel();
+    for (const ptx::BasicBlock& block : function.graph.blocks) {
+      const bool falls_off =
+          block.leaves_function &&
+          (block.size() == 0 || !function.function->body->instructions[block.end - 1].traits.ends_block());
+      if (is_kernel && falls_off) ++exits;
+    }
+    for (const ptx::Instruction& instruction : function.function->body->instructions) {
+      const bool leaves = instruction.traits.kind == ptx::OpcodeClass::exit &&
+                          (is_kernel || instruction.traits.is_thread_exit);
+      if (leaves && (instruction.guarded() || !is_kernel))
+        return refuse("some of the kernel's threads may leave early");
+      exits += leaves ? 1 : 0;
+      const std::string_view opcode = instruction.opcode;
+      const bool is_block_barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
+      if (!is_block_barrier || opcode.starts_with("bar.warp") || opcode.starts_with("barrier.cluster"))
+        continue;
+      const bool is_plain =
+          (opcode == "bar.sync" || opcode.starts_with("barrier.sync")) && instruction.operands.size() == 1 &&
+          instruction.operands[0].kind == ptx::OperandKind::integer && instruction.operands[0].integer == 0;
+      if (!is_plain || instruction.guarded())
+        return refuse("the kernel has barriers for a part of its threads");
+    }
+  }
+  return exits == 1 ? success()
+                    : Status(refuse("the kernel has several ends, which threads may reach apart"));
 }
 
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
@@ -77,16 +113,27 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       ptx::Probe probe;
       probe.point = point_of(handler.target);
       probe.is_initializer = handler.is_initializer;
-      probe.matches = [filter = handler.filter](const ptx::Instruction& instruction) {
-        return filter.matches(instruction.traits, instruction.guarded());
+      if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
+      if (probe.enabled && handler.syncs_at_exit) {
+        if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
+      }
+      probe.matches = [filter = handler.filter, &module = unit.module](const ptx::Instruction& instruction) {
+        return filter.matches(instruction.traits, instruction.guarded()) &&
+               filter.matches_opcode(instruction.opcode) &&
+               filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
       };
       probe.routine = std::move(*routine);
       probe.first_word = unit.words;
       probe.first_state = static_cast<std::uint32_t>(unit.state_bytes.size());
+      probe.first_variable = static_cast<std::uint32_t>(unit.variables.size());
       unit.probes.push_back(std::move(probe));
     }
     for (const cod::StateVariable& variable : specification.state()) {
       unit.state_bytes.push_back(std::max(4u, cod::size_of(variable.type)));
+    }
+    for (const cod::ModuleVariable& variable : specification.variables()) {
+      unit.variables.push_back({variable.is_shared ? ptx::StateSpace::shared : ptx::StateSpace::global,
+                                variable.bytes, variable.initial});
     }
     for (const cod::Word& word : specification.words()) result.probe.push_back({index, word});
     unit.words = static_cast<std::uint32_t>(result.probe.size());

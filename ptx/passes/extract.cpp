@@ -28,6 +28,7 @@ class Extract final : public Pass {
     std::string text;
     for (std::uint32_t i = 0; i < unit_->variables.size(); ++i) {
       const ModuleVariable& variable = unit_->variables[i];
+      if (variable.bytes == 0) continue;
       text += variable.space == StateSpace::shared ? ".shared" : ".global";
       text += " .align 8 .b8 " + variable_name(i) + "[" + std::to_string(variable.bytes) + "]";
       for (std::size_t k = 0; k < variable.initial.size(); ++k) {

@@ -228,7 +228,7 @@ class FunctionSplicer {
     const Instruction& instruction = body_.instructions[index];
     std::string probes;
     for (Probe& probe : unit_.probes) {
-      if (probe.point != ProbePoint::instruction || !probe.matches(instruction)) continue;
+      if (!probe.enabled || probe.point != ProbePoint::instruction || !probe.matches(instruction)) continue;
       if (probe.routine.reads_site_value("memory_address")) append_address(instruction, probes);
       append_copy(probe, block, &instruction, probes);
     }
@@ -288,7 +288,7 @@ class FunctionSplicer {
   void append_probes(ProbePoint point, std::uint32_t block, const Instruction* instruction, std::string& text,
                      bool initializers) {
     for (Probe& probe : unit_.probes) {
-      if (probe.point == point && probe.is_initializer == initializers)
+      if (probe.enabled && probe.point == point && probe.is_initializer == initializers)
         append_copy(probe, block, instruction, text);
     }
   }

@@ -26,6 +26,7 @@ struct Probe {
   std::uint32_t first_word = 0;
   std::uint32_t first_state = 0;
   std::uint32_t first_variable = 0;
+  bool enabled = true;      ///< false: has no sites
   std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
 
@@ -41,7 +42,7 @@ struct FunctionUnit {
 /// A variable of the variant that routines name: shared memory of a thread block, or a table. Its name is variable_name(position).
 struct ModuleVariable {
   StateSpace space = StateSpace::shared;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;            ///< 0: no routine names it
   std::vector<std::uint8_t> initial;  ///< `bytes` of them, or none; shared memory has none
 };
 

@@ -43,7 +43,7 @@ TEST(Diagnostics, ReservedWords) {
             "t.cod:1:20: error: 'goto' is not part of the language\n"
             "  ON_KERNEL_ENTRY: { goto end; }\n"
             "                     ^~~~\n"
-            "  hint: use loops, if, break and return\n");
+            "  hint: use loops, if, switch, break and return\n");
 }
 
 TEST(Diagnostics, AnUnfinishedFile) {
@@ -67,14 +67,23 @@ TEST(Diagnostics, SeveralErrorsInOneRun) {
             "  hint: use it in ON_INSTRUCTION\n");
 }
 
-TEST(Diagnostics, SyncThreadsAtExitDeadlocks) {
-  EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { syncThreads(); }"),
-            "t.cod:1:19: error: syncThreads() deadlocks in ON_KERNEL_EXIT when some threads return early and "
-            "others still meet the "
-            "program's own barriers\n"
-            "  ON_KERNEL_EXIT: { syncThreads(); }\n"
-            "                    ^~~~~~~~~~~~~\n"
-            "  hint: combine per-warp values with atomicMin() and atomicMax(); no barrier is needed\n");
+TEST(Diagnostics, SyncThreadsUnderACondition) {
+  EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { if (laneId() == 0) syncThreads(); }"),
+            "t.cod:1:38: error: syncThreads() is safe only where all threads of the block come by\n"
+            "  ON_KERNEL_EXIT: { if (laneId() == 0) syncThreads(); }\n"
+            "                                       ^~~~~~~~~~~~~\n"
+            "  hint: use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside any condition\n");
+}
+
+TEST(Diagnostics, OneErrorForEachConstructAtFileScope) {
+  EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { goto end; int x = ; } }\nON_KERNEL_ENTRY: { int y = ; }\n"),
+            "t.cod:1:19: error: 'goto' is not part of the language\n"
+            "  ON_KERNEL_EXIT: { goto end; int x = ; } }\n"
+            "                    ^~~~\n"
+            "  hint: use loops, if, switch, break and return\n"
+            "t.cod:2:28: error: unexpected ';'\n"
+            "  ON_KERNEL_ENTRY: { int y = ; }\n"
+            "                             ^\n");
 }
 
 TEST(Diagnostics, AVoteUnderAnElection) {
@@ -85,14 +94,6 @@ TEST(Diagnostics, AVoteUnderAnElection) {
       "    if (leastActiveThreadInWarp()) n += divergentWarp(laneId() < 4);\n"
       "                                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
       "  hint: take the vote before the 'if' and keep it in a variable\n");
-}
-
-TEST(Diagnostics, UntypedBuffersOfLynx) {
-  EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { globalMem[0] = 1; }"),
-            "t.cod:1:19: error: there is no untyped 'globalMem'\n"
-            "  ON_KERNEL_EXIT: { globalMem[0] = 1; }\n"
-            "                    ^~~~~~~~~\n"
-            "  hint: declare the array you need: 'global unsigned long counts[THREADS];'\n");
 }
 
 TEST(Diagnostics, AnEmptySpecification) {
@@ -139,7 +140,8 @@ const Refused refused[] = {
     {"global int a[4]; a = 1;", "'a' is an array"},
     {"global int a[4]; a[0][1] = 1;", "'a' has 1 dimensions, not 2"},
     {"global int a[4]; a[1.0] = 1;", "an index needs integers, and this is a double"},
-    {"int x; x[0] = 1;", "only 'global' arrays have elements"},
+    {"int x; x[0] = 1;", "only arrays have elements, and 'x' is none"},
+    {"laneId()[0] = 1;", "only arrays have elements, and only structures have fields"},
     {"b[0] = 1;", "unknown array 'b'"},
     {"THREADS = 1;", "an extent cannot be assigned"},
     {"1 = 2;", "this cannot be assigned"},
@@ -156,7 +158,7 @@ const Refused refused[] = {
     {"int x = laneId;", "'laneId' is a function"},
     {"int x = laneId(1);", "laneId() takes 0 arguments, not 1"},
     {"int x; x = x();", "'x' is a variable, not a function"},
-    {"break;", "'break' stands outside a loop"},
+    {"break;", "'break' stands outside a loop and a switch"},
     {"continue;", "'continue' stands outside a loop"},
     {"return 1;", "a handler returns no value"},
     {"int f() { return; } int x = f();", "this function returns a value of type int"},
@@ -179,7 +181,7 @@ const Refused refused[] = {
     {"ON_REPORT: { print(\"%d %d\", 1); }", "this format takes 2 values, not 1"},
     {"ON_REPORT: { emit(\"x\", sum(1)); }", "sum() needs a 'global' array"},
     {"global int a[4]; atomicAdd(a[0], 1);", "an atomic function needs the address of an element"},
-    {"int x; atomicAdd(&x, 1);", "only elements of 'global' arrays can be changed atomically"},
+    {"int x; atomicAdd(&x, 1);", "only elements of 'global' and 'shared' arrays can be changed atomically"},
     {"global short a[4]; atomicAdd(&a[0], 1);",
      "atomicAdd() needs elements of 32 or 64 bits, and 'a' has short"},
     {"global float a[4]; atomicMax(&a[0], 1);", "atomicMax() needs integers, and 'a' has float"},
@@ -191,16 +193,70 @@ const Refused refused[] = {
     {"ON_KERNEL_ENTRY: ON_KERNEL_EXIT: { int x; }", "a handler has one target"},
     {"ON_KERNEL_ENTRY: MEM_READ: { int x; }", "the filter MEM_READ needs the target ON_INSTRUCTION"},
     {"ON_INSTRUCTION: MEM_RAED: { int x; }", "unknown label 'MEM_RAED'"},
-    {"int x = uniqueElementCount(1);", "uniqueElementCount() is not available in this version"},
     {"int x = 99999999999999999999;", "this number does not fit 64 bits"},
     {"int x = 08;", "this is no number of base 8"},
     {"int x = 1lul;", "'lul' is no suffix of an integer"},
     {"double x = 1e999;", "this number does not fit a double"},
     {"unsigned float x;", "this is no type"},
     {"int LANES; LANES = 1;", "'LANES' is the name of an extent"},
-    {"int x[4];", "unexpected '['"},
+    {"int x[4];", "a variable of a thread is no array"},
     {"print(\"open);", "this string has no end"},
-    {"struct point { int x; };", "'struct' is not part of the language"},
+    {"struct point p; p.x = 1;", "there is no 'struct point'"},
+    {"struct point { int x; }; struct point { int x; };", "'struct point' is defined twice"},
+    {"struct point { int x, x; };", "the field 'x' is declared twice"},
+    {"struct point { struct point p; };", "there is no 'struct point'"},
+    {"struct point { int x; } p; p.y = 1;", "'p' has no field 'y'"},
+    {"struct point { int x; } p; int y = p;", "a whole structure is no number"},
+    {"struct point { int x; } p; struct other { int x; } q; p = q;",
+     "a structure takes a structure of the same type with '='"},
+    {"struct point { int x; }; global struct point a[4]; a.x = 1;", "'a' is an array"},
+    {"struct point { int x; }; global struct point a[4]; int i; a[i++] = a[0];",
+     "this index would be computed once for each field"},
+    {"struct point { int h[4]; }; struct point p; p.h[0] = 1;", "a variable of a thread holds no arrays"},
+    {"struct s { int x; }; int f(struct s a) { return 1; }", "a helper function takes and gives numbers"},
+    {"int x; x.y = 1;", "'x' has no fields"},
+    {"typedef int number; number number2 = 1.5 % 2;", "this operator needs integers, and this is a double"},
+    {"unsigned typedef int x;", "unexpected 'typedef'"},
+    {"enum { A, B = 1 / 0 }; int x = B;", "a 'const' at file scope needs a value known at compile time"},
+    {"enum { A, A };", "'A' is declared twice"},
+    {"{ static int x = 1; }", "'static' has no meaning inside a block"},
+    {"{ int a[]; }", "the array 'a' needs its extent"},
+    {"{ int a[2] = {1, 2, 3}; }", "'a' has more values than elements"},
+    {"{ int a[2][2] = {{1, 2, 3}}; }", "there are more values in these braces than elements"},
+    {"{ int a = {1}; }", "'a' is one value, not a list"},
+    {"{ int a[5000]; }", "an array of a handler of 20000 bytes is too large"},
+    {"shared int a[THREADS]; a[0] = 1;", "the extent of this array must be a constant integer"},
+    {"shared long a[7000]; a[0] = 1;", "a 'shared' array of 56000 bytes is too large"},
+    {"shared int a[4]; ON_REPORT: { emit(\"x\", a[0]); }",
+     "'a' belongs to the thread blocks of the kernel and is gone in ON_REPORT"},
+    {"const int t[4]; int x = t[0];", "the table 't' has no values"},
+    {"const int t[2] = {1, 2}; t[0] = 3;", "'t' is const"},
+    {"const int t[2] = {laneId()}; int x = t[0];", "a table needs values known at compile time"},
+    {"{ const int t[2] = {1, 2}; t[0] = 3; }", "'t' is const"},
+    {"switch (1.5) { }", "a switch needs integers, and this is a double"},
+    {"switch (1) { case 1: case 1: ; }", "this switch has this case twice"},
+    {"switch (1) { default: ; default: ; }", "this switch has two 'default'"},
+    {"switch (1) { case laneId(): ; }", "a case needs an integer known at compile time"},
+    {"{ case 1: ; }", "'case' stands outside a switch"},
+    {"switch (1) { case 1: continue; }", "'continue' stands outside a loop"},
+    {"global int a[THREADS]; int x = sizeof a;", "the size of 'a' is known at the launch only"},
+    {"int x; x = uniqueElementCount(1.5);", "uniqueElementCount() needs integers, and this is a double"},
+    {"int x = uniqueElementCount(1, laneId());",
+     "whether half warps are counted must be known at compile time"},
+    {"int x = uniqueElementCount(sharedMem, true);", "no lane has assigned to 'sharedMem' yet"},
+    {"if (laneId() < 3) sharedMem[0] = 1; int x = uniqueElementCount(sharedMem);",
+     "no lane has assigned to 'sharedMem' yet"},
+    {"int n; if (leastActiveThreadInWarp()) n = warpSum(1);",
+     "warpSum() under leastActiveThreadInWarp() would see one lane"},
+    {"int n; if (leastActiveThreadInWarp()) n = uniqueElementCount(laneId());",
+     "uniqueElementCount() under leastActiveThreadInWarp() would see one lane"},
+    {"ON_KERNEL_EXIT: OPCODE(\"ld*\"): { int x; }", "the filter OPCODE needs the target ON_INSTRUCTION"},
+    {"ON_INSTRUCTION: OPCODE(1): { int x; }", "OPCODE needs a string"},
+    {"ON_INSTRUCTION: MEM_READ(1): { int x; }", "MEM_READ takes no arguments"},
+    {"ON_INSTRUCTION: SOURCE(\"a.cu\"): { int x; }", "SOURCE needs a positive constant"},
+    {"ON_INSTRUCTION: SOURCE(\"a.cu\", 4, 3): { int x; }", "the last line stands before the first"},
+    {"ON_KERNEL_EXIT: EVERY(0): { int x; }", "EVERY needs a positive constant"},
+    {"ON_REPORT: KERNEL(\"a\"): { print(\"x\"); }", "KERNEL has no meaning in ON_REPORT"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, RefusedSpecification, testing::ValuesIn(refused));

@@ -12,7 +12,7 @@ namespace {
 std::vector<std::string> example_paths() {
   std::vector<std::string> paths;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs")) {
+       std::filesystem::recursive_directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs")) {
     if (entry.path().extension() == ".cod") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());

@@ -39,7 +39,54 @@ const char* const fragments[] = {"(",
                                  "while(1)",
                                  "double x;",
                                  "~first[block]",
-                                 "MEM_READ:"};
+                                 "MEM_READ:",
+                                 "struct",
+                                 "struct {",
+                                 "enum {",
+                                 "typedef",
+                                 "shared",
+                                 "static const",
+                                 "switch (",
+                                 "case 1:",
+                                 "default:",
+                                 "[]",
+                                 "= {{1}, 2}",
+                                 ".x",
+                                 "sizeof",
+                                 ", ",
+                                 "uniqueElementCount(",
+                                 "sharedMem[0] = 1;",
+                                 "globalMem[1]++;",
+                                 "OPCODE(\"*\"):",
+                                 "EVERY(2):"};
+
+const char* const every_construct = R"(
+enum color { RED, GREEN = 5, BLUE };
+typedef unsigned long u64;
+struct pair { unsigned int hits; u64 sum; short h[2]; };
+typedef struct pair pair_t;
+const int table[] = { 3, GREEN, BLUE * 2, -1 };
+static const struct pair ps[2] = { { 1, 2, {3, 4} }, 5, 6, 7, 8 };
+global pair_t stats[WARPS];
+global unsigned out[8];
+shared unsigned long sums[WARPS_PER_BLOCK];
+struct { struct { int hits; double w; } p; double w; } mine;
+static int pick(int x) { switch (x) { case RED: return 1; case GREEN: x += 2; default: return x; } }
+ON_KERNEL_ENTRY: { for (int i = laneId(), j = 0; i < 32; i += 32, ++j) sums[i] = j; syncThreads(); }
+ON_INSTRUCTION: MEM_READ: OPCODE("ld.global*"): KERNEL("k.*"): EVERY(2): SOURCE("a.cu", 1, 3): {
+  int h[8] = {1, 2, 3};
+  struct pair p = { 1, 2 }, q;
+  q = p;
+  h[laneId() % 8] += pick(table[laneId() & 3]);
+  mine.p.hits += h[laneId() / 4] + q.sum;
+  atomicAdd(&sums[blockThreadId() / 32], sizeof(p) + sizeof(struct pair) + sizeof h);
+  sharedMem[threadIndexX()] = computeBaseAddress();
+  unsigned n = uniqueElementCount(memoryAddress() / 32) + uniqueElementCount(sharedMem, true);
+  if (leastActiveThreadInWarp()) { stats[warpId()] = q; globalMem[n] += n + ps[n].sum; }
+}
+ON_KERNEL_EXIT: { out[0] = warpMax(mine.p.hits) + warpSum(mine.w) + warpAny(1) + sums[0]; }
+ON_REPORT: { emit("h", sum(stats.hits)); emit("p", stats.h); emit("t", table[1]); }
+)";
 
 std::string mutated(const std::string& source, std::mt19937& random) {
   std::string text = source;
@@ -63,11 +110,13 @@ std::string mutated(const std::string& source, std::mt19937& random) {
 TEST(Mutation, DamagedSpecificationsNeverCrash) {
   std::vector<std::string> sources;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs")) {
+       std::filesystem::recursive_directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs")) {
+    if (entry.path().extension() != ".cod") continue;
     std::string source;
     ASSERT_TRUE(read_file(entry.path().string(), source));
     sources.push_back(source);
   }
+  sources.emplace_back(every_construct);
   std::sort(sources.begin(), sources.end());
   ASSERT_FALSE(sources.empty());
   std::mt19937 random(20);

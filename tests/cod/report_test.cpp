@@ -201,8 +201,11 @@ std::string example(const std::string& name) {
 }
 
 TEST(Report, InstructionCountAddsTheSlotsOfAllSms) {
-  std::vector<std::uint64_t> threads{100, 200, 0, 180};
-  std::vector<std::uint64_t> warps{10, 20, 0, 5};
+  constexpr std::size_t slot = 16;  // numbers
+  std::vector<std::uint64_t> threads(4 * slot);
+  std::vector<std::uint64_t> warps(4 * slot);
+  threads[0] = 100, threads[slot] = 200, threads[3 * slot] = 180;
+  warps[0] = 10, warps[slot] = 20, warps[3 * slot] = 5;
   LaunchView launch = small_launch();
   launch.arrays = {bytes_of_vector(threads), bytes_of_vector(warps)};
   const ReportRun run = run_report(example("instruction_count"), launch);

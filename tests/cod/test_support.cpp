@@ -24,6 +24,9 @@ void declare_registers(std::string& text) {
   for (int i = 0; i < 32; ++i) {
     text += "  .reg .b64 " + std::string(word_prefix) + std::to_string(i) + ";\n";
   }
+  for (int i = 0; i < 8; ++i) {
+    text += "  .reg .b64 " + std::string(memory_prefix) + std::to_string(i) + ";\n";
+  }
   for (int i = 0; i <= static_cast<int>(SiteValue::predicate_value); ++i) {
     const auto value = static_cast<SiteValue>(i);
     const char* type = value == SiteValue::memory_address ? ".b64 " : ".b32 ";

@@ -1,0 +1,121 @@
+// Labels of handlers: targets and filters.
+#include <regex>
+
+#include "cod/analyser.h"
+#include "cod/constant.h"
+
+namespace lynxpp::cod {
+
+bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_report) {
+  bool has_target = false;
+  bool is_known = true;
+  for (const Label& label : item.labels) {
+    const auto target = find_target(label.name);
+    if (target || label.name == "ON_REPORT") {
+      if (label.has_arguments) error(label.position, label.name + " takes no arguments");
+      if (has_target) {
+        error(label.position, "a handler has one target", "write a handler of its own for " + label.name);
+        continue;
+      }
+      has_target = true;
+      is_report = label.name == "ON_REPORT";
+      if (target) body.handler.target = *target;
+      continue;
+    }
+    if (resolve_label_with_arguments(label, body)) {
+      if (is_report) error(label.position, label.name + " has no meaning in ON_REPORT");
+      continue;
+    }
+    if (!add_filter(label.name, body.handler.filter)) {
+      error(label.position, "unknown label '" + label.name + "'", suggestion(label.name, label_names()));
+      is_known = is_known && has_target;
+    } else if (label.has_arguments) {
+      error(label.position, label.name + " takes no arguments");
+    } else if (is_known && (!has_target || body.handler.target != TargetKind::instruction)) {
+      error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
+            "write 'ON_INSTRUCTION: " + label.name + ": { ... }'");
+    }
+  }
+  for (const Label& label : item.labels) {
+    if (label.name == "OPCODE" || label.name == "SOURCE") check_filter_target(label, body);
+  }
+  return is_known;
+}
+
+void Analyser::check_filter_target(const Label& label, const HandlerBody& body) {
+  if (body.handler.target == TargetKind::instruction) return;
+  error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
+        "write 'ON_INSTRUCTION: " + label.name + "(...): { ... }'");
+}
+
+bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& body) {
+  InstructionFilter& filter = body.handler.filter;
+  if (label.name == "KERNEL") {
+    if (const std::string* pattern = string_argument(label, 0)) {
+      check_kernel_pattern(label, *pattern);
+      body.handler.kernels.push_back(*pattern);
+    }
+    return true;
+  }
+  if (label.name == "OPCODE") {
+    if (const std::string* pattern = string_argument(label, 0)) filter.opcodes.push_back(*pattern);
+    return true;
+  }
+  if (label.name == "SOURCE") {
+    InstructionFilter::SourceLines lines;
+    if (const std::string* file = string_argument(label, 0)) lines.file = *file;
+    const auto first = positive_argument(label, 1);
+    const auto last = label.arguments.size() > 2 ? positive_argument(label, 2) : first;
+    if (!first || !last) return true;
+    lines.first = static_cast<std::uint32_t>(*first);
+    lines.last = static_cast<std::uint32_t>(*last);
+    if (lines.last < lines.first) error(label.position, "the last line stands before the first");
+    filter.sources.push_back(std::move(lines));
+    return true;
+  }
+  if (label.name == "EVERY") {
+    if (const auto every = positive_argument(label, 0)) body.every = static_cast<std::uint32_t>(*every);
+    return true;
+  }
+  return false;
+}
+
+const std::string* Analyser::string_argument(const Label& label, std::size_t index) {
+  const bool is_string = label.arguments.size() > index &&
+                         label.arguments[index]->kind == ExpressionKind::string &&
+                         !label.arguments[index]->text.empty();
+  if (is_string) return &label.arguments[index]->text;
+  const std::string example = label.name == "KERNEL"   ? "KERNEL(\"matmul.*\")"
+                              : label.name == "OPCODE" ? "OPCODE(\"ld.global.*\")"
+                                                       : "SOURCE(\"kernel.cu\", 10, 20)";
+  error(label.position, label.name + " needs a string", "write '" + example + ":'");
+  return nullptr;
+}
+
+std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std::size_t index) {
+  if (label.arguments.size() > index) {
+    Uses unused;
+    context_ = Context{};
+    context_.uses = &unused;
+    const std::size_t before = errors.size();
+    const Type type = value(*label.arguments[index]);
+    const auto constant = errors.size() == before ? evaluate(*label.arguments[index]) : std::nullopt;
+    if (constant && is_integer(type) && constant->integer > 0 && constant->integer < 0x80000000u)
+      return constant->integer;
+  }
+  error(label.position, label.name + " needs a positive constant",
+        label.name == "EVERY" ? "write 'EVERY(16):' for each 16th thread block"
+                              : "write 'SOURCE(\"kernel.cu\", 10):' or 'SOURCE(\"kernel.cu\", 10, 20):'");
+  return std::nullopt;
+}
+
+void Analyser::check_kernel_pattern(const Label& label, const std::string& pattern) {
+  try {
+    const std::regex expression(pattern, std::regex::ECMAScript);
+  } catch (const std::regex_error& problem) {
+    error(label.arguments[0]->position, "this is no regular expression: " + std::string(problem.what()),
+          "for any characters write '.*'");
+  }
+}
+
+}  // namespace lynxpp::cod

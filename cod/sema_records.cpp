@@ -1,0 +1,565 @@
+// Arrays and structures. A structure becomes one symbol for each of its fields, an array of structures one array for each field, so that
+// behind semantic analysis there are numbers and arrays of numbers alone.
+#include <algorithm>
+#include <cstring>
+
+#include "cod/analyser.h"
+#include "cod/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr std::uint64_t maximum_local_bytes = 16 * 1024;
+constexpr std::uint64_t maximum_shared_bytes = 48 * 1024;
+constexpr std::uint64_t maximum_table_bytes = 64 * 1024;
+constexpr std::uint64_t maximum_leaves = 4096;
+constexpr std::uint64_t maximum_copied = 256;  ///< elements of arrays inside a structure that `=` copies
+constexpr int maximum_structure_depth = 32;
+
+/// Of constant extents; a product beyond 2^40 counts as 2^40.
+std::uint64_t count_of(const std::vector<Dimension>& dimensions) {
+  constexpr std::uint64_t limit = std::uint64_t{1} << 40;
+  std::uint64_t count = 1;
+  for (const Dimension& dimension : dimensions) {
+    const std::uint64_t extent = dimension.extent == Extent::constant ? dimension.constant : 1;
+    count = extent > limit / count ? limit : count * extent;
+  }
+  return count;
+}
+
+bool has_effects(const Expression& expression) {
+  switch (expression.kind) {
+    case ExpressionKind::assign:
+    case ExpressionKind::postfix: return true;
+    case ExpressionKind::call: {
+      const bool reads_place = expression.api != nullptr && expression.api->arguments == ApiArguments::none &&
+                               expression.api->api != Api::clock_counter &&
+                               expression.api->api != Api::global_timer;
+      if (!reads_place) return true;
+      break;
+    }
+    case ExpressionKind::unary:
+      if (expression.op == Operator::increment || expression.op == Operator::decrement) return true;
+      break;
+    default: break;
+  }
+  return std::any_of(expression.operands.begin(), expression.operands.end(),
+                     [](const ExpressionPtr& operand) { return has_effects(*operand); });
+}
+
+std::vector<ExpressionPtr> clones(const std::vector<ExpressionPtr>& expressions) {
+  std::vector<ExpressionPtr> result;
+  for (const ExpressionPtr& each : expressions) result.push_back(clone(*each));
+  return result;
+}
+
+ExpressionPtr literal(std::uint64_t value) {
+  auto result = std::make_unique<Expression>();
+  result->type = Type::u64;
+  result->value = value;
+  return result;
+}
+
+std::string with_article(Symbol::Memory memory) {
+  switch (memory) {
+    case Symbol::Memory::shared: return "a 'shared' array";
+    case Symbol::Memory::local: return "an array of a handler";
+    default: return "a table";
+  }
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- declarations
+
+std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, const std::string& what) {
+  Uses unused;
+  const Context outer = context_;
+  if (context_.uses == nullptr || context_.helper == nullptr) context_.uses = &unused;
+  const std::size_t before = errors.size();
+  const Type type = value(expression);
+  context_ = outer;
+  if (type == Type::none || errors.size() != before) return std::nullopt;
+  const auto constant = evaluate(expression);
+  if (!constant || !is_integer(type)) {
+    if (what == "global") {
+      error(expression.position, "the extent of a 'global' array is a named extent or a constant integer",
+            "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES");
+    } else {
+      error(expression.position, "the extent of this array must be a constant integer",
+            "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the most there can be: 32 and 1024");
+    }
+    return std::nullopt;
+  }
+  const bool is_negative = is_signed(type) && static_cast<std::int64_t>(constant->integer) < 0;
+  if (constant->integer == 0 || is_negative) {
+    error(expression.position, "an array needs at least one element");
+    return std::nullopt;
+  }
+  if (constant->integer > std::uint64_t{1} << 40) {
+    error(expression.position, "this array is larger than any device's memory");
+    return std::nullopt;
+  }
+  return constant->integer;
+}
+
+/// `[]` takes its extent from the initial values.
+std::optional<std::vector<Dimension>> Analyser::constant_dimensions(Declarator& declarator,
+                                                                    const std::string& what) {
+  std::vector<Dimension> dimensions;
+  for (std::size_t i = 0; i < declarator.dimensions.size(); ++i) {
+    std::optional<std::uint64_t> extent;
+    if (declarator.dimensions[i] != nullptr) {
+      extent = constant_extent(*declarator.dimensions[i], what);
+    } else if (i == 0 && !declarator.list.empty()) {
+      extent = declarator.list.size();
+    } else {
+      error(declarator.position, "the array '" + declarator.name + "' needs its extent",
+            "write '" + declarator.name + "[8]'");
+    }
+    if (!extent) return std::nullopt;
+    dimensions.push_back({Extent::constant, *extent, std::to_string(*extent)});
+  }
+  return dimensions;
+}
+
+const Analyser::StructureInfo* Analyser::structure_info(const std::string& name, const Position& position,
+                                                        int depth) {
+  if (const auto known = structures_.find(name); known != structures_.end()) return &known->second;
+  const auto& all = program_.tree.structures;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Structure& each) { return each.name == name; });
+  if (found == all.end()) return nullptr;
+  if (depth > maximum_structure_depth) {
+    error(position, "structures are nested too deeply here");
+    return nullptr;
+  }
+  StructureInfo info;
+  info.structure = &*found;
+  for (const Field& field : found->fields) {
+    std::vector<Dimension>& dimensions = info.dimensions.emplace_back();
+    for (const ExpressionPtr& extent : field.dimensions) {
+      const auto constant = constant_extent(*extent, "field");
+      if (!constant) return nullptr;
+      dimensions.push_back({Extent::constant, *constant, std::to_string(*constant)});
+    }
+    std::uint64_t bytes = bytes_of(field.type);
+    std::uint64_t alignment = bytes;
+    std::uint64_t leaves = 1;
+    if (field.type == Type::structure) {
+      const StructureInfo* inner = structure_info(field.structure, field.position, depth + 1);
+      if (inner == nullptr) return nullptr;
+      bytes = inner->bytes;
+      alignment = inner->alignment;
+      leaves = inner->leaves;
+    }
+    info.leaves += leaves;
+    info.alignment = std::max(info.alignment, alignment);
+    info.bytes = (info.bytes + alignment - 1) / alignment * alignment + bytes * count_of(dimensions);
+    if (info.leaves > maximum_leaves || info.bytes > std::uint64_t{1} << 40) {
+      error(found->position, "this structure is too large");
+      return nullptr;
+    }
+  }
+  info.bytes = (info.bytes + info.alignment - 1) / info.alignment * info.alignment;
+  return &structures_.emplace(name, std::move(info)).first->second;
+}
+
+bool Analyser::check_size(Storage storage, const Variable& variable) {
+  std::uint64_t limit = 0;
+  std::uint64_t bytes = bytes_of(variable.type) * count_of(variable.dimensions);
+  switch (storage) {
+    case Storage::local: limit = maximum_local_bytes; break;
+    case Storage::table: limit = maximum_table_bytes; break;
+    case Storage::shared:
+      limit = maximum_shared_bytes;
+      for (const ModuleVariable& each : program_.variables) bytes += each.is_shared ? each.bytes : 0;
+      break;
+    default: return true;
+  }
+  if (bytes <= limit) return true;
+  const Symbol::Memory memory = storage == Storage::local    ? Symbol::Memory::local
+                                : storage == Storage::shared ? Symbol::Memory::shared
+                                                             : Symbol::Memory::table;
+  error(variable.position, with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
+        std::to_string(limit) + " bytes are the most" +
+            (storage == Storage::shared ? ", for all 'shared' arrays together" : "") +
+            "; 'global' arrays may be larger");
+  return false;
+}
+
+/// The symbol is in scope; never null.
+Symbol* Analyser::declare_variable(Storage storage, const Variable& variable) {
+  const auto declare = [&](const auto& self, const Variable& each) -> Symbol* {
+    if (each.type != Type::structure) return declare_leaf(storage, each);
+    Symbol* record = new_symbol(Symbol::Kind::record, each.name, Type::structure, each.position);
+    record->structure = each.structure;
+    record->dimensions = each.dimensions;
+    const StructureInfo* info = structure_info(each.structure, each.position);
+    if (info == nullptr) return record;
+    for (std::size_t i = 0; i < info->structure->fields.size(); ++i) {
+      const Field& field = info->structure->fields[i];
+      Variable inner{each.name + "." + field.name, field.type, field.structure, each.dimensions,
+                     each.position};
+      inner.dimensions.insert(inner.dimensions.end(), info->dimensions[i].begin(), info->dimensions[i].end());
+      record->fields.emplace_back(field.name, self(self, inner));
+    }
+    return record;
+  };
+  if (variable.type == Type::structure) {
+    const StructureInfo* info = structure_info(variable.structure, variable.position);
+    leaves_ += info != nullptr ? info->leaves : 0;
+  } else {
+    ++leaves_;
+  }
+  Symbol* symbol = nullptr;
+  if (leaves_ > maximum_leaves) {
+    error(variable.position, "the specification has too many variables");
+    symbol = new_symbol(Symbol::Kind::record, variable.name, Type::structure, variable.position);
+  } else {
+    symbol = declare(declare, variable);
+  }
+  add_to_scope(symbol);
+  return symbol;
+}
+
+Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
+  const bool is_scalar =
+      variable.dimensions.empty() && (storage == Storage::state || storage == Storage::local);
+  const Symbol::Kind scalar_kind = storage == Storage::state ? Symbol::Kind::state : Symbol::Kind::local;
+  Symbol* symbol = new_symbol(is_scalar ? scalar_kind : Symbol::Kind::array, variable.name, variable.type,
+                              variable.position);
+  symbol->dimensions = variable.dimensions;
+  if (!is_arithmetic(variable.type)) {
+    error(variable.position, "an array cannot have elements of type void",
+          "write for example 'global unsigned long " + variable.name + "[THREADS];'");
+    symbol->type = Type::none;
+  }
+  if (!is_scalar) program_.checks_bounds = true;
+  if (!check_size(storage, variable)) return symbol;
+  switch (storage) {
+    case Storage::state:
+      if (!is_scalar) {
+        error(variable.position, "a variable of a thread holds no arrays",
+              "declare the array inside a handler, or 'global' with [THREADS]");
+        break;
+      }
+      symbol->index = static_cast<std::uint32_t>(program_.state.size());
+      program_.state.push_back({variable.name, storage_of(variable.type)});
+      break;
+    case Storage::local:
+      symbol->memory = Symbol::Memory::local;
+      symbol->assignments = 1;
+      break;
+    case Storage::global:
+      symbol->memory = Symbol::Memory::global;
+      symbol->index = static_cast<std::uint32_t>(program_.arrays.size());
+      program_.arrays.push_back({variable.name, storage_of(variable.type), variable.dimensions});
+      break;
+    case Storage::shared:
+    case Storage::table: {
+      const bool is_shared = storage == Storage::shared;
+      symbol->memory = is_shared ? Symbol::Memory::shared : Symbol::Memory::table;
+      symbol->is_const = !is_shared;
+      symbol->index = static_cast<std::uint32_t>(program_.variables.size());
+      ModuleVariable memory{
+          variable.name, is_shared, bytes_of(variable.type) * count_of(variable.dimensions), {}};
+      if (!is_shared) memory.initial.resize(memory.bytes);
+      program_.variables.push_back(std::move(memory));
+      break;
+    }
+  }
+  return symbol;
+}
+
+/// An array or structure of a handler. It starts at zero; what the initialiser says is assigned.
+void Analyser::declare_local(Statement& statement, Declarator& declarator) {
+  const auto dimensions = constant_dimensions(declarator, "local");
+  std::size_t before = errors.size();
+  Symbol* symbol =
+      declare_variable(Storage::local, {declarator.name, statement.type, statement.structure,
+                                        dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+  declarator.symbol = symbol;
+  if (!dimensions || errors.size() != before) return;
+  if (declarator.initializer != nullptr) {
+    Expression& source = *declarator.initializer;
+    const Type type = expression(source);
+    if (type == Type::none) return;
+    if (type != Type::structure || symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty() ||
+        source.symbol == nullptr || source.symbol->structure != symbol->structure) {
+      return error(source.position, "this does not fit '" + declarator.name + "'",
+                   "write the values in braces");
+    }
+    Expression target;
+    target.position = declarator.position;
+    copy_record(symbol, target, source.symbol, source, declarator.assignments);
+    declarator.initializer = nullptr;
+    return;
+  }
+  for (Spread& each : spread_list(symbol, declarator)) {
+    before = errors.size();
+    convertible(*each.value, value(*each.value), each.leaf->type);
+    if (errors.size() != before) return;
+    std::vector<ExpressionPtr> indices;
+    for (const std::uint64_t index : each.indices) indices.push_back(literal(index));
+    const Position position = each.value->position;
+    declarator.assignments.push_back(
+        assign_leaf(each.leaf, std::move(indices), std::move(each.value), position));
+  }
+  if (statement.is_const) {
+    for (const auto& leaf : program_.symbols) {
+      if (leaf->position.line == symbol->position.line && leaf->position.column == symbol->position.column)
+        leaf->is_const = true;
+    }
+  }
+}
+
+/// A constant array or structure at file scope.
+void Analyser::declare_table(Statement& statement, Declarator& declarator) {
+  const auto dimensions = constant_dimensions(declarator, "table");
+  const std::size_t before = errors.size();
+  Symbol* symbol =
+      declare_variable(Storage::table, {declarator.name, statement.type, statement.structure,
+                                        dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+  if (!dimensions || errors.size() != before) return;
+  if (!declarator.has_list) {
+    return error(declarator.position, "the table '" + declarator.name + "' has no values",
+                 "write '= { ... }' behind it");
+  }
+  for (Spread& each : spread_list(symbol, declarator)) store_table_value(each);
+}
+
+void Analyser::store_table_value(const Spread& each) {
+  Uses unused;
+  context_ = Context{};
+  context_.uses = &unused;
+  const std::size_t before = errors.size();
+  if (value(*each.value) == Type::none || errors.size() != before) return;
+  const auto constant = evaluate(*each.value);
+  if (!constant) return error(each.value->position, "a table needs values known at compile time");
+  const Constant converted = convert(*constant, each.leaf->type);
+  std::uint64_t position = 0;
+  for (std::size_t i = 0; i < each.indices.size(); ++i)
+    position = position * each.leaf->dimensions[i].constant + each.indices[i];
+  const std::size_t bytes = bytes_of(each.leaf->type);
+  std::uint8_t* target = program_.variables[each.leaf->index].initial.data() + position * bytes;
+  if (each.leaf->type == Type::f32) {
+    const auto single = static_cast<float>(converted.real);
+    std::memcpy(target, &single, bytes);
+  } else if (each.leaf->type == Type::f64) {
+    std::memcpy(target, &converted.real, bytes);
+  } else {
+    std::memcpy(target, &converted.integer, bytes);
+  }
+}
+
+// ---------------------------------------------------------------- initial values
+
+std::vector<Analyser::Spread> Analyser::spread_list(Symbol* symbol, Declarator& declarator) {
+  std::vector<Spread> result;
+  if (declarator.list.empty()) return result;
+  Cursor cursor{&declarator.list, 0};
+  spread(symbol, {}, cursor, result);
+  if (!cursor.ended())
+    error(declarator.list[cursor.next].position, "'" + declarator.name + "' has more values than elements");
+  return result;
+}
+
+/// C's rules: a list in braces is for one array or structure; without braces the values run on.
+void Analyser::spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor,
+                      std::vector<Spread>& out) {
+  const auto part = [&](Symbol* inner, std::vector<std::uint64_t> inner_indices) {
+    if (cursor.ended()) return;
+    Initializer& next = (*cursor.list)[cursor.next];
+    if (next.expression != nullptr) return spread(inner, std::move(inner_indices), cursor, out);
+    Cursor own{&next.list, 0};
+    ++cursor.next;
+    if (!next.list.empty()) spread(inner, std::move(inner_indices), own, out);
+    if (!own.ended())
+      error(next.list[own.next].position, "there are more values in these braces than elements");
+  };
+  if (indices.size() < symbol->dimensions.size()) {
+    const std::uint64_t extent = symbol->dimensions[indices.size()].constant;
+    indices.push_back(0);
+    for (std::uint64_t i = 0; i < extent && !cursor.ended(); ++i) {
+      indices.back() = i;
+      part(symbol, indices);
+    }
+  } else if (symbol->kind == Symbol::Kind::record) {
+    for (const auto& [name, field] : symbol->fields) part(field, indices);
+  } else if (!cursor.ended()) {
+    Initializer& next = (*cursor.list)[cursor.next++];
+    if (next.expression == nullptr) {
+      error(next.position, "one value is wanted here, not a list");
+    } else {
+      out.push_back({symbol, std::move(indices), std::move(next.expression)});
+    }
+  }
+}
+
+// ---------------------------------------------------------------- copies
+
+/// An assignment of a number, analysed.
+ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
+                                    const Position& position) {
+  auto target = std::make_unique<Expression>();
+  target->kind = leaf->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+  target->position = position;
+  target->text = leaf->name;
+  target->type = leaf->type;
+  target->symbol = leaf;
+  target->operands = std::move(indices);
+  if (leaf->kind == Symbol::Kind::local) ++leaf->assignments;
+  if (leaf->kind == Symbol::Kind::state) context_.uses->states.emplace_back(leaf, position);
+  auto result = std::make_unique<Expression>();
+  result->kind = ExpressionKind::assign;
+  result->position = position;
+  result->type = leaf->type;
+  result->discarded = true;
+  result->operands.push_back(std::move(target));
+  result->operands.push_back(std::move(value));
+  context_.uses->nodes += 3;
+  return result;
+}
+
+/// One assignment for each field; false after an error.
+bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbol* source,
+                           const Expression& source_place, std::vector<ExpressionPtr>& out) {
+  const Position& position = target_place.position;
+  for (std::size_t i = 0; i < target->fields.size(); ++i) {
+    Symbol* to = target->fields[i].second;
+    Symbol* from = source->fields[i].second;
+    if (to->kind == Symbol::Kind::record && to->dimensions.size() == target->dimensions.size()) {
+      if (!copy_record(to, target_place, from, source_place, out)) return false;
+      continue;
+    }
+    const std::vector<Dimension> own(
+        to->dimensions.begin() + static_cast<std::ptrdiff_t>(target->dimensions.size()),
+        to->dimensions.end());
+    if (to->kind == Symbol::Kind::record || count_of(own) > maximum_copied) {
+      error(position, "'=' does not copy the array '" + to->name + "'", "copy its elements in a loop");
+      return false;
+    }
+    for (std::uint64_t k = 0; k < count_of(own); ++k) {
+      std::vector<std::uint64_t> own_indices(own.size());
+      std::uint64_t rest = k;
+      for (std::size_t d = own.size(); d-- > 0; rest /= own[d].constant)
+        own_indices[d] = rest % own[d].constant;
+      const auto with_own = [&](const Expression& place) {
+        std::vector<ExpressionPtr> indices = clones(place.operands);
+        for (const std::uint64_t index : own_indices) indices.push_back(literal(index));
+        return indices;
+      };
+      auto value = std::make_unique<Expression>();
+      value->kind = from->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+      value->position = source_place.position;
+      value->text = from->name;
+      value->operands = with_own(source_place);
+      value->type = use(*value, from);
+      if (value->type == Type::none) return false;
+      out.push_back(assign_leaf(to, with_own(target_place), std::move(value), position));
+    }
+  }
+  return true;
+}
+
+/// `a = b` for whole structures becomes assignments of the fields.
+Type Analyser::assign_record(Expression& expression) {
+  Expression& target = *expression.operands[0];
+  Expression& source = *expression.operands[1];
+  const Type type = this->expression(source);
+  if (type == Type::none) return Type::none;
+  const bool fits = type == Type::structure && source.symbol->structure == target.symbol->structure;
+  if (!fits || expression.op != Operator::none) {
+    error(expression.position, "a structure takes a structure of the same type with '='",
+          "or assign its fields");
+    return Type::none;
+  }
+  for (const Expression* each : {&target, &source}) {
+    if (std::any_of(each->operands.begin(), each->operands.end(),
+                    [](const ExpressionPtr& index) { return has_effects(*index); })) {
+      error(each->position, "this index would be computed once for each field",
+            "keep it in a variable before the assignment");
+      return Type::none;
+    }
+  }
+  if (target.symbol->is_const) {
+    error(target.position, "'" + target.symbol->name + "' is const", "declare it without 'const'");
+    return Type::none;
+  }
+  std::vector<ExpressionPtr> assignments;
+  if (!copy_record(target.symbol, target, source.symbol, source, assignments)) return Type::none;
+  expression.kind = ExpressionKind::comma;
+  expression.operands = std::move(assignments);
+  return Type::nothing;
+}
+
+// ---------------------------------------------------------------- places
+
+/// a[i].b[j] ▶ the symbol of the field and the indices in order. `column`: the indices of an array of structures may be missing.
+Symbol* Analyser::resolve(Expression& expression, std::vector<ExpressionPtr>& indices, bool column) {
+  if (expression.kind == ExpressionKind::index && expression.symbol == nullptr) {
+    Symbol* symbol = resolve(*expression.operands[0], indices, column);
+    require_integer(*expression.operands[1], value(*expression.operands[1]), "an index");
+    indices.push_back(std::move(expression.operands[1]));
+    return symbol;
+  }
+  if (expression.kind == ExpressionKind::member) {
+    Symbol* symbol = resolve(*expression.operands[0], indices, column);
+    if (symbol == nullptr) return nullptr;
+    if (symbol->kind != Symbol::Kind::record) {
+      error(expression.position, "'" + symbol->name + "' has no fields");
+      return nullptr;
+    }
+    if (!column && indices.size() != symbol->dimensions.size()) {
+      error(expression.position, "'" + symbol->name + "' is an array", "give an index before the field");
+      return nullptr;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, field] : symbol->fields) {
+      if (name == expression.text) return field;
+      names.push_back(name);
+    }
+    error(expression.position, "'" + symbol->name + "' has no field '" + expression.text + "'",
+          suggestion(expression.text, names));
+    return nullptr;
+  }
+  if (expression.kind == ExpressionKind::name) {
+    Symbol* symbol = find(expression.text);
+    if (symbol == nullptr)
+      error(expression.position, "unknown array '" + expression.text + "'",
+            suggestion(expression.text, visible_names()));
+    return symbol;
+  }
+  if (this->expression(expression) != Type::none) {
+    error(expression.position, "only arrays have elements, and only structures have fields",
+          "declare 'global unsigned long name[THREADS];' at file scope");
+  }
+  return nullptr;
+}
+
+Type Analyser::place(Expression& expression) {
+  std::vector<ExpressionPtr> indices;
+  const bool is_element = expression.kind == ExpressionKind::index;
+  Symbol* symbol = resolve(expression, indices, false);
+  if (symbol == nullptr) {
+    expression.operands.clear();  // those left were moved from
+    return Type::none;
+  }
+  const bool has_elements = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
+  expression.operands = std::move(indices);
+  if (!has_elements && is_element) {
+    error(expression.position, "only arrays have elements, and '" + symbol->name + "' is none",
+          "declare 'global unsigned long name[THREADS];' at file scope");
+    return Type::none;
+  }
+  if (has_elements && expression.operands.size() != symbol->dimensions.size()) {
+    error(expression.position, "'" + symbol->name + "' has " + std::to_string(symbol->dimensions.size()) +
+                                   " dimensions, not " + std::to_string(expression.operands.size()));
+    return Type::none;
+  }
+  expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;
+  return use(expression, symbol);
+}
+
+}  // namespace lynxpp::cod

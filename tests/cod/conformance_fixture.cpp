@@ -1,0 +1,201 @@
+#include "tests/cod/conformance_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "cod/specification.h"
+#include "device/cpu/simt_executor.h"
+#include "engine/instrument.h"
+
+namespace lynxpp::cod {
+namespace {
+
+const std::string& kernels() {
+  static const std::string text = [] {
+    const std::string prologue = R"(
+  .reg .pred %p<4>;
+  .reg .b32 %r<20>;
+  .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [in];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %ntid.y;
+  mov.u32 %r3, %tid.x;
+  mov.u32 %r4, %tid.y;
+  mov.u32 %r5, %tid.z;
+  mad.lo.u32 %r6, %r5, %r2, %r4;
+  mad.lo.u32 %r7, %r6, %r1, %r3;
+  mov.u32 %r8, %ntid.z;
+  mul.lo.u32 %r9, %r1, %r2;
+  mul.lo.u32 %r9, %r9, %r8;
+  mov.u32 %r10, %nctaid.x;
+  mov.u32 %r11, %nctaid.y;
+  mov.u32 %r12, %ctaid.x;
+  mov.u32 %r13, %ctaid.y;
+  mov.u32 %r14, %ctaid.z;
+  mad.lo.u32 %r15, %r14, %r11, %r13;
+  mad.lo.u32 %r15, %r15, %r10, %r12;
+  mad.lo.u32 %r16, %r15, %r9, %r7;
+  mul.wide.u32 %rd3, %r16, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+)";
+    const std::string work =
+        "  ld.global.u32 %r17, [%rd4];\n  add.u32 %r17, %r17, 1;\n  st.global.u32 [%rd5], %r17;\n";
+    const auto entry = [&](const std::string& name, const std::string& body) {
+      return ".visible .entry " + name + "(.param .u64 in, .param .u64 out)\n{" + prologue + body + "}\n";
+    };
+    return ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"src/kernel.cu\"\n" +
+           entry("straight", "  .loc 1 10 3\n" + work + "  .loc 1 12 1\n  ret;\n") +
+           entry("divergent",
+                 "  and.b32 %r18, %r7, 1;\n  setp.eq.u32 %p1, %r18, 0;\n  @%p1 bra $L_end;\n  and.b32 %r19, "
+                 "%r7, 3;\n$L_loop:\n" +
+                     work +
+                     "  sub.u32 %r19, %r19, 1;\n  setp.ne.u32 %p2, %r19, 0;\n  @%p2 bra $L_loop;\n$L_end:\n  "
+                     "ret;\n") +
+           entry("early",
+                 "  and.b32 %r18, %r7, 1;\n  setp.ne.u32 %p1, %r18, 0;\n  @%p1 ret;\n" + work + "  ret;\n");
+  }();
+  return text;
+}
+
+std::string text_of(const Failure& failed, const std::string& source) {
+  return render(failed.diagnostics, source);
+}
+
+template <typename T>
+void append(std::vector<std::byte>& bytes, T value) {
+  const auto* begin = reinterpret_cast<const std::byte*>(&value);
+  bytes.insert(bytes.end(), begin, begin + sizeof(T));
+}
+
+/// A launch of the kernel, with and without probes.
+class Run {
+ public:
+  Run(const std::string& source, const Shape& shape, const std::string& kernel)
+      : source_(source), shape_(shape), kernel_(kernel) {}
+
+  Measured measure() {
+    auto specification = compile(source_, "t.cod");
+    if (!specification) return failed(text_of(specification.error(), source_));
+    specification_ = *specification;
+    engine::Request request;
+    request.ptx = &kernels();
+    request.kernel = kernel_;
+    request.specifications = {specification_};
+    request.device_sm = 90;
+    request.verify = true;
+    auto variant = engine::instrument(request);
+    if (!variant) return failed(text_of(variant.error(), source_));
+    place(*variant);
+    input_.assign(shape_.blocks() * shape_.threads() + 32, 5);
+    output_.assign(input_.size(), 0);
+    device::cpu::LaunchCounters counters;
+    if (!launch(kernels(), {}, &counters)) return result_;
+    const std::vector<std::uint32_t> expected = output_;
+    output_.assign(input_.size(), 0);
+    if (!launch(variant->ptx, words(*variant), nullptr)) return result_;
+    EXPECT_EQ(output_, expected) << "the instrumented kernel computes something else";
+    result_.thread_instructions = counters.thread_instructions;
+    report(*variant);
+    return result_;
+  }
+
+ private:
+  Measured failed(const std::string& why) {
+    result_.failure = why;
+    return result_;
+  }
+
+  void place(const engine::Instrumented& variant) {
+    extents_.basic_blocks = variant.basic_blocks;
+    extents_.instructions = variant.instructions;
+    extents_.blocks = shape_.blocks();
+    extents_.warps = shape_.blocks() * shape_.warps();
+    extents_.threads = shape_.blocks() * shape_.threads();
+    extents_.sms = device::cpu::multiprocessors();
+    for (const GlobalArray& array : specification_->arrays())
+      arrays_.emplace_back((element_count(array, extents_) * size_of(array.type) + 7) / 8);
+  }
+
+  std::vector<std::uint64_t> words(const engine::Instrumented& variant) {
+    std::vector<std::uint64_t> values;
+    for (const engine::ProbeWord& each : variant.probe) {
+      switch (each.word.kind) {
+        case Word::Kind::array_address:
+          values.push_back(reinterpret_cast<std::uint64_t>(arrays_[each.word.index].data()));
+          break;
+        case Word::Kind::extent: values.push_back(value_of({each.word.extent, 1, {}}, extents_)); break;
+        case Word::Kind::dropped: values.push_back(reinterpret_cast<std::uint64_t>(&result_.dropped)); break;
+      }
+    }
+    return values;
+  }
+
+  bool launch(const std::string& ptx, const std::vector<std::uint64_t>& words,
+              device::cpu::LaunchCounters* counters) {
+    auto module = device::cpu::load_module(ptx, "variant.ptx");
+    if (!module) {
+      result_.failure = text_of(module.error(), ptx);
+      return false;
+    }
+    std::vector<std::byte> parameters;
+    append(parameters, input_.data());
+    append(parameters, output_.data());
+    for (const std::uint64_t word : words) append(parameters, word);
+    const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
+                                         {shape_.block[0], shape_.block[1], shape_.block[2]}};
+    const Status status = (*module)->launch(kernel_, shape, parameters, counters);
+    if (!status) result_.failure = text_of(status.error(), ptx);
+    return status.ok();
+  }
+
+  void report(const engine::Instrumented& variant) {
+    const auto report = specification_->compile_host();
+    if (!report) {
+      result_.failure = text_of(report.error(), source_);
+      return;
+    }
+    LaunchView view;
+    std::copy(std::begin(shape_.grid), std::end(shape_.grid), view.grid);
+    std::copy(std::begin(shape_.block), std::end(shape_.block), view.block);
+    view.basic_blocks = variant.basic_blocks;
+    view.instructions = variant.instructions;
+    view.sms = extents_.sms;
+    for (std::vector<std::uint64_t>& array : arrays_)
+      view.arrays.push_back(std::as_writable_bytes(std::span<std::uint64_t>(array)));
+    view.emit = [&](const Emitted& emitted) {
+      std::visit(
+          [&](const auto& values) { result_.results[emitted.name].assign(values.begin(), values.end()); },
+          emitted.values);
+    };
+    const Status status = (*report)->run(view);
+    if (!status) result_.failure = text_of(status.error(), source_);
+  }
+
+  const std::string& source_;
+  const Shape& shape_;
+  const std::string& kernel_;
+  std::shared_ptr<const Specification> specification_;
+  LaunchExtents extents_;
+  std::vector<std::vector<std::uint64_t>> arrays_;
+  std::vector<std::uint32_t> input_;
+  std::vector<std::uint32_t> output_;
+  Measured result_;
+};
+
+}  // namespace
+
+double Measured::operator[](const std::string& name) const {
+  const auto found = results.find(name);
+  return found == results.end() || found->second.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                         : found->second.front();
+}
+
+Measured measure(const std::string& source, const Shape& shape, const std::string& kernel) {
+  return Run(source, shape, kernel).measure();
+}
+
+}  // namespace lynxpp::cod

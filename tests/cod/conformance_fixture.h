@@ -1,0 +1,34 @@
+// Runs a specification with a kernel on the cpu device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lynxpp::cod {
+
+/// What a launch gave: every number and array that ON_REPORT emitted.
+struct Measured {
+  std::map<std::string, std::vector<double>> results;
+  std::uint64_t dropped = 0;              ///< accesses out of bounds
+  std::uint64_t thread_instructions = 0;  ///< of the kernel without instrumentation, counted by the device
+  std::string failure;  ///< of the compilation, the instrumentation, the launch or the report
+
+  double operator[](const std::string& name) const;  ///< the only or first value; NaN when there is none
+};
+
+struct Shape {
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
+  std::uint64_t threads() const { return std::uint64_t{block[0]} * block[1] * block[2]; }  ///< of a block
+  std::uint64_t warps() const { return (threads() + 31) / 32; }                            ///< of a block
+};
+
+/// `straight`: each thread loads its own 4 bytes of `in`, adds 1 and stores them to `out`; one way, one `ret`.
+/// `divergent`: threads with an odd number do so (thread number mod 4) times in a loop.
+/// `early`: threads with an odd number return at once, from a guarded `ret`.
+Measured measure(const std::string& source, const Shape& shape, const std::string& kernel = "straight");
+
+}  // namespace lynxpp::cod
