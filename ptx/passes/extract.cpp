@@ -36,7 +36,12 @@ class Extract final : public Pass {
       }
       text += variable.initial.empty() ? ";\n" : "};\n";
     }
-    if (!text.empty()) unit_->edits.insert_before(unit_->module.items.front().text.begin, text);
+    if (text.empty()) return;
+    for (const Item& item : unit_->module.items) {
+      if (item.kind == ItemKind::directive) continue;  // .version, .target and others that have to come first
+      unit_->edits.insert_before(item.text.begin, text);
+      return;
+    }
   }
 
   void collect() {

@@ -8,6 +8,7 @@
 #include "cod/specification.h"
 #include "device/cpu/simt_executor.h"
 #include "engine/instrument.h"
+#include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -89,6 +90,9 @@ class Run {
     request.verify = true;
     auto variant = engine::instrument(request);
     if (!variant) return failed(text_of(variant.error(), source_));
+    if (has_ptxas()) {
+      EXPECT_EQ(ptxas_errors(variant->ptx, 80), "");
+    }
     place(*variant);
     input_.assign(shape_.blocks() * shape_.threads() + 32, 5);
     output_.assign(input_.size(), 0);
