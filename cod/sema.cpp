@@ -104,7 +104,9 @@ void Analyser::declare_array(const Item& item) {
       }
     }
     const auto constant = constant_extent(*extent, "global");
-    if (constant) dimensions.push_back({Extent::constant, *constant, std::to_string(*constant)});
+    // After an error any extent does, so that uses of the array bring no further ones.
+    const std::uint64_t extent_value = constant.value_or(1);
+    dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
   }
   declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
 }
@@ -113,7 +115,9 @@ void Analyser::declare_shared_array(const Item& item) {
   std::vector<Dimension> dimensions;
   for (const ExpressionPtr& extent : item.extents) {
     const auto constant = constant_extent(*extent, "shared");
-    if (constant) dimensions.push_back({Extent::constant, *constant, std::to_string(*constant)});
+    // After an error any extent does, so that uses of the array bring no further ones.
+    const std::uint64_t extent_value = constant.value_or(1);
+    dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
   }
   declare_variable(Storage::shared, {item.name, item.type, item.structure, dimensions, item.position});
 }

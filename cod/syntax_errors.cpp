@@ -52,14 +52,23 @@ antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
   return dynamic_cast<antlr4::ParserRuleContext*>(context);
 }
 
+/// The '>' of '->', which is two words of the language.
+bool follows_arrow(antlr4::Parser& parser, antlr4::Token* offending) {
+  if (offending->getText() != ">" || offending->getTokenIndex() == 0) return false;
+  antlr4::Token* before = parser.getTokenStream()->get(offending->getTokenIndex() - 1);
+  return before->getText() == "-" && before->getStopIndex() + 1 == offending->getStartIndex();
+}
+
 }  // namespace
 
 /// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it meets on the way is no
 /// mistake of the user's. Braces that are left over then stand between constructs.
 bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offending) {
   antlr4::ParserRuleContext* item = item_of(parser);
+  const bool is_same_line = offending->getLine() == last_line_;
+  last_line_ = offending->getLine();
   const bool is_left_over = item == nullptr || offending->getText() == "}" || item->getStart() == offending;
-  const bool follows = has_error_ && (item == last_item_ || is_left_over);
+  const bool follows = has_error_ && (item == last_item_ || is_left_over || is_same_line);
   has_error_ = true;
   if (!follows) last_item_ = item;
   return follows;
@@ -94,6 +103,10 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
   if (offending->getType() == grammar::CodParser::Reserved) {
     const std::string word = offending->getText();
     return add(offending, "'" + word + "' is not part of the language", reserved_hint(word));
+  }
+  if (parser != nullptr && (offending->getText() == "*" || follows_arrow(*parser, offending))) {
+    return add(offending, "pointers are not part of the language",
+               "name the element: 'array[index]' or 'array[index].field'");
   }
   const std::string expected = parser != nullptr ? expected_tokens(*parser) : std::string();
   if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {

@@ -26,6 +26,7 @@ class SyntaxErrors final : public antlr4::BaseErrorListener {
 
   std::string file_;
   bool has_error_ = false;
+  std::size_t last_line_ = 0;
   antlr4::ParserRuleContext* last_item_ = nullptr;  ///< with the last error; compared only
 };
 

@@ -75,6 +75,27 @@ TEST(Diagnostics, SyncThreadsUnderACondition) {
             "  hint: use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside any condition\n");
 }
 
+TEST(Diagnostics, Pointers) {
+  EXPECT_EQ(
+      errors_of("global int a[4];\nON_KERNEL_EXIT: { int *p = &a[0]; }\nON_KERNEL_ENTRY: { p->x = 1; }"),
+      "t.cod:2:23: error: pointers are not part of the language\n"
+      "  ON_KERNEL_EXIT: { int *p = &a[0]; }\n"
+      "                        ^\n"
+      "  hint: name the element: 'array[index]' or 'array[index].field'\n"
+      "t.cod:3:22: error: pointers are not part of the language\n"
+      "  ON_KERNEL_ENTRY: { p->x = 1; }\n"
+      "                       ^\n"
+      "  hint: name the element: 'array[index]' or 'array[index].field'\n");
+}
+
+TEST(Diagnostics, AnExtentThatIsWrongBringsNoFurtherErrors) {
+  EXPECT_EQ(errors_of("shared int s[BLOCKS]; ON_KERNEL_EXIT: { s[0] = 1; }"),
+            "t.cod:1:14: error: the extent of this array must be a constant integer\n"
+            "  shared int s[BLOCKS]; ON_KERNEL_EXIT: { s[0] = 1; }\n"
+            "               ^~~~~~\n"
+            "  hint: WARPS_PER_BLOCK and THREADS_PER_BLOCK are the most there can be: 32 and 1024\n");
+}
+
 TEST(Diagnostics, OneErrorForEachConstructAtFileScope) {
   EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { goto end; int x = ; } }\nON_KERNEL_ENTRY: { int y = ; }\n"),
             "t.cod:1:19: error: 'goto' is not part of the language\n"
