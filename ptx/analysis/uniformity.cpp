@@ -47,7 +47,8 @@ Uniformity::Uniformity(const Function& function, const ControlFlowGraph& graph,
       branches_(graph.blocks.size(), uniform),
       joins_(graph.blocks.size(), uniform),
       loop_exits_(loops.loops().size(), uniform),
-      influences_(graph.blocks.size()) {
+      influences_(graph.blocks.size()),
+      budget_(100000 + 64 * graph.blocks.size()) {
   for (ValueId id = 0; id < values_.size(); ++id) {
     if (ssa.values()[id].kind == ValueKind::entry) values_[id] = varies;
   }
@@ -78,7 +79,7 @@ bool Uniformity::raise(ValueId value, Variance variance) {
 bool Uniformity::update_block(std::uint32_t block) {
   bool changed = false;
   for (const ValueId phi : ssa_.phis(block)) {
-    Variance variance = joins_[block];
+    Variance variance = joins_[block] | everywhere_;
     for (const ValueId input : ssa_.phi_inputs(phi)) {
       if (input != no_value) variance |= of_value_at(input, block);
     }
@@ -115,11 +116,11 @@ bool Uniformity::update_branch(std::uint32_t block) {
   return true;
 }
 
-bool Uniformity::raise_joins(std::uint32_t block, Variance variance) {
+void Uniformity::raise_joins(std::uint32_t block, Variance variance) {
   const Influence& influence = influence_of(block);
+  if (influence.everywhere) everywhere_ |= variance;
   for (const std::uint32_t join : influence.joins) joins_[join] |= variance;
   for (const std::uint32_t loop : influence.exits) loop_exits_[loop] |= variance;
-  return !influence.joins.empty() || !influence.exits.empty();
 }
 
 const Uniformity::Influence& Uniformity::influence_of(std::uint32_t block) {
@@ -127,7 +128,7 @@ const Uniformity::Influence& Uniformity::influence_of(std::uint32_t block) {
   return influences_[block];
 }
 
-Uniformity::Influence Uniformity::find_influence(std::uint32_t block) const {
+Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
   Influence result;
   result.known = true;
   const std::uint32_t meeting = post_dominators_[block];
@@ -161,6 +162,11 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) const {
   };
   for (const std::uint32_t successor : graph_.blocks[block].successors) follow(successor, successor);
   while (!work.empty()) {
+    if (budget_ == 0) {
+      result.everywhere = true;
+      break;
+    }
+    --budget_;
     const std::uint32_t at = work.top().second;
     work.pop();
     const std::uint32_t label = labels.at(at);

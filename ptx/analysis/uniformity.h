@@ -49,6 +49,7 @@ class Uniformity {
   /// What a branch's ways do to each other when not all threads take the same.
   struct Influence {
     bool known = false;
+    bool everywhere = false;           ///< not looked for: perhaps anywhere
     std::vector<std::uint32_t> joins;  ///< blocks where different ways meet
     std::vector<std::uint32_t> exits;  ///< loops that threads may leave in different iterations
   };
@@ -57,12 +58,12 @@ class Uniformity {
   bool update_block(std::uint32_t block);
   bool update_branch(std::uint32_t block);
   bool raise(ValueId value, Variance variance);
-  bool raise_joins(std::uint32_t block, Variance variance);
+  void raise_joins(std::uint32_t block, Variance variance);
   Variance evaluate(std::uint32_t instruction) const;
   Variance evaluate_exchange(const Instruction& instruction, Variance operands) const;
   Variance evaluate_load(const Instruction& instruction, Variance address) const;
   const Influence& influence_of(std::uint32_t block);
-  Influence find_influence(std::uint32_t block) const;
+  Influence find_influence(std::uint32_t block);
 
   const Function& function_;
   const ControlFlowGraph& graph_;
@@ -73,6 +74,9 @@ class Uniformity {
   std::vector<std::uint32_t> post_dominators_;
   std::vector<Variance> values_, branches_, joins_, loop_exits_;
   std::vector<Influence> influences_;
+  Variance everywhere_ = uniform;  ///< of branches whose influence was not looked for
+  /// Steps left for finding influences, so that functions with thousands of nested regions take linear time.
+  std::size_t budget_ = 0;
 };
 
 }  // namespace lynxpp::ptx

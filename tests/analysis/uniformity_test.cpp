@@ -105,6 +105,12 @@ TEST(Uniformity, OfBranches) {
   EXPECT_EQ(analysed->uniformity().of_branch(analysed.block("B")), uniform) << "one way";
 }
 
+TEST(Uniformity, ThousandsOfExitsTakeLinearTimeAndStaySound) {
+  std::string body = "mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 5;\nmov.u32 %r1, 0;\n";
+  for (int exit = 0; exit < 6000; ++exit) body += "@%p1 bra OUT;\nmov.u32 %r1, 1;\n";
+  EXPECT_EQ(of(body + "OUT: mov.u32 %r2, %r1;\nret;", "%r2"), by_thread);
+}
+
 TEST(Uniformity, EarlyExitOfSomeThreads) {
   const std::string body =
       "mov.u32 %r9, %tid.x;\nsetp.gt.u32 %p1, %r9, 5;\nmov.u32 %r1, 3;\n@%p1 bra OUT;\nmov.u32 %r1, "
