@@ -64,7 +64,9 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
     case ExpressionKind::cast: return expression_as(*expression.operands[0], expression.type);
     case ExpressionKind::call:
       return expression.api != nullptr ? call_api(expression) : helper_call(expression);
-    case ExpressionKind::index: return load(element(expression), expression, true);
+    case ExpressionKind::index:
+      if (expression.type == Type::structure) return nullptr;  // a statement of its own; nobody wants it
+      return load(element(expression), expression, true);
   }
   return nullptr;
 }

@@ -34,7 +34,12 @@ Type Analyser::expression(Expression& expression) {
           warn_of_unused_value(*expression.operands[i]);
       }
       expression.operands.back()->discarded = expression.discarded;
-      return expression.type = this->expression(*expression.operands.back());
+      expression.type = this->expression(*expression.operands.back());
+      if (expression.type == Type::structure) {
+        error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+        expression.type = Type::none;
+      }
+      return expression.type;
     case ExpressionKind::string: return expression.type = Type::nothing;
     case ExpressionKind::name: return expression.type = name(expression);
     case ExpressionKind::unary: return expression.type = unary(expression);

@@ -469,7 +469,8 @@ Type Analyser::assign_record(Expression& expression) {
   Expression& source = *expression.operands[1];
   const Type type = this->expression(source);
   if (type == Type::none) return Type::none;
-  const bool fits = type == Type::structure && source.symbol->structure == target.symbol->structure;
+  const bool fits = type == Type::structure && source.symbol != nullptr && target.symbol != nullptr &&
+                    source.symbol->structure == target.symbol->structure;
   if (!fits || expression.op != Operator::none) {
     error(expression.position, "a structure takes a structure of the same type with '='",
           "or assign its fields");
@@ -498,7 +499,14 @@ Type Analyser::assign_record(Expression& expression) {
 
 /// a[i].b[j] ▶ the symbol of the field and the indices in order. `column`: the indices of an array of structures may be missing.
 Symbol* Analyser::resolve(Expression& expression, std::vector<ExpressionPtr>& indices, bool column) {
-  if (expression.kind == ExpressionKind::index && expression.symbol == nullptr) {
+  if (expression.kind == ExpressionKind::index && expression.symbol != nullptr) {
+    // Analysed before, as the extent of a field is for each variable.
+    indices = std::move(expression.operands);
+    return expression.symbol;
+  }
+  const bool is_place = expression.kind == ExpressionKind::index || expression.kind == ExpressionKind::member;
+  if (is_place && expression.operands.empty()) return nullptr;  // behind an error that has been reported
+  if (expression.kind == ExpressionKind::index) {
     Symbol* symbol = resolve(*expression.operands[0], indices, column);
     require_integer(*expression.operands[1], value(*expression.operands[1]), "an index");
     indices.push_back(std::move(expression.operands[1]));
