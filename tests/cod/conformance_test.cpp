@@ -47,7 +47,6 @@ TEST_P(Language, GivesWhatCGives) {
 TEST_P(Language, GivesTheSameInTheReport) {
   const std::string source = std::string(GetParam().file_scope) + "\nON_REPORT: { long r = 0; " +
                              GetParam().code + " emit(\"r\", r); }";
-  if (source.find("shared ") != std::string::npos || source.find("laneId") != std::string::npos) GTEST_SKIP();
   const Measured measured = measure(source, line(1, 1));
   ASSERT_EQ(measured.failure, "") << GetParam().code;
   EXPECT_EQ(measured["r"], GetParam().expected) << GetParam().file_scope << "\n" << GetParam().code;
