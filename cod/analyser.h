@@ -139,6 +139,7 @@ class Analyser {
   // sema_expressions.cpp
   Type expression(Expression& expression);
   Type value(Expression& expression);  ///< as expression(), but an error when it has no arithmetic value
+  Type number(const Expression& expression, Type type);  ///< the check of value()
   Type name(Expression& expression);
   Type unary(Expression& expression);
   Type step(Expression& expression);
@@ -161,6 +162,8 @@ class Analyser {
   Type warp_value_call(Expression& expression, const ApiFunction& api);
   Type atomic_call(Expression& expression, const ApiFunction& api);
   Type array_call(Expression& expression, const ApiFunction& api);
+  Type site_call(Expression& expression, const ApiFunction& api);  // sema_sites.cpp
+  void text_or_value(Expression& expression);
   void emit_call(Expression& expression);
   void print_call(Expression& expression);
   void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,

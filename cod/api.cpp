@@ -180,6 +180,12 @@ std::vector<std::string> label_names() {
   return names;
 }
 
+std::vector<std::string> filter_names() {
+  std::vector<std::string> names;
+  append_names(filters, names);
+  return names;
+}
+
 bool add_filter(std::string_view label, InstructionFilter& filter) {
   const auto found = find_named(filters, label);
   if (found == filters.end()) return false;
@@ -187,10 +193,23 @@ bool add_filter(std::string_view label, InstructionFilter& filter) {
   return true;
 }
 
-bool InstructionFilter::matches(const ptx::OpcodeTraits& traits, bool guarded) const {
-  if (classes != 0 && (classes & class_bits(traits, guarded)) == 0) return false;
-  if (spaces != 0 && (spaces & space_bits(traits)) == 0) return false;
-  return data == 0 || (data & data_bits(traits)) != 0;
+InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded) {
+  return {class_bits(traits, guarded), space_bits(traits), data_bits(traits)};
+}
+
+std::vector<std::string_view> names_of(const InstructionLabels& labels) {
+  const InstructionFilter bits{labels.classes, labels.spaces, labels.data, {}, {}};
+  std::vector<std::string_view> names;
+  for (const auto& entry : filters) {
+    if ((bits.*(entry.value.kind) & entry.value.bit) != 0) names.push_back(entry.name);
+  }
+  return names;
+}
+
+bool InstructionFilter::matches(const InstructionLabels& labels) const {
+  if (classes != 0 && (classes & labels.classes) == 0) return false;
+  if (spaces != 0 && (spaces & labels.spaces) == 0) return false;
+  return data == 0 || (data & labels.data) != 0;
 }
 
 namespace {

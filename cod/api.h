@@ -34,6 +34,9 @@ enum class ApiArguments : std::uint8_t {
   element,
   element_value,
   array,
+  instruction,
+  instruction_labels,
+  block,
   emit,
   print
 };
@@ -67,7 +70,21 @@ std::optional<TargetKind> find_target(std::string_view label);
 std::string_view label_of(TargetKind target);
 std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, those with arguments included
 
+std::vector<std::string> filter_names();
+
 /// Adds the filter bit of a label such as "MEM_READ"; false when there is none of that name.
 bool add_filter(std::string_view label, InstructionFilter& filter);
+
+/// The bits of a filter in one number, for generated code.
+constexpr std::uint64_t pack(const InstructionFilter& filter) {
+  return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32;
+}
+constexpr InstructionFilter unpack(std::uint64_t bits) {
+  InstructionFilter filter;
+  filter.classes = bits & 0xffff;
+  filter.spaces = bits >> 16 & 0xffff;
+  filter.data = static_cast<std::uint32_t>(bits >> 32);
+  return filter;
+}
 
 }  // namespace lynxpp::cod

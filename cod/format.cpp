@@ -39,6 +39,10 @@ bool parse_conversion(const std::string& format, std::size_t& at, FormatPiece& p
     piece.kind = FormatPiece::Kind::floating;
     piece.text = flags + conversion;
     return true;
+  } else if (conversion == 's') {
+    piece.kind = FormatPiece::Kind::string;
+    piece.text = flags + conversion;
+    return true;
   } else {
     return false;
   }
@@ -76,10 +80,20 @@ std::string format_value(const FormatPiece& piece, unsigned long long bits) {
   std::array<char, 2048> buffer{};
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  const int length =
-      piece.kind == FormatPiece::Kind::floating
-          ? std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), std::bit_cast<double>(bits))
-          : std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), bits);
+  int length = 0;
+  switch (piece.kind) {
+    case FormatPiece::Kind::floating:
+      length = std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), std::bit_cast<double>(bits));
+      break;
+    case FormatPiece::Kind::string: {
+      const std::string& value = *std::bit_cast<const std::string*>(bits);
+      std::string text(value.size() + maximum_width + 1, '\0');
+      length = std::snprintf(text.data(), text.size(), piece.text.c_str(), value.c_str());
+      text.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+      return text;
+    }
+    default: length = std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), bits);
+  }
 #pragma GCC diagnostic pop
   if (length < 0) return {};
   return std::string(buffer.data(),

@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 
 struct FormatPiece {
-  enum class Kind { text, integer, unsigned_integer, floating };
+  enum class Kind { text, integer, unsigned_integer, floating, string };
   Kind kind = Kind::text;
   std::string text;    ///< text: as it is; else the conversion for a 64-bit argument: "%-8lld", "%.2f"
   std::string source;  ///< the conversion as written, "%-8d"
@@ -16,7 +16,7 @@ struct FormatPiece {
 /// False when a conversion is unknown; `error` then says which.
 bool parse_format(const std::string& format, std::vector<FormatPiece>& pieces, std::string& error);
 
-/// The text of one conversion; `bits` are those of a long or a double.
+/// The text of one conversion; `bits` are those of a long, a double or the address of a std::string.
 std::string format_value(const FormatPiece& piece, unsigned long long bits);
 
 }  // namespace lynxpp::cod

@@ -98,6 +98,9 @@ class HostGenerator final : public FunctionGenerator {
         llvm::Value* bits = call_runtime(&host_reduce, builder_.getInt64Ty(), {pointer_to(call)});
         return call.type == Type::f64 ? builder_.CreateBitCast(bits, builder_.getDoubleTy()) : bits;
       }
+      case ApiArguments::instruction:
+      case ApiArguments::instruction_labels:
+      case ApiArguments::block: return site_call(call);
       default: break;
     }
     llvm::Value* value = call_runtime(&host_launch_value, builder_.getInt64Ty(),
@@ -105,16 +108,33 @@ class HostGenerator final : public FunctionGenerator {
     return convert(value, Type::u64, call.type);
   }
 
+  llvm::Value* site_call(const Expression& call) {
+    llvm::Value* index = expression_as(*call.operands[0], Type::u64);
+    if (call.type == Type::text)
+      return call_runtime(&host_site_text, builder_.getInt64Ty(), {pointer_to(call), index});
+    llvm::Value* value = call_runtime(&host_site_value, builder_.getInt64Ty(), {pointer_to(call), index});
+    return convert(value, Type::u64, call.type);
+  }
+
+  /// The address of a std::string.
+  llvm::Value* text_of(const Expression& text) {
+    if (text.kind == ExpressionKind::string)
+      return builder_.getInt64(reinterpret_cast<std::uint64_t>(&text.text));
+    return expression(text);
+  }
+
   void emit(const Expression& call) {
+    llvm::Value* name = text_of(*call.operands[0]);
+    llvm::Value* unit = call.operands.size() > 2 ? text_of(*call.operands[2]) : builder_.getInt64(0);
     const Expression& value = *call.operands[1];
     const bool is_array = value.kind == ExpressionKind::name && value.symbol != nullptr &&
                           value.symbol->kind == Symbol::Kind::array;
     if (is_array) {
-      call_runtime(&host_emit_array, builder_.getVoidTy(), {pointer_to(call)});
+      call_runtime(&host_emit_array, builder_.getVoidTy(), {pointer_to(call), name, unit});
       return;
     }
     llvm::Value* bits = bits_of_value(expression(value), value.type);
-    call_runtime(&host_emit_value, builder_.getVoidTy(), {pointer_to(call), bits});
+    call_runtime(&host_emit_value, builder_.getVoidTy(), {pointer_to(call), name, unit, bits});
   }
 
   void print(const Expression& call) {
@@ -123,7 +143,8 @@ class HostGenerator final : public FunctionGenerator {
         new_slot(llvm::ArrayType::get(builder_.getInt64Ty(), std::max<std::size_t>(count, 1)), "values");
     for (std::size_t i = 0; i < count; ++i) {
       const Expression& argument = *call.operands[i + 1];
-      llvm::Value* bits = bits_of_value(expression(argument), argument.type);
+      llvm::Value* bits = argument.type == Type::text ? text_of(argument)
+                                                      : bits_of_value(expression(argument), argument.type);
       builder_.CreateStore(bits, builder_.CreateConstGEP1_64(builder_.getInt64Ty(), values, i));
     }
     call_runtime(&host_print, builder_.getVoidTy(), {pointer_to(call), values});

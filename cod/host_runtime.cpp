@@ -59,11 +59,6 @@ std::uint64_t reduce(Api api, const std::byte* data, std::uint64_t count) {
   return std::bit_cast<std::uint64_t>(result);
 }
 
-const std::string& unit_of(const Expression& call) {
-  static const std::string none;
-  return call.operands.size() > 2 ? call.operands[2]->text : none;
-}
-
 }  // namespace
 
 void HostRun::add_mishap(const Expression* place, const char* message) {
@@ -139,11 +134,12 @@ void host_division_by_zero(HostRun* run, const Expression* place) {
   run->add_mishap(place, "division by zero; the result was taken as 0");
 }
 
-void host_emit_value(HostRun* run, const Expression* call, std::uint64_t bits) {
+void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
+                     std::uint64_t bits) {
   if (!run->launch.emit) return;
   Emitted emitted;
-  emitted.name = call->operands[0]->text;
-  emitted.unit = unit_of(*call);
+  emitted.name = *name;
+  if (unit != nullptr) emitted.unit = *unit;
   const Type type = call->operands[1]->type;
   if (is_floating(type)) {
     emitted.values = std::vector<double>{std::bit_cast<double>(bits)};
@@ -162,8 +158,10 @@ void emit_array(HostRun& run, std::uint32_t index, const std::string& name, cons
   Emitted emitted;
   emitted.name = name;
   emitted.unit = unit;
-  for (const Dimension& dimension : array.dimensions)
+  for (const Dimension& dimension : array.dimensions) {
     emitted.dimensions.push_back(value_of(dimension, run.extents));
+    emitted.dimension_names.push_back(dimension.name);
+  }
   with_type(array.type, [&](auto element) {
     using Element = decltype(element);
     std::vector<Widened<Element>> values(run.counts[index]);
@@ -174,8 +172,8 @@ void emit_array(HostRun& run, std::uint32_t index, const std::string& name, cons
   run.launch.emit(std::move(emitted));
 }
 
-void host_emit_array(HostRun* run, const Expression* call) {
-  emit_array(*run, call->operands[1]->symbol->index, call->operands[0]->text, unit_of(*call));
+void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
+  emit_array(*run, call->operands[1]->symbol->index, *name, unit != nullptr ? *unit : std::string());
 }
 
 std::uint64_t host_reduce(HostRun* run, const Expression* call) {

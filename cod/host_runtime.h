@@ -37,8 +37,13 @@ void* host_array(HostRun* run, std::uint64_t array);
 std::uint64_t host_launch_value(HostRun* run, std::uint64_t api);
 void host_out_of_range(HostRun* run, const Expression* place);
 void host_division_by_zero(HostRun* run, const Expression* place);
-void host_emit_value(HostRun* run, const Expression* call, std::uint64_t bits);
-void host_emit_array(HostRun* run, const Expression* call);
+/// `unit` may be null.
+void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
+                     std::uint64_t bits);
+void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
+/// What a function of the site table says of instruction or block `index`; for texts the address of a std::string.
+std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_t index);
+const std::string* host_site_text(HostRun* run, const Expression* call, std::uint64_t index);
 std::uint64_t host_reduce(HostRun* run, const Expression* call);
 void host_print(HostRun* run, const Expression* call, const std::uint64_t* values);
 

@@ -129,6 +129,9 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
     case ApiArguments::element:
     case ApiArguments::element_value: return atomic_call(expression, api);
     case ApiArguments::array: return array_call(expression, api);
+    case ApiArguments::instruction:
+    case ApiArguments::instruction_labels:
+    case ApiArguments::block: return site_call(expression, api);
     case ApiArguments::emit: emit_call(expression); break;
     case ApiArguments::print: print_call(expression); break;
   }
@@ -143,7 +146,10 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::condition:
     case ApiArguments::value:
     case ApiArguments::element:
-    case ApiArguments::array: least = most = 1; break;
+    case ApiArguments::array:
+    case ApiArguments::instruction:
+    case ApiArguments::block: least = most = 1; break;
+    case ApiArguments::instruction_labels: least = 2, most = 32; break;
     case ApiArguments::unique: least = 1, most = 2; break;
     case ApiArguments::element_value: least = most = 2; break;
     case ApiArguments::emit: least = 2, most = 3; break;
@@ -297,8 +303,9 @@ Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
 }
 
 void Analyser::emit_call(Expression& expression) {
-  const auto require_string = [&](const Expression& argument, const std::string& what) {
+  const auto require_string = [&](Expression& argument, const std::string& what) {
     if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
+    if (argument.kind != ExpressionKind::string && this->expression(argument) == Type::text) return;
     error(argument.position, what + " must be a string that is not empty",
           "write 'emit(\"cycles\", value, \"cycles\")'");
   };
@@ -311,8 +318,7 @@ void Analyser::emit_call(Expression& expression) {
 
 void Analyser::print_call(Expression& expression) {
   Expression& format = *expression.operands[0];
-  for (std::size_t i = 1; i < expression.operands.size(); ++i)
-    static_cast<void>(value(*expression.operands[i]));
+  for (std::size_t i = 1; i < expression.operands.size(); ++i) text_or_value(*expression.operands[i]);
   if (format.kind != ExpressionKind::string) {
     return error(format.position, "print() needs a format string first", "write 'print(\"%lu\\n\", value)'");
   }
@@ -320,7 +326,7 @@ void Analyser::print_call(Expression& expression) {
   std::string unknown;
   if (!parse_format(format.text, pieces, unknown)) {
     return error(format.position, "'" + unknown + "' is no conversion that print() knows",
-                 "use %d %u %x %f %e %g with flags, width and precision");
+                 "use %d %u %x %f %e %g %s with flags, width and precision");
   }
   std::erase_if(pieces, [](const FormatPiece& piece) { return piece.kind == FormatPiece::Kind::text; });
   if (pieces.size() + 1 != expression.operands.size()) {
@@ -331,12 +337,24 @@ void Analyser::print_call(Expression& expression) {
     const Expression& argument = *expression.operands[i + 1];
     if (argument.type == Type::none) continue;
     const bool wants_floating = pieces[i].kind == FormatPiece::Kind::floating;
-    if (wants_floating != is_floating(argument.type)) {
+    const bool wants_text = pieces[i].kind == FormatPiece::Kind::string;
+    if (wants_text != (argument.type == Type::text)) {
+      error(argument.position,
+            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            wants_text ? "use %d, %u or %f for numbers" : "use %s for strings");
+    } else if (wants_floating != is_floating(argument.type)) {
       error(argument.position,
             "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
             wants_floating ? "cast it to (double) or use %d or %u" : "cast it to (long) or use %f");
     }
   }
+}
+
+/// A string, literals included, or a number.
+void Analyser::text_or_value(Expression& argument) {
+  const Type type = expression(argument);
+  if (argument.kind == ExpressionKind::string) argument.type = Type::text;
+  if (argument.type != Type::text) static_cast<void>(number(argument, type));
 }
 
 // ---------------------------------------------------------------- places

@@ -4,9 +4,10 @@
 
 namespace lynxpp::cod {
 
-Type Analyser::value(Expression& expression) {
-  const Type type = this->expression(expression);
-  if (expression.kind == ExpressionKind::string) {
+Type Analyser::value(Expression& expression) { return number(expression, this->expression(expression)); }
+
+Type Analyser::number(const Expression& expression, Type type) {
+  if (expression.kind == ExpressionKind::string || type == Type::text) {
     error(expression.position, "a string has no value here", "strings are for emit() and print()");
     return Type::none;
   }

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "cod/site_table.h"
 #include "ptx/ir/opcode.h"
 #include "support/result.h"
 
@@ -53,7 +54,10 @@ struct InstructionFilter {
   std::uint32_t spaces = 0;
   std::uint32_t data = 0;
 
-  bool matches(const ptx::OpcodeTraits& traits, bool guarded) const;
+  bool matches(const InstructionLabels& labels) const;
+  bool matches(const ptx::OpcodeTraits& traits, bool guarded) const {
+    return matches(labels_of(traits, guarded));
+  }
 
   std::vector<std::string> opcodes;  ///< patterns with * and ? for the whole opcode; one has to fit
   struct SourceLines {
@@ -185,6 +189,7 @@ struct Emitted {
   std::vector<std::uint64_t> dimensions;
   std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>> values;
   std::string unit;
+  std::vector<std::string> dimension_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; for each dimension
 };
 
 /// What ON_REPORT sees of one launch. Pointers are borrowed for the call.
@@ -195,7 +200,8 @@ struct LaunchView {
   std::uint64_t basic_blocks = 0;
   std::uint64_t instructions = 0;
   std::uint64_t sms = 0;
-  std::uint32_t clock_khz = 0;  ///< SM clock, 0 when unknown
+  std::uint32_t clock_khz = 0;       ///< SM clock, 0 when unknown
+  const SiteTable* sites = nullptr;  ///< null: nothing is known of the instructions
   std::vector<std::span<std::byte>>
       arrays;  ///< contents of Specification::arrays(), same order; ON_REPORT may change them
   std::function<void(Emitted)> emit;            ///< receives emit(…)

@@ -9,6 +9,7 @@ std::string name_of(Type type) {
     case Type::none:
     case Type::nothing: return "void";
     case Type::structure: return "struct";
+    case Type::text: return "string";
     case Type::boolean: return "bool";
     case Type::i8: return "char";
     case Type::u8: return "unsigned char";

@@ -13,6 +13,7 @@ enum class Type : std::uint8_t {
   none,
   nothing,
   structure,
+  text,
   boolean,
   i8,
   u8,
@@ -26,6 +27,7 @@ enum class Type : std::uint8_t {
   f64
 };
 
+/// `text` is what opcode() and its kind give: a string, which only print() and emit() take.
 /// As it is written in C: "unsigned long". `none` (the type of an expression with an error) and `nothing` are "void".
 std::string name_of(Type type);
 

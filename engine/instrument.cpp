@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "engine/reach.h"
+#include "engine/sites.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/extract.h"
 #include "ptx/passes/hidden_parameter.h"
@@ -236,6 +237,7 @@ Result<Instrumented> instrument(const Request& request) {
   result.parameters = parameter_slots(*unit.kernel().function);
   result.basic_blocks = unit.basic_blocks;
   result.instructions = unit.instructions;
+  result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit));
   for (const ptx::Probe& probe : unit.probes) result.sites_per_handler.push_back(probe.sites);
   result.notes = std::move(unit.notes);
   return result;

@@ -43,6 +43,7 @@ struct Instrumented {
   std::vector<ProbeWord> probe;                   ///< the words of the appended parameter, in order
   std::uint64_t basic_blocks = 0;                 ///< of the kernel and the functions instrumented with it
   std::uint64_t instructions = 0;
+  std::shared_ptr<const cod::SiteTable> sites;  ///< of these blocks and instructions
   std::vector<std::uint64_t>
       sites_per_handler;           ///< flattened: specifications in order, their handlers in order
   std::vector<std::string> notes;  ///< what could not be covered, for the coverage record

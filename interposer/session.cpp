@@ -6,6 +6,7 @@
 
 #include "instrumentors/catalogue.h"
 #include "interposer/probe_buffer.h"
+#include "interposer/site_record.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -51,6 +52,7 @@ struct Session::Kernel {
   std::uint64_t image = 0;
   std::shared_ptr<const Attached> attached;
   engine::Instrumented instrumented;
+  std::size_t sites = 0;  ///< of Seen::sites, this variant's
   std::unique_ptr<device::Variant> variant;
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
 };
@@ -61,6 +63,20 @@ struct Session::Seen {
   report::CoverageRecord coverage;
   report::TimingRecord timing;
   std::vector<std::unique_ptr<Kernel>> kernels;
+  /// The site tables of its variants, each once, and whether the report has it.
+  struct Sites {
+    std::shared_ptr<const cod::SiteTable> table;
+    bool written = false;
+  };
+  std::vector<Sites> sites;
+
+  std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) {
+    const auto known =
+        std::find_if(sites.begin(), sites.end(), [&](const Sites& each) { return *each.table == *table; });
+    if (known != sites.end()) return static_cast<std::size_t>(known - sites.begin());
+    sites.push_back({table});
+    return sites.size() - 1;
+  }
 };
 
 /// An instrumented launch whose results are on their way. Holds what the report needs; the variant may be gone by then.
@@ -68,6 +84,7 @@ struct Session::Pending {
   std::shared_ptr<const Attached> attached;
   Seen* seen = nullptr;
   std::uint64_t launch = 0;
+  std::size_t sites = 0;  ///< of Seen::sites
   device::DeviceInfo device;
   cod::LaunchView view;
   ProbeLayout layout;
@@ -187,6 +204,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   Result<engine::Instrumented> instrumented = engine::instrument(request);
   if (!instrumented) return instrumented.error();
   kernel.instrumented = std::move(*instrumented);
+  kernel.sites = seen.index_of(kernel.instrumented.sites);
   dump(source.name, ".instrumented.ptx", kernel.instrumented.ptx);
 
   const auto begin = std::chrono::steady_clock::now();
@@ -216,6 +234,7 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
   pending.attached = kernel.attached;
   pending.seen = &seen;
   pending.launch = index;
+  pending.sites = kernel.sites;
   pending.device = device.info();
   pending.view.basic_blocks = kernel.instrumented.basic_blocks;
   pending.view.instructions = kernel.instrumented.instructions;
@@ -286,10 +305,13 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
 
   cod::LaunchView view = pending.view;
   view.kernel = record.kernel;
+  Seen::Sites& sites = pending.seen->sites[pending.sites];
+  view.sites = sites.table.get();
   view.arrays = pending.layout.arrays_of(index, bytes);
   view.emit = [&](cod::Emitted emitted) {
     record.results.push_back({std::move(emitted.name), std::move(emitted.dimensions),
-                              std::move(emitted.values), std::move(emitted.unit)});
+                              std::move(emitted.values), std::move(emitted.unit),
+                              std::move(emitted.dimension_names)});
   };
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
@@ -297,6 +319,11 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   }
   if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
     record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");
+  }
+  if (has_values_per_site(record)) {
+    record.sites = pending.sites;
+    if (!sites.written) sink_->sites(site_record(*sites.table, record.kernel, pending.sites));
+    sites.written = true;
   }
   sink_->launch(record);
 }

@@ -63,6 +63,13 @@ class ObjectWriter {
     list(values, [this](auto value) { number(value); });
   }
 
+  template <typename Row, typename Value>
+  void column(std::string_view name, const std::vector<Row>& rows, Value Row::*value) {
+    key(name);
+    list(rows, [&](const Row& row) { number(row.*value); });
+  }
+
+  void null() { text_ += "null"; }
   void open() { text_ += '{'; }
   void close() { text_ += '}'; }
   void first_number(const Values& values) {
@@ -71,10 +78,6 @@ class ObjectWriter {
         values);
   }
 
- private:
-  void separate() {
-    if (text_.back() != '{' && text_.back() != '[') text_ += ',';
-  }
   void string(std::string_view value) {
     text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
@@ -100,6 +103,11 @@ class ObjectWriter {
     text_ += digits;
     // A double stays recognisable as one.
     if (std::is_floating_point_v<T> && digits.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+  }
+
+ private:
+  void separate() {
+    if (text_.back() != '{' && text_.back() != '[') text_ += ',';
   }
 
   std::string text_;
@@ -132,6 +140,7 @@ void write_results(ObjectWriter& json, const std::vector<ResultValue>& results) 
     }
     json.open();
     json.numbers("extents", result.extents);
+    if (!result.extent_names.empty()) json.member("names", result.extent_names);
     std::visit([&](const auto& values) { json.numbers("values", values); }, result.values);
     json.close();
   }
@@ -145,12 +154,52 @@ void write_results(ObjectWriter& json, const std::vector<ResultValue>& results) 
   json.close();
 }
 
+void write_instructions(ObjectWriter& json, const std::vector<SitesRecord::Instruction>& instructions) {
+  using Instruction = SitesRecord::Instruction;
+  json.key("instructions");
+  json.open();
+  json.column("block", instructions, &Instruction::block);
+  json.column("opcode", instructions, &Instruction::opcode);
+  json.column("labels", instructions, &Instruction::labels);
+  json.column("ptx_line", instructions, &Instruction::ptx_line);
+  json.key("file");
+  json.list(instructions, [&](const Instruction& each) {
+    each.file == SitesRecord::unknown ? json.null() : json.number(each.file);
+  });
+  json.column("line", instructions, &Instruction::line);
+  json.close();
+}
+
+std::string text_of(const SitesRecord& record) {
+  using Block = SitesRecord::Block;
+  ObjectWriter json;
+  json.begin("sites", record.kernel);
+  json.member("table", record.table);
+  json.member("functions", record.functions);
+  json.member("opcodes", record.opcodes);
+  json.member("files", record.files);
+  json.key("labels");
+  json.list(record.labels, [&](const std::vector<std::string>& labels) {
+    json.list(labels, [&](const std::string& label) { json.string(label); });
+  });
+  json.key("blocks");
+  json.open();
+  json.column("function", record.blocks, &Block::function);
+  json.column("first", record.blocks, &Block::first);
+  json.column("instructions", record.blocks, &Block::instructions);
+  json.close();
+  write_instructions(json, record.instructions);
+  return json.finish();
+}
+
 class JsonLinesSink final : public Sink {
  public:
   JsonLinesSink(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   ~JsonLinesSink() override { ::close(descriptor_); }
   JsonLinesSink(const JsonLinesSink&) = delete;
   JsonLinesSink& operator=(const JsonLinesSink&) = delete;
+
+  void sites(const SitesRecord& record) override { write(text_of(record)); }
 
   void launch(const LaunchRecord& record) override {
     ObjectWriter json;
@@ -161,6 +210,7 @@ class JsonLinesSink final : public Sink {
     json.numbers("block", record.block);
     json.member("spec", record.spec);
     write_results(json, record.results);
+    if (record.sites) json.member("sites", *record.sites);
     if (!record.notes.empty()) json.member("notes", record.notes);
     write(json.finish());
   }

@@ -1,5 +1,6 @@
 #include "report/reader.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -52,6 +53,19 @@ class MemberReader {
     for (const Json& element : *member) {
       if (!element.is_string()) return complain(name, "an array of strings");
       values.push_back(element.get<std::string>());
+    }
+  }
+  void read_optional(const char* name, std::optional<std::uint64_t>& value) {
+    if (object_.contains(name)) read(name, value.emplace());
+  }
+  void read(const char* name, std::vector<std::vector<std::string>>& sets) {
+    const Json* member = find(name, &Json::is_array, "an array");
+    if (member == nullptr) return;
+    for (const Json& set : *member) {
+      const bool fits = set.is_array() && std::all_of(set.begin(), set.end(),
+                                                      [](const Json& each) { return each.is_string(); });
+      if (!fits) return complain(name, "an array of arrays of strings");
+      sets.push_back(set.get<std::vector<std::string>>());
     }
   }
   void read_results(std::vector<ResultValue>& results);
@@ -111,6 +125,13 @@ bool read_array(const Json& member, ResultValue& result) {
   std::optional<Values> read = values_of(*values);
   if (!read || result.extents.empty() || elements != values->size()) return false;
   result.values = std::move(*read);
+  const auto names = member.find("names");
+  if (names == member.end()) return true;
+  if (!names->is_array() || names->size() != result.extents.size()) return false;
+  for (const Json& name : *names) {
+    if (!name.is_string()) return false;
+    result.extent_names.push_back(name.get<std::string>());
+  }
   return true;
 }
 
@@ -135,6 +156,90 @@ void MemberReader::read_results(std::vector<ResultValue>& results) {
   }
 }
 
+/// The columns of a table; nullptr and a complaint when they are not what they should be.
+class ColumnReader {
+ public:
+  ColumnReader(const Json& object, const std::string& name) : name_(name) {
+    const auto member = object.find(name);
+    if (member == object.end() || !member->is_object()) {
+      complaint_ = "member '" + name + "' is not an object";
+    } else {
+      columns_ = &*member;
+    }
+  }
+  const Complaint& complaint() const { return complaint_; }
+
+  /// The first column says how many rows there are. null is SitesRecord::unknown.
+  template <typename Row>
+  void read(const char* column, std::vector<Row>& rows, std::uint32_t Row::*value) {
+    if (!complaint_.empty()) return;
+    const auto member = columns_->find(column);
+    if (member == columns_->end() || !member->is_array()) return complain(column);
+    if (!has_rows_) rows.resize(member->size());
+    has_rows_ = true;
+    if (rows.size() != member->size()) return complain(column);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Json& element = (*member)[i];
+      if (!element.is_null() &&
+          (!element.is_number_unsigned() || element.get<std::uint64_t>() >= SitesRecord::unknown)) {
+        return complain(column);
+      }
+      rows[i].*value = element.is_null() ? SitesRecord::unknown : element.get<std::uint32_t>();
+    }
+  }
+
+ private:
+  void complain(const std::string& column) {
+    complaint_ = "member '" + name_ + "." + column + "' is not a column of counts";
+  }
+
+  std::string name_;
+  const Json* columns_ = nullptr;
+  bool has_rows_ = false;
+  Complaint complaint_;
+};
+
+/// Whether every index of a table leads somewhere.
+bool holds_together(const SitesRecord& record) {
+  const bool blocks_do = std::all_of(record.blocks.begin(), record.blocks.end(), [&](const auto& block) {
+    return block.function < record.functions.size() &&
+           std::uint64_t{block.first} + block.instructions <= record.instructions.size();
+  });
+  return blocks_do &&
+         std::all_of(record.instructions.begin(), record.instructions.end(), [&](const auto& instruction) {
+           return instruction.block < record.blocks.size() && instruction.opcode < record.opcodes.size() &&
+                  instruction.labels < record.labels.size() &&
+                  (instruction.file == SitesRecord::unknown || instruction.file < record.files.size());
+         });
+}
+
+Complaint read_sites(const Json& object, SitesRecord& record) {
+  using Block = SitesRecord::Block;
+  using Instruction = SitesRecord::Instruction;
+  MemberReader reader(object);
+  reader.read("kernel", record.kernel);
+  reader.read("table", record.table);
+  reader.read_optional("functions", record.functions);
+  reader.read_optional("opcodes", record.opcodes);
+  reader.read_optional("files", record.files);
+  reader.read("labels", record.labels);
+  if (!reader.complaint().empty()) return reader.complaint();
+  ColumnReader blocks(object, "blocks");
+  blocks.read("function", record.blocks, &Block::function);
+  blocks.read("first", record.blocks, &Block::first);
+  blocks.read("instructions", record.blocks, &Block::instructions);
+  if (!blocks.complaint().empty()) return blocks.complaint();
+  ColumnReader instructions(object, "instructions");
+  instructions.read("block", record.instructions, &Instruction::block);
+  instructions.read("opcode", record.instructions, &Instruction::opcode);
+  instructions.read("labels", record.instructions, &Instruction::labels);
+  instructions.read("ptx_line", record.instructions, &Instruction::ptx_line);
+  instructions.read("file", record.instructions, &Instruction::file);
+  instructions.read("line", record.instructions, &Instruction::line);
+  if (!instructions.complaint().empty()) return instructions.complaint();
+  return holds_together(record) ? "" : "an index of the table leads nowhere";
+}
+
 Complaint read_launch(const Json& object, LaunchRecord& record) {
   MemberReader reader(object);
   reader.read("kernel", record.kernel);
@@ -144,6 +249,7 @@ Complaint read_launch(const Json& object, LaunchRecord& record) {
   reader.read("block", record.block);
   reader.read("spec", record.spec);
   reader.read_results(record.results);
+  reader.read_optional("sites", record.sites);
   reader.read_optional("notes", record.notes);
   return reader.complaint();
 }
@@ -180,6 +286,7 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
     if (complaint.empty()) records.emplace_back(std::move(record));
     return complaint;
   };
+  if (*kind == "sites") return add(SitesRecord(), read_sites);
   if (*kind == "launch") return add(LaunchRecord(), read_launch);
   if (*kind == "coverage") return add(CoverageRecord(), read_coverage);
   if (*kind == "timing") return add(TimingRecord(), read_timing);
@@ -234,6 +341,7 @@ Result<Reading> read_json_lines_file(const std::string& path) {
 void replay(const std::vector<Record>& records, Sink& sink) {
   struct Visitor {
     Sink& sink;
+    void operator()(const SitesRecord& record) const { sink.sites(record); }
     void operator()(const LaunchRecord& record) const { sink.launch(record); }
     void operator()(const CoverageRecord& record) const { sink.coverage(record); }
     void operator()(const TimingRecord& record) const { sink.timing(record); }

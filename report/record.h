@@ -2,13 +2,21 @@
 //
 // JSON Lines (LYNXPP_OUTPUT), one object a line:
 //   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],"spec":…,
-//    "results":{name: number | {"extents":[…],"values":[…]}}, …}
+//    "results":{name: number | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N, …}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N, "sites":N, "notes":[…]}
+//   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],"files":[…],"labels":[["MEM_READ",…],…],
+//    "blocks":{"function":[…],"first":[…],"instructions":[…]},
+//    "instructions":{"block":[…],"opcode":[…],"labels":[…],"ptx_line":[…],"file":[…],"line":[…]}}
+// "sites" is the key to results with the extents BASIC_BLOCKS and INSTRUCTIONS: columns with one element for each basic block and
+// for each instruction, in the order of basicBlockId() and instructionId(). "function", "opcode", "labels" and "file" are indices into
+// the lists above them; a file that is not known is null, its line 0. The record stands before the first launch with such results, whose
+// "sites" is the "table" of its kernel that belongs to it; a kernel whose variants have the same instructions has one table, number 0.
 // A launch counts from 0, per kernel, over the launches made while a specification was attached.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,6 +31,7 @@ struct ResultValue {
   std::vector<std::uint64_t> extents;  ///< empty: a number
   Values values;
   std::string unit;
+  std::vector<std::string> extent_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; for each extent, or none
 };
 
 struct LaunchRecord {
@@ -33,7 +42,39 @@ struct LaunchRecord {
   std::uint32_t block[3] = {1, 1, 1};
   std::string spec;
   std::vector<ResultValue> results;
+  /// The table of this kernel's sites that results with BASIC_BLOCKS or INSTRUCTIONS go by: SitesRecord::table.
+  std::optional<std::uint64_t> sites;
   std::vector<std::string> notes;  ///< e.g. accesses dropped
+};
+
+/// The instructions and basic blocks of a kernel, with what it calls; positions are the ids that results have.
+struct SitesRecord {
+  static constexpr std::uint32_t unknown = 0xffffffff;
+
+  struct Instruction {
+    std::uint32_t block = 0;
+    std::uint32_t opcode = 0;      ///< in `opcodes`
+    std::uint32_t labels = 0;      ///< in `labels`
+    std::uint32_t ptx_line = 0;    ///< from 1
+    std::uint32_t file = unknown;  ///< in `files`
+    std::uint32_t line = 0;        ///< of the source; 0: not known
+    bool operator==(const Instruction&) const = default;
+  };
+  struct Block {
+    std::uint32_t function = 0;  ///< in `functions`
+    std::uint32_t first = 0;     ///< instruction
+    std::uint32_t instructions = 0;
+    bool operator==(const Block&) const = default;
+  };
+
+  std::string kernel;                            ///< mangled
+  std::uint64_t table = 0;                       ///< number among the kernel's tables
+  std::vector<std::string> functions;            ///< mangled, the kernel first
+  std::vector<std::string> opcodes;              ///< "ld.global.f32"
+  std::vector<std::string> files;                ///< paths
+  std::vector<std::vector<std::string>> labels;  ///< sets of filter labels: {"MEM_READ", "GLOBAL"}
+  std::vector<Block> blocks;
+  std::vector<Instruction> instructions;
 };
 
 struct CoverageRecord {
@@ -56,6 +97,8 @@ struct TimingRecord {
 class Sink {
  public:
   virtual ~Sink() = default;
+  /// Before the first launch that refers to it.
+  virtual void sites(const SitesRecord& record) = 0;
   virtual void launch(const LaunchRecord& record) = 0;
   virtual void coverage(const CoverageRecord& record) = 0;
   virtual void timing(const TimingRecord& record) = 0;

@@ -304,6 +304,7 @@ class TableSink final : public Sink {
  public:
   explicit TableSink(TableOptions options) : options_(std::move(options)) {}
 
+  void sites(const SitesRecord&) override {}
   void launch(const LaunchRecord& record) override {
     auto totals = std::find_if(totals_.begin(), totals_.end(), [&](const SpecificationTotals& known) {
       return known.spec == record.spec && known.device == record.device;

@@ -11,6 +11,9 @@ class Tee final : public Sink {
     std::erase(sinks_, nullptr);  // a JSON Lines sink whose file cannot be opened is null
   }
 
+  void sites(const SitesRecord& record) override {
+    for (const auto& sink : sinks_) sink->sites(record);
+  }
   void launch(const LaunchRecord& record) override {
     for (const auto& sink : sinks_) sink->launch(record);
   }

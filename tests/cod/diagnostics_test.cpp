@@ -198,7 +198,7 @@ const Refused refused[] = {
     {"ON_REPORT: { emit(1, 1); }", "the name of a result must be a string that is not empty"},
     {"ON_REPORT: { print(\"%d\", 1.5); }", "'%d' does not fit a value of type double"},
     {"ON_REPORT: { print(\"%f\", 1); }", "'%f' does not fit a value of type int"},
-    {"ON_REPORT: { print(\"%s\", 1); }", "'%s' is no conversion that print() knows"},
+    {"ON_REPORT: { print(\"%y\", 1); }", "'%y' is no conversion that print() knows"},
     {"ON_REPORT: { print(\"%d %d\", 1); }", "this format takes 2 values, not 1"},
     {"ON_REPORT: { emit(\"x\", sum(1)); }", "sum() needs a 'global' array"},
     {"global int a[4]; atomicAdd(a[0], 1);", "an atomic function needs the address of an element"},

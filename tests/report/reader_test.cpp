@@ -36,6 +36,61 @@ LaunchRecord rich_launch() {
   return record;
 }
 
+SitesRecord small_table() {
+  SitesRecord record;
+  record.kernel = "_Z6vecaddPKfS0_Pfi";
+  record.table = 1;
+  record.functions = {"_Z6vecaddPKfS0_Pfi", "helper"};
+  record.opcodes = {"ld.global.f32", "ret"};
+  record.files = {"vecadd.cu"};
+  record.labels = {{"MEM_READ", "GLOBAL", "FLOATING_POINT"}, {}};
+  record.blocks = {{0, 0, 1}, {1, 1, 1}};
+  record.instructions = {{0, 0, 0, 31, 0, 12}, {1, 1, 1, 40, SitesRecord::unknown, 0}};
+  return record;
+}
+
+TEST(Reader, SiteTablesComeBack) {
+  LaunchRecord launch = vecadd_launch();
+  launch.sites = 1;
+  launch.results = {array<std::uint64_t>("counts", {5, 6})};
+  launch.results[0].extent_names = {"INSTRUCTIONS"};
+  const Reading reading = read_json_lines(lines_of({small_table(), launch}), "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  ASSERT_EQ(reading.records.size(), 2u);
+  const auto& table = std::get<SitesRecord>(reading.records[0]);
+  const SitesRecord expected = small_table();
+  EXPECT_EQ(table.kernel, expected.kernel);
+  EXPECT_EQ(table.table, 1u);
+  EXPECT_EQ(table.functions, expected.functions);
+  EXPECT_EQ(table.opcodes, expected.opcodes);
+  EXPECT_EQ(table.files, expected.files);
+  EXPECT_EQ(table.labels, expected.labels);
+  EXPECT_EQ(table.blocks, expected.blocks);
+  EXPECT_EQ(table.instructions, expected.instructions);
+  const auto& read = std::get<LaunchRecord>(reading.records[1]);
+  EXPECT_EQ(read.sites, 1u);
+  EXPECT_EQ(read.results.at(0).extent_names, std::vector<std::string>{"INSTRUCTIONS"});
+}
+
+TEST(Reader, SiteTablesThatDoNotHoldTogetherAreRefused) {
+  const std::string good = lines_of({small_table()});
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " in " << good;
+    text.replace(at, from.size(), to);
+    return render(read_json_lines(text, "t").diagnostics);
+  };
+  EXPECT_THAT(refused("\"opcode\":[0,1]", "\"opcode\":[0,2]"), testing::HasSubstr("leads nowhere"));
+  EXPECT_THAT(refused("\"first\":[0,1]", "\"first\":[0,2]"), testing::HasSubstr("leads nowhere"));
+  EXPECT_THAT(refused("\"line\":[12,0]", "\"line\":[12]"),
+              testing::HasSubstr("'instructions.line' is not a column"));
+  EXPECT_THAT(refused("\"line\":[12,0]", "\"line\":[12,-1]"),
+              testing::HasSubstr("is not a column of counts"));
+  EXPECT_THAT(refused("\"labels\":[[", "\"labels\":[3,["), testing::HasSubstr("member 'labels' is not"));
+  EXPECT_THAT(refused("\"blocks\":{", "\"rocks\":{"), testing::HasSubstr("member 'blocks' is not an object"));
+}
+
 TEST(Reader, WhatWasWrittenComesBack) {
   const std::string text = lines_of(
       {rich_launch(), CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}}, TimingRecord{"k", 0.5, 1, 2, 3, 4}});

@@ -20,6 +20,7 @@ constexpr const char* kernel_ptx =
 
 /// Everything the session handed to its sinks.
 struct Records {
+  std::vector<report::SitesRecord> sites;
   std::vector<report::LaunchRecord> launches;
   std::vector<report::CoverageRecord> coverage;
   std::vector<report::TimingRecord> timings;
@@ -29,6 +30,7 @@ struct Records {
 class RecordingSink : public report::Sink {
  public:
   explicit RecordingSink(Records& records) : records_(records) {}
+  void sites(const report::SitesRecord& record) override { records_.sites.push_back(record); }
   void launch(const report::LaunchRecord& record) override { records_.launches.push_back(record); }
   void coverage(const report::CoverageRecord& record) override { records_.coverage.push_back(record); }
   void timing(const report::TimingRecord& record) override { records_.timings.push_back(record); }
@@ -160,6 +162,41 @@ TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   EXPECT_FALSE(launch()) << "nothing is instrumented after the end";
   session_->finish();
   EXPECT_EQ(records_.finished, 1);
+}
+
+TEST_F(SessionTest, SiteTableStandsOnceBeforeTheFirstLaunchThatNeedsIt) {
+  std::ofstream(spec_) << "global unsigned long counts[INSTRUCTIONS];\n"
+                          "ON_INSTRUCTION: { atomicAdd(&counts[instructionId()], 1); }\n";
+  start({});
+  EXPECT_TRUE(launch("k", 1));
+  EXPECT_TRUE(launch("k", 1));
+  EXPECT_TRUE(launch("k", 2)) << "another image with the same kernel";
+  text_.insert(text_.find("ret;"), "add.u64 %rd1, %rd1, 1;\n");
+  EXPECT_TRUE(launch("k", 3)) << "another kernel of the same name";
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 4u);
+  EXPECT_EQ(records_.launches[1].sites, 0u);
+  EXPECT_EQ(records_.launches[2].sites, 0u);
+  EXPECT_EQ(records_.launches[3].sites, 1u);
+  EXPECT_THAT(records_.launches[0].results.at(0).extent_names, ElementsAre("INSTRUCTIONS"));
+  ASSERT_EQ(records_.sites.size(), 2u);
+  const report::SitesRecord& sites = records_.sites[1];
+  EXPECT_EQ(sites.kernel, "k");
+  EXPECT_EQ(sites.table, 1u);
+  EXPECT_THAT(sites.functions, ElementsAre("k"));
+  EXPECT_THAT(sites.opcodes, ElementsAre("mov.u64", "add.u64", "ret"));
+  ASSERT_EQ(sites.instructions.size(), 3u);
+  EXPECT_THAT(sites.labels.at(sites.instructions[1].labels), ElementsAre("ARITHMETIC", "INTEGER"));
+  EXPECT_EQ(sites.instructions[1].ptx_line, 9u);
+  EXPECT_EQ(sites.instructions[1].file, report::SitesRecord::unknown);
+  EXPECT_EQ(sites.blocks, (std::vector<report::SitesRecord::Block>{{0, 0, 3}}));
+}
+
+TEST_F(SessionTest, LaunchesWithoutValuesPerSiteNeedNoSiteTable) {
+  EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_TRUE(records_.sites.empty());
+  EXPECT_EQ(records_.launches.at(0).sites, std::nullopt);
 }
 
 TEST_F(SessionTest, ResultsThatAreNotThereYetWaitAndKeepTheirOrder) {

@@ -1,0 +1,60 @@
+// What is known of every instruction and basic block of an instrumented kernel: the key to arrays with the extents INSTRUCTIONS and
+// BASIC_BLOCKS. It depends on the kernel's PTX alone, not on what is attached.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx/ir/opcode.h"
+
+namespace lynxpp::cod {
+
+/// The filter labels an instruction answers to: bits of InstructionClass, AddressSpace and DataKind.
+struct InstructionLabels {
+  std::uint32_t classes = 0;
+  std::uint32_t spaces = 0;
+  std::uint32_t data = 0;
+  bool operator==(const InstructionLabels&) const = default;
+};
+
+InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded);
+/// {"MEM_READ", "GLOBAL", "FLOATING_POINT"}
+std::vector<std::string_view> names_of(const InstructionLabels& labels);
+
+struct SiteTable {
+  static constexpr std::uint32_t unknown = 0xffffffff;
+
+  /// Index: instructionId().
+  struct Instruction {
+    std::uint32_t block = 0;   ///< basicBlockId()
+    std::uint32_t opcode = 0;  ///< in `opcodes`
+    InstructionLabels labels;
+    std::uint32_t ptx_line = 0;    ///< in the module's text, from 1
+    std::uint32_t file = unknown;  ///< in `files`
+    std::uint32_t line = 0;        ///< in that file; 0: not known
+    bool operator==(const Instruction&) const = default;
+  };
+  /// Index: basicBlockId().
+  struct Block {
+    std::uint32_t function = 0;  ///< in `functions`
+    std::uint32_t first_instruction = 0;
+    std::uint32_t instructions = 0;
+    bool operator==(const Block&) const = default;
+  };
+
+  std::vector<std::string> functions;  ///< mangled names; the kernel first
+  std::vector<std::string> opcodes;    ///< with all modifiers, "ld.global.f32"
+  std::vector<std::string> files;      ///< paths as the compiler wrote them
+  std::vector<Block> blocks;
+  std::vector<Instruction> instructions;
+
+  const std::string& opcode_of(const Instruction& instruction) const { return opcodes[instruction.opcode]; }
+  const std::string& function_of(const Instruction& instruction) const {
+    return functions[blocks[instruction.block].function];
+  }
+  bool operator==(const SiteTable&) const = default;
+};
+
+}  // namespace lynxpp::cod

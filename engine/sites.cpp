@@ -1,0 +1,65 @@
+#include "engine/sites.h"
+
+#include <cctype>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace lynxpp::engine {
+namespace {
+
+/// PTX allows spaces between an opcode and its modifiers.
+std::string without_spaces(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+  return text;
+}
+
+/// Numbers texts in the order in which they are first met.
+class Names {
+ public:
+  explicit Names(std::vector<std::string>& names) : names_(names) {}
+  std::uint32_t index_of(std::string_view name) {
+    const auto [entry, is_new] = known_.emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (is_new) names_.emplace_back(name);
+    return entry->second;
+  }
+
+ private:
+  std::vector<std::string>& names_;
+  std::map<std::string_view, std::uint32_t> known_;  // of the module's text
+};
+
+}  // namespace
+
+cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
+  cod::SiteTable table;
+  table.blocks.reserve(unit.basic_blocks);
+  table.instructions.reserve(unit.instructions);
+  Names opcodes(table.opcodes);
+  Names files(table.files);
+  for (const ptx::FunctionUnit& function : unit.functions) {
+    if (!function.instrumented) continue;
+    const auto function_index = static_cast<std::uint32_t>(table.functions.size());
+    table.functions.push_back(function.function->name);
+    for (const ptx::BasicBlock& block : function.graph.blocks) {
+      table.blocks.push_back({function_index, function.first_instruction + block.begin, block.size()});
+    }
+    const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      const ptx::Instruction& instruction = instructions[i];
+      cod::SiteTable::Instruction& site = table.instructions.emplace_back();
+      site.block = function.first_block + function.graph.block_of[i];
+      site.opcode = opcodes.index_of(instruction.opcode);
+      site.labels = cod::labels_of(instruction.traits, instruction.guarded());
+      site.ptx_line = instruction.line;
+      const std::string* file = unit.module.find_file(instruction.source_file);
+      if (file == nullptr) continue;
+      site.file = files.index_of(*file);
+      site.line = instruction.source_line;
+    }
+  }
+  for (std::string& opcode : table.opcodes) opcode = without_spaces(std::move(opcode));
+  return table;
+}
+
+}  // namespace lynxpp::engine

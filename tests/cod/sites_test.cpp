@@ -1,0 +1,153 @@
+// What ON_REPORT knows of the kernel's instructions and blocks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cod/test_support.h"
+
+namespace lynxpp::cod {
+namespace {
+
+using testing::HasSubstr;
+
+SiteTable small_table() {
+  SiteTable table;
+  table.functions = {"_Z6vecaddPf", "helper"};
+  table.opcodes = {"ld.global.f32", "bra", "add.s32", "red.shared.add.u32"};
+  table.files = {"src/vecadd.cu"};
+  table.blocks = {{0, 0, 2}, {0, 2, 0}, {1, 2, 2}};
+  const auto labels = [](const char* opcode, bool guarded) {
+    return labels_of(ptx::classify(opcode), guarded);
+  };
+  table.instructions = {{0, 0, labels("ld.global.f32", false), 12, 0, 7},
+                        {0, 1, labels("bra", true), 13, 0, 8},
+                        {2, 2, labels("add.s32", false), 20, SiteTable::unknown, 0},
+                        {2, 3, labels("red.shared.add.u32", false), 21, SiteTable::unknown, 0}};
+  return table;
+}
+
+ReportRun report_on_sites(const std::string& source) {
+  static const SiteTable table = small_table();
+  LaunchView launch;
+  launch.basic_blocks = table.blocks.size();
+  launch.instructions = table.instructions.size();
+  launch.sites = &table;
+  return run_report(source, launch);
+}
+
+TEST(Sites, LabelsMeanWhatFiltersMean) {
+  const ReportRun run = report_on_sites(R"(
+    ON_REPORT: {
+      emit("load", instructionIs(0, MEM_READ, GLOBAL, FLOATING_POINT));
+      emit("shared load", instructionIs(0, MEM_READ, SHARED));
+      emit("load or arithmetic", instructionIs(0, ARITHMETIC, MEM_READ, GLOBAL));
+      emit("branch", instructionIs(1, BRANCH));
+      emit("guarded", instructionIs(1, PREDICATED) + 10 * instructionIs(2, PREDICATED));
+      emit("integer", instructionIs(2, ARITHMETIC, INTEGER));
+      emit("floating", instructionIs(2, ARITHMETIC, FLOATING_POINT));
+      emit("atomic", instructionIs(3, ATOMIC, SHARED));
+      emit("writes", instructionIs(3, MEM_WRITE));
+    })");
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.number("load"), 1);
+  EXPECT_EQ(run.number("shared load"), 0);
+  EXPECT_EQ(run.number("load or arithmetic"), 1);
+  EXPECT_EQ(run.number("branch"), 1);
+  EXPECT_EQ(run.number("guarded"), 1);
+  EXPECT_EQ(run.number("integer"), 1);
+  EXPECT_EQ(run.number("floating"), 0);
+  EXPECT_EQ(run.number("atomic"), 1);
+  EXPECT_EQ(run.number("writes"), 1);
+}
+
+TEST(Sites, BlocksAndLines) {
+  const ReportRun run = report_on_sites(R"(
+    ON_REPORT: {
+      unsigned long mixed = 0;
+      for (unsigned long i = 0; i < INSTRUCTIONS; ++i) mixed = 10 * mixed + instructionBlock(i);
+      emit("blocks", mixed);
+      unsigned long firsts = 0;
+      for (unsigned long b = 0; b <= BASIC_BLOCKS; ++b) firsts = 10 * firsts + blockFirstInstruction(b);
+      emit("firsts", firsts);
+      emit("line", sourceLine(1));
+      emit("no line", sourceLine(3));
+      emit("ptx line", ptxLine(3));
+    })");
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.number("blocks"), 22);
+  EXPECT_EQ(run.number("firsts"), 224) << "blocks 0, 1 and 2, and behind the last";
+  EXPECT_EQ(run.number("line"), 8);
+  EXPECT_EQ(run.number("no line"), 0);
+  EXPECT_EQ(run.number("ptx line"), 21);
+}
+
+TEST(Sites, StringsStandInPrintAndInNames) {
+  const ReportRun run = report_on_sites(R"(
+    ON_REPORT: {
+      for (int i = 0; i < 4; ++i) print("%d %-14s|%s:%u %s;", i, opcode(i), sourceFile(i), sourceLine(i), functionName(i));
+      print("%s%.2s", "literal", "cut");
+      emit(opcode(3), 5, opcode(1));
+    })");
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.printed,
+            "0 ld.global.f32 |src/vecadd.cu:7 _Z6vecaddPf;1 bra           |src/vecadd.cu:8 _Z6vecaddPf;"
+            "2 add.s32       |:0 helper;3 red.shared.add.u32|:0 helper;literalcu");
+  EXPECT_EQ(run.number("red.shared.add.u32"), 5);
+  EXPECT_EQ(run.find("red.shared.add.u32")->unit, "bra");
+}
+
+TEST(Sites, NumbersThatAreNoneAreReported) {
+  const ReportRun run = report_on_sites(R"(ON_REPORT: {
+      emit("o", instructionIs(4, MEM_READ));
+      emit("n", sourceLine(-1));
+      emit("b", blockFirstInstruction(4));
+      print("[%s]", opcode(99));
+    })");
+  EXPECT_EQ(run.number("o"), 0);
+  EXPECT_EQ(run.number("b"), 0);
+  EXPECT_EQ(run.printed, "[]");
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:2:17: error: there is no instruction of this number"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:3:17: error: there is no instruction of this number"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:4:17: error: there is no basic block of this number"));
+  EXPECT_THAT(run.failure, HasSubstr("t.cod:5:21: error: there is no instruction of this number"));
+}
+
+TEST(Sites, WithoutATableNothingIsKnown) {
+  const ReportRun run = run_report("ON_REPORT: { emit(\"o\", sourceLine(0)); }", LaunchView{});
+  EXPECT_THAT(run.failure, HasSubstr("there is no instruction of this number"));
+}
+
+TEST(Sites, EmittedArraysKeepTheNamesOfTheirExtents) {
+  std::vector<std::uint32_t> counts(8);
+  LaunchView launch;
+  launch.instructions = 4;
+  launch.arrays = {bytes_of_vector(counts)};
+  const ReportRun run = run_report(
+      "const int pair = 2; global unsigned int counts[INSTRUCTIONS][pair]; ON_REPORT: { emit(\"c\", counts); "
+      "}",
+      launch);
+  ASSERT_NE(run.find("c"), nullptr);
+  EXPECT_THAT(run.find("c")->dimension_names, testing::ElementsAre("INSTRUCTIONS", "2"));
+}
+
+TEST(Sites, Refusals) {
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0)); }"),
+              HasSubstr("instructionIs() takes 2 to 32 arguments, not 1"));
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0, MEM_REED)); }"),
+              HasSubstr("did you mean 'MEM_READ'?"));
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0, 1)); }"),
+              HasSubstr("instructionIs() compares with filter labels"));
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", instructionIs(0.5, MEM_READ)); }"),
+              HasSubstr("needs integers, and this is a double"));
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", 1 + opcode(0)); }"),
+              HasSubstr("a string has no value here"));
+  EXPECT_THAT(errors_of("ON_REPORT: { emit(\"x\", opcode(0)); }"), HasSubstr("a string has no value here"));
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%d\", opcode(0)); }"), HasSubstr("use %s for strings"));
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%s\", 3); }"),
+              HasSubstr("'%s' does not fit a value of type int"));
+  EXPECT_THAT(errors_of("ON_REPORT: { int s = opcode(0); }"), HasSubstr("a string has no value here"));
+  EXPECT_THAT(errors_of("ON_INSTRUCTION: { unsigned x = instructionIs(0, MEM_READ); }"),
+              HasSubstr("instructionIs() has no meaning in ON_INSTRUCTION"));
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
