@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,54 @@ nlohmann::ordered_json to_json(const BlockCounters& block) {
           {"thread_instructions", block.thread_instructions}};
 }
 
+using Json = nlohmann::ordered_json;
+
+Json to_json(const GlobalAccessCounts& global) {
+  return {{"requests", global.requests}, {"sectors", global.sectors}, {"bytes", global.bytes}};
+}
+
+Json to_json(const SharedAccessCounts& shared) {
+  return {{"accesses", shared.accesses},
+          {"wavefronts", shared.wavefronts},
+          {"least_wavefronts", shared.least_wavefronts}};
+}
+
+Json to_json(const SiteCounters& site) {
+  Json json = {{"function", site.function},
+               {"instruction", site.instruction},
+               {"block", site.block},
+               {"line", site.line},
+               {"opcode", site.opcode},
+               {"warp_issues", site.warp_issues},
+               {"active_lanes", site.active_lanes},
+               {"executing_warps", site.executing_warps},
+               {"thread_executions", site.thread_executions}};
+  if (site.divergent != 0) json["divergent"] = site.divergent;
+  if (site.global.requests != 0) json["global"] = to_json(site.global);
+  if (site.shared.accesses != 0) json["shared"] = to_json(site.shared);
+  return json;
+}
+
+Json totals(const LaunchCounters& counters) {
+  const auto by_kind = [&](auto member) {
+    return Json{{"loads", to_json(counters.loads.*member)},
+                {"stores", to_json(counters.stores.*member)},
+                {"atomics", to_json(counters.atomics.*member)}};
+  };
+  std::map<std::string, std::uint64_t> opcodes;
+  for (const SiteCounters& site : counters.sites) opcodes[site.opcode] += site.thread_executions;
+  const BranchCounters& branches = counters.branches;
+  const BarrierCounters& barriers = counters.barriers;
+  return {{"thread_instructions", counters.thread_instructions},
+          {"warp_instructions", counters.warp_instructions},
+          {"global", by_kind(&MemoryCounters::global)},
+          {"shared", by_kind(&MemoryCounters::shared)},
+          {"branches",
+           {{"warps", branches.warps}, {"threads", branches.threads}, {"divergent", branches.divergent}}},
+          {"barriers", {{"warps", barriers.warps}, {"threads", barriers.threads}}},
+          {"opcodes", opcodes}};
+}
+
 }  // namespace
 
 std::optional<std::string> counters_path() {
@@ -30,15 +79,19 @@ std::optional<std::string> counters_path() {
 
 void write_counters(const std::string& path, const std::string& kernel, std::uint64_t launch,
                     const LaunchShape& shape, const LaunchCounters& counters) {
-  nlohmann::ordered_json blocks = nlohmann::ordered_json::array();
+  Json blocks = Json::array();
   for (const BlockCounters& block : counters.blocks) blocks.push_back(to_json(block));
-  const nlohmann::ordered_json line = {{"kernel", kernel},
-                                       {"launch", launch},
-                                       {"grid", {shape.grid.x, shape.grid.y, shape.grid.z}},
-                                       {"block", {shape.block.x, shape.block.y, shape.block.z}},
-                                       {"thread_instructions", counters.thread_instructions},
-                                       {"warp_instructions", counters.warp_instructions},
-                                       {"blocks", std::move(blocks)}};
+  Json sites = Json::array();
+  for (const SiteCounters& site : counters.sites) {
+    if (site.warp_issues != 0) sites.push_back(to_json(site));
+  }
+  Json line = {{"kernel", kernel},
+               {"launch", launch},
+               {"grid", {shape.grid.x, shape.grid.y, shape.grid.z}},
+               {"block", {shape.block.x, shape.block.y, shape.block.z}}};
+  line.update(totals(counters));
+  line["blocks"] = std::move(blocks);
+  line["sites"] = std::move(sites);
   const std::string text = line.dump() + "\n";
 
   static std::mutex mutex;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "device/cpu/simt_counters.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
@@ -204,17 +205,31 @@ void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
     if (!slot || slot->bits != 1) return unsupported("its guard is no predicate register");
     guard_ = read_register(*slot);
     if (instruction.guard.negated) guard_ = builder_.CreateNot(guard_);
-    if (program_.counting) {
-      Value* const count = context_pointer(offsetof(WarpContext, guarded_lanes));
-      Value* const lanes = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, active());
-      Value* const sum = builder_.CreateAdd(builder_.CreateLoad(builder_.getInt64Ty(), count),
-                                            builder_.CreateZExt(lanes, builder_.getInt64Ty()));
-      builder_.CreateStore(sum, count);
-    }
+    if (program_.counting) emit_guard_count();
   }
   const auto emitter = emitters().find(opcode_->root);
   if (emitter == emitters().end()) return unsupported();
   (this->*emitter->second)();
+}
+
+std::uint32_t FunctionCodegen::site() const {
+  return function_.site_base +
+         static_cast<std::uint32_t>(instruction_ - function_.function->body->instructions.data());
+}
+
+/// Counts the lanes whose guard holds, and the warp when there are any.
+void FunctionCodegen::emit_guard_count() {
+  Value* const sites =
+      builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, sites)));
+  const auto add = [&](std::size_t member, Value* addend) {
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), sites,
+                                                             sizeof(SiteCounts) * site() + member);
+    Value* const sum = builder_.CreateAdd(builder_.CreateLoad(builder_.getInt64Ty(), place),
+                                          builder_.CreateZExt(addend, builder_.getInt64Ty()));
+    builder_.CreateStore(sum, place);
+  };
+  add(offsetof(SiteCounts, lanes), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, active()));
+  add(offsetof(SiteCounts, executing_warps), builder_.CreateICmpNE(active(), constant32(0)));
 }
 
 /// The scheduler copies these between register files: they must be in memory when the segment ends.

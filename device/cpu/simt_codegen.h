@@ -77,6 +77,8 @@ class FunctionCodegen {
   void begin_segment(SegmentState& state, std::size_t index);
   void emit_segment(SegmentState& state, const Segment& segment);
   void emit_instruction(const ptx::Instruction& instruction);
+  std::uint32_t site() const;  ///< of the instruction at hand in the launch's counters
+  void emit_guard_count();
   void note_call_registers(const CallSite& call);
   void solve_liveness();
   void write_back(SegmentState& state);
@@ -182,6 +184,8 @@ class FunctionCodegen {
     Value* uniform = nullptr;    ///< pointer that is the same for all lanes; then addresses is null
   };
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space);
+  void count_access_of(const Access& access, Value* addresses, Value* lanes, ptx::StateSpace space,
+                       unsigned bytes);
   void emit_load();
   void emit_store();
   void emit_uniform_load(Value* pointer, const ptx::Operand& destination, ptx::DataType type, unsigned count);

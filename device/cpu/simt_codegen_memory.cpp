@@ -1,5 +1,6 @@
 // Loads, stores, atomics, address spaces, and operations across the lanes of a warp.
 #include "device/cpu/simt_codegen.h"
+#include "device/cpu/simt_counters.h"
 
 namespace lynxpp::device::cpu {
 
@@ -92,6 +93,27 @@ void FunctionCodegen::emit_uniform_load(Value* pointer, const ptx::Operand& dest
   }
 }
 
+/// `addresses` is what the access was spilled to.
+void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Value* lanes, StateSpace space,
+                                      unsigned bytes) {
+  if (!program_.counting) return;
+  const bool is_host = access.kind == AddressKind::host;
+  if (access.kind == AddressKind::local ||
+      (is_host && space != StateSpace::global && space != StateSpace::generic))
+    return;
+  const AccessSpace counted = !is_host                      ? AccessSpace::shared
+                              : space == StateSpace::global ? AccessSpace::global
+                                                            : AccessSpace::generic;
+  const ptx::OpcodeTraits& traits = instruction_->traits;
+  const AccessKind kind = traits.kind == ptx::OpcodeClass::atomic ? AccessKind::atomic
+                          : traits.reads_memory                   ? AccessKind::load
+                                                                  : AccessKind::store;
+  call_helper(
+      reinterpret_cast<const void*>(&count_access), builder_.getVoidTy(),
+      {warp_, addresses, lanes, constant32(site()), constant32(bytes),
+       constant32(static_cast<std::uint32_t>(counted)), constant32(static_cast<std::uint32_t>(kind))});
+}
+
 void FunctionCodegen::emit_load() {
   const DataType type = opcode_->type();
   const unsigned bits = bits_of(type);
@@ -104,6 +126,7 @@ void FunctionCodegen::emit_load() {
   const LoadFunction load = find_load(access.kind, bits / 8, count);
   if (load == nullptr) return unsupported();
   Value* const addresses = spill(4, access.addresses);
+  count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
   Value* const result = buffer(0, warp_size * bits / 8 * count);
   call_helper(reinterpret_cast<const void*>(load), builder_.getVoidTy(),
               {warp_, result, addresses, active(), constant32(instruction_->line)});
@@ -134,6 +157,7 @@ void FunctionCodegen::emit_store() {
     builder_.CreateAlignedStore(value, place, llvm::Align(32));
   }
   Value* const addresses = spill(4, access.addresses);
+  count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
   call_helper(reinterpret_cast<const void*>(store), builder_.getVoidTy(),
               {warp_, values, addresses, active(), constant32(instruction_->line)});
 }
@@ -155,6 +179,7 @@ void FunctionCodegen::emit_atomic() {
   if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
   Value* const addresses = spill(4, access.addresses);
   Value* lanes = active();
+  count_access_of(access, addresses, lanes, space_of(*opcode_), operation->bits / 8);
   if (access.kind != AddressKind::host) {
     lanes = call_helper(reinterpret_cast<const void*>(&resolve_addresses), builder_.getInt32Ty(),
                         {warp_, addresses, lanes, constant32(static_cast<std::uint32_t>(access.kind)),

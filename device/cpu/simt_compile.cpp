@@ -17,6 +17,7 @@ Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, cons
   if (!planned) return planned.error();
   auto program = std::make_shared<Program>(std::move(*planned));
   program->counting = counting;
+  program->constants = symbols.constants;
   Result<std::shared_ptr<Jit>> jit = Jit::create();
   if (!jit) return jit.error();
   program->code = *jit;

@@ -17,6 +17,8 @@ enum class FaultKind : std::uint32_t {
   breakpoint
 };
 
+struct SiteCounts;  // simt_counters.h
+
 /// The first illegal access of a warp.
 struct Fault {
   FaultKind kind = FaultKind::none;
@@ -33,9 +35,9 @@ struct WarpContext {
   std::byte* shared = nullptr;
   std::uint64_t shared_bytes = 0;
   std::byte* local = nullptr;
-  std::uint64_t local_stride = 0;   ///< bytes of local memory of one thread
-  std::uint64_t frame = 0;          ///< local address of the current frame
-  std::uint64_t guarded_lanes = 0;  ///< lanes that executed guarded instructions, summed (counting code only)
+  std::uint64_t local_stride = 0;         ///< bytes of local memory of one thread
+  std::uint64_t frame = 0;                ///< local address of the current frame
+  SiteCounts* sites = nullptr;            ///< of the program's instructions (counting code only)
   std::uint64_t operand[warp_size] = {};  ///< target of an indirect branch or call, per lane
   std::uint32_t barrier_id = 0;           ///< operands of a barrier, on the way to the scheduler
   std::uint32_t barrier_threads = 0;
@@ -52,6 +54,9 @@ struct WarpContext {
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t total_shared_bytes = 0;
   std::uint64_t gridid = 0;
+  const std::byte* constants = nullptr;  ///< the range of all .const variables
+  std::uint64_t constant_bytes = 0;
+  std::uint64_t parameter_bytes = 0;
   Fault fault;
 };
 

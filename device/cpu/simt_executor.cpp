@@ -142,35 +142,6 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
   return success();
 }
 
-void collect(const Program& program, const std::vector<std::vector<BlockCounts>>& counts,
-             LaunchCounters& counters) {
-  counters = {};
-  for (const CompiledFunction& function : program.functions) {
-    std::vector<BlockCounters> blocks(function.graph.blocks.size());
-    bool reached = false;
-    for (std::uint32_t i = 0; i < blocks.size(); ++i) {
-      blocks[i].function = function.name;
-      blocks[i].block = i;
-      blocks[i].instructions = function.graph.blocks[i].size();
-      for (const std::vector<BlockCounts>& worker : counts) {
-        const BlockCounts& part = worker[function.counter_base + i];
-        blocks[i].warp_executions += part.warp_executions;
-        blocks[i].thread_executions += part.thread_executions;
-        blocks[i].warp_instructions += part.warp_instructions;
-        blocks[i].thread_instructions += part.thread_instructions;
-      }
-      counters.warp_instructions += blocks[i].warp_instructions;
-      counters.thread_instructions += blocks[i].thread_instructions;
-      reached |= blocks[i].warp_executions != 0;
-    }
-    if (reached) counters.blocks.insert(counters.blocks.end(), blocks.begin(), blocks.end());
-  }
-  std::stable_sort(counters.blocks.begin(), counters.blocks.end(),
-                   [](const BlockCounters& a, const BlockCounters& b) {
-                     return a.function != b.function ? a.function < b.function : a.block < b.block;
-                   });
-}
-
 Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& shape,
                           std::span<const std::byte> parameters, LaunchCounters* counters) {
   const Result<KernelInfo> info = kernel(kernel_name);
@@ -191,22 +162,21 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   launch.grid_id = launches.fetch_add(1) + 1;
   launch.name = name_;
   const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
-  std::vector<std::vector<BlockCounts>> counts(workers);
+  std::vector<WorkerCounts> counts;
+  if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program));
   std::vector<Status> results(workers, success());
   run_on_workers(workers, [&](unsigned worker) {
-    if (counters != nullptr) counts[worker].resize(launch.program->blocks);
     // The program's own rounding and flush modes must not reach the kernel's arithmetic.
     std::fenv_t environment;
     std::fegetenv(&environment);
     std::fesetenv(FE_DFL_ENV);
-    results[worker] =
-        BlockRunner(launch, worker, counters != nullptr ? counts[worker].data() : nullptr).run();
+    results[worker] = BlockRunner(launch, worker, counters != nullptr ? &counts[worker] : nullptr).run();
     std::fesetenv(&environment);
   });
   for (const Status& result : results) {
     if (!result) return result;
   }
-  if (counters != nullptr) collect(*launch.program, counts, *counters);
+  if (counters != nullptr) *counters = collect_counters(*launch.program, counts);
   return success();
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx/ir/opcode.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {
@@ -36,11 +37,61 @@ struct BlockCounters {
   std::uint64_t warp_instructions = 0;    ///< instructions issued for a warp, whatever their guards
   std::uint64_t thread_instructions = 0;  ///< lanes that executed an instruction: active and guard true
 };
+
+/// Accesses to global memory: a request is one instruction of one warp with at least one lane whose guard holds.
+struct GlobalAccessCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t sectors = 0;  ///< distinct sectors of 32 bytes of each request, summed
+  std::uint64_t bytes = 0;    ///< that the lanes asked for
+
+  GlobalAccessCounts& operator+=(const GlobalAccessCounts& other);
+};
+/// Accesses to shared memory; see count_wavefronts() in simt_counters.h.
+struct SharedAccessCounts {
+  std::uint64_t accesses = 0;
+  std::uint64_t wavefronts = 0;
+  std::uint64_t least_wavefronts = 0;  ///< without bank conflicts
+
+  SharedAccessCounts& operator+=(const SharedAccessCounts& other);
+};
+/// One instruction.
+struct SiteCounters {
+  std::string function;
+  std::uint32_t instruction = 0;  ///< index in the function's body
+  std::uint32_t block = 0;
+  std::uint32_t line = 0;  ///< in the PTX
+  std::string opcode;
+  ptx::OpcodeTraits traits;
+  std::uint64_t warp_issues = 0;        ///< times a warp issued it, whatever its guard
+  std::uint64_t active_lanes = 0;       ///< lanes that were active then, summed
+  std::uint64_t executing_warps = 0;    ///< of the issues, those with at least one lane whose guard held
+  std::uint64_t thread_executions = 0;  ///< lanes whose guard held, summed
+  std::uint64_t divergent = 0;          ///< branches: issues that sent active lanes to different places
+  GlobalAccessCounts global;
+  SharedAccessCounts shared;
+};
+struct MemoryCounters {
+  GlobalAccessCounts global;
+  SharedAccessCounts shared;
+};
+struct BranchCounters {
+  std::uint64_t warps = 0;    ///< branches issued, conditional or not
+  std::uint64_t threads = 0;  ///< active lanes at them
+  std::uint64_t divergent = 0;
+};
+struct BarrierCounters {
+  std::uint64_t warps = 0;
+  std::uint64_t threads = 0;
+};
 struct LaunchCounters {
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
+  MemoryCounters loads, stores, atomics;  ///< atomics are not among loads and stores
+  BranchCounters branches;
+  BarrierCounters barriers;
   std::vector<BlockCounters>
       blocks;  ///< those of every function that was reached, in order of function and block
+  std::vector<SiteCounters> sites;  ///< the same functions', in order of function and instruction
 };
 
 /// Layout of a kernel's parameters and what a launch may use.

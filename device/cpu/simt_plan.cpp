@@ -132,7 +132,6 @@ Status Planner::plan_function(CompiledFunction& function) {
     segment.begin = bounds.begin;
     for (std::uint32_t i = bounds.begin; i < bounds.end; ++i) {
       const ptx::Instruction& instruction = body.instructions[i];
-      segment.unguarded += !instruction.guarded();
       segment.may_spin |= may_spin(instruction);
       segment.line = instruction.line;
       if (!is_block_barrier(instruction.opcode)) continue;
@@ -373,15 +372,18 @@ Result<Program> Planner::plan(std::uint32_t kernel) {
   add(kernel, true);
   if (Status reached = reach(); !reached) return reached.error();
   for (CompiledFunction& function : program_.functions) {
-    function.counter_base = program_.blocks;
+    function.segment_base = program_.segment_count;
+    function.site_base = program_.site_count;
     if (Status planned = plan_function(function); !planned) {
       if (function.direct) return planned.error();
       function.failure = planned.error().diagnostics;
     }
-    program_.blocks += static_cast<std::uint32_t>(function.graph.blocks.size());
+    program_.segment_count += static_cast<std::uint32_t>(function.segments.size());
+    program_.site_count += static_cast<std::uint32_t>(function.function->body->instructions.size());
   }
   if (Status planned = plan_shared(); !planned) return planned.error();
   program_.local_bytes = stack_bytes();
+  program_.parameter_bytes = ParameterLayout(*program_.functions[0].function).bytes;
   return std::move(program_);
 }
 

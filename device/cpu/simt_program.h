@@ -54,8 +54,7 @@ struct Segment {
   bool starts_block = false;
   std::uint32_t begin = 0;  ///< instructions [begin, end) of the body
   std::uint32_t end = 0;
-  std::uint32_t unguarded = 0;  ///< how many of them have no guard
-  std::uint32_t line = 0;       ///< PTX line of the last one
+  std::uint32_t line = 0;  ///< PTX line of the last one
   Control control = Control::next;
   bool may_spin = false;  ///< holds an atomic or an uncached load: another thread may be waited for
   std::uint32_t target = no_segment;         ///< branch taken
@@ -78,7 +77,8 @@ struct CompiledFunction {
   std::vector<CallSlot> results;
   std::shared_ptr<RegisterFile> registers;
   std::shared_ptr<const FrameLayout> frame;
-  std::uint32_t counter_base = 0;      ///< of its block 0 in the launch's counters
+  std::uint32_t segment_base = 0;      ///< of its segment 0 in the launch's counters
+  std::uint32_t site_base = 0;         ///< of its instruction 0
   std::optional<Diagnostics> failure;  ///< why it cannot run
   bool direct = true;                  ///< reached by calls by name, not only through its address
 };
@@ -115,8 +115,11 @@ class Jit;  // simt_jit.h
 struct Program {
   std::vector<CompiledFunction> functions;  ///< [0] is the kernel
   SharedLayout shared;
-  std::uint64_t local_bytes = 0;  ///< of one thread, over the deepest call chain
-  std::uint32_t blocks = 0;       ///< basic blocks of all functions
+  std::uint64_t local_bytes = 0;      ///< of one thread, over the deepest call chain
+  std::uint64_t parameter_bytes = 0;  ///< of the kernel
+  ModuleSymbols::Storage constants;   ///< the module's
+  std::uint32_t segment_count = 0;    ///< of all functions
+  std::uint32_t site_count = 0;       ///< instructions of all functions
   bool counting = false;
   std::shared_ptr<Jit> code;  ///< keeps the machine code alive
 

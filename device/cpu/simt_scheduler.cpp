@@ -43,7 +43,7 @@ std::byte* LocalArena::reserve(std::size_t bytes) {
   return memory_;
 }
 
-BlockRunner::BlockRunner(LaunchState& launch, std::uint32_t worker, BlockCounts* counts)
+BlockRunner::BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts)
     : launch_(launch), program_(*launch.program), worker_(worker), counts_(counts), barriers_(barrier_count) {
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
   for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>());
@@ -129,6 +129,10 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.dynamic_shared_bytes = shape.shared_bytes;
   context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
   context.gridid = launch_.grid_id;
+  context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
+  context.constants = program_.constants.address;
+  context.constant_bytes = program_.constants.bytes;
+  context.parameter_bytes = program_.parameter_bytes;
   context.fault = {};
   warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
   warp.depth = 0;
@@ -188,26 +192,24 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   if (failure_) return Turn::failed;
   Frame& frame = warp.top();
   const std::uint32_t mask = frame.groups.back().mask;
-  const Segment& segment = frame.function->segments[frame.groups.back().pc];
+  const std::uint32_t pc = frame.groups.back().pc;
+  const Segment& segment = frame.function->segments[pc];
   WarpContext& context = warp.context;
   context.registers = frame.registers;
   context.frame = frame.local;
-  context.guarded_lanes = 0;
   context.barrier_result = frame.groups.back().barrier_result;
   const std::uint32_t taken = segment.run(&context, mask);
-  if (counts_ != nullptr) count(*frame.function, segment, warp, mask);
+  if (counts_ != nullptr) {
+    SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
+    ++counts.warps;
+    counts.lanes += population(mask);
+  }
   if (context.fault.kind != FaultKind::none) return check_fault(warp) ? Turn::again : Turn::failed;
   return act(warp, segment, taken) ? Turn::again : Turn::failed;
 }
 
-void BlockRunner::count(const CompiledFunction& function, const Segment& segment, const Warp& warp,
-                        std::uint32_t mask) {
-  BlockCounts& counts = counts_[function.counter_base + segment.block];
-  const std::uint64_t lanes = population(mask);
-  counts.warp_executions += segment.starts_block;
-  counts.thread_executions += segment.starts_block ? lanes : 0;
-  counts.warp_instructions += segment.end - segment.begin;
-  counts.thread_instructions += lanes * segment.unguarded + warp.context.guarded_lanes;
+void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {
+  if (counts_ != nullptr) ++counts_->sites[frame.function->site_base + segment.end - 1].divergent;
 }
 
 /// What a segment's last instruction does to the warp. False: the launch failed.
@@ -242,6 +244,7 @@ void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t tak
   } else if (taken == 0) {
     group.pc = segment.next;
   } else {
+    count_divergence(frame, segment);
     const LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~taken},
                                 {.pc = segment.target, .mask = taken}};
     diverge(frame, segment.reconvergence, sides);
@@ -288,6 +291,7 @@ bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32
   if (sides.size() == 1) {
     frame.groups.back().pc = sides[0].pc;
   } else {
+    count_divergence(frame, segment);
     diverge(frame, segment.reconvergence, sides);
   }
   return true;

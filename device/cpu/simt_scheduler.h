@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/cpu/simt_context.h"
+#include "device/cpu/simt_counters.h"
 #include "device/cpu/simt_executor.h"
 #include "device/cpu/simt_program.h"
 
@@ -25,14 +26,6 @@ struct LaunchState {
 
   std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
   std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }
-};
-
-/// Counts of one basic block.
-struct BlockCounts {
-  std::uint64_t warp_executions = 0;
-  std::uint64_t thread_executions = 0;
-  std::uint64_t warp_instructions = 0;
-  std::uint64_t thread_instructions = 0;
 };
 
 /// Memory on a cache line boundary; what was in it is lost when it grows.
@@ -98,8 +91,8 @@ struct Warp {
 
 class BlockRunner {
  public:
-  /// `counts` (one per basic block of the program) may be null. Both outlive the runner.
-  BlockRunner(LaunchState& launch, std::uint32_t worker, BlockCounts* counts);
+  /// `counts` may be null. Both outlive the runner.
+  BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts);
 
   /// Takes blocks from the launch until none is left or something failed.
   Status run();
@@ -120,7 +113,7 @@ class BlockRunner {
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
   Turn step(Warp& warp);
   bool act(Warp& warp, const Segment& segment, std::uint32_t taken);
-  void count(const CompiledFunction& function, const Segment& segment, const Warp& warp, std::uint32_t mask);
+  void count_divergence(const Frame& frame, const Segment& segment);
   void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
   bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
   void diverge(Frame& frame, std::uint32_t reconvergence, std::span<const LaneGroup> sides);
@@ -146,7 +139,7 @@ class BlockRunner {
   LaunchState& launch_;
   const Program& program_;
   const std::uint32_t worker_;
-  BlockCounts* const counts_;
+  WorkerCounts* const counts_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;
   AlignedBuffer shared_;
