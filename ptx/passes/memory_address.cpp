@@ -1,0 +1,39 @@
+#include "ptx/passes/memory_address.h"
+
+#include <algorithm>
+
+namespace lynxpp::ptx {
+
+void append_memory_address(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
+                           std::string_view target_register, std::string& text) {
+  const std::string target(target_register);
+  const auto found =
+      std::find_if(instruction.operands.begin(), instruction.operands.end(),
+                   [](const Operand& operand) { return operand.kind == OperandKind::address; });
+  if (found == instruction.operands.end() || found->elements.empty()) {
+    text += "\tmov.b64 " + target + ", 0;\n";
+    return;
+  }
+  const Operand& base = found->elements[0];
+  const std::uint32_t scope = body.statements[instruction.statement].scope;
+  const std::int64_t offset = found->offset + base.offset;
+  if (base.kind == OperandKind::integer) {
+    text += "\tmov.b64 " + target + ", " + std::to_string(base.integer + offset) + ";\n";
+    return;
+  }
+  const std::string name(base.name);
+  if (const RegisterDeclaration* declared = body.find_register(base.name, scope)) {
+    text += (size_of(declared->type) == 4 ? "\tcvt.u64.u32 " : "\tmov.b64 ") + target + ", " + name + ";\n";
+  } else if (const auto shared = unit.shared_variables.find(base.name);
+             shared != unit.shared_variables.end()) {
+    text += "\tmov.b64 " + target + ", " + std::to_string(shared->second) + ";\n";
+  } else if (instruction.traits.space == StateSpace::param) {
+    // Call parameters have no address: the offset within the parameter.
+    text += "\tmov.b64 " + target + ", 0;\n";
+  } else {
+    text += "\tmov.u64 " + target + ", " + name + ";\n";
+  }
+  if (offset != 0) text += "\tadd.s64 " + target + ", " + target + ", " + std::to_string(offset) + ";\n";
+}
+
+}  // namespace lynxpp::ptx

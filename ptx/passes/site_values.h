@@ -1,0 +1,55 @@
+// What a routine can know of the place it stands at. Most values are immediates; those that the thread has to find out are put into
+// registers right before the routine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ptx/passes/unit.h"
+
+namespace lynxpp::ptx {
+
+/// A place in a function where routines stand.
+struct Site {
+  ProbePoint point = ProbePoint::kernel_entry;
+  std::uint32_t block = 0;
+  const Instruction* instruction = nullptr;  ///< before which, or null
+};
+
+/// "@%p1 " or "@!%p1 ": the instruction's guard, or its opposite.
+std::string guard_prefix(const Guard& guard, bool opposite);
+
+/// The values at the sites of one function.
+class SiteValues {
+ public:
+  SiteValues(const InstrumentationUnit& unit, const FunctionUnit& function);
+
+  void append_declarations(std::string& text) const;
+
+  /// What the routine's values need, right before the routine.
+  void append_preparation(const ProbeRoutine& routine, const Site& site, std::string& text) const;
+  /// The operand that stands for the value `name`.
+  std::string operand(std::string_view name, const Site& site) const;
+
+  // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may be overwritten
+  void append_block_start(std::uint32_t block, std::string& text) const;
+  /// Before an instruction that does not end its block.
+  void append_guard_count(std::uint32_t block, const Instruction& instruction, std::string& text) const;
+  /// Before the routines of a block's exit; `terminator` ends the block, or is null.
+  void append_block_total(std::uint32_t block, const Instruction* terminator, std::string& text) const;
+
+ private:
+  const BasicBlock& range_of(std::uint32_t block) const { return function_.graph.blocks[block]; }
+  /// The instruction that ends the block and nothing else, or null.
+  const Instruction* terminator_of(const BasicBlock& block) const;
+  std::uint32_t inner_guarded(const BasicBlock& block) const;
+  bool counts_guards(const BasicBlock& block) const;
+
+  const InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
+  const Body& body_;
+  bool wants_executed_ = false;  ///< some routine asks for executed instructions
+};
+
+}  // namespace lynxpp::ptx
