@@ -23,6 +23,7 @@ class HelpFormatter : public CLI::Formatter {
     static const std::map<std::string, std::string> usages = {
         {"lynxpp", "lynxpp COMMAND [OPTIONS]"},
         {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
         {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},
@@ -40,8 +41,9 @@ constexpr const char* specification_help = "Ready-made name or .cod file; severa
 CLI::Validator compute_capability() { return CLI::Range(50, 200).description(""); }
 
 /// An option that may be repeated but takes one word each time, so that the words after it stay free.
-void add_specifications(CLI::App& command, std::vector<std::string>& specifications, bool required) {
-  command.add_option("-s,--spec", specifications, specification_help)
+void add_specifications(CLI::App& command, std::vector<std::string>& specifications, bool required,
+                        const char* help = specification_help) {
+  command.add_option("-s,--spec", specifications, help)
       ->type_name("SPEC")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -49,21 +51,28 @@ void add_specifications(CLI::App& command, std::vector<std::string>& specificati
       ->required(required);
 }
 
+void add_filters(CLI::App& command, std::string& kernels, std::string& launches) {
+  command
+      .add_option("-k,--kernels", kernels, "Only kernels whose mangled or demangled name contains a match")
+      ->type_name("REGEX");
+  command
+      .add_option("-l,--launches", launches, "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
+      ->type_name("LIST");
+}
+
+void add_device(CLI::App& command, std::string& device) {
+  command.add_option("-d,--device", device, "auto, cuda, or cpu (built in, for machines without a GPU)")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"auto", "cuda", "cpu"}).description(""));
+}
+
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* run = app.add_subcommand("run", "Run a program with its CUDA kernels instrumented");
   add_specifications(*run, arguments.specifications, false);
-  run->add_option("-k,--kernels", arguments.kernels,
-                  "Only kernels whose mangled or demangled name contains a match")
-      ->type_name("REGEX");
-  run->add_option("-l,--launches", arguments.launches,
-                  "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
-      ->type_name("LIST");
+  add_filters(*run, arguments.kernels, arguments.launches);
   run->add_option("-o,--output", arguments.output, "Write records as JSON Lines to FILE, which is begun anew")
       ->type_name("FILE");
-  run->add_option("-d,--device", arguments.device,
-                  "auto, cuda, or cpu (built in, for machines without a GPU)")
-      ->type_name("DEVICE")
-      ->check(CLI::IsMember({"auto", "cuda", "cpu"}).description(""));
+  add_device(*run, arguments.device);
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
       ->type_name("FOLDER");
   run->add_flag("--timing", arguments.timing,
@@ -74,6 +83,24 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       "126: PROGRAM cannot be executed, 127: there is no PROGRAM.\n\n"
       "Example: lynxpp run -s instruction_count -k 'matmul.*' -o out.jsonl -- ./app 1024");
   return run;
+}
+
+CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
+  CLI::App* bench = app.add_subcommand("bench", "Measure what instrumentation costs a program's kernels");
+  add_specifications(*bench, arguments.settings, true,
+                     "Name or .cod file; joined by commas: together; repeated: each by itself");
+  bench->add_option("-r,--rounds", arguments.rounds, "How often the program runs each way (default: 5)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 1000).description(""));
+  add_filters(*bench, arguments.kernels, arguments.launches);
+  bench->add_option("-o,--output", arguments.output, "Write the figures as JSON to FILE")->type_name("FILE");
+  add_device(*bench, arguments.device);
+  bench->footer(
+      "In each round the program runs once as it is and once with each SPEC; the table shows every\n"
+      "kernel's time both ways, its registers and the warps that fit on an SM. Its output is dropped,\n"
+      "but compared between the runs. The exit code is 1 when the program fails.\n\n"
+      "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
+  return bench;
 }
 
 CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
@@ -198,9 +225,11 @@ Arguments parse_arguments(int count, char** values) {
   app.require_subcommand(1);
   app.footer("`lynxpp COMMAND --help` tells more about a command; so does `man lynxpp`.");
   RunArguments run;
+  BenchArguments bench;
   CheckArguments check;
   InstrumentArguments instrument;
   const CLI::App* const run_command = add_run(app, run);
+  const CLI::App* const bench_command = add_bench(app, bench);
   const CLI::App* const check_command = add_check(app, check);
   const CLI::App* const instrument_command = add_instrument(app, instrument);
   PtxArguments ptx;
@@ -215,6 +244,8 @@ Arguments parse_arguments(int count, char** values) {
     if (!complaint.empty()) return usage_error(complaint, words[0]);
   }
   if (!words.empty() && words[0] == run_command->get_name()) run.command = take_command(*run_command, words);
+  if (!words.empty() && words[0] == bench_command->get_name())
+    bench.command = take_command(*bench_command, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
@@ -226,6 +257,10 @@ Arguments parse_arguments(int count, char** values) {
   if (app.got_subcommand(check_command)) return check;
   if (app.got_subcommand(instrument_command)) return instrument;
   if (app.got_subcommand(ptx_command)) return ptx;
+  if (app.got_subcommand(bench_command)) {
+    if (bench.command.empty()) return usage_error("no program to run", command);
+    return bench;
+  }
   if (!app.got_subcommand(run_command)) return ListArguments{};
   if (run.command.empty()) return usage_error("no program to run", command);
   return run;

@@ -27,6 +27,17 @@ struct RunArguments {
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 
+/// `lynxpp bench`.
+struct BenchArguments {
+  std::vector<std::string> settings;  ///< each a list of specifications, measured by itself; not empty
+  std::string kernels;
+  std::string launches;
+  std::string device;
+  std::string output;  ///< a file for JSON; empty: none
+  int rounds = 5;
+  std::vector<std::string> command;  ///< the program and its arguments; not empty
+};
+
 struct CheckArguments {
   std::vector<std::string> files;
   bool emit_ptx = false;
@@ -59,8 +70,8 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments =
-    std::variant<Finished, RunArguments, CheckArguments, InstrumentArguments, PtxArguments, ListArguments>;
+using Arguments = std::variant<Finished, RunArguments, BenchArguments, CheckArguments, InstrumentArguments,
+                               PtxArguments, ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -6,62 +6,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <regex>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/preload.h"
 #include "cli/program.h"
-#include "instrumentors/catalogue.h"
 #include "support/result.h"
 
 namespace lynxpp::cli {
 namespace {
-
-using instrumentors::LoadedSpecification;
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ",") + text;
-  return list;
-}
-
-/// The list for LYNXPP_SPEC: files by absolute path, since the program may change its folder.
-Result<std::string> specification_list(const RunArguments& arguments) {
-  Result<std::vector<LoadedSpecification>> found =
-      instrumentors::parse_list(joined(arguments.specifications));
-  if (!found) return found.error();
-  std::vector<std::string> names;
-  for (const LoadedSpecification& specification : *found) {
-    std::error_code error;
-    if (!specification.is_ready_made && !std::filesystem::is_regular_file(specification.path, error)) {
-      return failure("specification '" + specification.path +
-                         "' is a pipe, which the program could not read a second time",
-                     "save it to a file");
-    }
-    names.push_back(specification.is_ready_made ? specification.name : absolute_path(specification.path));
-    if (names.back().find(',') != std::string::npos) {
-      return failure("the path '" + names.back() + "' holds a comma, which separates specifications");
-    }
-  }
-  return joined(names);
-}
-
-Status check_filters(const RunArguments& arguments) {
-  try {
-    const std::regex pattern(arguments.kernels, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    return failure("--kernels: '" + arguments.kernels + "' is no regular expression: " + error.what());
-  }
-  static const std::regex ranges(R"(\s*\d+(-\d*)?\s*(,\s*\d+(-\d*)?\s*)*)");
-  if (!arguments.launches.empty() && !std::regex_match(arguments.launches, ranges)) {
-    return failure("--launches: '" + arguments.launches + "' is no list of launch numbers",
-                   "write numbers and ranges such as 0-9,100,200-");
-  }
-  return success();
-}
 
 /// Begins the file of records anew, so that it holds one run's. The program itself only appends, as its
 /// child processes do.
@@ -84,24 +40,11 @@ Status make_folder(const std::string& path) {
   return success();
 }
 
-/// The preload library of this build or installation.
-Result<std::string> preload_library() {
-  const std::string path = absolute_path(executable_folder() + "/../lib/liblynxpp.so");
-  if (::access(path.c_str(), R_OK) != 0) {
-    return failure("cannot find " + path, "bin/lynxpp and lib/liblynxpp.so belong into one folder");
-  }
-  if (path.find_first_of(": \t") != std::string::npos) {
-    return failure("the path " + path + " holds a blank or a colon, which LD_PRELOAD takes for a separator",
-                   "install lynxpp in another folder");
-  }
-  return path;
-}
-
 /// What is wrong with the command line itself, before anything is changed.
 Status prepare_specifications(const RunArguments& arguments) {
-  if (Status filters = check_filters(arguments); !filters) return filters;
+  if (Status filters = check_filters(arguments.kernels, arguments.launches); !filters) return filters;
   if (arguments.specifications.empty()) return success();
-  const Result<std::string> list = specification_list(arguments);
+  const Result<std::string> list = specification_list(arguments.specifications);
   if (!list) return list.error();
   ::setenv("LYNXPP_SPEC", list->c_str(), 1);
   return success();
@@ -110,9 +53,7 @@ Status prepare_specifications(const RunArguments& arguments) {
 Status prepare_environment(const RunArguments& arguments) {
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
-  const char* others = std::getenv("LD_PRELOAD");
-  const bool has_others = others != nullptr && *others != '\0';
-  ::setenv("LD_PRELOAD", (*library + (has_others ? ":" + std::string(others) : "")).c_str(), 1);
+  ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
 
   if (!arguments.kernels.empty()) ::setenv("LYNXPP_KERNELS", arguments.kernels.c_str(), 1);
   if (!arguments.launches.empty()) ::setenv("LYNXPP_LAUNCHES", arguments.launches.c_str(), 1);
@@ -148,17 +89,9 @@ int run(const RunArguments& arguments) {
     print(prepared.error().diagnostics);
     return exit_usage_error;
   }
-  const std::string& name = arguments.command.front();
-  const ProgramSearch program = find_program(name);
-  if (program.outcome == ProgramSearch::Outcome::missing) {
-    print_error(name.find('/') == std::string::npos ? "no program '" + name + "' in the folders of PATH"
-                                                    : "no program '" + name + "'");
-    return exit_not_found;
-  }
-  if (program.outcome == ProgramSearch::Outcome::not_executable) {
-    print_error("'" + program.path + "' is not executable");
-    return exit_cannot_execute;
-  }
+  ProgramSearch program;
+  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+    return problem;
   if (Status prepared = prepare_environment(arguments); !prepared) {
     print(prepared.error().diagnostics);
     return exit_usage_error;

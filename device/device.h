@@ -52,6 +52,16 @@ struct ParameterSlot {
   std::uint32_t bytes = 0;
 };
 
+/// What a kernel takes of a multiprocessor, with a launch's block size and dynamic shared memory.
+struct KernelResources {
+  std::uint32_t registers = 0;      ///< per thread
+  std::uint32_t local_bytes = 0;    ///< per thread
+  std::uint32_t shared_bytes = 0;   ///< static, per thread block
+  std::uint32_t blocks_per_sm = 0;  ///< resident at a time
+  std::uint32_t warps_per_sm = 0;   ///< of these blocks
+  std::uint32_t most_warps_per_sm = 0;
+};
+
 /// A copy of device memory on its way to the host.
 class Readback {
  public:
@@ -71,6 +81,14 @@ class Device {
 
   /// Whether to measure the time of instrumented launches (Readback::kernel_milliseconds).
   virtual void measure_kernels(bool /*on*/) {}
+
+  /// Of `variant`, or of the launch's own function when it is null; nullopt when the device has no such limits.
+  virtual std::optional<KernelResources> resources(const Launch& /*launch*/, const Variant* /*variant*/) {
+    return std::nullopt;
+  }
+
+  /// Makes the launch as the program asked for it and measures its time. The result holds no bytes. Failure: nothing was launched.
+  virtual Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) = 0;
 
   /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory, cluster size, carve-out).
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,

@@ -19,6 +19,12 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
   return error == std::errc{} && end == text.data() + text.size() && !text.empty();
 }
 
+Timing timing_of(const std::string& value) {
+  if (value.empty() || value == "0") return Timing::off;
+  if (value == "original") return Timing::originals;
+  return value == "variant" ? Timing::variants : Timing::stages;
+}
+
 }  // namespace
 
 Result<LaunchFilter> LaunchFilter::parse(const std::string& text) {
@@ -72,8 +78,7 @@ Configuration read_configuration(Diagnostics& problems) {
   }
   configuration.output = environment("LYNXPP_OUTPUT");
   configuration.dump = environment("LYNXPP_DUMP");
-  const std::string timing = environment("LYNXPP_TIMING");
-  configuration.timing = !timing.empty() && timing != "0";
+  configuration.timing = timing_of(environment("LYNXPP_TIMING"));
   return configuration;
 }
 

@@ -22,13 +22,24 @@ class LaunchFilter {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // inclusive
 };
 
+/// LYNXPP_TIMING. The last two are what `lynxpp bench` compares: the time of each kernel, and no results.
+enum class Timing {
+  off,
+  stages,     ///< any other value: the stages of an instrumentation and the kernels' time, beside the results
+  originals,  ///< "original": the program's own kernels run, none is instrumented
+  variants,   ///< "variant": instrumented kernels run, their results are dropped
+};
+
 struct Configuration {
   std::optional<std::regex>
       kernels;            ///< LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
   LaunchFilter launches;  ///< LYNXPP_LAUNCHES
   std::string output;     ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
   std::string dump;       ///< LYNXPP_DUMP: folder for PTX, or empty
-  bool timing = false;    ///< LYNXPP_TIMING is set and not "0"
+  Timing timing = Timing::off;
+
+  /// Only coverage and times are asked for.
+  bool times_only() const { return timing == Timing::originals || timing == Timing::variants; }
 };
 
 /// Reads the environment. A value that cannot be understood is reported in `problems` and taken as unset.

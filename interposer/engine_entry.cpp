@@ -33,7 +33,7 @@ struct Engine {
     Configuration configuration = read_configuration(problems);
     if (!problems.empty()) print(render(problems));
     std::vector<std::unique_ptr<report::Sink>> sinks;
-    sinks.push_back(report::make_table_sink());
+    if (!configuration.times_only()) sinks.push_back(report::make_table_sink());
     if (!configuration.output.empty()) {
       if (std::unique_ptr<report::Sink> sink = report::make_json_lines_sink(configuration.output)) {
         sinks.push_back(std::move(sink));
@@ -41,7 +41,7 @@ struct Engine {
         print("error: cannot write LYNXPP_OUTPUT '" + configuration.output + "'\n");
       }
     }
-    timing = configuration.timing;
+    timing = configuration.timing != Timing::off;
     session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
   }
 

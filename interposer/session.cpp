@@ -28,6 +28,16 @@ void add_once(std::vector<std::string>& notes, const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
+report::KernelResources record_of(const device::KernelResources& resources) {
+  return {resources.registers,     resources.local_bytes,  resources.shared_bytes,
+          resources.blocks_per_sm, resources.warps_per_sm, resources.most_warps_per_sm};
+}
+
+void set_once(std::optional<report::KernelResources>& slot,
+              const std::optional<device::KernelResources>& found) {
+  if (!slot && found) slot = record_of(*found);
+}
+
 }  // namespace
 
 /// A set of specifications, shared by the launches made while it was attached.
@@ -79,7 +89,7 @@ struct Session::Seen {
   }
 };
 
-/// An instrumented launch whose results are on their way. Holds what the report needs; the variant may be gone by then.
+/// An instrumented launch whose results (or an original one whose time) are on their way. Holds what the report needs; the variant may be gone by then.
 struct Session::Pending {
   std::shared_ptr<const Attached> attached;
   Seen* seen = nullptr;
@@ -141,6 +151,10 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
     return false;
   }
   drain(false);
+  if (configuration_.timing == Timing::originals) {
+    coverage.reason = "its original was timed";
+    return static_cast<bool>(time_original(known, device, launch, index));
+  }
   Kernel& kernel = kernel_for(known, device, launch, source);
   if (!kernel.problem.empty()) {
     coverage.reason = kernel.problem;
@@ -219,6 +233,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   timing.instrument += kernel.instrumented.instrument_ms;
   timing.emit += kernel.instrumented.emit_ms;
   timing.load += load.count();
+  timing.device = device.info().name;
   log().info("{}: instrumented, {} basic blocks", demangle(source.name), kernel.instrumented.basic_blocks);
 
   report::CoverageRecord& coverage = seen.coverage;
@@ -249,6 +264,10 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
   const Result<std::uint64_t> address = device.allocate_zeroed(pending.layout.bytes, launch);
   if (!address) return address.error();
   const std::vector<std::uint64_t> words = probe_words(kernel.instrumented.probe, pending.layout, *address);
+  if (configuration_.timing != Timing::off) {
+    set_once(seen.timing.original, device.resources(launch, nullptr));
+    set_once(seen.timing.variant, device.resources(launch, kernel.variant.get()));
+  }
   Status launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words);
   // The buffer is given back by the readback, also when the launch failed.
   Result<std::unique_ptr<device::Readback>> readback =
@@ -262,6 +281,20 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
   }
   pending.readback = std::move(*readback);
   pending_bytes_ += pending.layout.bytes;
+  pending_.push_back(std::move(pending));
+  return success();
+}
+
+Status Session::time_original(Seen& seen, device::Device& device, const device::Launch& launch,
+                              std::uint64_t index) {
+  seen.timing.device = device.info().name;
+  set_once(seen.timing.original, device.resources(launch, nullptr));
+  Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
+  if (!made) return made.error();
+  Pending pending;
+  pending.seen = &seen;
+  pending.launch = index;
+  pending.readback = std::move(*made);
   pending_.push_back(std::move(pending));
   return success();
 }
@@ -288,7 +321,9 @@ void Session::report(Pending& pending) {
   }
   if (const std::optional<double> milliseconds = pending.readback->kernel_milliseconds()) {
     pending.seen->timing.execute += *milliseconds;
+    ++pending.seen->timing.launches;
   }
+  if (configuration_.times_only()) return;
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
     report_specification(pending, i, *bytes);
   }
@@ -348,7 +383,8 @@ void Session::finish() {
             [](const Seen* a, const Seen* b) { return a->coverage.kernel < b->coverage.kernel; });
   for (const Seen* seen : sorted) sink_->coverage(seen->coverage);
   for (const Seen* seen : sorted) {
-    if (configuration_.timing && seen->coverage.instrumented) sink_->timing(seen->timing);
+    const bool has_times = seen->coverage.instrumented || seen->timing.launches != 0;
+    if (configuration_.timing != Timing::off && has_times) sink_->timing(seen->timing);
   }
   sink_->finish();
 }

@@ -64,6 +64,7 @@ class Session {
                  const KernelSource& source);
   Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                         std::uint64_t index);
+  Status time_original(Seen& seen, device::Device& device, const device::Launch& launch, std::uint64_t index);
   void drain(bool wait);
   void report(Pending& pending);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);

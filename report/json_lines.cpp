@@ -192,6 +192,18 @@ std::string text_of(const SitesRecord& record) {
   return json.finish();
 }
 
+void write_resources(ObjectWriter& json, std::string_view name, const KernelResources& resources) {
+  json.key(name);
+  json.open();
+  json.member("registers", resources.registers);
+  json.member("local_bytes", resources.local_bytes);
+  json.member("shared_bytes", resources.shared_bytes);
+  json.member("blocks_per_sm", resources.blocks_per_sm);
+  json.member("warps_per_sm", resources.warps_per_sm);
+  json.member("most_warps_per_sm", resources.most_warps_per_sm);
+  json.close();
+}
+
 class JsonLinesSink final : public Sink {
  public:
   JsonLinesSink(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
@@ -235,6 +247,10 @@ class JsonLinesSink final : public Sink {
     json.member("emit_ms", record.emit);
     json.member("load_ms", record.load);
     json.member("execute_ms", record.execute);
+    json.member("launches", record.launches);
+    json.member("device", record.device);
+    if (record.original) write_resources(json, "original", *record.original);
+    if (record.variant) write_resources(json, "variant", *record.variant);
     write(json.finish());
   }
 

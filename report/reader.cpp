@@ -266,6 +266,17 @@ Complaint read_coverage(const Json& object, CoverageRecord& record) {
   return reader.complaint();
 }
 
+Complaint read_resources(const Json& object, KernelResources& resources) {
+  MemberReader reader(object);
+  reader.read("registers", resources.registers);
+  reader.read("local_bytes", resources.local_bytes);
+  reader.read("shared_bytes", resources.shared_bytes);
+  reader.read("blocks_per_sm", resources.blocks_per_sm);
+  reader.read("warps_per_sm", resources.warps_per_sm);
+  reader.read("most_warps_per_sm", resources.most_warps_per_sm);
+  return reader.complaint();
+}
+
 Complaint read_timing(const Json& object, TimingRecord& record) {
   MemberReader reader(object);
   reader.read("kernel", record.kernel);
@@ -274,7 +285,17 @@ Complaint read_timing(const Json& object, TimingRecord& record) {
   reader.read("emit_ms", record.emit);
   reader.read("load_ms", record.load);
   reader.read("execute_ms", record.execute);
-  return reader.complaint();
+  if (object.contains("launches")) reader.read("launches", record.launches);
+  if (object.contains("device")) reader.read("device", record.device);
+  Complaint complaint = reader.complaint();
+  for (const auto& [name, resources] :
+       {std::pair("original", &record.original), std::pair("variant", &record.variant)}) {
+    const auto member = object.find(name);
+    if (member == object.end() || !complaint.empty()) continue;
+    if (!member->is_object()) return "member '" + std::string(name) + "' is not an object";
+    complaint = read_resources(*member, resources->emplace());
+  }
+  return complaint;
 }
 
 Complaint read_record(const Json& object, std::vector<Record>& records) {

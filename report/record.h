@@ -87,10 +87,24 @@ struct CoverageRecord {
   std::vector<std::string> notes;
 };
 
+/// What a kernel takes of a multiprocessor, with the block size and dynamic shared memory of its first launch.
+struct KernelResources {
+  std::uint64_t registers = 0;      ///< per thread
+  std::uint64_t local_bytes = 0;    ///< per thread
+  std::uint64_t shared_bytes = 0;   ///< static, per thread block
+  std::uint64_t blocks_per_sm = 0;  ///< resident at a time
+  std::uint64_t warps_per_sm = 0;   ///< of these blocks
+  std::uint64_t most_warps_per_sm = 0;
+};
+
 /// Milliseconds, as in Figure 8 of the Lynx paper.
 struct TimingRecord {
   std::string kernel;
   double parse = 0, instrument = 0, emit = 0, load = 0, execute = 0;
+  std::uint64_t launches = 0;                    ///< whose time `execute` is
+  std::optional<KernelResources> original = {};  ///< on devices that have such limits
+  std::optional<KernelResources> variant = {};   ///< of the instrumented kernel
+  std::string device = {};
 };
 
 /// Receives records as they are made; finish() is called once, at exit or detach. Not thread safe: the session serialises.

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "report/kernel_name.h"
@@ -267,15 +270,19 @@ std::string render_coverage_notes(const std::vector<CoverageRecord>& records, st
   return text;
 }
 
-TimingRecord sum(const TimingRecord& a, const TimingRecord& b) {
-  return {a.kernel,        a.parse + b.parse, a.instrument + b.instrument,
-          a.emit + b.emit, a.load + b.load,   a.execute + b.execute};
+void add(TimingRecord& total, const TimingRecord& record) {
+  total.parse += record.parse;
+  total.instrument += record.instrument;
+  total.emit += record.emit;
+  total.load += record.load;
+  total.execute += record.execute;
+  total.launches += record.launches;
 }
 
 std::string render_timing(std::vector<TimingRecord> records, std::size_t width) {
   if (records.empty()) return {};
   TimingRecord total;
-  for (const TimingRecord& record : records) total = sum(total, record);
+  for (const TimingRecord& record : records) add(total, record);
   std::vector<std::string> names = demangled_names(records);
   if (records.size() > 1) {
     records.push_back(total);
@@ -324,7 +331,7 @@ class TableSink final : public Sink {
     if (known == timing_.end()) {
       timing_.push_back(record);
     } else {
-      *known = sum(*known, record);
+      add(*known, record);
     }
   }
 
@@ -350,16 +357,21 @@ class TableSink final : public Sink {
   std::vector<TimingRecord> timing_;
 };
 
-std::size_t terminal_width() {
-  winsize size{};
+}  // namespace
+
+std::size_t terminal_width(int descriptor) {
   constexpr std::size_t usual = 100;
   constexpr std::size_t least = 60;
-  if (::isatty(STDERR_FILENO) == 0 || ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return usual;
-  return std::max<std::size_t>(size.ws_col, least);
+  std::size_t columns = 0;
+  winsize size{};
+  const char* const wanted = std::getenv("COLUMNS");
+  if (wanted != nullptr) {
+    std::from_chars(wanted, wanted + std::strlen(wanted), columns);
+  } else if (::isatty(descriptor) == 1 && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0) {
+    columns = size.ws_col;
+  }
+  return columns == 0 ? usual : std::max(columns, least);
 }
-
-}  // namespace
 
 std::unique_ptr<Sink> make_table_sink(TableOptions options) {
   return std::make_unique<TableSink>(std::move(options));
@@ -368,7 +380,7 @@ std::unique_ptr<Sink> make_table_sink(TableOptions options) {
 std::unique_ptr<Sink> make_table_sink() {
   // When stderr is gone there is nobody left to tell.
   const auto write = [](std::string_view text) { static_cast<void>(write_fully(STDERR_FILENO, text)); };
-  return make_table_sink({write, terminal_width()});
+  return make_table_sink({write, terminal_width(STDERR_FILENO)});
 }
 
 }  // namespace lynxpp::report

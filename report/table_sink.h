@@ -15,6 +15,9 @@ struct TableOptions {
   std::size_t width = 100;  ///< characters a line may have; wider tables lose digits and parts of names first
 };
 
+/// COLUMNS when it is set, else the width of the terminal `descriptor` leads to, else 100; at least 60.
+std::size_t terminal_width(int descriptor);
+
 std::unique_ptr<Sink> make_table_sink(TableOptions options);
 
 }  // namespace lynxpp::report

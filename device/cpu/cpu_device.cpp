@@ -1,5 +1,6 @@
 // device::Device over the executor: what the launch session uses to run instrumented variants of the
 // program's kernels.
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -31,15 +32,18 @@ class CpuReadback : public Readback {
       : memory_(reinterpret_cast<std::byte*>(address)), bytes_(bytes) {}
   /// The launch died: its results are not to be read.
   void set_failure(Failure failure) { failure_ = std::move(failure); }
+  void set_milliseconds(double milliseconds) { milliseconds_ = milliseconds; }
 
   bool ready() override { return true; }
   Result<std::span<std::byte>> wait() override {
     if (failure_) return *failure_;
     return std::span<std::byte>(memory_.get(), bytes_);
   }
+  std::optional<double> kernel_milliseconds() override { return milliseconds_; }
 
  private:
   std::optional<Failure> failure_;
+  std::optional<double> milliseconds_;
   std::unique_ptr<std::byte, FreeMemory> memory_;
   std::size_t bytes_;
 };
@@ -64,6 +68,7 @@ class CpuDevice : public Device {
     variant->module = std::move(*module);
     variant->kernel = kernel;
     variant->info = std::move(*kernel_info);
+    if (Status compiled = variant->module->compile(kernel); !compiled) return compiled.error();
     return std::unique_ptr<Variant>(std::move(variant));
   }
 
@@ -103,10 +108,7 @@ class CpuDevice : public Device {
       buffer->resize(offset + probe.size_bytes());
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
     }
-    const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
-                            {launch.block[0], launch.block[1], launch.block[2]},
-                            launch.shared_bytes};
-    Status status = loaded.module->launch(loaded.kernel, shape, *buffer, nullptr);
+    Status status = run(*loaded.module, loaded.kernel, launch, *buffer);
     const cudaError_t error = status ? cudaSuccess : error_of(status.error());
     set_variant_error(error);
     // A kernel that ran and died must not run again as the original; one that could not be compiled may.
@@ -121,16 +123,51 @@ class CpuDevice : public Device {
                                                        const Launch&) override {
     auto readback = std::make_unique<CpuReadback>(address, bytes);
     if (death_) readback->set_failure(*std::exchange(death_, std::nullopt));
+    readback->set_milliseconds(milliseconds_);
     return std::unique_ptr<Readback>(std::move(readback));
   }
 
   bool capturing(const Launch&) override { return false; }
 
+  Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
+    Kernel* kernel = registry().find_kernel(launch.function);
+    std::shared_ptr<const LoadedKernel> loaded;
+    if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess)
+      return failure("the kernel is not one of the program's");
+    std::vector<ParameterSlot> slots;
+    for (const auto& parameter : loaded->info.parameters)
+      slots.push_back({parameter.offset, parameter.bytes});
+    auto buffer = parameter_buffer(launch, slots);
+    if (!buffer) return std::move(buffer.error());
+    if (Status compiled = loaded->module->compile(kernel->name); !compiled) return compiled.error();
+    Status status = run(*loaded->module, kernel->name, launch, *buffer);
+    set_variant_error(status ? cudaSuccess : error_of(status.error()));
+    auto readback = std::make_unique<CpuReadback>(0, 0);
+    if (!status) readback->set_failure(std::move(status.error()));
+    readback->set_milliseconds(milliseconds_);
+    return std::unique_ptr<Readback>(std::move(readback));
+  }
+
  private:
+  /// Runs the kernel and keeps the time it took.
+  static Status run(LoadedModule& module, const std::string& kernel, const Launch& launch,
+                    const std::vector<std::byte>& parameters) {
+    const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
+                            {launch.block[0], launch.block[1], launch.block[2]},
+                            launch.shared_bytes};
+    const auto begin = std::chrono::steady_clock::now();
+    Status status = module.launch(kernel, shape, parameters, nullptr);
+    milliseconds_ =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return status;
+  }
+
   DeviceInfo info_;
   static thread_local std::optional<Failure> death_;  // of this thread's last launch, until its readback
+  static thread_local double milliseconds_;           // that it took
 };
 
+thread_local double CpuDevice::milliseconds_ = 0;
 thread_local std::optional<Failure> CpuDevice::death_;
 
 }  // namespace

@@ -54,6 +54,10 @@ class SimtModule final : public LoadedModule {
   std::vector<std::string> kernel_names() const override;
   Result<KernelInfo> kernel(const std::string& name) override;
   std::optional<VariableStorage> variable(const std::string& name) override;
+  Status compile(const std::string& kernel) override {
+    const Compiled compiled = program(kernel, false);
+    return compiled ? success() : Status(compiled.error());
+  }
   Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                 LaunchCounters* counters) override;
 

@@ -121,6 +121,9 @@ class LoadedModule {
   /// A .global or .const variable.
   virtual std::optional<VariableStorage> variable(const std::string& name) = 0;
 
+  /// Compiles the kernel now, so that its first launch takes no longer than the others. Failure: as launch.
+  virtual Status compile(const std::string& kernel) = 0;
+
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are ignored).
   /// Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,

@@ -138,6 +138,15 @@ struct LaunchEvents {
   CUevent end = nullptr;
 };
 
+std::optional<double> elapsed(const Driver& driver, const LaunchEvents& timing) {
+  float milliseconds = 0;
+  if (timing.end == nullptr ||
+      driver.cuEventElapsedTime(&milliseconds, timing.begin, timing.end) != CUDA_SUCCESS) {
+    return std::nullopt;
+  }
+  return milliseconds;
+}
+
 class CudaReadback final : public Readback {
  public:
   CudaReadback(const Driver& driver, Pool& pool, Pool::Block device_memory, Pool::Block pinned,
@@ -166,14 +175,7 @@ class CudaReadback final : public Readback {
     return std::span(reinterpret_cast<std::byte*>(pinned_.address), size_);
   }
 
-  std::optional<double> kernel_milliseconds() override {
-    float milliseconds = 0;
-    if (timing_.end == nullptr ||
-        driver_.cuEventElapsedTime(&milliseconds, timing_.begin, timing_.end) != CUDA_SUCCESS) {
-      return std::nullopt;
-    }
-    return milliseconds;
-  }
+  std::optional<double> kernel_milliseconds() override { return elapsed(driver_, timing_); }
 
  private:
   const Driver& driver_;
@@ -185,13 +187,75 @@ class CudaReadback final : public Readback {
   LaunchEvents timing_;
 };
 
+/// The time of a launch that has no buffers.
+class TimedLaunch final : public Readback {
+ public:
+  TimedLaunch(const Driver& driver, Pool& pool, LaunchEvents timing)
+      : driver_(driver), pool_(pool), timing_(timing) {}
+  ~TimedLaunch() override {
+    driver_.cuEventSynchronize(timing_.end);
+    pool_.give_back(timing_.begin);
+    pool_.give_back(timing_.end);
+  }
+
+  bool ready() override { return driver_.cuEventQuery(timing_.end) != CUDA_ERROR_NOT_READY; }
+
+  Result<std::span<std::byte>> wait() override {
+    const CUresult result = driver_.cuEventSynchronize(timing_.end);
+    if (result != CUDA_SUCCESS) return driver_.error("the launch", result);
+    return std::span<std::byte>();
+  }
+
+  std::optional<double> kernel_milliseconds() override { return elapsed(driver_, timing_); }
+
+ private:
+  const Driver& driver_;
+  Pool& pool_;
+  LaunchEvents timing_;
+};
+
 class CudaDevice final : public Device {
  public:
-  CudaDevice(const Driver& driver, DeviceInfo info)
-      : driver_(driver), info_(std::move(info)), pool_(driver) {}
+  CudaDevice(const Driver& driver, DeviceInfo info, std::uint32_t warps_per_sm)
+      : driver_(driver), info_(std::move(info)), warps_per_sm_(warps_per_sm), pool_(driver) {}
 
   const DeviceInfo& info() const override { return info_; }
   void measure_kernels(bool on) override { measure_ = on; }
+
+  std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
+    const CUfunction function = variant != nullptr ? static_cast<const CudaVariant*>(variant)->function()
+                                                   : original_function(launch.function);
+    const auto attribute = [&](CUfunction_attribute id) {
+      int value = 0;
+      driver_.cuFuncGetAttribute(&value, id, function);
+      return static_cast<std::uint32_t>(value);
+    };
+    const auto threads = static_cast<int>(launch.threads_per_block());
+    int blocks = 0;
+    if (driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads,
+                                                            launch.shared_bytes) != CUDA_SUCCESS) {
+      return std::nullopt;
+    }
+    KernelResources resources;
+    resources.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    resources.local_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    resources.shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    resources.blocks_per_sm = static_cast<std::uint32_t>(blocks);
+    resources.warps_per_sm = resources.blocks_per_sm * static_cast<std::uint32_t>((threads + 31) / 32);
+    resources.most_warps_per_sm = warps_per_sm_;
+    return resources;
+  }
+
+  Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
+    const CUfunction function = original_function(launch.function);
+    // The driver loads a kernel when it is first used: not between the events.
+    int registers = 0;
+    driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+    if (Status submitted = submit(function, launch, launch.parameters, launch.extra, true); !submitted)
+      return submitted.error();
+    return std::unique_ptr<Readback>(
+        std::make_unique<TimedLaunch>(driver_, pool_, std::exchange(timing_, {})));
+  }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                         void* original) override {
@@ -258,7 +322,7 @@ class CudaDevice final : public Device {
       parameters.assign(launch.parameters, launch.parameters + slots.size());
     }
     parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
-    return submit(loaded, launch, parameters.data());
+    return submit(loaded.function(), launch, parameters.data(), nullptr, measure_);
   }
 
   Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
@@ -353,7 +417,7 @@ class CudaDevice final : public Device {
     return success();
   }
 
-  Status submit(CudaVariant& variant, const Launch& launch, void** parameters) {
+  Status submit(CUfunction function, const Launch& launch, void** parameters, void** extra, bool measured) {
     std::vector<CUlaunchAttribute> attributes;
     if (launch.attribute_count != 0) {
       const auto* given = static_cast<const CUlaunchAttribute*>(launch.attributes);
@@ -376,18 +440,19 @@ class CudaDevice final : public Device {
     config.hStream = stream_of(launch);
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned>(attributes.size());
-    if (measure_) {
+    if (measured) {
       timing_ = {pool_.event(), pool_.event()};
       driver_.cuEventRecord(timing_.begin, config.hStream);
     }
-    const CUresult result = driver_.cuLaunchKernelEx(&config, variant.function(), parameters, nullptr);
-    if (measure_) driver_.cuEventRecord(timing_.end, config.hStream);
+    const CUresult result = driver_.cuLaunchKernelEx(&config, function, parameters, extra);
+    if (measured) driver_.cuEventRecord(timing_.end, config.hStream);
     if (result != CUDA_SUCCESS) return driver_.error("cuLaunchKernelEx", result);
     return success();
   }
 
   const Driver& driver_;
   DeviceInfo info_;
+  std::uint32_t warps_per_sm_;
   Pool pool_;
   std::map<std::uint64_t, std::size_t> in_use_;  // device memory handed out, by address
   bool measure_ = false;
@@ -418,7 +483,9 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver) {
   info.multiprocessors = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
   info.sm_id_limit = info.multiprocessors;
   info.clock_khz = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
-  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(driver, std::move(info)));
+  const auto warps_per_sm =
+      static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32);
+  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(driver, std::move(info), warps_per_sm));
 }
 
 }  // namespace lynxpp::device::cuda

@@ -3,15 +3,18 @@
 
 usage: end_to_end.py --build FOLDER native APP            a run without a specification; keeps its output and the device's counters
        end_to_end.py --build FOLDER spec APP SPEC         the same program instrumented: same output, the right numbers
+       end_to_end.py --build FOLDER bench APP             what `lynxpp bench` says of it
        end_to_end.py --build FOLDER failure NAME          one way to fail, see failures.py
        end_to_end.py --build FOLDER list-failures
 
 Exit status: 0 good, 1 a check failed, 77 something needed is not there (the reason stands behind "SKIP:").
 """
 import argparse
+import collections
 import json
 import pathlib
 import sys
+import tempfile
 
 import failures
 from harness import Build, TestFailure, demand_equal, expect, product, values
@@ -151,6 +154,28 @@ def check_spec(build, app, spec):
     print(f"{app} with {spec}: {len(records.launches)} records, output unchanged")
 
 
+def check_bench(build, app):
+    """Every launch is timed both ways, and the program computes the same."""
+    baseline = json.loads(baseline_file(build, app).read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "bench.json")
+        run = build.run(build.command, "bench", "-d", "cpu", "-r", 2, "-s", "instruction_count", "-s", "kernel_runtime,basic_block_count",
+                        "-o", output, "--", app_path(build, app), preload=False)
+        expect(run.status == 0, f"bench failed\n{run}")
+        bench = json.loads(output.read_text())
+    demand_equal("rounds", (bench["rounds"], bench["device"], bench["native_output_is_stable"]), (2, "cpu", True))
+    demand_equal("settings", [setting["spec"] for setting in bench["settings"]], ["instruction_count", "kernel_runtime,basic_block_count"])
+    for setting in bench["settings"]:
+        expect(setting["same_output"], f"the output changed with {setting['spec']}\n{run}")
+        demand_equal("kernels without instrumentation", setting["not_instrumented"], [])
+        launches = {kernel["kernel"]: kernel["launches"] for kernel in setting["kernels"]}
+        wanted = collections.Counter(launch["kernel"] for launch in baseline["counters"])
+        demand_equal(f"timed launches with {setting['spec']}", launches, dict(wanted))
+        for kernel in setting["kernels"]:
+            expect(kernel["native_ms"] > 0 and kernel["least_ratio"] <= kernel["ratio"] <= kernel["most_ratio"], f"{kernel}")
+    print(run.stdout.decode())
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=pathlib.Path)
@@ -160,6 +185,8 @@ def main():
     spec = commands.add_parser("spec")
     spec.add_argument("app")
     spec.add_argument("spec")
+    bench = commands.add_parser("bench")
+    bench.add_argument("app")
     failure = commands.add_parser("failure")
     failure.add_argument("name", choices=sorted(failures.TESTS))
     commands.add_parser("list-failures")
@@ -170,6 +197,8 @@ def main():
             check_native(build, arguments.app)
         elif arguments.command == "spec":
             check_spec(build, arguments.app, arguments.spec)
+        elif arguments.command == "bench":
+            check_bench(build, arguments.app)
         elif arguments.command == "failure":
             app_path(build, "vecadd")
             failures.TESTS[arguments.name](build)

@@ -87,7 +87,7 @@ TEST_F(JsonLines, CoverageAndTiming) {
       R"json("instrumented_launches":4,"sites":12,"notes":["a note"]})json"
       "\n"
       R"json({"record":"timing","kernel":"k","demangled":"k","parse_ms":1.0,"instrument_ms":0.25,"emit_ms":0.0,)json"
-      R"json("load_ms":10.0,"execute_ms":3.0})json"
+      R"json("load_ms":10.0,"execute_ms":3.0,"launches":0,"device":""})json"
       "\n");
 }
 

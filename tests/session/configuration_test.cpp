@@ -40,14 +40,14 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   EXPECT_FALSE(configuration.kernels.has_value());
   EXPECT_TRUE(configuration.launches.wants(5));
   EXPECT_EQ(configuration.output, "out.jsonl");
-  EXPECT_FALSE(configuration.timing);
+  EXPECT_EQ(configuration.timing, Timing::off);
   setenv("LYNXPP_KERNELS", "mat.*", 1);
   unsetenv("LYNXPP_LAUNCHES");
   setenv("LYNXPP_TIMING", "1", 1);
   problems.clear();
   const Configuration second = read_configuration(problems);
   EXPECT_TRUE(problems.empty());
-  EXPECT_TRUE(second.timing);
+  EXPECT_EQ(second.timing, Timing::stages);
   EXPECT_TRUE(std::regex_search("matmul", *second.kernels));
 }
 

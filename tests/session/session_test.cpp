@@ -94,10 +94,21 @@ class FakeDevice : public device::Device {
     return std::unique_ptr<device::Readback>(std::make_unique<FakeReadback>(buffer_, ready, loses_results));
   }
   bool capturing(const device::Launch&) override { return captures; }
+  std::optional<device::KernelResources> resources(const device::Launch&,
+                                                   const device::Variant* variant) override {
+    return device::KernelResources{variant == nullptr ? 20u : 28u, 0, 0, 16, 32, 64};
+  }
+  Result<std::unique_ptr<device::Readback>> launch_original(const device::Launch&) override {
+    if (refuses_launch) return failure("a mistake of the program's");
+    ++originals;
+    return std::unique_ptr<device::Readback>(
+        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, loses_results));
+  }
 
   std::vector<std::string> loaded;
   std::vector<device::ParameterSlot> slots_seen;
   int launched = 0;
+  int originals = 0;
   int freed = 0;
   bool ready = true, captures = false, refuses_load = false, refuses_launch = false, loses_results = false;
   bool has_total = true;
@@ -324,7 +335,7 @@ TEST_F(SessionTest, ForgottenImageIsInstrumentedAnew) {
 
 TEST_F(SessionTest, TimingIsReportedWhenAskedFor) {
   Configuration configuration;
-  configuration.timing = true;
+  configuration.timing = Timing::stages;
   start(std::move(configuration));
   EXPECT_TRUE(launch());
   EXPECT_TRUE(launch());
@@ -332,6 +343,43 @@ TEST_F(SessionTest, TimingIsReportedWhenAskedFor) {
   ASSERT_EQ(records_.timings.size(), 1u);
   EXPECT_DOUBLE_EQ(records_.timings[0].execute, 5.0);
   EXPECT_GT(records_.timings[0].parse, 0);
+  EXPECT_EQ(records_.timings[0].launches, 2u);
+  EXPECT_EQ(records_.timings[0].original->registers, 20u);
+  EXPECT_EQ(records_.timings[0].variant->registers, 28u);
+  EXPECT_EQ(records_.launches.size(), 2u);
+}
+
+TEST_F(SessionTest, OriginalsAreTimedWithoutBeingInstrumented) {
+  Configuration configuration;
+  configuration.timing = Timing::originals;
+  start(std::move(configuration));
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  device_.refuses_launch = true;
+  EXPECT_FALSE(launch()) << "the program makes it and sees its own error";
+  session_->finish();
+  EXPECT_EQ(device_.originals, 2);
+  EXPECT_TRUE(device_.loaded.empty());
+  EXPECT_TRUE(records_.launches.empty());
+  ASSERT_EQ(records_.timings.size(), 1u);
+  EXPECT_EQ(records_.timings[0].launches, 2u);
+  EXPECT_DOUBLE_EQ(records_.timings[0].execute, 5.0);
+  EXPECT_EQ(records_.timings[0].original->registers, 20u);
+  EXPECT_FALSE(records_.timings[0].variant);
+  EXPECT_FALSE(records_.coverage[0].instrumented);
+}
+
+TEST_F(SessionTest, VariantsAreTimedWithoutTheirResults) {
+  Configuration configuration;
+  configuration.timing = Timing::variants;
+  start(std::move(configuration));
+  EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_EQ(device_.launched, 1);
+  EXPECT_TRUE(records_.launches.empty());
+  ASSERT_EQ(records_.timings.size(), 1u);
+  EXPECT_EQ(records_.timings[0].launches, 1u);
+  EXPECT_TRUE(records_.coverage[0].instrumented);
 }
 
 TEST(Session, SaysNothingWhenNothingWasEverAttached) {

@@ -1,0 +1,228 @@
+// `lynxpp bench`: the program runs as it is and with each set of specifications, in turn, and the kernels' times are compared.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/preload.h"
+#include "report/overhead.h"
+#include "report/reader.h"
+#include "report/table_sink.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+/// A folder for what the runs write, removed at the end.
+class WorkFolder {
+ public:
+  WorkFolder() {
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    std::string pattern = ((error ? "/tmp" : parent) / "lynxpp-bench-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~WorkFolder() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+
+  bool exists() const { return !path_.empty(); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// This process's environment without what speaks to lynxpp, and with `variables`.
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    const bool is_log = name == "LYNXPP_LOG";
+    if ((is_log || !name.starts_with("LYNXPP_")) && !variables.contains(name)) entries.push_back(text);
+  }
+  for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string last_lines(const std::string& text) {
+  constexpr std::size_t most = 2000;
+  return text.size() > most ? "..." + text.substr(text.size() - most) : text;
+}
+
+/// Starts the program over and over.
+class Runner {
+ public:
+  Runner(std::string program, const BenchArguments& arguments, std::string library)
+      : program_(std::move(program)), arguments_(arguments), library_(std::move(library)) {}
+
+  bool is_ready() const { return folder_.exists(); }
+
+  /// One run with LYNXPP_SPEC and LYNXPP_TIMING set so. Failure: the program cannot be started or fails.
+  Result<report::BenchRun> run(const std::string& specifications, const std::string& timing) {
+    const std::string records = folder_.file("records.jsonl");
+    std::error_code ignored;
+    std::filesystem::remove(records, ignored);
+    Variables variables{{"LD_PRELOAD", with_other_preloads(library_)},
+                        {"LYNXPP_SPEC", specifications},
+                        {"LYNXPP_TIMING", timing},
+                        {"LYNXPP_OUTPUT", records}};
+    if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
+    if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
+    if (!arguments_.device.empty()) variables["LYNXPP_DEVICE"] = arguments_.device;
+    report::BenchRun run;
+    if (Status made = execute(variables, run.program_ms); !made) return made.error();
+    std::string output;
+    read_file(folder_.file("stdout"), output);
+    if (!first_output_) first_output_ = output;
+    run.same_output = output == *first_output_;
+    if (std::filesystem::exists(records, ignored)) {
+      if (Status read = read_records(records, run); !read) return read.error();
+    }
+    return run;
+  }
+
+ private:
+  Status execute(const Variables& variables, double& milliseconds) {
+    const std::vector<std::string> environment = environment_with(variables);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    const std::string out = folder_.file("stdout");
+    const std::string err = folder_.file("stderr");
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
+    pid_t child = -1;
+    const auto begin = std::chrono::steady_clock::now();
+    const int error = ::posix_spawn(&child, program_.c_str(), &actions, nullptr,
+                                    pointers_to(arguments_.command).data(), pointers_to(environment).data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) return failure("cannot execute " + program_ + ": " + std::strerror(error));
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return success();
+    std::string said;
+    read_file(err, said);
+    const std::string how = WIFSIGNALED(status)
+                                ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                                : "failed with exit code " + std::to_string(WEXITSTATUS(status));
+    const bool is_native = variables.at("LYNXPP_TIMING") == "original";
+    return failure(
+        "the program " + how + (is_native ? ", uninstrumented" : ", with " + variables.at("LYNXPP_SPEC")),
+        trim(said).empty() ? "" : "it said: " + last_lines(std::string(trim(said))));
+  }
+
+  static Status read_records(const std::string& path, report::BenchRun& run) {
+    Result<report::Reading> reading = report::read_json_lines_file(path);
+    if (!reading) return reading.error();
+    for (report::Record& record : reading->records) {
+      if (auto* timing = std::get_if<report::TimingRecord>(&record))
+        run.timings.push_back(std::move(*timing));
+      if (auto* coverage = std::get_if<report::CoverageRecord>(&record))
+        run.coverage.push_back(std::move(*coverage));
+    }
+    return success();
+  }
+
+  std::string program_;
+  const BenchArguments& arguments_;
+  std::string library_;
+  WorkFolder folder_;
+  std::optional<std::string> first_output_;
+};
+
+/// Every round: a native run, then one with each setting.
+Result<report::Bench> measure(Runner& runner, const BenchArguments& arguments,
+                              const std::vector<std::string>& lists) {
+  report::Bench bench;
+  bench.command = arguments.command;
+  for (const std::string& name : arguments.settings) bench.settings.push_back({name, {}});
+  for (int round = 0; round < arguments.rounds; ++round) {
+    Result<report::BenchRun> native = runner.run(lists.front(), "original");
+    if (!native) return native.error();
+    bench.native.push_back(std::move(*native));
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      Result<report::BenchRun> instrumented = runner.run(lists[i], "variant");
+      if (!instrumented) return instrumented.error();
+      bench.settings[i].runs.push_back(std::move(*instrumented));
+    }
+  }
+  return bench;
+}
+
+Result<std::vector<std::string>> lists_of(const BenchArguments& arguments) {
+  if (Status filters = check_filters(arguments.kernels, arguments.launches); !filters) return filters.error();
+  std::vector<std::string> lists;
+  for (const std::string& setting : arguments.settings) {
+    Result<std::string> list = specification_list({setting});
+    if (!list) return list.error();
+    lists.push_back(std::move(*list));
+  }
+  return lists;
+}
+
+}  // namespace
+
+int bench(const BenchArguments& arguments) {
+  const Result<std::vector<std::string>> lists = lists_of(arguments);
+  const Result<std::string> library = preload_library();
+  for (const Diagnostics* problems :
+       {lists ? nullptr : &lists.error().diagnostics, library ? nullptr : &library.error().diagnostics}) {
+    if (problems == nullptr) continue;
+    print(*problems);
+    return exit_usage_error;
+  }
+  ProgramSearch program;
+  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+    return problem;
+  if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
+    print_warning("'" + program.path + "' " + obstacle);
+  Runner runner(program.path, arguments, *library);
+  if (!runner.is_ready()) {
+    print_error("cannot make a temporary folder");
+    return exit_input_error;
+  }
+  const Result<report::Bench> measured = measure(runner, arguments, *lists);
+  if (!measured) {
+    print(measured.error().diagnostics);
+    return exit_input_error;
+  }
+  const report::Overhead overhead = report::overhead_of(*measured);
+  const std::string text = report::to_text(overhead, report::terminal_width(STDOUT_FILENO));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!arguments.output.empty() && !write_file(arguments.output, report::to_json(overhead))) {
+    print_error("cannot write " + arguments.output);
+    return exit_input_error;
+  }
+  return exit_success;
+}
+
+}  // namespace lynxpp::cli

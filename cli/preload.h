@@ -1,0 +1,27 @@
+// What `lynxpp run` and `lynxpp bench` tell the preload library through the environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+#include "support/result.h"
+
+namespace lynxpp::cli {
+
+/// The list for LYNXPP_SPEC: files by absolute path, since the program may change its folder. Failure: one that does not exist.
+Result<std::string> specification_list(const std::vector<std::string>& specifications);
+
+/// Whether --kernels and --launches can be understood; empty ones can.
+Status check_filters(const std::string& kernels, const std::string& launches);
+
+/// The preload library of this build or installation.
+Result<std::string> preload_library();
+
+/// `library` and behind it what LD_PRELOAD holds already.
+std::string with_other_preloads(const std::string& library);
+
+/// Finds the program to start, or says on stderr why it cannot be started and returns the exit code for that.
+int find_or_complain(const std::string& name, ProgramSearch& program);
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,94 @@
+// `lynxpp bench` over programs that write the records themselves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/text.h"
+#include "tests/cli/process.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class Bench : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_.path("bin"));
+    std::filesystem::create_directories(folder_.path("lib"));
+    std::error_code error;
+    std::filesystem::create_hard_link(LYNXPP_COMMAND, folder_.path("bin/lynxpp"), error);
+    if (error) std::filesystem::copy_file(LYNXPP_COMMAND, folder_.path("bin/lynxpp"));
+    std::filesystem::copy_file(LYNXPP_TEST_PRELOAD, folder_.path("lib/liblynxpp.so"));
+  }
+  /// Runs the shell's `script` under bench; $1 is a file all runs share.
+  Outcome bench(std::vector<std::string> options, const std::string& script) const {
+    std::vector<std::string> words{folder_.path("bin/lynxpp"), "bench"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "/bin/sh", "-c", script, "sh", folder_.path("shared")});
+    return start(words, {{"TMPDIR", folder_.path()}, {"LYNXPP_KERNELS", "of_the_caller"}}, folder_.path());
+  }
+  std::string shared() const {
+    std::string text;
+    read_file(folder_.path("shared"), text);
+    return text;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Bench, RunsNativeAndEverySettingInTurn) {
+  const Outcome outcome =
+      bench({"-r", "2", "-s", "instruction_count", "-s", "kernel_runtime,basic_block_count"},
+            "echo $LYNXPP_TIMING $LYNXPP_SPEC ${LYNXPP_KERNELS-unset} >> $1");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string round =
+      "original instruction_count unset\nvariant instruction_count unset\n"
+      "variant kernel_runtime,basic_block_count unset\n";
+  EXPECT_EQ(shared(), round + round);
+  EXPECT_THAT(outcome.out, HasSubstr("no kernel launch was seen"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_FALSE(entry.path().filename().string().starts_with("lynxpp-bench")) << entry;
+}
+
+TEST_F(Bench, ComparesTheTimesThatTheRunsWrote) {
+  const std::string script =
+      "case $LYNXPP_TIMING in original) t=2.0;; *) t=3.0;; esac; echo same; "
+      R"(echo '{"record":"timing","kernel":"k","parse_ms":0.0,"instrument_ms":0.0,"emit_ms":0.0,"load_ms":0.0,)"
+      R"("execute_ms":'$t',"launches":2,"device":"cpu"}' >> $LYNXPP_OUTPUT)";
+  const Outcome outcome =
+      bench({"-r", "3", "-s", "instruction_count", "-k", "k", "-o", folder_.path("bench.json")}, script);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("== instruction_count on cpu, 3 rounds =="));
+  EXPECT_THAT(outcome.out, HasSubstr("k              2   1.000         1.500  1.500  1.500 to 1.500"));
+  EXPECT_THAT(outcome.out, HasSubstr("the program's output is the same in every run"));
+  std::string json;
+  ASSERT_TRUE(read_file(folder_.path("bench.json"), json));
+  EXPECT_THAT(json, HasSubstr(R"("geometric_mean":1.5)"));
+}
+
+TEST_F(Bench, AnOutputThatInstrumentationChangesIsShouted) {
+  const Outcome outcome = bench({"-r", "2", "-s", "instruction_count"}, "echo $LYNXPP_TIMING");
+  EXPECT_THAT(outcome.out, HasSubstr("THE PROGRAM'S OUTPUT CHANGED"));
+}
+
+TEST_F(Bench, AProgramThatFailsEndsIt) {
+  const Outcome outcome =
+      bench({"-s", "instruction_count"}, "echo no device >&2; test $LYNXPP_TIMING = original");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err,
+            "lynxpp: error: the program failed with exit code 1, with instruction_count\n"
+            "  hint: it said: no device\n");
+}
+
+TEST_F(Bench, MistakesAreNamed) {
+  EXPECT_EQ(bench({"-s", "instruction_cuont"}, "true").exit_code, 2);
+  EXPECT_EQ(bench({}, "true").exit_code, 2);
+  EXPECT_EQ(bench({"-r", "0", "-s", "instruction_count"}, "true").exit_code, 2);
+  EXPECT_EQ(lynxpp({"bench", "-s", "instruction_count"}).exit_code, 2);
+  EXPECT_EQ(lynxpp({"bench", "-s", "instruction_count", "/no/such/program"}).exit_code, 127);
+}
+
+}  // namespace
+}  // namespace lynxpp::cli
