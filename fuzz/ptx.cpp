@@ -1,5 +1,5 @@
 // Any bytes as a PTX module: it is scanned, every body parsed, analysed, and written again. Nothing may crash, hang or leak; what parses must
-// come out byte for byte, and what does not must say where.
+// come out byte for byte, and what does not must say where. Bodies are parsed both ways, which must agree.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +39,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(lynxpp::ptx::emit(*module, {}) == module->source());
   for (lynxpp::ptx::Function& function : module->functions) {
     if (function.is_declaration()) continue;
+    lynxpp::ptx::Function reference = function;
     const auto parsed = lynxpp::ptx::parse_body(*module, function, "fuzz.ptx");
+    const auto expected =
+        lynxpp::ptx::parse_body(*module, reference, "fuzz.ptx", lynxpp::ptx::BodyParsing::grammar);
+    require(static_cast<bool>(parsed) == static_cast<bool>(expected));
+    require(!parsed || *function.body == *reference.body);
     if (!parsed) {
       for (const lynxpp::Diagnostic& diagnostic : parsed.error().diagnostics)
         require(diagnostic.location.line > 0 && diagnostic.location.column > 0);

@@ -1,5 +1,6 @@
 #include "ptx/ir/module.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -41,6 +42,21 @@ auto search_outwards(const std::vector<Scope>& scopes, std::uint32_t scope, Visi
 }
 
 }  // namespace
+
+OperandList OperandPool::add(std::span<const Operand> operands) {
+  constexpr std::size_t first_block = 32;
+  constexpr std::size_t largest_block = 4096;
+  if (operands.empty()) return {};
+  if (block_size_ - used_ < operands.size()) {
+    block_size_ = std::max(operands.size(), std::clamp(2 * block_size_, first_block, largest_block));
+    blocks_.push_back(std::make_unique_for_overwrite<Operand[]>(block_size_));
+    used_ = 0;
+  }
+  Operand* const place = blocks_.back().get() + used_;
+  std::ranges::copy(operands, place);
+  used_ += operands.size();
+  return {place, operands.size()};
+}
 
 std::uint64_t Variable::size_bytes() const { return std::uint64_t{size_of(type)} * vector * elements; }
 
@@ -103,6 +119,12 @@ void Body::index_names() {
   }
   indexed_registers_ = registers.size();
   indexed_variables_ = variables.size();
+}
+
+bool Body::operator==(const Body& other) const {
+  return statements == other.statements && instructions == other.instructions && scopes == other.scopes &&
+         registers == other.registers && variables == other.variables &&
+         branch_targets == other.branch_targets && call_targets == other.call_targets;
 }
 
 const Function* Module::find_function(std::string_view name) const {

@@ -9,10 +9,12 @@
 //   body     ▶ statements in textual order; instructions are a dense side table
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +29,7 @@ struct TextRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   bool empty() const { return begin == end; }
+  bool operator==(const TextRange&) const = default;
 };
 
 struct Version {
@@ -44,7 +47,7 @@ struct Target {
 
 // ---------------------------------------------------------------- instructions
 
-enum class OperandKind {
+enum class OperandKind : std::uint8_t {
   identifier,        ///< a register, variable, label, parameter or function; Operand::name
   special_register,  ///< %tid.x, %laneid, …; Operand::name with the dimension suffix
   integer,           ///< Operand::integer (two's complement; unsigned literals wrap)
@@ -56,21 +59,64 @@ enum class OperandKind {
   sink,    ///< _
 };
 
+struct Operand;
+
+/// Operands that lie one behind another in the Body's OperandPool and live as long as it.
+class OperandList {
+ public:
+  OperandList() = default;
+  OperandList(const Operand* first, std::size_t size) : first_(first), size_(size) {}
+
+  const Operand* begin() const { return first_; }
+  const Operand* end() const;
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const Operand& operator[](std::size_t index) const;
+  const Operand& front() const { return *first_; }
+  const Operand& back() const { return (*this)[size_ - 1]; }
+  bool operator==(const OperandList& other) const;
+
+ private:
+  const Operand* first_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 struct Operand {
   OperandKind kind = OperandKind::identifier;
+  bool negated = false;    ///< `!p` or `-r`
+  bool is_single = false;  ///< floating: written as 0f…
   TextRange text;
   std::string_view name;     ///< identifier, special_register; without `!` or `-`
-  bool negated = false;      ///< `!p` or `-r`
-  bool is_single = false;    ///< floating: written as 0f…
   std::int64_t integer = 0;  ///< integer
   std::uint64_t bits = 0;    ///< floating
   std::int64_t offset = 0;   ///< address and `symbol+4`: the constant that is added
-  std::vector<Operand> elements;
+  OperandList elements;
+
+  bool operator==(const Operand&) const = default;
+};
+
+inline const Operand* OperandList::end() const { return first_ + size_; }
+inline bool OperandList::operator==(const OperandList& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
+inline const Operand& OperandList::operator[](std::size_t index) const { return first_[index]; }
+
+/// Where the operands of a body are: a few large blocks instead of an allocation for each instruction. What it gave out never moves.
+class OperandPool {
+ public:
+  OperandList add(std::span<const Operand> operands);
+
+ private:
+  std::vector<std::unique_ptr<Operand[]>> blocks_;
+  std::size_t block_size_ = 0;
+  std::size_t used_ = 0;  ///< of the last block
 };
 
 struct Guard {
   std::string_view predicate;  ///< register name, empty when unguarded
   bool negated = false;
+
+  bool operator==(const Guard&) const = default;
 };
 
 struct Instruction {
@@ -80,11 +126,13 @@ struct Instruction {
   Guard guard;
   std::string_view opcode;  ///< with all modifiers, "ld.global.nc.v4.f32"
   OpcodeTraits traits;      ///< what the opcode table says about it
-  std::vector<Operand> operands;
+  OperandList operands;
   std::uint32_t source_file = 0;  ///< `.loc` in force: file index (0: none)
   std::uint32_t source_line = 0;
 
   bool guarded() const { return !guard.predicate.empty(); }
+
+  bool operator==(const Instruction&) const = default;
 };
 
 // ---------------------------------------------------------------- declarations
@@ -108,6 +156,8 @@ struct Variable {
   std::uint32_t scope = 0;  ///< of a body's declaration: index in Body::scopes
 
   std::uint64_t size_bytes() const;
+
+  bool operator==(const Variable&) const = default;
 };
 
 /// A piece of a variable's initial value that is an address.
@@ -131,11 +181,20 @@ struct RegisterDeclaration {
   std::uint32_t vector = 1;
   std::uint32_t count = 0;
   std::uint32_t scope = 0;  ///< index in Body::scopes
+
+  bool operator==(const RegisterDeclaration&) const = default;
 };
 
 // ---------------------------------------------------------------- body
 
-enum class StatementKind { instruction, label, declaration, directive, scope_begin, scope_end };
+enum class StatementKind : std::uint8_t {
+  instruction,
+  label,
+  declaration,
+  directive,
+  scope_begin,
+  scope_end
+};
 
 struct Statement {
   StatementKind kind = StatementKind::directive;
@@ -144,6 +203,8 @@ struct Statement {
   std::uint32_t scope = 0;  ///< innermost scope the statement stands in
   std::uint32_t index = 0;  ///< instruction: in Body::instructions
   std::string_view name;    ///< label: its name; directive: ".loc", ".pragma", …
+
+  bool operator==(const Statement&) const = default;
 };
 
 /// Scope 0 is the function body itself.
@@ -151,15 +212,21 @@ struct Scope {
   std::uint32_t parent = 0;
   std::uint32_t begin = 0;  ///< statement index of the `{` (scope 0: 0)
   std::uint32_t end = 0;    ///< statement index of the `}` (scope 0: one past the last)
+
+  bool operator==(const Scope&) const = default;
 };
 
 /// `name: .branchtargets L1, L2;` or `.calltargets`, `.callprototype`.
 struct TargetList {
   std::string_view name;
   std::vector<std::string_view> targets;
+
+  bool operator==(const TargetList&) const = default;
 };
 
 struct Body {
+  std::shared_ptr<OperandPool> operand_pool = std::make_shared<OperandPool>();  ///< copies share it
+
   std::vector<Statement> statements;      ///< between the outermost braces
   std::vector<Instruction> instructions;  ///< in textual order
   std::vector<Scope> scopes;
@@ -176,6 +243,9 @@ struct Body {
   /// Makes the two searches above fast; they are right without it after additions to `registers` or `variables`, but
   /// not after other changes: then call it again.
   void index_names();
+
+  /// Whether both say the same of the same text.
+  bool operator==(const Body& other) const;
 
  private:
   /// Index of the declaration of a name in a scope; the keys are "scope name", "scope name<" for a range.

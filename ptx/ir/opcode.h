@@ -7,9 +7,21 @@
 
 namespace lynxpp::ptx {
 
-enum class StateSpace { none, reg, sreg, constant, global, local, param, shared, texture, surface, generic };
+enum class StateSpace : std::uint8_t {
+  none,
+  reg,
+  sreg,
+  constant,
+  global,
+  local,
+  param,
+  shared,
+  texture,
+  surface,
+  generic
+};
 
-enum class DataType {
+enum class DataType : std::uint8_t {
   none,
   pred,
   b8,
@@ -42,7 +54,7 @@ bool is_floating(DataType type);
 /// "u32" and ".u32" alike; none when it is no type.
 DataType parse_data_type(std::string_view text);
 
-enum class OpcodeClass {
+enum class OpcodeClass : std::uint8_t {
   other,       ///< unknown or without a class of its own (nanosleep, pmevent, …)
   data,        ///< mov, cvt, cvta, selp, prmt, shuffles, votes: moves and conversions
   arithmetic,  ///< add … fma, logic, shifts, comparisons (setp, set), bit counts, video, matrix
@@ -68,6 +80,8 @@ struct OpcodeTraits {
   bool is_return = false;          ///< ret
   bool is_thread_exit = false;     ///< exit, trap
   bool is_uniform = false;         ///< .uni
+
+  bool operator==(const OpcodeTraits&) const = default;
 
   bool is_memory_access() const { return reads_memory || writes_memory; }
   /// Bytes one thread accesses; 0 when it is no memory access or the size is not static.

@@ -1,10 +1,12 @@
 #include "ptx/parser/declaration.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "ptx/parser/constant_expression.h"
+#include "ptx/parser/literal.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -161,6 +163,21 @@ std::vector<Declarator> parse_variable_declaration(Cursor& cursor, const Linkage
   if (!cursor.failed()) cursor.expect(';', "after a declaration");
   for (Declarator& declarator : declarators) declarator.variable.text = {begin, cursor.end_of_last()};
   return declarators;
+}
+
+void apply_register_directive(RegisterDeclaration& declaration, std::string_view directive) {
+  if (directive == ".v2" || directive == ".v4" || directive == ".v8") {
+    declaration.vector = static_cast<std::uint32_t>(directive[2] - '0');
+  } else {
+    const DataType type = parse_data_type(directive);
+    declaration.type = type == DataType::none ? DataType::opaque : type;
+  }
+}
+
+std::optional<std::uint32_t> parse_register_count(std::string_view literal) {
+  const auto count = parse_integer_literal(literal);
+  if (!count || *count == 0 || *count > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::uint32_t>(*count);
 }
 
 std::vector<Variable> parse_parameter_list(Cursor& cursor) {

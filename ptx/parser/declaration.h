@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "ptx/ir/module.h"
@@ -30,6 +32,12 @@ struct Declarator {
 /// declarator per name, all with the text of the whole declaration. Check cursor.failed().
 std::vector<Declarator> parse_variable_declaration(Cursor& cursor, const Linkage& linkage,
                                                    std::uint32_t begin);
+
+/// Takes `.v4` or a type of `.reg .v4 .f32 v;` into the declaration.
+void apply_register_directive(RegisterDeclaration& declaration, std::string_view directive);
+
+/// The `9` of `%r<9>`; nullopt when it is no count a register range can have.
+std::optional<std::uint32_t> parse_register_count(std::string_view literal);
 
 /// Parses `( … )` with parameters separated by commas. Check cursor.failed().
 std::vector<Variable> parse_parameter_list(Cursor& cursor);

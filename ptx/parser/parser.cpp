@@ -1,213 +1,52 @@
 #include "ptx/parser/parser.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "PtxLexer.h"
-#include "PtxParser.h"
-#include "antlr4-runtime.h"
-#include "ptx/parser/cursor.h"
-#include "ptx/parser/statement_builder.h"
+#include "ptx/parser/body_builder.h"
+#include "ptx/parser/grammar_parser.h"
+#include "ptx/parser/statement_reader.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-using grammar::PtxLexer;
-using grammar::PtxParser;
+constexpr std::size_t maximum_syntax_errors = 20;
 
-constexpr std::size_t maximum_diagnostics = 20;
-
-/// The bytes of source[begin, end), without a copy; indices are those of the whole source.
-class ByteStream final : public antlr4::CharStream {
- public:
-  ByteStream(std::string_view source, std::size_t begin, std::size_t end)
-      : source_(source), begin_(begin), end_(end), position_(begin) {}
-
-  void consume() override { ++position_; }
-  std::size_t LA(ssize_t offset) override {
-    if (offset == 0) return 0;
-    const auto index =
-        static_cast<std::size_t>(static_cast<ssize_t>(position_) + (offset > 0 ? offset - 1 : offset));
-    if (index < begin_ || index >= end_) return antlr4::IntStream::EOF;
-    return static_cast<unsigned char>(source_[index]);
-  }
-  ssize_t mark() override { return -1; }
-  void release(ssize_t) override {}
-  std::size_t index() override { return position_; }
-  void seek(std::size_t index) override { position_ = std::min(index, end_); }
-  std::size_t size() override { return end_; }
-  std::string getSourceName() const override { return "ptx"; }
-  std::string getText(const antlr4::misc::Interval& interval) override {
-    const auto first = static_cast<std::size_t>(std::max<ssize_t>(interval.a, 0));
-    if (first >= end_ || interval.b < interval.a) return {};
-    return std::string(
-        source_.substr(first, std::min(static_cast<std::size_t>(interval.b) + 1, end_) - first));
-  }
-  std::string toString() const override { return std::string(source_.substr(begin_, end_ - begin_)); }
-
- private:
-  std::string_view source_;
-  std::size_t begin_;
-  std::size_t end_;
-  std::size_t position_;
-};
-
-/// "a name", "';'": a token type in a message.
-std::string describe_token_type(std::size_t type, const antlr4::dfa::Vocabulary& vocabulary) {
-  switch (type) {
-    case PtxParser::WORD: return "a name";
-    case PtxParser::INTEGER: return "an integer";
-    case PtxParser::FLOAT: return "a floating-point number";
-    case PtxParser::STRING: return "a string";
-    case PtxParser::DIRECTIVE: return "a type or directive";
-    default: return vocabulary.getDisplayName(type);
-  }
+std::uint32_t line_of_body(const Module& module, const Function& function) {
+  const std::string_view header = module.text({function.text.begin, function.body_text.begin});
+  return function.line + static_cast<std::uint32_t>(std::ranges::count(header, '\n'));
 }
 
-/// Ends the parse at the first error instead of repairing it; remembers where it was and what was possible there.
-class StrictErrors final : public antlr4::DefaultErrorStrategy {
- public:
-  void reportError(antlr4::Parser* parser, const antlr4::RecognitionException& exception) override {
-    place_ = exception.getOffendingToken();
-    expected_.clear();
-    // A failed prediction does not say what it would have taken.
-    if (dynamic_cast<const antlr4::InputMismatchException*>(&exception) == nullptr) return;
-    for (const ssize_t type : getExpectedTokens(parser).toList()) {
-      if (type > 0) expected_.push_back(static_cast<std::size_t>(type));
-    }
+Result<Body> parse(const Module& module, const Function& function, const std::string& name,
+                   BodyParsing parsing) {
+  Body body;
+  BodyBuilder builder(body);
+  StatementReader reader(module, function, line_of_body(module, function), builder);
+  std::optional<GrammarParser> grammar;  // most bodies never need it
+  while (!reader.at_end()) {
+    if (parsing == BodyParsing::fast && reader.read()) continue;
+    if (!grammar) grammar.emplace(module, function, name, builder);
+    reader.move_to(grammar->parse_statement(reader.position(), reader.line()));
+    if (grammar->syntax_errors() >= maximum_syntax_errors) break;
   }
-  void recover(antlr4::Parser*, std::exception_ptr) override { throw antlr4::ParseCancellationException(); }
-  antlr4::Token* recoverInline(antlr4::Parser* parser) override {
-    reportError(parser, antlr4::InputMismatchException(parser));
-    throw antlr4::ParseCancellationException();
+  if (!grammar || grammar->diagnostics().empty()) {
+    builder.finish();
+    return body;
   }
-  void sync(antlr4::Parser*) override {}
-
-  antlr4::Token* place() const { return place_; }
-
-  std::string hint(const antlr4::dfa::Vocabulary& vocabulary) const {
-    const auto expects = [&](std::string_view literal) {
-      return std::ranges::any_of(
-          expected_, [&](std::size_t type) { return vocabulary.getDisplayName(type) == literal; });
-    };
-    if (expects("';'")) return "is a ';' missing before it?";
-    if (expected_.empty() || expected_.size() > 5) return {};
-    std::string text = "expected ";
-    for (std::size_t index = 0; index < expected_.size(); ++index) {
-      if (index > 0) text += index + 1 == expected_.size() ? " or " : ", ";
-      text += describe_token_type(expected_[index], vocabulary);
-    }
-    return text;
-  }
-
- private:
-  antlr4::Token* place_ = nullptr;
-  std::vector<std::size_t> expected_;
-};
-
-/// Lexer and parser of one body. Everything that changes is in here; ANTLR's shared tables lock themselves.
-class BodyParser {
- public:
-  BodyParser(const Module& module, const Function& function, const std::string& name)
-      : source_(module.source()),
-        name_(name),
-        stream_(source_, function.body_text.begin + 1, function.body_text.end - 1),
-        lexer_(&stream_),
-        tokens_(&lexer_),
-        parser_(&tokens_),
-        builder_(module, name, body_) {
-    lexer_.removeErrorListeners();
-    parser_.removeErrorListeners();
-    auto errors = std::make_shared<StrictErrors>();
-    errors_ = errors.get();
-    parser_.setErrorHandler(std::move(errors));
-    const std::string_view header =
-        source_.substr(function.text.begin, function.body_text.begin - function.text.begin);
-    const std::uint32_t line = function.line + static_cast<std::uint32_t>(std::ranges::count(header, '\n'));
-    const std::size_t line_begin = source_.substr(0, function.body_text.begin).rfind('\n') + 1;
-    lexer_.setLine(line);
-    lexer_.setCharPositionInLine(function.body_text.begin + 1 - line_begin);
-  }
-
-  Result<Body> parse() {
-    tokens_.fill();
-    while (tokens_.LA(1) != antlr4::Token::EOF && diagnostics_.size() < maximum_diagnostics)
-      parse_statement();
-    builder_.finish();
-    diagnostics_.insert(diagnostics_.end(), builder_.diagnostics().begin(), builder_.diagnostics().end());
-    if (diagnostics_.empty()) return std::move(body_);
-    std::ranges::stable_sort(diagnostics_, {}, [](const Diagnostic& diagnostic) {
-      return std::pair(diagnostic.location.line, diagnostic.location.column);
-    });
-    return Failure{std::move(diagnostics_)};
-  }
-
- private:
-  void parse_statement() {
-    const std::size_t begin = tokens_.index();
-    // SLL decides every text that is right; a text that is wrong is wrong only when LL says so too.
-    if (!try_statement(antlr4::atn::PredictionMode::SLL)) {
-      tokens_.seek(begin);
-      if (!try_statement(antlr4::atn::PredictionMode::LL)) report_and_resume(begin);
-    }
-    parser_.getTreeTracker().reset();
-  }
-
-  bool try_statement(antlr4::atn::PredictionMode mode) {
-    parser_.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(mode);
-    parser_.setContext(nullptr);
-    try {
-      builder_.add(parser_.statement());
-      return true;
-    } catch (const antlr4::ParseCancellationException&) {
-      return false;
-    }
-  }
-
-  void report_and_resume(std::size_t begin) {
-    antlr4::Token* const token = errors_->place();
-    SourceLocation location{name_, static_cast<std::uint32_t>(token->getLine()),
-                            static_cast<std::uint32_t>(token->getCharPositionInLine()) + 1, 1};
-    std::string message = "unexpected end of the function body";
-    if (token->getType() != antlr4::Token::EOF) {
-      const std::string_view text =
-          source_.substr(token->getStartIndex(), token->getStopIndex() + 1 - token->getStartIndex());
-      location.length = static_cast<std::uint32_t>(text.size());
-      message = "unexpected '" + std::string(text.substr(0, 60)) + "'";
-    }
-    diagnostics_.push_back(
-        {Severity::error, std::move(location), std::move(message), errors_->hint(parser_.getVocabulary())});
-    // The next statement begins behind the next semicolon.
-    if (tokens_.index() < begin) tokens_.seek(begin);
-    while (tokens_.LA(1) != antlr4::Token::EOF) {
-      const bool semicolon = word(tokens_.LT(1)) == ";";
-      tokens_.consume();
-      if (semicolon) return;
-    }
-  }
-
-  std::string_view word(antlr4::Token* token) const {
-    return source_.substr(token->getStartIndex(), token->getStopIndex() + 1 - token->getStartIndex());
-  }
-
-  std::string_view source_;
-  const std::string& name_;
-  ByteStream stream_;
-  PtxLexer lexer_;
-  antlr4::CommonTokenStream tokens_;
-  PtxParser parser_;
-  StrictErrors* errors_ = nullptr;  // owned by parser_
-  Body body_;
-  StatementBuilder builder_;
-  Diagnostics diagnostics_;
-};
+  Diagnostics diagnostics = grammar->diagnostics();
+  std::ranges::stable_sort(diagnostics, {}, [](const Diagnostic& diagnostic) {
+    return std::pair(diagnostic.location.line, diagnostic.location.column);
+  });
+  return Failure{std::move(diagnostics)};
+}
 
 }  // namespace
 
-Status parse_body(const Module& module, Function& function, const std::string& name) {
+Status parse_body(const Module& module, Function& function, const std::string& name, BodyParsing parsing) {
   if (function.body) return success();
   try {
-    Result<Body> body = BodyParser(module, function, name).parse();
+    Result<Body> body = parse(module, function, name, parsing);
     if (!body) return std::move(body.error());
     function.body = std::move(*body);
     return success();

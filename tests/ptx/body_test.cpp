@@ -13,7 +13,7 @@ struct Parsed {
   explicit Parsed(const std::string& text)
       : module(module_of_body(text)), body(*module.functions.at(0).body) {}
   const Instruction& first() const { return body.instructions.at(0); }
-  const Operand& operand(std::size_t index) const { return first().operands.at(index); }
+  const Operand& operand(std::size_t index) const { return first().operands[index]; }
 
   Module module;
   const Body& body;

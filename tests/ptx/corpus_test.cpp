@@ -43,6 +43,7 @@ class Corpus : public testing::Test {
     scanned_bytes_ += module->source().size();
     scan_seconds_ += seconds_between(begin, scanned);
     parse_seconds_ += seconds_between(scanned, parsed);
+    expect_both_ways_agree(*module);
     EXPECT_TRUE(emit(*module, {}) == text) << name << ": emitted text differs";
     for (const Function& function : module->functions) {
       if (!function.is_declaration()) check_function(*module, function);

@@ -151,6 +151,7 @@ void use(std::string text) {
     EXPECT_FALSE(module.error().diagnostics.empty());
     return;
   }
+  expect_both_ways_agree(*module);
   for (const Variable& variable : module->variables) {
     if (variable.size_bytes() < 100000) static_cast<void>(parse_initial_value(*module, variable));
   }

@@ -1,0 +1,80 @@
+#include "ptx/parser/body_builder.h"
+
+#include <utility>
+
+namespace lynxpp::ptx {
+
+BodyBuilder::BodyBuilder(Body& body) : body_(body) { body_.scopes.push_back({}); }
+
+void BodyBuilder::add_statement(StatementKind kind, Place place, std::string_view name) {
+  body_.statements.push_back({kind, place.text, place.line, scope_, 0, name});
+}
+
+void BodyBuilder::begin_scope(Place place) {
+  const auto statement = static_cast<std::uint32_t>(body_.statements.size());
+  add_statement(StatementKind::scope_begin, place, "{");
+  body_.scopes.push_back({scope_, statement, statement});
+  scope_ = static_cast<std::uint32_t>(body_.scopes.size() - 1);
+}
+
+bool BodyBuilder::end_scope(Place place) {
+  if (scope_ == 0) return false;
+  Scope& scope = body_.scopes[scope_];
+  scope.end = static_cast<std::uint32_t>(body_.statements.size());
+  scope_ = scope.parent;
+  add_statement(StatementKind::scope_end, place, "}");
+  return true;
+}
+
+void BodyBuilder::add_instruction(Place place, Instruction instruction) {
+  instruction.text = place.text;
+  instruction.line = place.line;
+  instruction.statement = static_cast<std::uint32_t>(body_.statements.size());
+  instruction.source_file = source_file_;
+  instruction.source_line = source_line_;
+  const auto [entry, fresh] = traits_.try_emplace(instruction.opcode);
+  if (fresh) entry->second = classify(instruction.opcode);
+  instruction.traits = entry->second;
+  add_statement(StatementKind::instruction, place, {});
+  body_.statements.back().index = static_cast<std::uint32_t>(body_.instructions.size());
+  body_.instructions.push_back(instruction);
+}
+
+void BodyBuilder::add_registers(Place place, std::vector<RegisterDeclaration> declarations) {
+  for (RegisterDeclaration& declaration : declarations) {
+    declaration.scope = scope_;
+    body_.registers.push_back(declaration);
+  }
+  add_statement(StatementKind::declaration, place, ".reg");
+}
+
+void BodyBuilder::add_variables(Place place, std::vector<Declarator> declarators, std::string_view first_word) {
+  for (Declarator& declarator : declarators) {
+    declarator.variable.scope = scope_;
+    body_.variables.push_back(std::move(declarator.variable));
+  }
+  add_statement(StatementKind::declaration, place, first_word);
+}
+
+void BodyBuilder::add_targets(Place place, TargetList list, bool branches) {
+  (branches ? body_.branch_targets : body_.call_targets).push_back(std::move(list));
+  add_statement(StatementKind::directive, place, branches ? ".branchtargets" : ".calltargets");
+}
+
+void BodyBuilder::add_prototype(Place place, std::string_view name) {
+  body_.call_targets.push_back({name, {}});
+  add_statement(StatementKind::directive, place, ".callprototype");
+}
+
+void BodyBuilder::add_location(Place place, std::uint32_t file, std::uint32_t line) {
+  source_file_ = file;
+  source_line_ = line;
+  add_statement(StatementKind::directive, place, ".loc");
+}
+
+void BodyBuilder::finish() {
+  body_.scopes[0].end = static_cast<std::uint32_t>(body_.statements.size());
+  body_.index_names();
+}
+
+}  // namespace lynxpp::ptx

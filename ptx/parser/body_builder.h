@@ -1,0 +1,55 @@
+// A function's body while it is parsed: statements are appended in textual order. Inside this folder only.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ptx/ir/module.h"
+#include "ptx/parser/declaration.h"
+
+namespace lynxpp::ptx {
+
+/// Where a statement stands.
+struct Place {
+  TextRange text;
+  std::uint32_t line = 0;  ///< of its first token
+};
+
+/// Keeps track of the scope and of the `.loc` in force. Both ways to parse a statement (statement_reader.h, grammar_parser.h) end here, so
+/// they cannot differ in what a statement of one shape means.
+class BodyBuilder {
+ public:
+  /// `body` gets scope 0 and must outlive the builder.
+  explicit BodyBuilder(Body& body);
+
+  /// What has no fields of its own: label, directive.
+  void add_statement(StatementKind kind, Place place, std::string_view name);
+  void begin_scope(Place place);
+  /// False, and nothing happens, when no scope is open.
+  bool end_scope(Place place);
+  /// Sets instruction.text, line, statement, traits and source line; guard, opcode and operands are there already.
+  void add_instruction(Place place, Instruction instruction);
+  /// One declaration of some registers; their scope is set here.
+  void add_registers(Place place, std::vector<RegisterDeclaration> declarations);
+  void add_variables(Place place, std::vector<Declarator> declarators, std::string_view first_word);
+  /// `.branchtargets` or `.calltargets`.
+  void add_targets(Place place, TargetList list, bool branches);
+  void add_prototype(Place place, std::string_view name);
+  void add_location(Place place, std::uint32_t file, std::uint32_t line);
+
+  OperandList keep(std::span<const Operand> operands) { return body_.operand_pool->add(operands); }
+
+  /// Closes scope 0 and indexes the names.
+  void finish();
+
+ private:
+  Body& body_;
+  std::uint32_t scope_ = 0;
+  std::uint32_t source_file_ = 0;
+  std::uint32_t source_line_ = 0;
+  std::unordered_map<std::string_view, OpcodeTraits> traits_;  // a body has few opcodes, each many times
+};
+
+}  // namespace lynxpp::ptx
