@@ -48,7 +48,8 @@ void BodyBuilder::add_registers(Place place, std::vector<RegisterDeclaration> de
   add_statement(StatementKind::declaration, place, ".reg");
 }
 
-void BodyBuilder::add_variables(Place place, std::vector<Declarator> declarators, std::string_view first_word) {
+void BodyBuilder::add_variables(Place place, std::vector<Declarator> declarators,
+                                std::string_view first_word) {
   for (Declarator& declarator : declarators) {
     declarator.variable.scope = scope_;
     body_.variables.push_back(std::move(declarator.variable));

@@ -109,7 +109,8 @@ class StrictErrors final : public antlr4::DefaultErrorStrategy {
 /// Lexer and parser of one body. Everything that changes is in here; ANTLR's shared tables lock themselves.
 class GrammarParser::Implementation {
  public:
-  Implementation(const Module& module, const Function& function, const std::string& name, BodyBuilder& builder)
+  Implementation(const Module& module, const Function& function, const std::string& name,
+                 BodyBuilder& builder)
       : module_(module),
         source_(module.source()),
         name_(name),

@@ -14,7 +14,8 @@ namespace lynxpp::ptx {
 class GrammarParser {
  public:
   /// Parses inside the braces of `function`. All four must outlive the parser.
-  GrammarParser(const Module& module, const Function& function, const std::string& name, BodyBuilder& builder);
+  GrammarParser(const Module& module, const Function& function, const std::string& name,
+                BodyBuilder& builder);
   ~GrammarParser();
 
   /// Parses the statement whose first token begins at `position`, in line `line`; there must be one. Returns where it ends. Errors go to

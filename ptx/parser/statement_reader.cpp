@@ -42,7 +42,8 @@ bool StatementReader::at_end() {
 }
 
 void StatementReader::move_to(std::uint32_t position) {
-  line_ += static_cast<std::uint32_t>(std::ranges::count(source_.substr(position_, position - position_), '\n'));
+  line_ +=
+      static_cast<std::uint32_t>(std::ranges::count(source_.substr(position_, position - position_), '\n'));
   position_ = position;
 }
 
@@ -215,7 +216,8 @@ bool StatementReader::read_label(std::uint32_t begin, std::string_view name) {
   skip_space();
   if (peek() == '.') {
     const std::string_view next = directive();
-    if (next.empty() || next == ".branchtargets" || next == ".calltargets" || next == ".callprototype") return false;
+    if (next.empty() || next == ".branchtargets" || next == ".calltargets" || next == ".callprototype")
+      return false;
   }
   position_ = label.text.end;
   line_ = end_line;
@@ -374,7 +376,8 @@ bool StatementReader::read_number(Operand& operand) {
   if (const std::string_view literal = digits(); !literal.empty()) return set_integer(operand, literal);
   // A floating-point literal is one run of letters, digits and a point, except for the sign of an exponent.
   position_ = begin;
-  const bool is_bits = peek() == '0' && begin + 1 < end_ && std::string_view("fFdD").find(source_[begin + 1]) != std::string_view::npos;
+  const bool is_bits = peek() == '0' && begin + 1 < end_ &&
+                       std::string_view("fFdD").find(source_[begin + 1]) != std::string_view::npos;
   while (position_ < end_) {
     const char c = source_[position_];
     const bool exponent_sign = !is_bits && (c == '+' || c == '-') && (source_[position_ - 1] | 0x20) == 'e';
