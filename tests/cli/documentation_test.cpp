@@ -120,6 +120,12 @@ std::vector<cod::Emitted> results_of(const instrumentors::ReadyMade& entry) {
   cod::LaunchView launch;
   launch.block[0] = 32;
   launch.basic_blocks = launch.instructions = launch.sms = 1;
+  cod::SiteTable sites;
+  sites.functions = {"kernel"};
+  sites.opcodes = {"ret"};
+  sites.blocks = {{0, 0, 1}};
+  sites.instructions.resize(1);
+  launch.sites = &sites;
   for (const cod::GlobalArray& array : (*specification)->arrays()) {
     buffers.emplace_back(cod::element_count(array, extents) * cod::size_of(array.type));
   }

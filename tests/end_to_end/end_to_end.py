@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import failures
+import site_checks
 from harness import Build, TestFailure, demand_equal, expect, product, values
 
 
@@ -151,6 +152,8 @@ def check_spec(build, app, spec):
             expect(record["results"], f"{what}: no results of {name}")
             if name in CHECKS:
                 CHECKS[name](what, record, launch)
+            if name in site_checks.CHECKS:
+                site_checks.CHECKS[name](what, record, launch, site_checks.Sites(records.sites_of(record)))
     print(f"{app} with {spec}: {len(records.launches)} records, output unchanged")
 
 

@@ -105,7 +105,15 @@ class Records:
     def __init__(self, objects):
         self.launches = [entry for entry in objects if entry.get("record") == "launch"]
         self.coverage = [entry for entry in objects if entry.get("record") == "coverage"]
+        self.sites = [entry for entry in objects if entry.get("record") == "sites"]
         self.timing = [entry for entry in objects if entry.get("record") == "timing"]
+
+    def sites_of(self, launch):
+        """The table of instructions that a launch record's results go by."""
+        for entry in self.sites:
+            if entry["kernel"] == launch["kernel"] and entry["table"] == launch.get("sites"):
+                return entry
+        raise TestFailure(f"no record of sites for {launch['kernel']} launch {launch['launch']}")
 
     def by_launch(self, spec=None):
         """{(kernel, launch): record}, for one spec."""

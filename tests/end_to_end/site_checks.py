@@ -1,0 +1,102 @@
+"""Checks of the metrics that are counted instruction by instruction, against the cpu device's own counters, site by site and in total."""
+from harness import demand_equal, expect
+
+
+class Sites:
+    """The record `sites` of a launch: which instructionId() an instruction of a function has."""
+
+    def __init__(self, record):
+        blocks = record["blocks"]
+        self.first = {}
+        for block, function in enumerate(blocks["function"]):
+            name = record["functions"][function]
+            self.first[name] = min(self.first.get(name, blocks["first"][block]), blocks["first"][block])
+        self.opcodes = [record["opcodes"][opcode] for opcode in record["instructions"]["opcode"]]
+
+    def number(self, site):
+        """Of a site of the device's counters; checks that both mean the same instruction."""
+        number = self.first[site["function"]] + site["instruction"]
+        demand_equal(f"opcode of instruction {number}", self.opcodes[number], site["opcode"])
+        return number
+
+
+def per_site(sites, launch, value):
+    """The device's counts by instructionId(): value(site) of every site."""
+    counts = [0] * len(sites.opcodes)
+    for site in launch["sites"]:
+        counts[sites.number(site)] = value(site)
+    return counts
+
+
+def check_sites(what, record, sites, launch, name, value):
+    expect(name in record["results"], f"{what}: no result {name}, only {', '.join(record['results'])}")
+    found = record["results"][name]["values"]
+    expected = per_site(sites, launch, value)
+    demand_equal(f"{what}: elements of {name}", len(found), len(expected))
+    for number, (one, other) in enumerate(zip(found, expected)):
+        demand_equal(f"{what}: {name} of instruction {number} ({sites.opcodes[number]})", one, other)
+
+
+def check_totals(what, record, expected):
+    for name, value in expected.items():
+        demand_equal(f"{what}: {name}", record["results"].get(name), value)
+
+
+def ratio(numerator, denominator):
+    return numerator / denominator if denominator else 0
+
+
+def is_branch(site):
+    return site["opcode"].split(".")[0] in ("bra", "brx")
+
+
+def check_branch_divergence(what, record, launch, sites):
+    branches = launch["branches"]
+    check_sites(what, record, sites, launch, "branches", lambda site: site["warp_issues"] if is_branch(site) else 0)
+    check_sites(what, record, sites, launch, "divergent", lambda site: site.get("divergent", 0))
+    check_totals(what, record, {"total_branches": branches["warps"], "total_divergent": branches["divergent"],
+                                "divergence_ratio": ratio(branches["divergent"], branches["warps"])})
+
+
+def memory_counts(site, space):
+    """What the device counted for an access to `space`. Accesses through generic pointers are not among the specifications' sites."""
+    return site.get(space, {}) if "." + space in site["opcode"] else {}
+
+
+def kind_of(site):
+    return {"atom": "atomic", "red": "atomic", "st": "store"}.get(site["opcode"].split(".")[0], "load")
+
+
+def total(launch, kind, space, member):
+    return sum(memory_counts(site, space).get(member, 0) for site in launch["sites"] if kind_of(site) == kind)
+
+
+def check_memory_efficiency(what, record, launch, sites):
+    for name, member in (("requests", "requests"), ("sectors", "sectors"), ("bytes_asked", "bytes")):
+        check_sites(what, record, sites, launch, name, lambda site: memory_counts(site, "global").get(member, 0))
+    for kind in ("load", "store", "atomic"):
+        requests, sectors, asked = (total(launch, kind, "global", member) for member in ("requests", "sectors", "bytes"))
+        check_totals(what, record, {f"{kind}_requests": requests, f"{kind}_sectors": sectors, f"{kind}_bytes_asked": asked})
+        if kind != "atomic":
+            check_totals(what, record, {f"{kind}_bytes_moved": 32 * sectors, f"{kind}_sectors_per_request": ratio(sectors, requests),
+                                        f"{kind}_efficiency": ratio(asked, 32 * sectors)})
+
+
+def check_shared_bank_conflicts(what, record, launch, sites):
+    def conflicts(site):
+        counts = memory_counts(site, "shared")
+        return counts.get("wavefronts", 0) - counts.get("least_wavefronts", 0)
+
+    for name in ("accesses", "wavefronts"):
+        check_sites(what, record, sites, launch, name, lambda site: memory_counts(site, "shared").get(name, 0))
+    check_sites(what, record, sites, launch, "conflicts", conflicts)
+    for kind in ("load", "store", "atomic"):
+        accesses, wavefronts, least = (total(launch, kind, "shared", member) for member in ("accesses", "wavefronts", "least_wavefronts"))
+        check_totals(what, record, {f"{kind}_accesses": accesses, f"{kind}_wavefronts": wavefronts, f"{kind}_conflicts": wavefronts - least})
+
+
+CHECKS = {
+    "branch_divergence": check_branch_divergence,
+    "memory_efficiency": check_memory_efficiency,
+    "shared_bank_conflicts": check_shared_bank_conflicts,
+}
