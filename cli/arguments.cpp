@@ -118,6 +118,16 @@ CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
   return check;
 }
 
+/// Passes go by name; what is printed goes to standard error, where it cannot meet the result.
+void add_passes(CLI::App& command, const char* option, const char* description,
+                std::vector<std::string>& passes) {
+  command.add_option(option, passes, description)
+      ->type_name("PASS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
 CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
   CLI::App* instrument = app.add_subcommand("instrument", "Instrument a PTX file without running it");
   instrument->add_option("IN.ptx", arguments.input, "The PTX module")->required()->type_name("");
@@ -133,6 +143,11 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
       ->add_option("--sm", arguments.sm, "Compute capability of the GPU, times ten (default: the module's)")
       ->type_name("NUMBER")
       ->check(compute_capability());
+  add_passes(*instrument, "--print-before", "Print the kernel's PTX as it is before this pass, or before all",
+             arguments.print_before);
+  add_passes(*instrument, "--print-after", "Print the kernel's PTX as it is after this pass, or after all",
+             arguments.print_after);
+  instrument->add_flag("--time-passes", arguments.time_passes, "Print the time and the edits of every pass");
   instrument->footer(
       "Each kernel becomes a module with what it can reach. A summary goes to standard error.\n"
       "The exit code is 1 when the PTX or a specification has errors.\n\n"

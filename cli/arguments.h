@@ -47,9 +47,12 @@ struct CheckArguments {
 struct InstrumentArguments {
   std::string input;
   std::vector<std::string> specifications;
-  std::string kernel;  ///< empty: every entry
-  std::string output;  ///< empty or "-": standard output
-  int sm = 0;          ///< 0: the module's own target
+  std::string kernel;                     ///< empty: every entry
+  std::string output;                     ///< empty or "-": standard output
+  int sm = 0;                             ///< 0: the module's own target
+  std::vector<std::string> print_before;  ///< names of passes, or "all"
+  std::vector<std::string> print_after;
+  bool time_passes = false;
 };
 
 /// `lynxpp ptx stat`, `cfg` and `annotate`.

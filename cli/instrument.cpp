@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/passes.h"
 #include "instrumentors/catalogue.h"
 #include "ptx/parser/parser.h"
 #include "support/text.h"
@@ -145,10 +146,15 @@ void print_summary(const engine::Instrumented& result, const std::string& path) 
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
   };
   const std::string where = path == standard_output ? "" : path + ": ";
-  std::fprintf(stderr, "%s%s: %s, %s, %s, %.1f ms\n", where.c_str(), demangle(result.kernel).c_str(),
+  std::string registers;
+  if (result.registers) {
+    registers = ", live registers " + std::to_string(result.registers->original) + " to " +
+                std::to_string(result.registers->instrumented) + " (estimate)";
+  }
+  std::fprintf(stderr, "%s%s: %s, %s, %s%s, %.1f ms\n", where.c_str(), demangle(result.kernel).c_str(),
                counted(result.instructions, "instruction").c_str(),
                counted(result.basic_blocks, "basic block").c_str(), counted(sites, "site").c_str(),
-               result.parse_ms + result.instrument_ms + result.emit_ms);
+               registers.c_str(), result.parse_ms + result.instrument_ms + result.emit_ms);
 }
 
 /// The engine parses the text anew, under a name of its own.
@@ -167,6 +173,7 @@ void print_engine_failure(Diagnostics diagnostics, const std::string& input, con
 }  // namespace
 
 int instrument(const InstrumentArguments& arguments) {
+  if (!are_passes(arguments.print_before) || !are_passes(arguments.print_after)) return exit_usage_error;
   LoadedSpecifications specifications;
   int exit_code = exit_success;
   if (!load_specifications(arguments.specifications, specifications, exit_code)) return exit_code;
@@ -191,6 +198,8 @@ int instrument(const InstrumentArguments& arguments) {
     request.kernel = kernel;
     request.specifications = specifications.compiled;
     request.device_sm = arguments.sm;
+    request.observer = printing_observer(arguments);
+    request.wants_register_estimate = true;
     const Result<engine::Instrumented> result = engine::instrument(request);
     if (!result) {
       print_error("cannot instrument " + demangle(kernel));
@@ -201,6 +210,7 @@ int instrument(const InstrumentArguments& arguments) {
     const std::string path = kernels->size() > 1 ? path_for_kernel(output, kernel) : output;
     if (!write_result(path, result->ptx)) return exit_input_error;
     print_gaps(*result, specifications);
+    if (arguments.time_passes) print_pass_timings(*result);
     print_summary(*result, path);
   }
   return exit_code;

@@ -5,11 +5,9 @@
 
 #include "engine/reach.h"
 #include "engine/sites.h"
+#include "engine/verify.h"
 #include "ptx/parser/parser.h"
-#include "ptx/passes/extract.h"
-#include "ptx/passes/hidden_parameter.h"
-#include "ptx/passes/share_variables.h"
-#include "ptx/passes/splice.h"
+#include "ptx/passes/pipeline.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -194,12 +192,6 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
   return slots;
 }
 
-Status verify(const ptx::InstrumentationUnit& unit) {
-  Result<ptx::Module> module = ptx::parse_module(ptx::emit(unit.module, unit.edits), "<instrumented>");
-  if (!module) return module.error();
-  return ptx::parse_all_bodies(*module, "<instrumented>");
-}
-
 }  // namespace
 
 Result<Instrumented> instrument(const Request& request) {
@@ -220,19 +212,22 @@ Result<Instrumented> instrument(const Request& request) {
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
 
-  // Order: addresses first (see share_variables.h), probes, then the calls' extra argument right before each call, then whole items go.
-  ptx::PassManager passes;
+  ptx::PassManager passes = ptx::make_pipeline();
   if (request.verify) passes.verify_with(verify);
-  passes.add(ptx::make_share_variables_pass());
-  passes.add(ptx::make_splice_pass());
-  passes.add(ptx::make_hidden_parameter_pass());
-  passes.add(ptx::make_extract_pass());
+  passes.observe_with(request.observer);
   if (Status ran = passes.run(unit); !ran) return ran.error();
   result.passes = passes.timings();
   result.instrument_ms = watch.lap();
 
   result.ptx = ptx::emit(*module, unit.edits);
   result.emit_ms = watch.lap();
+  if (request.wants_register_estimate) {
+    if (const Result<RegisterEstimate> registers = estimate_registers(unit, result.ptx)) {
+      result.registers = *registers;
+    } else {
+      unit.notes.push_back("registers not estimated: " + registers.error().diagnostics.front().message);
+    }
+  }
   result.kernel = request.kernel;
   result.parameters = parameter_slots(*unit.kernel().function);
   result.basic_blocks = unit.basic_blocks;

@@ -11,12 +11,19 @@
 
 #include "cod/specification.h"
 #include "device/device.h"
+#include "engine/register_estimate.h"
 #include "ptx/passes/pass.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
 
 using SpecificationPtr = std::shared_ptr<const cod::Specification>;
+
+#ifdef NDEBUG
+inline constexpr bool verifies_by_default = false;
+#else
+inline constexpr bool verifies_by_default = true;
+#endif
 
 struct Request {
   const std::string* ptx = nullptr;  ///< the module's text
@@ -27,7 +34,10 @@ struct Request {
   /// Address of the original module's variable, for all code to share; nullopt when the device has no such name. Null function: the
   /// variant declares its own copies (offline use).
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
-  bool verify = false;  ///< re-parse the text after every pass (slow; debug builds and tests)
+  /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
+  bool verify = verifies_by_default;
+  ptx::PassObserver observer;            ///< sees the unit between passes
+  bool wants_register_estimate = false;  ///< fill in Instrumented::registers, which reads the variant again
 };
 
 /// A word of the hidden parameter: which specification it belongs to and what it stands for.
@@ -49,6 +59,7 @@ struct Instrumented {
   std::vector<std::string> notes;  ///< what could not be covered, for the coverage record
   double parse_ms = 0, instrument_ms = 0, emit_ms = 0;
   std::vector<ptx::PassTiming> passes;
+  std::optional<RegisterEstimate> registers;
 };
 
 /// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler cannot be compiled. The caller

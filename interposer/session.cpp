@@ -215,6 +215,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   request.variable_address = [&](const std::string& name) {
     return device.variable_address(launch.function, name);
   };
+  request.wants_register_estimate = log().should_log(spdlog::level::debug);
   Result<engine::Instrumented> instrumented = engine::instrument(request);
   if (!instrumented) return instrumented.error();
   kernel.instrumented = std::move(*instrumented);
@@ -235,6 +236,10 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   timing.load += load.count();
   timing.device = device.info().name;
   log().info("{}: instrumented, {} basic blocks", demangle(source.name), kernel.instrumented.basic_blocks);
+  if (const auto& registers = kernel.instrumented.registers) {
+    log().debug("{}: live registers {} to {} (estimate)", demangle(source.name), registers->original,
+                registers->instrumented);
+  }
 
   report::CoverageRecord& coverage = seen.coverage;
   for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);

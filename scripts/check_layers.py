@@ -28,7 +28,7 @@ TABLE = {
     "instrumentors": ["support", "engine", "report"],
     "interposer": ["support", "image", "ptx/ir", "ptx/parser", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def"],
-    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "cod", "engine", "instrumentors", "report", "device"],
+    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device"],
     "examples/apps": [],
     "bench": ["*"],
     "fuzz": ["*"],

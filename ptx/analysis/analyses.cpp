@@ -55,4 +55,12 @@ const AffineAnalysis& FunctionAnalyses::affine() {
 
 void FunctionAnalyses::invalidate() { *this = FunctionAnalyses(*function_); }
 
+void FunctionAnalyses::invalidate_data_flow() {
+  affine_.reset();
+  uniformity_.reset();
+  ssa_.reset();
+  liveness_.reset();
+  registers_.reset();
+}
+
 }  // namespace lynxpp::ptx

@@ -32,6 +32,8 @@ class FunctionAnalyses {
   const AffineAnalysis& affine();
 
   void invalidate();
+  /// Keeps what only depends on the control flow: graph, dominators, post-dominators, loops.
+  void invalidate_data_flow();
 
  private:
   const Function* function_;

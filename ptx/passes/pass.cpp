@@ -3,24 +3,52 @@
 #include <chrono>
 
 namespace lynxpp::ptx {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+/// Says which pass it was, and whether the pass itself failed or what it made.
+Failure named(Failure problem, std::string_view pass, std::string_view what) {
+  const std::string prefix = "pass '" + std::string(pass) + "'" + std::string(what) + ": ";
+  if (problem.diagnostics.empty()) return failure(prefix + "failed");
+  problem.diagnostics.front().message = prefix + problem.diagnostics.front().message;
+  return problem;
+}
+
+}  // namespace
 
 Status PassManager::run(InstrumentationUnit& unit) {
   timings_.clear();
   for (const std::unique_ptr<Pass>& pass : passes_) {
-    const auto begin = std::chrono::steady_clock::now();
-    Result<bool> changed = pass->run(unit);
-    Status verified = changed && *changed && verifier_ ? verifier_(unit) : success();
-    if (!changed || !verified) {
-      Failure problem = changed ? std::move(verified.error()) : std::move(changed.error());
-      if (!problem.diagnostics.empty()) {
-        std::string& message = problem.diagnostics.front().message;
-        message = "pass '" + std::string(pass->name()) + "': " + message;
-      }
-      return problem;
-    }
-    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-    timings_.push_back({std::string(pass->name()), spent.count(), *changed});
+    if (observer_.before) observer_.before(pass->name(), unit);
+    if (Status done = run_one(*pass, unit); !done) return done;
+    if (observer_.after) observer_.after(pass->name(), unit);
   }
+  return success();
+}
+
+Status PassManager::run_one(Pass& pass, InstrumentationUnit& unit) {
+  PassTiming timing;
+  timing.pass = pass.name();
+  const std::size_t edits = unit.edits.edits().size();
+  Clock::time_point begin = Clock::now();
+  Result<bool> changed = pass.run(unit);
+  timing.milliseconds = milliseconds_since(begin);
+  if (!changed) return named(std::move(changed.error()), pass.name(), "");
+  timing.changed = *changed;
+  timing.edits = unit.edits.edits().size() - edits;
+  if (*changed) unit.analyses.invalidate(pass.preserves());
+  if (*changed && verifier_) {
+    begin = Clock::now();
+    if (Status verified = verifier_(unit); !verified)
+      return named(std::move(verified.error()), pass.name(), " left code that is not well-formed");
+    timing.verify_milliseconds = milliseconds_since(begin);
+  }
+  timings_.push_back(std::move(timing));
   return success();
 }
 

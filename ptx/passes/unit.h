@@ -11,6 +11,7 @@
 #include "ptx/analysis/control_flow_graph.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
+#include "ptx/passes/analysis_cache.h"
 #include "ptx/passes/routine.h"
 
 namespace lynxpp::ptx {
@@ -66,6 +67,7 @@ struct InstrumentationUnit {
   Target target;
 
   EditList edits;
+  AnalysisCache analyses;
   std::vector<std::string> notes;
 
   const FunctionUnit& kernel() const { return functions.front(); }

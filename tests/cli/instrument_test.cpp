@@ -73,8 +73,38 @@ TEST_F(Instrument, OneKernelGoesToStandardOutput) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(outcome.out), testing::ElementsAre("_Z5firstPi"));
   EXPECT_THAT(outcome.out, HasSubstr("st.u32 [%rd3], %r1;"));
-  EXPECT_THAT(outcome.err, testing::MatchesRegex(
-                               "first\\(int\\*\\): 8 instructions, 3 basic blocks, 3 sites, [0-9.]+ ms\n"));
+  EXPECT_THAT(outcome.err,
+              testing::MatchesRegex(
+                  "first\\(int\\*\\): 8 instructions, 3 basic blocks, 3 sites, live registers 5 to [0-9]+ "
+                  "\\(estimate\\), [0-9.]+ ms\n"));
+}
+
+TEST_F(Instrument, PassesAreTimedAndPrinted) {
+  const Outcome timed = lynxpp({"instrument", one_, "-s", spec_, "--time-passes"});
+  EXPECT_EQ(timed.exit_code, 0) << timed.err;
+  EXPECT_THAT(timed.err, HasSubstr("passes of first(int*):\n"));
+  EXPECT_THAT(timed.err, testing::ContainsRegex("\n  splice +[0-9.]+ ms +[0-9.]+ %  [0-9]+ edits\n"));
+
+  const Outcome printed =
+      lynxpp({"instrument", one_, "-s", spec_, "--print-before", "splice", "--print-after", "splice"});
+  EXPECT_EQ(printed.exit_code, 0) << printed.err;
+  const std::size_t before = printed.err.find("// ---- before pass 'splice'\n");
+  const std::size_t after = printed.err.find("// ---- after pass 'splice'\n");
+  ASSERT_TRUE(before != std::string::npos && after != std::string::npos && before < after) << printed.err;
+  EXPECT_EQ(printed.err.substr(before, after - before).find("lynxpp_rd"), std::string::npos);
+  EXPECT_THAT(printed.err.substr(after), HasSubstr("%lynxpp_rd"));
+  EXPECT_THAT(entries_of(printed.out), testing::ElementsAre("_Z5firstPi")) << "the result stays apart";
+
+  const Outcome all = lynxpp({"instrument", one_, "-s", spec_, "--print-after", "all"});
+  EXPECT_THAT(all.err, HasSubstr("// ---- after pass 'extract'\n"));
+}
+
+TEST_F(Instrument, UnknownPassesAreRefused) {
+  const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "--print-after", "splcie"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("no pass 'splcie'; did you mean 'splice'?"));
+  EXPECT_THAT(outcome.err, HasSubstr("hidden-parameter"));
+  EXPECT_EQ(outcome.out, "");
 }
 
 TEST_F(Instrument, SeveralKernelsBecomeAModuleEach) {

@@ -8,11 +8,9 @@
 #include <filesystem>
 
 #include "engine/reach.h"
+#include "engine/verify.h"
 #include "ptx/parser/parser.h"
-#include "ptx/passes/extract.h"
-#include "ptx/passes/hidden_parameter.h"
-#include "ptx/passes/share_variables.h"
-#include "ptx/passes/splice.h"
+#include "ptx/passes/pipeline.h"
 #include "support/text.h"
 
 namespace lynxpp::ptx::testing {
@@ -79,16 +77,8 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
   }
   unit.words = 2;
   unit.state_bytes = {8};
-  PassManager passes;
-  passes.verify_with([](const InstrumentationUnit& current) -> Status {
-    Result<Module> again = parse_module(emit(current.module, current.edits));
-    if (!again) return again.error();
-    return parse_all_bodies(*again);
-  });
-  passes.add(make_share_variables_pass());
-  passes.add(make_splice_pass());
-  passes.add(make_hidden_parameter_pass());
-  passes.add(make_extract_pass());
+  PassManager passes = make_pipeline();
+  passes.verify_with(engine::verify);
   if (Status ran = passes.run(unit); !ran) return ran.error();
   Spliced result{emit(*module, unit.edits), unit.basic_blocks, {}, unit.notes};
   for (const Probe& probe : unit.probes) result.sites.push_back(probe.sites);

@@ -1,0 +1,32 @@
+#include "engine/register_estimate.h"
+
+#include <algorithm>
+
+#include "ptx/parser/parser.h"
+
+namespace lynxpp::engine {
+namespace {
+
+std::uint32_t pressure_of(ptx::FunctionAnalyses& analyses) {
+  return ptx::estimate_register_pressure(analyses.graph(), analyses.registers(), analyses.liveness()).units;
+}
+
+}  // namespace
+
+Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, const std::string& variant) {
+  RegisterEstimate estimate;
+  Result<ptx::Module> module = ptx::parse_module(variant, "<instrumented>");
+  if (!module) return module.error();
+  for (const ptx::FunctionUnit& original : unit.functions) {
+    if (!original.instrumented) continue;
+    estimate.original = std::max(estimate.original, pressure_of(unit.analyses.of(*original.function)));
+    ptx::Function* const function = module->find_function(original.function->name);
+    if (function == nullptr || function->is_declaration()) continue;
+    if (Status parsed = ptx::parse_body(*module, *function, "<instrumented>"); !parsed) return parsed.error();
+    ptx::FunctionAnalyses analyses(*function);
+    estimate.instrumented = std::max(estimate.instrumented, pressure_of(analyses));
+  }
+  return estimate;
+}
+
+}  // namespace lynxpp::engine

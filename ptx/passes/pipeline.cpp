@@ -1,0 +1,35 @@
+#include "ptx/passes/pipeline.h"
+
+#include "ptx/passes/extract.h"
+#include "ptx/passes/hidden_parameter.h"
+#include "ptx/passes/share_variables.h"
+#include "ptx/passes/splice.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+// Order: addresses first (see share_variables.h), probes, then the calls' extra argument right before each call, then whole items go.
+constexpr PassDescription table[] = {
+    {make_share_variables_pass, "names of the program's variables become their addresses"},
+    {make_splice_pass, "probes at their places"},
+    {make_hidden_parameter_pass, "the kernel's parameter for the probes, and the frame of device functions"},
+    {make_extract_pass, "what the kernel does not need goes; version, target and the probes' variables"},
+};
+
+}  // namespace
+
+std::span<const PassDescription> pass_table() { return table; }
+
+std::vector<std::string_view> pass_names() {
+  std::vector<std::string_view> names;
+  for (const PassDescription& description : table) names.push_back(description.make()->name());
+  return names;
+}
+
+PassManager make_pipeline() {
+  PassManager manager;
+  for (const PassDescription& description : table) manager.add(description.make());
+  return manager;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,24 @@
+// The passes of an instrumentation, in their order. To add one: its factory and a line on what it does, in the table of pipeline.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ptx/passes/pass.h"
+
+namespace lynxpp::ptx {
+
+struct PassDescription {
+  std::unique_ptr<Pass> (*make)() = nullptr;
+  std::string_view summary;
+};
+
+std::span<const PassDescription> pass_table();
+std::vector<std::string_view> pass_names();  ///< in the order they run
+
+/// A manager that holds all of them.
+PassManager make_pipeline();
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,157 @@
+// The pass manager: order, names in failures, verification, what observers see, and which analyses survive.
+#include "ptx/passes/pipeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/reach.h"
+#include "engine/register_estimate.h"
+#include "engine/verify.h"
+#include "ptx/parser/parser.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* text =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  mov.u32 %r1, %tid.x;\n  add.u32 %r2, %r1, %r1;\nend:\n  ret;\n}\n";
+
+/// Runs what a test gives it.
+class Scripted final : public Pass {
+ public:
+  using Work = std::function<Result<bool>(InstrumentationUnit&)>;
+  Scripted(std::string name, Work work, Preserved preserved = Preserved::all)
+      : name_(std::move(name)), work_(std::move(work)), preserved_(preserved) {}
+  std::string_view name() const override { return name_; }
+  Result<bool> run(InstrumentationUnit& unit) override { return work_(unit); }
+  Preserved preserves() const override { return preserved_; }
+
+ private:
+  std::string name_;
+  Work work_;
+  Preserved preserved_;
+};
+
+class PassPipeline : public ::testing::Test {
+ protected:
+  PassPipeline() : module_(std::move(*parse_module(text))), unit_(module_) {
+    EXPECT_TRUE(engine::find_reachable(module_, "k", unit_));
+  }
+
+  std::uint32_t body_begin() const { return unit_.kernel().function->body_text.begin + 1; }
+
+  Scripted::Work inserting(const std::string& at_begin) {
+    return [this, at_begin](InstrumentationUnit& unit) -> Result<bool> {
+      unit.edits.insert_before(body_begin(), at_begin);
+      return true;
+    };
+  }
+
+  /// The first message of a run with one pass, verified.
+  std::string complaint_of(const std::string& inserted) {
+    PassManager manager;
+    manager.verify_with(engine::verify);
+    manager.add(std::make_unique<Scripted>("spoil", inserting(inserted)));
+    const Status ran = manager.run(unit_);
+    EXPECT_FALSE(ran) << inserted;
+    return ran ? "" : ran.error().diagnostics.front().message;
+  }
+
+  Module module_;
+  InstrumentationUnit unit_;
+};
+
+TEST_F(PassPipeline, TheTableIsInOrder) {
+  EXPECT_THAT(pass_names(), ::testing::IsSupersetOf({"share-variables", "splice", "hidden-parameter", "extract"}));
+  EXPECT_EQ(pass_names().front(), "share-variables");
+  EXPECT_EQ(pass_names().back(), "extract");
+  for (const PassDescription& description : pass_table()) EXPECT_FALSE(description.summary.empty());
+}
+
+TEST_F(PassPipeline, AFailureNamesThePassAndStops) {
+  PassManager manager;
+  bool reached = false;
+  manager.add(std::make_unique<Scripted>("first", [](InstrumentationUnit&) -> Result<bool> { return true; }));
+  manager.add(std::make_unique<Scripted>("second", [](InstrumentationUnit&) -> Result<bool> { return failure("no room"); }));
+  manager.add(std::make_unique<Scripted>("third", [&](InstrumentationUnit&) -> Result<bool> { return reached = true; }));
+  const Status ran = manager.run(unit_);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().diagnostics.front().message, "pass 'second': no room");
+  EXPECT_FALSE(reached);
+  EXPECT_EQ(manager.timings().size(), 1U);
+}
+
+TEST_F(PassPipeline, VerificationFindsWhatDoesNotFitTogether) {
+  EXPECT_THAT(complaint_of("mov.u32 %r1, %lynxpp_r9;"), HasSubstr("pass 'spoil' left code that is not well-formed: register '%lynxpp_r9'"));
+}
+TEST_F(PassPipeline, VerificationFindsUndeclaredGuards) {
+  EXPECT_THAT(complaint_of("@%lynxpp_p1 bra end;"), HasSubstr("'%lynxpp_p1' of 'k' is not declared"));
+}
+TEST_F(PassPipeline, VerificationFindsLabelsThatAreMissing) {
+  EXPECT_THAT(complaint_of("bra $lynxpp_3;"), HasSubstr("label '$lynxpp_3' of 'k' stands nowhere"));
+}
+TEST_F(PassPipeline, VerificationFindsLabelsThatStandTwice) {
+  EXPECT_THAT(complaint_of("$lynxpp_3:\n$lynxpp_3:\n"), HasSubstr("stands twice"));
+}
+TEST_F(PassPipeline, VerificationFindsRegistersThatAreDeclaredTwice) {
+  EXPECT_THAT(complaint_of(".reg .b32 %lynxpp_x;\n.reg .b64 %lynxpp_x;\n"), HasSubstr("declared twice"));
+}
+TEST_F(PassPipeline, VerificationFindsTextThatIsNoPtx) {
+  EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"), HasSubstr("pass 'spoil' left code that is not well-formed"));
+}
+
+TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {
+  PassManager manager;
+  std::vector<std::string> seen;
+  manager.observe_with({[&](std::string_view pass, const InstrumentationUnit& unit) {
+                          seen.push_back("before " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
+                        },
+                        [&](std::string_view pass, const InstrumentationUnit& unit) {
+                          seen.push_back("after " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
+                        }});
+  manager.add(std::make_unique<Scripted>("one", inserting("// x\n")));
+  manager.add(std::make_unique<Scripted>("two", [](InstrumentationUnit&) -> Result<bool> { return false; }));
+  ASSERT_TRUE(manager.run(unit_));
+  EXPECT_THAT(seen, ElementsAre("before one 0", "after one 1", "before two 1", "after two 1"));
+  ASSERT_EQ(manager.timings().size(), 2U);
+  EXPECT_EQ(manager.timings()[0].edits, 1U);
+  EXPECT_FALSE(manager.timings()[1].changed);
+}
+
+/// Whether the cached graph and liveness are still the ones from before a pass that preserves so much.
+std::pair<bool, bool> kept(InstrumentationUnit& unit, Preserved preserved, bool changes) {
+  const Function& function = *unit.kernel().function;
+  // Live registers are marked through a reference; what is computed anew stands elsewhere or the mark is gone.
+  auto& graph = const_cast<ControlFlowGraph&>(unit.analyses.of(function).graph());
+  graph.blocks[0].line = 999;
+  auto& pressure = const_cast<std::vector<RegisterId>&>(unit.analyses.of(function).liveness().live_out(0));
+  pressure.assign(7, 0);
+  PassManager manager;
+  manager.add(std::make_unique<Scripted>("changes", [&](InstrumentationUnit&) -> Result<bool> { return changes; }, preserved));
+  EXPECT_TRUE(manager.run(unit));
+  return {unit.analyses.of(function).graph().blocks[0].line == 999, unit.analyses.of(function).liveness().live_out(0).size() == 7};
+}
+
+TEST_F(PassPipeline, AnalysesLiveAsLongAsPassesPreserveThem) {
+  EXPECT_EQ(kept(unit_, Preserved::all, true), std::pair(true, true));
+  EXPECT_EQ(kept(unit_, Preserved::control_flow, true), std::pair(true, false));
+  EXPECT_EQ(kept(unit_, Preserved::none, true), std::pair(false, false));
+  EXPECT_EQ(kept(unit_, Preserved::none, false), std::pair(true, true)) << "a pass that changed nothing preserves everything";
+}
+
+TEST_F(PassPipeline, RegistersAreEstimatedBeforeAndAfter) {
+  const std::string variant =
+      ".version 7.0\n.target sm_75\n.address_size 64\n"
+      ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  .reg .b64 %x;\n  mov.u64 %x, %clock64;\n  mov.u32 %r1, %tid.x;\n"
+      "  add.u32 %r2, %r1, %r1;\nend:\n  st.global.u64 [%x], %x;\n  ret;\n}\n";
+  const Result<engine::RegisterEstimate> estimate = engine::estimate_registers(unit_, variant);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->original, 1U);
+  EXPECT_EQ(estimate->instrumented, 3U);
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx
