@@ -1,0 +1,191 @@
+"""The parts of scripts/gpu-check that compare: outputs, counts, attaching, conformance."""
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from common import Findings, TestFailure, total
+
+# What a thread does is the same on every device. What a warp does need not be: hardware need not reconverge where the cpu device does.
+EXACT = re.compile(r"^(total_)?thread|per_thread|^bytes")
+
+
+def all_specs(package):
+    return ",".join(package.specs)
+
+
+def in_parallel(package, work, items):
+    workers = 8 if package.device == "cuda" else 2
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        yield from zip(items, pool.map(work, items))
+
+
+def identity(package, apps, budget):
+    """Every example with every specification, and with all of them at once, prints what it prints without."""
+    findings = Findings("identity", identity.__doc__)
+    specs = package.specs + [all_specs(package)]
+
+    def check(item):
+        app, form = item
+        program = package.program(app, form)
+        rows = []
+        try:
+            native = package.run(program, preload=False, environment={"LYNXPP_DEVICE": "cpu"}) if package.device == "cuda" else package.run(program)
+            if native.status != 0:
+                return [[app, form, "", f"fails without lynxpp: {native.stderr.strip()[-200:]}"]]
+            if native.stdout.decode() != package.expected["apps"][app]["stdout"]:
+                rows.append([app, form, "none", "prints another result than on the cpu device"])
+            unattached = package.run(program)
+            if (unattached.status, unattached.stdout, unattached.stderr) != (0, native.stdout, native.stderr):
+                rows.append([app, form, "none", "the preload library alone changes it"])
+            for spec in specs:
+                rows.append([app, form, "all at once" if "," in spec else spec, verdict(package, program, native, spec)])
+        except TestFailure as failure:
+            rows.append([app, form, "", str(failure).splitlines()[-1]])
+        return rows
+
+    runs = 0
+    for _, rows in in_parallel(package, check, [(app, form) for app in apps for form in package.forms()]):
+        runs += len(rows)
+        for row in rows:
+            if row[3] != "identical":
+                findings.fail(" ".join(row))
+    findings.table("Outputs", ["programs", "runtimes", "specifications", "runs", "identical"],
+                   [[len(apps), " ".join(package.forms()), len(specs), runs, runs - len(findings.failures)]])
+    findings.table("Specifications", ["specification"], [[spec] for spec in package.specs] + [["all at once"]])
+    findings.say(f"{runs - len(findings.failures)} of {runs} instrumented runs print byte for byte what the program prints without")
+    no_ptx(package, findings)
+    return findings
+
+
+def verdict(package, program, native, spec):
+    run, records = package.measure(program, spec=spec)
+    if run.status != 0:
+        return f"exit status {run.status}: {run.stderr.strip()[-300:]}"
+    if run.stdout != native.stdout:
+        return "OUTPUT CHANGED"
+    for entry in records.coverage:
+        if not entry["instrumented"]:
+            return f"{entry['kernel']} not instrumented: {entry['reason']}"
+    return "identical" if records.launches else "no records"
+
+
+def no_ptx(package, findings):
+    """A program without PTX runs as it is and is named."""
+    program = package.build.examples / "no_ptx" / "vecadd"
+    if package.device != "cuda" or not program.exists():
+        return
+    native = package.run(program, preload=False)
+    if native.status != 0:
+        findings.say("the program without PTX does not run on this GPU (it holds machine code for sm_75 and sm_90)")
+        return
+    run, records = package.measure(program, spec="instruction_count")
+    reasons = {entry["reason"] for entry in records.coverage if not entry["instrumented"]}
+    if (run.status, run.stdout) != (0, native.stdout) or not reasons or records.launches:
+        findings.fail(f"the program without PTX\n{run}")
+    else:
+        findings.say(f"kernel without PTX: ran as it is; coverage says: {'; '.join(sorted(reasons))}")
+
+
+def same(found, wanted):
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and len(found["values"]) == wanted["elements"] and same(total(found), wanted["sum"])
+    if isinstance(found, dict):
+        return False
+    if found is None or wanted is None:
+        return found is wanted
+    return found == wanted or (isinstance(wanted, float) and math.isclose(found, wanted, rel_tol=1e-12))
+
+
+def number(result):
+    return result["sum"] if isinstance(result, dict) and "sum" in result else total(result)
+
+
+def counts(package, apps, budget):
+    """Results of every specification, launch by launch, against the cpu device's."""
+    findings = Findings("counts", counts.__doc__)
+
+    def check(item):
+        app, spec = item
+        try:
+            run, records = package.measure(package.program(app), spec=spec)
+        except TestFailure as failure:
+            return str(failure), {}
+        return (f"exit status {run.status}\n{run}" if run.status != 0 else ""), records.by_launch(spec)
+
+    specs = [spec for spec in package.specs if spec in package.expected["apps"][apps[0]]["results"]]
+    per_spec = {spec: {"equal": 0, "compared": 0} for spec in specs}
+    rows = []
+    for (app, spec), (problem, table) in in_parallel(package, check, [(app, spec) for app in apps for spec in specs]):
+        wanted = {(entry["kernel"], entry["launch"]): entry["results"] for entry in package.expected["apps"][app]["results"][spec]}
+        if problem or sorted(table) != sorted(wanted):
+            findings.fail(f"{app} with {spec}: {problem or f'{len(table)} launch records, expected {len(wanted)}'}")
+            continue
+        sums = {}
+        for key, results in wanted.items():
+            for name, value in results.items():
+                found = table[key]["results"].get(name)
+                entry = sums.setdefault(name, [True, 0, 0])
+                equal = found is not None and same(found, value)
+                entry[0] &= equal
+                entry[1] += number(found) if found is not None else 0
+                entry[2] += number(value) if value is not None else 0
+                per_spec[spec]["compared"] += 1
+                per_spec[spec]["equal"] += equal
+        for name, (equal, found, wanted_sum) in sums.items():
+            if equal:
+                continue
+            difference = f"{100 * (found - wanted_sum) / wanted_sum:+.3f} %" if wanted_sum else ""
+            rows.append([app, spec, name, f"{found:,}", f"{wanted_sum:,}", difference])
+            if EXACT.search(name):
+                findings.fail(f"{app} with {spec}: {name} {found:,}, the cpu device says {wanted_sum:,}")
+    findings.table("By specification", ["specification", "results compared", "equal"], [[spec, entry["compared"], entry["equal"]] for spec, entry in per_spec.items()])
+    if rows:
+        findings.table("Differences (sums over the launches)", ["program", "specification", "result", package.device, "cpu device", "difference"], rows)
+    compared, equal = (sum(entry[key] for entry in per_spec.values()) for key in ("compared", "equal"))
+    findings.say(f"{equal:,} of {compared:,} results are equal to the cpu device's; {len(rows)} sums differ, none of them of threads"
+                 if not findings.failures else f"{equal:,} of {compared:,} results are equal; {len(findings.failures)} failures")
+    findings.data = per_spec
+    return findings
+
+
+def attach(package, apps, budget):
+    """The program's own setenv and unsetenv attach, change and detach from the next launch on."""
+    findings = Findings("attach", attach.__doc__)
+    program = package.build.examples / "tests" / "attach"
+    steps = ["instruction_count", "kernel_runtime", "-", "instruction_count"]
+    wanted = [(1, "instruction_count"), (2, "kernel_runtime"), (4, "instruction_count")]
+    for start, shift in ((None, 0), ("instruction_count", 0)):
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "out.jsonl")
+            run = package.run(program, *steps, spec=start, environment={"LYNXPP_OUTPUT": str(output)})
+            lines = output.read_text().splitlines() if output.exists() else []
+        records = [json.loads(line) for line in lines]
+        specs = [record["spec"] for record in records if record["record"] == "launch"]
+        expected = ([start] if start else []) + [spec for _, spec in wanted]
+        good = run.status == 0 and run.stdout == b"attach: 400\n" and specs == expected
+        if not good:
+            findings.fail(f"started with {start or 'nothing'} attached: records of {specs}, expected {expected}\n{run}")
+        findings.say(f"started with {start or 'nothing'} attached, then {', '.join(steps)}: records of {', '.join(specs)}")
+    return findings
+
+
+def conformance(package, apps, budget):
+    """The conformance suite of the language on this device."""
+    findings = Findings("conformance", conformance.__doc__)
+    script = next((path for path in (pathlib.Path(__file__).parent / "conformance", pathlib.Path(__file__).parents[1] / "conformance") if path.is_file()), None)
+    if script is None:
+        findings.say("there is no scripts/conformance in this package: nothing was run")
+        return findings
+    command = [sys.executable, str(script), "--build", str(package.folder), "--device", package.device]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=budget + 120, env={**os.environ, **package.environment()})
+    for line in run.stdout.strip().splitlines()[-12:]:
+        findings.say(line)
+    if run.returncode != 0:
+        findings.fail(f"{' '.join(command)}: exit status {run.returncode}\n{run.stdout[-3000:]}\n{run.stderr[-1000:]}")
+    return findings

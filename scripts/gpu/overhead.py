@@ -1,0 +1,149 @@
+"""The part of scripts/gpu-check that measures what instrumentation costs, and the phases of a first instrumented launch."""
+import collections
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+from common import Findings, TestFailure
+
+# Kernel-time ratios the ready-made specifications are to stay within, as geometric means.
+GOALS = {"kernel_runtime": 1.005, "instruction_count": 1.03, "basic_block_count": 1.06, "opcode_mix": 1.05,
+         "branch_divergence": 1.08, "memory_efficiency": 1.20, "shared_bank_conflicts": 1.25}
+
+# Problem sizes for the timing: kernels that take some 100 µs and more where the program allows it.
+SIZES = {"vecadd": 1 << 26, "matmul": 1024, "reduction": 1 << 26, "mandelbrot": 4096, "histogram": 1 << 21, "symbols": 1 << 23,
+         "divergence": 1 << 21, "transpose": 6144, "spmv": 1 << 20, "scan": 1 << 20, "nbody": 8192, "streams": 1 << 23}
+CPU_SIZES = {"vecadd": 4096}  # for a dry run
+REPEAT = 20     # launches of each kernel in a run
+SKIPPED = 6     # first launches of a kernel: other shapes, and warming up
+
+
+def bench(package, app, specs, rounds, folder):
+    """`lynxpp bench` of one program: every specification beside the native run."""
+    output = pathlib.Path(folder, f"{app}.json")
+    is_gpu = package.device == "cuda"
+    size = (SIZES if is_gpu else CPU_SIZES).get(app)
+    command = ["bench", "-d", package.device, "-r", rounds, "-o", output]
+    command += ["-l", f"{SKIPPED}-"] if is_gpu else []
+    for spec in specs:
+        command += ["-s", spec]
+    command += ["--", package.program(app)] + ([size] if size else [])
+    environment = {"EXAMPLE_REPEAT": str(REPEAT)} if is_gpu else {}
+    run = package.run(package.build.command, *command, preload=False, environment=environment)
+    if run.status != 0:
+        raise TestFailure(str(run))
+    return json.loads(output.read_text())
+
+
+def phases(package, apps, findings):
+    """Milliseconds of the stages of the first instrumented launch of each program's kernels."""
+    rows = []
+    for app in apps:
+        run, records = package.measure(package.program(app), spec="instruction_count_per_thread", environment={"LYNXPP_TIMING": "1"})
+        if run.status != 0:
+            findings.fail(f"{app}: no phases\n{run}")
+            continue
+        sums = [sum(record[f"{phase}_ms"] for record in records.timing) for phase in ("parse", "instrument", "emit", "load", "execute")]
+        rows.append([app, len(records.timing)] + [f"{value:.3f}" for value in sums])
+        findings.data["phases"][app] = sums
+    findings.table("Phases of a run (milliseconds, instruction_count_per_thread, all kernels of the program at its standard size)",
+                   ["program", "kernels", "parse", "instrument", "emit", "load", "execute"], rows)
+
+
+def overhead(package, apps, budget, rounds=3, specs=None):
+    """Kernel times with every specification over the native ones, side by side in every round."""
+    findings = Findings("overhead", overhead.__doc__)
+    findings.data = {"kernels": [], "phases": {}}
+    specs = specs or package.specs
+    began = time.monotonic()
+    ratios = collections.defaultdict(list)  # by spec: (ratio, program, kernel)
+    rows, left_out = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for app in apps:
+            if time.monotonic() - began > budget:
+                left_out.append(app)
+                continue
+            try:
+                measured = bench(package, app, specs, rounds, folder)
+            except (TestFailure, subprocess.SubprocessError) as failure:
+                findings.fail(f"{app}: {failure}")
+                continue
+            kernels = {}
+            for setting in measured["settings"]:
+                if not setting["same_output"]:
+                    findings.fail(f"{app} with {setting['spec']}: the output changed")
+                for kernel in setting["kernels"]:
+                    entry = kernels.setdefault(kernel["kernel"], {"program": app, "kernel": kernel["demangled"].split("(")[0],
+                                                                 "native_ms": kernel["native_ms"], "ratios": {}, "resources": {}})
+                    entry["ratios"][setting["spec"]] = [kernel["ratio"], kernel["least_ratio"], kernel["most_ratio"]]
+                    entry["resources"][setting["spec"]] = [kernel.get("original"), kernel.get("variant")]
+                    ratios[setting["spec"]].append((kernel["ratio"], app, kernel["demangled"].split("(")[0]))
+            findings.data["kernels"] += kernels.values()
+            for entry in sorted(kernels.values(), key=lambda entry: -entry["native_ms"]):
+                rows.append([app, entry["kernel"], f"{1000 * entry['native_ms']:.1f}"] +
+                            [f"{entry['ratios'][spec][0]:.3f}" if spec in entry["ratios"] else "" for spec in specs])
+            print(f"{app}: {len(kernels)} kernels, {time.monotonic() - began:.0f} s", flush=True)
+    summary = []
+    for spec in specs:
+        found = ratios[spec]
+        if not found:
+            continue
+        mean, worst = statistics.geometric_mean(ratio for ratio, _, _ in found), max(found)
+        goal = GOALS.get(spec)
+        summary.append([spec, f"{mean:.3f}", f"{goal:.3f}" if goal else "", ("met" if mean <= goal else "MISSED") if goal else "",
+                        f"{worst[0]:.3f}", f"{worst[1]}: {worst[2]}", len(found)])
+    findings.table("Geometric means of the kernel-time ratios", ["specification", "measured", "goal", "", "worst", "where", "kernels"], summary)
+    findings.table("Every kernel: native microseconds of a launch, then ratios", ["program", "kernel", "native µs"] + list(specs), rows)
+    findings.table("Registers of a thread and warps on an SM, native to instrumented", ["program", "kernel"] + list(specs), resources(findings.data["kernels"], specs))
+    for row in summary:
+        findings.say(f"{row[0]}: {row[1]}" + (f" (goal {row[2]}, {row[3]})" if row[2] else "") + f", worst {row[4]} in {row[5]}, {row[6]} kernels")
+    if left_out:
+        findings.say(f"not measured, the time was up: {', '.join(left_out)} (--apps {','.join(left_out)})")
+    if time.monotonic() - began < budget:
+        phases(package, apps, findings)
+    return findings
+
+
+def resources(kernels, specs):
+    rows = []
+    for entry in kernels:
+        cells = []
+        for spec in specs:
+            original, variant = entry["resources"].get(spec, [None, None])
+            cells.append(f"{original['registers']}→{variant['registers']}, {original['warps_per_sm']}→{variant['warps_per_sm']}" if original and variant else "")
+        if any(cells):
+            rows.append([entry["program"], entry["kernel"]] + cells)
+    return rows
+
+
+def launch(package, apps, budget):
+    """What the preload library costs the host: a launch of an empty kernel, and the start of a process that has nothing to do with CUDA."""
+    findings = Findings("launch", launch.__doc__)
+    settings = {"native": {"preload": False}, "preload, no specification": {},
+                "attached, kernel not wanted": {"spec": "instruction_count", "environment": {"LYNXPP_KERNELS": "no_such_kernel"}},
+                "instrumented (instruction_count)": {"spec": "instruction_count"}}
+    times, starts = collections.defaultdict(list), collections.defaultdict(list)
+    for _ in range(7 if package.device == "cuda" else 0):  # side by side: each round holds every setting
+        for name, setting in settings.items():
+            run = package.run(package.build.examples / "launch_rate", 10000 if name.startswith("instr") else 100000, **setting)
+            if run.status != 0:
+                findings.fail(f"launch_rate ({name})\n{run}")
+                return findings
+            times[name].append(float(run.stdout))
+    for _ in range(150):
+        for preload in (False, True):
+            began = time.perf_counter()
+            package.run("/bin/true", preload=preload)
+            starts[preload].append(1000 * (time.perf_counter() - began))
+    native = statistics.median(times["native"]) if times else 0
+    findings.table("Host time of one launch of an empty kernel (nanoseconds)", ["setting", "median", "least", "most", "ratio"],
+                   [[name, f"{statistics.median(found):.0f}", f"{min(found):.0f}", f"{max(found):.0f}", f"{statistics.median(found) / native:.3f}"]
+                    for name, found in times.items()])
+    for name, found in times.items():
+        findings.say(f"{name}: {statistics.median(found):.0f} ns")
+    findings.say(f"`/bin/true`: {statistics.median(starts[False]):.3f} ms without the preload library, {statistics.median(starts[True]):.3f} ms with it")
+    findings.data = {"launch_ns": times, "start_ms": {"without": starts[False], "with": starts[True]}}
+    return findings
