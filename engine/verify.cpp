@@ -22,7 +22,8 @@ class BodyVerifier {
     if (Status once = declared_once(); !once) return once;
     for (const ptx::Statement& statement : body_.statements) {
       if (statement.kind != ptx::StatementKind::label || !statement.name.starts_with(label_prefix)) continue;
-      if (!labels_.insert(statement.name).second) return complain("label", statement.name, "stands twice", statement.line);
+      if (!labels_.insert(statement.name).second)
+        return complain("label", statement.name, "stands twice", statement.line);
     }
     for (const ptx::Instruction& instruction : body_.instructions) {
       const std::uint32_t scope = body_.statements[instruction.statement].scope;
@@ -61,7 +62,8 @@ class BodyVerifier {
   }
 
   Status complain(const char* kind, std::string_view name, const char* what, std::uint32_t line) const {
-    return failure_at({file_name, line, 0}, std::string(kind) + " '" + std::string(name) + "' of '" + function_.name + "' " + what);
+    return failure_at({file_name, line, 0},
+                      std::string(kind) + " '" + std::string(name) + "' of '" + function_.name + "' " + what);
   }
 
   const ptx::Function& function_;

@@ -17,7 +17,9 @@ enum class Preserved {
 class AnalysisCache {
  public:
   /// `function` has its body parsed and outlives the cache. The reference is valid until the next invalidate().
-  FunctionAnalyses& of(const Function& function) { return analyses_.try_emplace(&function, function).first->second; }
+  FunctionAnalyses& of(const Function& function) {
+    return analyses_.try_emplace(&function, function).first->second;
+  }
 
   void invalidate(Preserved preserved) {
     for (auto& [function, analyses] : analyses_) {

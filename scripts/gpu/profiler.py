@@ -15,20 +15,20 @@ from common import Findings, TestFailure, total
 # (the first set of names that the record holds).
 QUANTITIES = {
     "global load requests": (["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"], ["global", "loads", "requests"],
-                             "memory_efficiency", [["load_requests"], ["global_load_requests"]]),
+                             "memory_efficiency", [["load_requests"]]),
     "global load sectors": (["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], ["global", "loads", "sectors"],
-                            "memory_efficiency", [["load_sectors"], ["global_load_sectors"]]),
+                            "memory_efficiency", [["load_sectors"]]),
     "global store requests": (["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"], ["global", "stores", "requests"],
-                              "memory_efficiency", [["store_requests"], ["global_store_requests"]]),
+                              "memory_efficiency", [["store_requests"]]),
     "global store sectors": (["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"], ["global", "stores", "sectors"],
-                             "memory_efficiency", [["store_sectors"], ["global_store_sectors"]]),
+                             "memory_efficiency", [["store_sectors"]]),
     "shared load wavefronts": (["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"], ["shared", "loads", "wavefronts"],
                                "shared_bank_conflicts", [["load_wavefronts"], ["shared_load_wavefronts"]]),
     "shared store wavefronts": (["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"], ["shared", "stores", "wavefronts"],
                                 "shared_bank_conflicts", [["store_wavefronts"], ["shared_store_wavefronts"]]),
-    "branches": (["smsp__inst_executed_op_branch.sum"], ["branches", "warps"], "branch_divergence", [["warp_branches"], ["branches"]]),
+    "branches": (["smsp__inst_executed_op_branch.sum"], ["branches", "warps"], "branch_divergence", [["total_branches"]]),
     "divergent branches": (["smsp__sass_branch_targets_threads_divergent.sum"], ["branches", "divergent"],
-                           "branch_divergence", [["divergent_branches"], ["divergent"]]),
+                           "branch_divergence", [["total_divergent"]]),
 }
 STATIC_OF = {"global load": "global loads", "global stor": "global stores", "shared load": "shared loads", "shared stor": "shared stores",
              "branches": "branches", "divergent b": "branches"}

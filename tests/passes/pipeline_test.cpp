@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 
 constexpr const char* text =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
-    ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  mov.u32 %r1, %tid.x;\n  add.u32 %r2, %r1, %r1;\nend:\n  ret;\n}\n";
+    ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  mov.u32 %r1, %tid.x;\n  add.u32 %r2, %r1, %r1;\nend:\n  "
+    "ret;\n}\n";
 
 /// Runs what a test gives it.
 class Scripted final : public Pass {
@@ -65,7 +66,8 @@ class PassPipeline : public ::testing::Test {
 };
 
 TEST_F(PassPipeline, TheTableIsInOrder) {
-  EXPECT_THAT(pass_names(), ::testing::IsSupersetOf({"share-variables", "splice", "hidden-parameter", "extract"}));
+  EXPECT_THAT(pass_names(),
+              ::testing::IsSupersetOf({"share-variables", "splice", "hidden-parameter", "extract"}));
   EXPECT_EQ(pass_names().front(), "share-variables");
   EXPECT_EQ(pass_names().back(), "extract");
   for (const PassDescription& description : pass_table()) EXPECT_FALSE(description.summary.empty());
@@ -75,8 +77,10 @@ TEST_F(PassPipeline, AFailureNamesThePassAndStops) {
   PassManager manager;
   bool reached = false;
   manager.add(std::make_unique<Scripted>("first", [](InstrumentationUnit&) -> Result<bool> { return true; }));
-  manager.add(std::make_unique<Scripted>("second", [](InstrumentationUnit&) -> Result<bool> { return failure("no room"); }));
-  manager.add(std::make_unique<Scripted>("third", [&](InstrumentationUnit&) -> Result<bool> { return reached = true; }));
+  manager.add(std::make_unique<Scripted>(
+      "second", [](InstrumentationUnit&) -> Result<bool> { return failure("no room"); }));
+  manager.add(std::make_unique<Scripted>(
+      "third", [&](InstrumentationUnit&) -> Result<bool> { return reached = true; }));
   const Status ran = manager.run(unit_);
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().diagnostics.front().message, "pass 'second': no room");
@@ -85,7 +89,8 @@ TEST_F(PassPipeline, AFailureNamesThePassAndStops) {
 }
 
 TEST_F(PassPipeline, VerificationFindsWhatDoesNotFitTogether) {
-  EXPECT_THAT(complaint_of("mov.u32 %r1, %lynxpp_r9;"), HasSubstr("pass 'spoil' left code that is not well-formed: register '%lynxpp_r9'"));
+  EXPECT_THAT(complaint_of("mov.u32 %r1, %lynxpp_r9;"),
+              HasSubstr("pass 'spoil' left code that is not well-formed: register '%lynxpp_r9'"));
 }
 TEST_F(PassPipeline, VerificationFindsUndeclaredGuards) {
   EXPECT_THAT(complaint_of("@%lynxpp_p1 bra end;"), HasSubstr("'%lynxpp_p1' of 'k' is not declared"));
@@ -106,12 +111,13 @@ TEST_F(PassPipeline, VerificationFindsTextThatIsNoPtx) {
 TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {
   PassManager manager;
   std::vector<std::string> seen;
-  manager.observe_with({[&](std::string_view pass, const InstrumentationUnit& unit) {
-                          seen.push_back("before " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
-                        },
-                        [&](std::string_view pass, const InstrumentationUnit& unit) {
-                          seen.push_back("after " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
-                        }});
+  manager.observe_with(
+      {[&](std::string_view pass, const InstrumentationUnit& unit) {
+         seen.push_back("before " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
+       },
+       [&](std::string_view pass, const InstrumentationUnit& unit) {
+         seen.push_back("after " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
+       }});
   manager.add(std::make_unique<Scripted>("one", inserting("// x\n")));
   manager.add(std::make_unique<Scripted>("two", [](InstrumentationUnit&) -> Result<bool> { return false; }));
   ASSERT_TRUE(manager.run(unit_));
@@ -130,22 +136,26 @@ std::pair<bool, bool> kept(InstrumentationUnit& unit, Preserved preserved, bool 
   auto& pressure = const_cast<std::vector<RegisterId>&>(unit.analyses.of(function).liveness().live_out(0));
   pressure.assign(7, 0);
   PassManager manager;
-  manager.add(std::make_unique<Scripted>("changes", [&](InstrumentationUnit&) -> Result<bool> { return changes; }, preserved));
+  manager.add(std::make_unique<Scripted>(
+      "changes", [&](InstrumentationUnit&) -> Result<bool> { return changes; }, preserved));
   EXPECT_TRUE(manager.run(unit));
-  return {unit.analyses.of(function).graph().blocks[0].line == 999, unit.analyses.of(function).liveness().live_out(0).size() == 7};
+  return {unit.analyses.of(function).graph().blocks[0].line == 999,
+          unit.analyses.of(function).liveness().live_out(0).size() == 7};
 }
 
 TEST_F(PassPipeline, AnalysesLiveAsLongAsPassesPreserveThem) {
   EXPECT_EQ(kept(unit_, Preserved::all, true), std::pair(true, true));
   EXPECT_EQ(kept(unit_, Preserved::control_flow, true), std::pair(true, false));
   EXPECT_EQ(kept(unit_, Preserved::none, true), std::pair(false, false));
-  EXPECT_EQ(kept(unit_, Preserved::none, false), std::pair(true, true)) << "a pass that changed nothing preserves everything";
+  EXPECT_EQ(kept(unit_, Preserved::none, false), std::pair(true, true))
+      << "a pass that changed nothing preserves everything";
 }
 
 TEST_F(PassPipeline, RegistersAreEstimatedBeforeAndAfter) {
   const std::string variant =
       ".version 7.0\n.target sm_75\n.address_size 64\n"
-      ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  .reg .b64 %x;\n  mov.u64 %x, %clock64;\n  mov.u32 %r1, %tid.x;\n"
+      ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  .reg .b64 %x;\n  mov.u64 %x, %clock64;\n  mov.u32 %r1, "
+      "%tid.x;\n"
       "  add.u32 %r2, %r1, %r1;\nend:\n  st.global.u64 [%x], %x;\n  ret;\n}\n";
   const Result<engine::RegisterEstimate> estimate = engine::estimate_registers(unit_, variant);
   ASSERT_TRUE(estimate);

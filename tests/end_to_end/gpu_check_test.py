@@ -1,0 +1,116 @@
+"""scripts/gpu-check without a GPU: its parts on the cpu device, over a package of links into the build folder, and how it reads a profile.
+
+usage: gpu_check_test.py BUILD_FOLDER
+"""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts" / "gpu"))
+import checks  # noqa: E402
+import overhead  # noqa: E402
+import package  # noqa: E402
+import profiler  # noqa: E402
+from common import Build, Package  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv.pop()).resolve()
+SPECS = ["instruction_count", "basic_block_count"]
+
+
+def make_package(folder):
+    """The cpu device's word for vecadd and what the parts need, by links."""
+    folder = pathlib.Path(folder)
+    for name in ("bin", "lib", "examples"):
+        (folder / name).symlink_to(BUILD / name)
+    specs = folder / "share" / "lynxpp" / "specs"
+    specs.mkdir(parents=True)
+    for spec in SPECS:
+        (specs / f"{spec}.cod").symlink_to(ROOT / "examples" / "specs" / f"{spec}.cod")
+    expected = {"version": "0", "commit": "0", "apps": {"vecadd": package.what_cpu_says(Build(BUILD), "vecadd", SPECS)}}
+    (folder / "expected.json").write_text(json.dumps(expected))
+    return Package(folder, "cpu")
+
+
+class Parts(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.package = make_package(self.folder.name)
+
+    def good(self, part):
+        findings = part(self.package, ["vecadd"], 60)
+        self.assertEqual(findings.failures, [])
+        out = pathlib.Path(self.folder.name, "out")
+        findings.write(out, "a machine")
+        self.assertEqual(json.loads((out / f"{findings.part}.json").read_text())["failures"], [])
+        return (out / f"{findings.part}.md").read_text()
+
+    def test_identity(self):
+        self.assertIn("3 of 3 instrumented runs", self.good(checks.identity))
+
+    def test_counts(self):
+        text = self.good(checks.counts)
+        self.assertIn("| instruction_count | 15 | 15 |", text)
+
+    def test_attach(self):
+        self.assertIn("then instruction_count, kernel_runtime", self.good(checks.attach))
+
+    def test_overhead(self):
+        text = self.good(lambda *arguments: overhead.overhead(*arguments, rounds=1))
+        self.assertIn("| vecadd | vecadd |", text)
+        self.assertIn("Phases of a run", text)
+
+    def test_wrong_counts_are_a_failure_for_threads_and_a_row_for_warps(self):
+        for name, failures in (("thread_instructions", 1), ("warp_instructions", 0)):
+            results = self.package.expected["apps"]["vecadd"]["results"]["instruction_count"][0]["results"]
+            results[name] += 1
+            findings = checks.counts(self.package, ["vecadd"], 60)
+            self.assertEqual(len(findings.failures), failures, findings.failures)
+            self.assertIn(name, str(findings.tables[1]))
+            results[name] -= 1
+
+    def test_a_program_that_prints_something_else_fails(self):
+        self.package.expected["apps"]["vecadd"]["stdout"] = "another result"
+        self.assertEqual(len(checks.identity(self.package, ["vecadd"], 60).failures), 1)
+
+
+PROFILE = """vecadd: ok
+==PROF== Connected to process 1
+"ID","Process ID","Kernel Name","Context","l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum","smsp__inst_executed_op_branch.sum"
+"","","","","sector","inst"
+"0","1","_Z6vecaddPKfS0_Pfi","1","1,250","n/a"
+"1","1","_Z6vecaddPKfS0_Pfi","1","25","7"
+"""
+
+
+class Profile(unittest.TestCase):
+    def test_is_read_launch_by_launch(self):
+        launches = profiler.read_profile(PROFILE)["_Z6vecaddPKfS0_Pfi"]
+        sectors = [launch["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] for launch in launches]
+        branches = [launch["smsp__inst_executed_op_branch.sum"] for launch in launches]
+        self.assertEqual((sectors, branches), ([1250, 25], [None, 7]))
+
+    def test_without_a_table_is_empty(self):
+        self.assertEqual(profiler.read_profile("==ERROR== no permission\n"), {})
+
+    def test_reasons_name_what_the_assembler_did(self):
+        static = {"global loads": [4, 1], "global stores": [1, 1], "branches": [3, 6]}
+        self.assertEqual(profiler.reason("global load sectors", static, 8, 8), "")
+        self.assertIn("4 instructions in the PTX, 1", profiler.reason("global load requests", static, 8, 32))
+        self.assertIn("as many", profiler.reason("global store requests", static, 8, 9))
+        self.assertIn("3 branches in the PTX, 6", profiler.reason("branches", static, 8, 9))
+
+    def test_sums_over_launches_need_every_result(self):
+        self.assertEqual(profiler.of_cpu([{"a": {"b": 2}}, {"a": {"b": 3}}], ["a", "b"]), 5)
+        self.assertIsNone(profiler.of_cpu([{"a": {"b": 2}}, {}], ["a", "b"]))
+
+
+if __name__ == "__main__":
+    if not (BUILD / "examples" / "vecadd").exists():
+        print("SKIP: the example programs were not built (no nvcc when the build was configured)")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])
