@@ -16,7 +16,12 @@ item
 targetHandler : label+ statement ;
 label         : Identifier ('(' expression (',' expression)* ')')? ':' ;
 
-globalDeclaration : space=('global' | 'shared') typeName Identifier ('[' expression ']')* ';' ;
+// `storage` is trace, histogram or map and `by` is `by`: words that stay free for names.
+globalDeclaration
+  : space=('global' | 'shared') storage=Identifier? element=typeName? name=Identifier ('[' expression ']')*
+    (by=Identifier key=typeName)? ('=' binning)? ';'
+  ;
+binning : Identifier '(' (expression (',' expression)*)? ')' ;
 
 functionDefinition : ('static' | 'inline')* typeName Identifier '(' parameters? ')' block ;
 parameters         : 'void' | parameter (',' parameter)* ;

@@ -13,6 +13,9 @@
 
 namespace lynxpp::cod {
 
+/// Whether computing it twice is not as good as once.
+bool has_effects(const Expression& expression);
+
 class Analyser {
  public:
   explicit Analyser(Program& program, Diagnostics& warnings) : program_(program), warnings_(warnings) {}
@@ -48,6 +51,7 @@ class Analyser {
   // sema.cpp
   void declare_globals();
   void declare_array(const Item& item);
+  std::vector<Dimension> global_dimensions(const Item& item);
   void declare_shared_array(const Item& item);
   void declare_lynx_arrays();
   void declare_function(const Item& item);
@@ -136,6 +140,28 @@ class Analyser {
   Type assign_record(Expression& expression);
   Type size(Expression& expression);
 
+  // sema_collections.cpp: traces, histograms, maps
+  void declare_collection(const Item& item);
+  void declare_trace(const Item& item, Collection& collection);
+  void declare_histogram(const Item& item, Collection& collection);
+  void declare_map(const Item& item, Collection& collection);
+  bool read_bounds(const StorageClause& clause, Collection& collection);
+  bool read_key(const Item& item, Collection& collection);
+  std::optional<std::int64_t> constant_bound(Expression& expression);
+  void add_leaves(Symbol* content, Collection& collection, const Position& position);
+  Symbol* hidden_array(const Collection& collection, const std::string& part,
+                       std::vector<Dimension> dimensions, const Position& position);
+  const Collection* collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
+                                        bool is_address, const ApiFunction& api);
+  Type collection_call(Expression& expression, const ApiFunction& api);
+  Type append_call(Expression& expression, const ApiFunction& api);
+  Type record_call(Expression& expression, const ApiFunction& api);
+  Type entry_call(Expression& expression, const ApiFunction& api, const std::string* field);
+  const Collection* emitted_collection(Expression& argument);
+  void push_key(Expression& key, const Collection& collection, std::vector<ExpressionPtr>& indices);
+  bool check_collection_use(const Expression& expression, const Symbol& symbol);
+  std::vector<ExpressionPtr> fields_of(Expression& record, const Position& position);
+
   // sema_expressions.cpp
   Type expression(Expression& expression);
   Type value(Expression& expression);  ///< as expression(), but an error when it has no arithmetic value
@@ -148,6 +174,7 @@ class Analyser {
   Type assignment(Expression& expression);
   bool require_integer(const Expression& expression, Type type, const std::string& what);
   bool check_target(Expression& target);
+  void note_update(Expression& target);
   void convertible(const Expression& expression, Type from, Type to);
 
   // sema_calls.cpp
@@ -164,7 +191,7 @@ class Analyser {
   Type array_call(Expression& expression, const ApiFunction& api);
   Type site_call(Expression& expression, const ApiFunction& api);  // sema_sites.cpp
   void text_or_value(Expression& expression);
-  void emit_call(Expression& expression);
+  void emit_call(Expression& expression, const ApiFunction& api);
   void print_call(Expression& expression);
   void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
                    const std::string& label, bool elected, bool conditional, const std::string& through);

@@ -38,7 +38,13 @@ enum class ApiArguments : std::uint8_t {
   instruction_labels,
   block,
   emit,
-  print
+  print,
+  append,
+  record,
+  collection,
+  bin,
+  entry,
+  emit_top
 };
 
 struct ApiFunction {

@@ -166,6 +166,19 @@ struct Parameter {
   Position position;
 };
 
+/// What a `global` declaration says besides an array's: `trace`, `histogram`, `map`.
+struct StorageClause {
+  std::string kind;  ///< empty: an array
+  Position position;
+  bool has_type = false;  ///< of the elements
+  bool has_key = false;   ///< `by unsigned long`
+  Type key = Type::none;
+  std::string key_structure;
+  std::string binning;  ///< `= linear(0, 100)`; empty: none
+  Position binning_position;
+  std::vector<ExpressionPtr> bounds;
+};
+
 /// One construct at file scope.
 struct Item {
   enum class Kind : std::uint8_t { global_array, shared_array, function, handler, statement };
@@ -175,6 +188,7 @@ struct Item {
   Type type = Type::none;              ///< arrays: element; function: result
   std::string structure;               ///< arrays of Type::structure
   std::vector<ExpressionPtr> extents;  ///< arrays
+  StorageClause storage;               ///< arrays
   std::vector<Parameter> parameters;   ///< function
   std::vector<Label> labels;           ///< handler
   StatementPtr body;                   ///< function, handler, statement

@@ -24,6 +24,16 @@ const char* name_of_operation(Api api) {
   return api == Api::atomic_max ? "max" : "add";
 }
 
+/// blockThreadId() / 32
+bool is_number_of_warp(const Expression& expression) {
+  const Expression& thread = *expression.operands[0];
+  const Expression& size = *expression.operands[1];
+  const bool is_thread = thread.api != nullptr && thread.api->api == Api::block_thread_id;
+  if (!is_thread || size.kind != ExpressionKind::integer) return false;
+  if (expression.op == Operator::shift_right) return size.value >= 5 && size.value < 32;
+  return expression.op == Operator::divide && size.value != 0 && size.value % 32 == 0;
+}
+
 }  // namespace
 
 /// The same in every lane by construction, wherever the lanes are.
@@ -43,6 +53,8 @@ bool DeviceGenerator::is_uniform(const Expression& expression) const {
       if (expression.op == Operator::increment || expression.op == Operator::decrement) return false;
       break;
     case ExpressionKind::binary:
+      if (is_number_of_warp(expression)) return true;
+      break;
     case ExpressionKind::cast:
     case ExpressionKind::conditional: break;
     default: return false;
@@ -61,14 +73,12 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
   if (call.operands.size() < 2 && is_floating(type)) value = llvm::ConstantFP::get(llvm_type(type), 1.0);
   if (type == Type::f64) require(60, 50);
   if (call.discarded) {
-    const bool one_place = std::all_of(place.operands.begin(), place.operands.end(),
-                                       [this](const ExpressionPtr& index) { return is_uniform(*index); });
-    when_in_range(target, place, true, [&] {
-      if (operation == "add" && one_place && is_integer(type) && !call.elected) {
-        return aggregated_add(target, value, call.operands.size() < 2 || is_uniform(*call.operands[1]));
-      }
-      reduce_to_memory(operation.c_str(), target, value);
-    });
+    if (operation == "add") {
+      const bool is_same = call.operands.size() < 2 || is_uniform(*call.operands[1]);
+      add_for_all(target, place, value, is_same, call.elected);
+    } else {
+      when_in_range(target, place, true, [&] { reduce_to_memory(operation.c_str(), target, value); });
+    }
     return nullptr;
   }
   return old_of_atomic(operation.c_str(), target, place, value);
@@ -88,15 +98,148 @@ llvm::Value* DeviceGenerator::old_of_atomic(const char* operation, const Element
   return builder_.CreateLoad(llvm_type(element.type), slot);
 }
 
-bool DeviceGenerator::add_atomically(const Element& element, const Expression& place, llvm::Value* addend,
-                                     bool wanted, llvm::Value*& old) {
-  if (wanted) {
-    old = old_of_atomic("add", element, place, addend);
-  } else {
-    when_in_range(element, place, true, [&] { reduce_to_memory("add", element, addend); });
+namespace {
+
+/// The lane's or the thread's number, perhaps moved or scaled, differs from lane to lane: no need to find out.
+bool names_lane(const Expression& index) {
+  if (index.api != nullptr) {
+    switch (index.api->api) {
+      case Api::global_thread_id:
+      case Api::block_thread_id:
+      case Api::thread_index_x:
+      case Api::lane_id: return true;
+      default: return false;
+    }
   }
-  return true;
+  const bool keeps =
+      index.kind == ExpressionKind::cast ||
+      (index.kind == ExpressionKind::binary &&
+       (index.op == Operator::add || index.op == Operator::subtract || index.op == Operator::multiply));
+  return keeps && std::any_of(index.operands.begin(), index.operands.end(),
+                              [](const ExpressionPtr& operand) { return names_lane(*operand); });
 }
+
+}  // namespace
+
+/// An addition that all lanes here make and nobody wants the result of.
+void DeviceGenerator::add_for_all(const Element& element, const Expression& place, llvm::Value* addend,
+                                  bool uniform_addend, bool elected) {
+  const bool one_place = std::all_of(place.operands.begin(), place.operands.end(),
+                                     [this](const ExpressionPtr& index) { return is_uniform(*index); });
+  const bool own_place =
+      is_own_element(place) || std::any_of(place.operands.begin(), place.operands.end(),
+                                           [](const ExpressionPtr& index) { return names_lane(*index); });
+  when_in_range(element, place, true, [&] {
+    if (elected || own_place || !is_integer(element.type)) return reduce_to_memory("add", element, addend);
+    if (one_place) return aggregated_add(element, active_mask_here(), addend, uniform_addend);
+    add_where_lanes_may_meet(element, addend, uniform_addend);
+  });
+}
+
+// ---------------------------------------------------------------- `a[i] op= x`
+
+namespace {
+
+/// `expression` is the number of the thread, or a variable that has it as its only value.
+bool is_number_of_thread(const Expression& expression, Symbol::Memory memory) {
+  if (expression.api != nullptr) {
+    return expression.api->api == Api::global_thread_id ||
+           (expression.api->api == Api::block_thread_id && memory == Symbol::Memory::shared);
+  }
+  if (expression.kind != ExpressionKind::name || expression.symbol == nullptr) return false;
+  const Symbol& symbol = *expression.symbol;
+  return symbol.kind == Symbol::Kind::local && symbol.assignments == 0 && symbol.initializer != nullptr &&
+         bits_of(symbol.type) >= 32 && is_integer(symbol.type) &&
+         is_number_of_thread(*symbol.initializer, memory);
+}
+
+}  // namespace
+
+/// No other thread comes to the element: one of its indices is the thread's number.
+bool DeviceGenerator::is_own_element(const Expression& target) const {
+  if (target.symbol->collection != nullptr) return false;
+  return std::any_of(target.operands.begin(), target.operands.end(), [&](const ExpressionPtr& index) {
+    return is_number_of_thread(*index, target.symbol->memory);
+  });
+}
+
+bool DeviceGenerator::updates_atomically(const Expression& target) {
+  const Symbol::Memory memory = target.symbol->memory;
+  return (memory == Symbol::Memory::global || memory == Symbol::Memory::shared) && !is_own_element(target);
+}
+
+llvm::Value* DeviceGenerator::add_atomically(const Element& element, const Expression& target,
+                                             const Expression* addend, bool subtracts, Wanted wanted) {
+  llvm::Type* type = llvm_type(element.type);
+  llvm::Value* value = nullptr;
+  if (addend != nullptr) {
+    value = expression_as(*addend, element.type);
+  } else {
+    value = is_floating(element.type) ? static_cast<llvm::Value*>(llvm::ConstantFP::get(type, 1.0))
+                                      : llvm::ConstantInt::get(type, 1);
+  }
+  if (subtracts) value = is_floating(element.type) ? builder_.CreateFNeg(value) : builder_.CreateNeg(value);
+  if (element.type == Type::f64) require(60, 50);
+  if (wanted != Wanted::nothing) {
+    llvm::Value* old = old_of_atomic("add", element, target, value);
+    if (wanted == Wanted::old_value) return old;
+    return is_floating(element.type) ? builder_.CreateFAdd(old, value) : builder_.CreateAdd(old, value);
+  }
+  add_for_all(element, target, value, addend == nullptr || is_uniform(*addend), target.elected);
+  return nullptr;
+}
+
+/// Any change of an element: compare-and-swap of the word it lies in until nobody has come in between. An element out of range reads as 0.
+llvm::Value* DeviceGenerator::swap_until_unchanged(const Element& element, const Expression& target,
+                                                   bool yields_old, const Update& update) {
+  llvm::AllocaInst* result = new_slot(llvm_type(element.type), "updated");
+  builder_.CreateStore(zero(element.type), result);
+  const unsigned bytes = bytes_of(element.type);
+  const bool is_part = bytes < 4;
+  llvm::Type* word_type = builder_.getIntNTy(is_part ? 32 : bytes * 8);
+  llvm::Type* bits_type = builder_.getIntNTy(bytes * 8);
+  when_in_range(element, target, true, [&] {
+    llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
+    llvm::Value* shift = builder_.getInt32(0);
+    if (is_part) {
+      shift = builder_.CreateShl(
+          builder_.CreateTrunc(builder_.CreateAnd(address, builder_.getInt64(3)), word_type), 3);
+      address = builder_.CreateAnd(address, builder_.getInt64(~std::uint64_t{3}));
+    }
+    const std::string space = space_of(element.memory);
+    const std::string width = std::to_string(word_type->getIntegerBitWidth());
+    llvm::Value* seen =
+        assembly("ld." + space + "b" + width + " $0, [$1];", word_type, {address}, Effect::memory);
+    llvm::BasicBlock* before = builder_.GetInsertBlock();
+    llvm::BasicBlock* loop = new_block("swap");
+    llvm::BasicBlock* end = new_block("swapped");
+    builder_.CreateBr(loop);
+    builder_.SetInsertPoint(loop);
+    llvm::PHINode* expected = builder_.CreatePHI(word_type, 2);
+    expected->addIncoming(seen, before);
+    llvm::Value* bits =
+        is_part ? builder_.CreateTrunc(builder_.CreateLShr(expected, shift), bits_type) : expected;
+    llvm::Value* old = element.type == Type::boolean ? builder_.CreateICmpNE(bits, builder_.getInt8(0))
+                                                     : builder_.CreateBitCast(bits, llvm_type(element.type));
+    llvm::Value* changed = update(old);
+    builder_.CreateStore(yields_old ? old : changed, result);
+    llvm::Value* word = element.type == Type::boolean ? builder_.CreateZExt(changed, bits_type)
+                                                      : builder_.CreateBitCast(changed, bits_type);
+    if (is_part) {
+      llvm::Value* mask = builder_.CreateShl(builder_.getInt32(bytes == 1 ? 0xff : 0xffff), shift);
+      word = builder_.CreateShl(builder_.CreateZExt(word, word_type), shift);
+      word = builder_.CreateOr(builder_.CreateAnd(expected, builder_.CreateNot(mask)), word);
+    }
+    llvm::Value* found = assembly("atom." + space + "cas.b" + width + " $0, [$1], $2, $3;", word_type,
+                                  {address, expected, word}, Effect::memory);
+    expected->addIncoming(found, builder_.GetInsertBlock());
+    builder_.CreateCondBr(builder_.CreateICmpEQ(found, expected), end, loop);
+    builder_.SetInsertPoint(end);
+  });
+  return builder_.CreateLoad(llvm_type(element.type), result);
+}
+
+// ---------------------------------------------------------------- sums over lanes
 
 void DeviceGenerator::reduce_to_memory(const char* operation, const Element& element, llvm::Value* value) {
   llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
@@ -105,9 +248,31 @@ void DeviceGenerator::reduce_to_memory(const char* operation, const Element& ele
       builder_.getVoidTy(), {address, value}, Effect::memory);
 }
 
-/// The sum over the lanes that are here, added once by the lowest of them.
-void DeviceGenerator::aggregated_add(const Element& element, llvm::Value* addend, bool uniform_addend) {
+/// Where the index may differ from lane to lane: one access when it is the same in all lanes that are here, else one for each.
+void DeviceGenerator::add_where_lanes_may_meet(const Element& element, llvm::Value* addend,
+                                               bool uniform_addend) {
+  // Summing without redux.sync takes a step for each lane, which may cost more than it saves.
+  if (sm_ < 80 && !uniform_addend) return reduce_to_memory("add", element, addend);
   llvm::Value* mask = active_mask_here();
+  llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
+  llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
+  llvm::Value* is_same = builder_.CreateICmpEQ(shuffled(address, leader, mask), address);
+  llvm::BasicBlock* together = new_block("together");
+  llvm::BasicBlock* apart = new_block("apart");
+  llvm::BasicBlock* end = new_block("summed");
+  builder_.CreateCondBr(builder_.CreateICmpEQ(vote(is_same, mask), mask), together, apart);
+  builder_.SetInsertPoint(together);
+  aggregated_add(element, mask, addend, uniform_addend);
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(apart);
+  reduce_to_memory("add", element, addend);
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+/// The sum over the lanes of the mask, all of them here, added once by the lowest of them.
+void DeviceGenerator::aggregated_add(const Element& element, llvm::Value* mask, llvm::Value* addend,
+                                     bool uniform_addend) {
   llvm::Value* total = nullptr;
   if (uniform_addend) {
     llvm::Value* lanes = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask);

@@ -195,7 +195,13 @@ bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& 
          surely_in_range(*symbol->initializer, dimension);
 }
 
-void DeviceGenerator::out_of_range(const Expression&) {
+/// An update that found no room in a map has been counted where the map was searched.
+void DeviceGenerator::out_of_range(const Expression& place) {
+  const Collection* collection = place.symbol != nullptr ? place.symbol->collection : nullptr;
+  if (collection == nullptr || collection->kind != Collection::Kind::map) count_dropped();
+}
+
+void DeviceGenerator::count_dropped() {
   llvm::Value* counter = word(Word::Kind::dropped, 0, Extent::constant);
   assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(), {counter, builder_.getInt64(1)},
            Effect::memory);
@@ -348,6 +354,8 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
     case ApiArguments::element_value: return atomic_call(call);
     case ApiArguments::unique: return unique_call(call);
     case ApiArguments::value: return warp_value_call(call);
+    case ApiArguments::append:
+    case ApiArguments::record: return call_collection(call);
     default: break;
   }
   llvm::Value* value = thread_call(call.api->api);

@@ -26,8 +26,12 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* array_base(const Symbol& array) override;
   llvm::Value* variable_base(const Symbol& array) override;
   void begin_body() override;
-  bool add_atomically(const Element& element, const Expression& place, llvm::Value* addend, bool wanted,
-                      llvm::Value*& old) override;
+  llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) override;
+  bool updates_atomically(const Expression& target) override;
+  llvm::Value* add_atomically(const Element& element, const Expression& target, const Expression* addend,
+                              bool subtracts, Wanted wanted) override;
+  llvm::Value* swap_until_unchanged(const Element& element, const Expression& target, bool yields_old,
+                                    const Update& update) override;
   void note_assignment(const Symbol& array, llvm::Value* value) override;
   llvm::Value* extent_value(Extent extent) override;
   bool surely_in_range(const Expression& index, const Dimension& dimension) override;
@@ -58,9 +62,32 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* active_mask_at_entry();
   llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
 
+  // device_collections.cpp
+  struct Bin {
+    llvm::Value* number = nullptr;
+    llvm::Value* below = nullptr;
+    llvm::Value* beyond = nullptr;
+  };
+  llvm::Value* element_address(const Symbol& array, llvm::Value* offset);  ///< i64
+  llvm::Value* call_collection(const Expression& call);
+  llvm::Value* append(const Expression& call, const Collection& trace);
+  llvm::Value* reserve_together(llvm::Value* counter);
+  llvm::Value* record(const Expression& call, const Collection& histogram);
+  Bin bin_of(llvm::Value* value, bool is_signed_value, const Collection& histogram);
+  llvm::Value* hash_of(const std::vector<llvm::Value*>& words);
+  void match_place(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* place,
+                   bool inserts, llvm::BasicBlock* same, llvm::BasicBlock* other, llvm::BasicBlock* absent);
+  void search_entry(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* lead,
+                    bool inserts, llvm::AllocaInst* result);
+  void count_dropped();
+
   // device_atomics.cpp
   llvm::Value* atomic_call(const Expression& call);
-  void aggregated_add(const Element& element, llvm::Value* addend, bool uniform_addend);
+  void add_for_all(const Element& element, const Expression& place, llvm::Value* addend, bool uniform_addend,
+                   bool elected);
+  void aggregated_add(const Element& element, llvm::Value* mask, llvm::Value* addend, bool uniform_addend);
+  void add_where_lanes_may_meet(const Element& element, llvm::Value* addend, bool uniform_addend);
+  bool is_own_element(const Expression& target) const;
   llvm::Value* sum_over(llvm::Value* mask, llvm::Value* addend);
   llvm::Value* sum_by_redux(llvm::Value* mask, llvm::Value* addend);
   llvm::Value* sum_by_shuffles(llvm::Value* mask, llvm::Value* addend);

@@ -10,6 +10,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,6 +35,12 @@ class FunctionGenerator {
     Symbol::Memory memory = Symbol::Memory::global;
   };
 
+  /// A place in an array, counted in elements, and whether it exists (null: it surely does).
+  struct Place {
+    llvm::Value* offset = nullptr;
+    llvm::Value* in_range = nullptr;
+  };
+
   /// Makes `function`'s blocks "entry" (allocas, and what is computed once), "body" and "exit"; generates
   /// `statements`; ends in `exit` with the builder there.
   void generate_body(llvm::Function& function, const std::vector<const Statement*>& statements);
@@ -47,12 +54,22 @@ class FunctionGenerator {
   virtual void division_by_zero(llvm::Value* is_zero, const Expression& expression) = 0;
   virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;
   virtual llvm::Value* call_api(const Expression& call) = 0;
+  /// Where in the arrays of a map the key of `index` is, as an i64; all ones: nowhere. Has counted what finds no room.
+  virtual llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) = 0;
   /// Behind the start of the body, before its first statement.
   virtual void begin_body() {}
-  /// An array with Symbol::atomic_updates: adds and gives the old value, null when it is not wanted. False: add as to any other.
-  virtual bool add_atomically(const Element&, const Expression& /*place*/, llvm::Value* /*addend*/,
-                              bool /*wanted*/, llvm::Value*& /*old*/) {
-    return false;
+  // ---- `a[i] op= x`, ++ and -- where several threads may meet (device_atomics.cpp)
+  using Update = std::function<llvm::Value*(llvm::Value*)>;  ///< the old value ▶ the new one
+  virtual bool updates_atomically(const Expression& /*target*/) { return false; }
+  enum class Wanted { nothing, old_value, new_value };
+  /// `addend` null: 1.
+  virtual llvm::Value* add_atomically(const Element&, const Expression& /*target*/,
+                                      const Expression* /*addend*/, bool /*subtracts*/, Wanted) {
+    return nullptr;
+  }
+  virtual llvm::Value* swap_until_unchanged(const Element&, const Expression& /*target*/, bool /*yields_old*/,
+                                            const Update&) {
+    return nullptr;
   }
   /// A plain assignment to an element of `array` by all lanes that are here.
   virtual void note_assignment(const Symbol& /*array*/, llvm::Value* /*value*/) {}
@@ -64,9 +81,14 @@ class FunctionGenerator {
   llvm::Value* convert(llvm::Value* value, Type from, Type to);
   llvm::Type* llvm_type(Type type);
   llvm::Type* storage_type(Type type);  ///< as llvm_type, but i8 for bool
-  Element element(const Expression& index);
+  /// `inserts`: a key that a map does not have yet gets a place.
+  Element element(const Expression& index, bool inserts = true);
+  /// Of the first operands, one for each dimension.
+  Place place_of(const std::vector<Dimension>& dimensions, const Expression& index);
   llvm::Value* load(const Element& element, const Expression& place, bool counted);
   void store(const Element& element, llvm::Value* value, const Expression& place);
+  llvm::Value* base_of(const Symbol& array);
+  std::vector<llvm::Value*> key_words(const Expression& index, const Collection& map);  ///< i64 each
   /// Runs `inside` when the element exists, else out_of_range() when `counted`. The builder is behind both
   /// then.
   template <typename Inside>
@@ -124,8 +146,9 @@ class FunctionGenerator {
   llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, Type type);
   llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result,
                        const Expression& place);
+  llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right, Type right_type,
+                       Type result, const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
-  llvm::Value* base_of(const Symbol& array);
 
   std::map<const Symbol*, llvm::AllocaInst*> slots_;
   std::vector<Loop> loops_;  ///< and switches, where `continue` is that of the loop around

@@ -4,6 +4,15 @@
 #include "cod/function_generator.h"
 
 namespace lynxpp::cod {
+namespace {
+
+/// Whether adding the value, converted to the element's type, gives what C's `+=` gives.
+bool is_addable(Type element, Type value) {
+  if (bytes_of(element) < 4 || element == Type::boolean) return false;
+  return is_floating(element) ? common_type(element, value) == element : is_integer(value);
+}
+
+}  // namespace
 
 llvm::Type* FunctionGenerator::llvm_type(Type type) {
   if (type == Type::f32) return builder_.getFloatTy();
@@ -66,7 +75,7 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
       return expression.api != nullptr ? call_api(expression) : helper_call(expression);
     case ExpressionKind::index:
       if (expression.type == Type::structure) return nullptr;  // a statement of its own; nobody wants it
-      return load(element(expression), expression, true);
+      return load(element(expression, false), expression, true);
   }
   return nullptr;
 }
@@ -112,14 +121,16 @@ llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_o
   const Operator op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
   if (target.kind == ExpressionKind::index) {
     const Element place = element(target);
-    llvm::Value* addend = op == Operator::add ? one : llvm::ConstantExpr::getNeg(one);
-    llvm::Value* before = nullptr;
-    if (target.symbol->atomic_updates &&
-        add_atomically(place, target, addend, !expression.discarded, before)) {
-      return before == nullptr || yields_old ? before : arithmetic(op, before, one, type, expression);
+    const auto changed_from = [&](llvm::Value* old) { return arithmetic(op, old, one, type, expression); };
+    if (updates_atomically(target)) {
+      if (bytes_of(type) < 4) return swap_until_unchanged(place, target, yields_old, changed_from);
+      const Wanted wanted = expression.discarded ? Wanted::nothing
+                            : yields_old         ? Wanted::old_value
+                                                 : Wanted::new_value;
+      return add_atomically(place, target, nullptr, op == Operator::subtract, wanted);
     }
     llvm::Value* old = load(place, target, false);
-    llvm::Value* changed = arithmetic(op, old, one, type, expression);
+    llvm::Value* changed = changed_from(old);
     store(place, changed, target);
     return yields_old ? old : changed;
   }
@@ -141,13 +152,16 @@ llvm::Value* FunctionGenerator::binary(const Expression& expression) {
 /// `left op right` with C's conversions, as `result`.
 llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type,
                                         const Expression& right, Type result, const Expression& place) {
-  if (op == Operator::shift_left || op == Operator::shift_right) {
-    llvm::Value* count = expression(right);
-    return convert(shift(op, left, count, left_type, right.type), promote(left_type), result);
-  }
-  const Type type = common_type(left_type, right.type);
+  return combine(op, left, left_type, expression(right), right.type, result, place);
+}
+
+llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right,
+                                        Type right_type, Type result, const Expression& place) {
+  if (op == Operator::shift_left || op == Operator::shift_right)
+    return convert(shift(op, left, right, left_type, right_type), promote(left_type), result);
+  const Type type = common_type(left_type, right_type);
   llvm::Value* converted = convert(left, left_type, type);
-  llvm::Value* other = expression_as(right, type);
+  llvm::Value* other = convert(right, right_type, type);
   if (op >= Operator::less && op <= Operator::not_equal) {
     return builder_.CreateZExt(compare(op, converted, other, type), builder_.getInt32Ty());
   }
@@ -224,13 +238,15 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
     return assigned;
   }
   const Element place = element(target);
-  const bool is_sum = expression.op == Operator::add || expression.op == Operator::subtract;
-  if (array.atomic_updates && is_sum) {
-    llvm::Value* addend = expression_as(value, target.type);
-    if (expression.op == Operator::subtract) addend = builder_.CreateNeg(addend);
-    llvm::Value* old = nullptr;
-    if (add_atomically(place, target, addend, !expression.discarded, old))
-      return old == nullptr ? nullptr : builder_.CreateAdd(old, addend);
+  if (expression.op != Operator::none && updates_atomically(target)) {
+    const bool is_sum = expression.op == Operator::add || expression.op == Operator::subtract;
+    if (is_sum && is_addable(target.type, value.type))
+      return add_atomically(place, target, &value, expression.op == Operator::subtract,
+                            expression.discarded ? Wanted::nothing : Wanted::new_value);
+    llvm::Value* right = this->expression(value);
+    return swap_until_unchanged(place, target, false, [&](llvm::Value* old) {
+      return combine(expression.op, old, target.type, right, value.type, target.type, expression);
+    });
   }
   llvm::Value* assigned =
       expression.op == Operator::none
@@ -323,13 +339,9 @@ llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Valu
 
 bool FunctionGenerator::surely_in_range(const Expression&, const Dimension&) { return false; }
 
-FunctionGenerator::Element FunctionGenerator::element(const Expression& index) {
-  const Symbol& symbol = *index.symbol;
-  const std::vector<Dimension>& dimensions = symbol.dimensions;
-  Element result;
-  result.memory = symbol.memory;
-  result.type = symbol.type;
-  llvm::Value* offset = builder_.getInt64(0);
+FunctionGenerator::Place FunctionGenerator::place_of(const std::vector<Dimension>& dimensions,
+                                                     const Expression& index) {
+  Place result{builder_.getInt64(0), nullptr};
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     const Dimension& dimension = dimensions[i];
     const Expression& each = *index.operands[i];
@@ -346,10 +358,51 @@ FunctionGenerator::Element FunctionGenerator::element(const Expression& index) {
         result.in_range = result.in_range == nullptr ? inside : builder_.CreateAnd(result.in_range, inside);
       }
     }
-    offset = i == 0 ? position : builder_.CreateAdd(builder_.CreateMul(offset, extent), position);
+    result.offset =
+        i == 0 ? position : builder_.CreateAdd(builder_.CreateMul(result.offset, extent), position);
   }
-  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol), offset);
   return result;
+}
+
+FunctionGenerator::Element FunctionGenerator::element(const Expression& index, bool inserts) {
+  const Symbol& symbol = *index.symbol;
+  Element result;
+  result.memory = symbol.memory;
+  result.type = symbol.type;
+  Place place;
+  if (symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map) {
+    place.offset = find_entry(index, *symbol.collection, inserts);
+    place.in_range = builder_.CreateICmpNE(place.offset, builder_.getInt64(~std::uint64_t{0}));
+  } else {
+    place = place_of(symbol.dimensions, index);
+  }
+  result.in_range = place.in_range;
+  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol), place.offset);
+  return result;
+}
+
+/// The key in the words that Collection describes, none of which is zero but key 0 of 64 bits.
+std::vector<llvm::Value*> FunctionGenerator::key_words(const Expression& index, const Collection& map) {
+  const unsigned chunk = map.has_zero_place() ? 64 : 63;
+  std::vector<llvm::Value*> words(map.key_words.size(), builder_.getInt64(0));
+  unsigned at = 0;
+  for (std::size_t i = 0; i < map.key.size(); ++i) {
+    const Type type = map.key[i].type;
+    const unsigned bits = bytes_of(type) * 8;
+    llvm::Value* value = expression_as(*index.operands[map.leading.size() + i], type);
+    value = builder_.CreateZExt(value, builder_.getInt64Ty());
+    const unsigned shift = at % chunk;
+    llvm::Value*& low = words[at / chunk];
+    low = builder_.CreateOr(low, builder_.CreateShl(value, shift));
+    if (shift + bits > chunk) {
+      llvm::Value*& high = words[at / chunk + 1];
+      high = builder_.CreateOr(high, builder_.CreateLShr(value, chunk - shift));
+    }
+    at += bits;
+  }
+  if (map.has_zero_place()) return words;
+  for (llvm::Value*& word : words) word = builder_.CreateOr(word, builder_.getInt64(std::uint64_t{1} << 63));
+  return words;
 }
 
 llvm::Value* FunctionGenerator::load(const Element& element, const Expression& place, bool counted) {

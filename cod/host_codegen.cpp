@@ -73,7 +73,10 @@ class HostGenerator final : public FunctionGenerator {
     return call_runtime(&host_extent, builder_.getInt64Ty(),
                         {builder_.getInt64(static_cast<std::uint64_t>(extent))});
   }
+  /// A key that a map does not have reads as 0.
   void out_of_range(const Expression& element) override {
+    const Collection* collection = element.symbol != nullptr ? element.symbol->collection : nullptr;
+    if (collection != nullptr && collection->kind == Collection::Kind::map) return;
     call_runtime(&host_out_of_range, builder_.getVoidTy(), {pointer_to(element)});
   }
   void division_by_zero(llvm::Value* is_zero, const Expression& place) override {
@@ -85,6 +88,50 @@ class HostGenerator final : public FunctionGenerator {
     builder_.CreateBr(end);
     builder_.SetInsertPoint(end);
   }
+  llvm::Value* pointer_to(const Collection& collection) {
+    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(&collection)),
+                                   builder_.getPtrTy());
+  }
+
+  /// The leading index, counted row by row, or 0 and a mishap when there is none such.
+  llvm::Value* lead_of(const Collection& collection, const Expression& index) {
+    const Place place = place_of(collection.leading, index);
+    if (place.in_range == nullptr) return place.offset;
+    llvm::AllocaInst* slot = new_slot(builder_.getInt64Ty(), "lead");
+    builder_.CreateStore(builder_.getInt64(0), slot);
+    when_in_range({nullptr, builder_.CreateNot(place.in_range)}, index, false,
+                  [&] { call_runtime(&host_out_of_range, builder_.getVoidTy(), {pointer_to(index)}); });
+    when_in_range({nullptr, place.in_range}, index, false, [&] { builder_.CreateStore(place.offset, slot); });
+    return builder_.CreateLoad(builder_.getInt64Ty(), slot);
+  }
+
+  llvm::Value* find_entry(const Expression& index, const Collection& map, bool) override {
+    const std::vector<llvm::Value*> words = key_words(index, map);
+    llvm::AllocaInst* slot = new_slot(llvm::ArrayType::get(builder_.getInt64Ty(), words.size()), "key");
+    for (std::size_t i = 0; i < words.size(); ++i)
+      builder_.CreateStore(words[i], builder_.CreateConstGEP1_64(builder_.getInt64Ty(), slot, i));
+    return call_runtime(&host_find_entry, builder_.getInt64Ty(),
+                        {pointer_to(map), lead_of(map, index), slot});
+  }
+
+  llvm::Value* collection_call(const Expression& call) {
+    llvm::Type* wide = builder_.getInt64Ty();
+    if (call.api->arguments == ApiArguments::bin) {
+      llvm::Value* bin = expression_as(*call.operands[1], Type::u64);
+      return call_runtime(&host_bin_bound, wide, {pointer_to(call), bin});
+    }
+    const Expression& counter = *call.operands[0];
+    const Collection& collection = *counter.symbol->collection;
+    const bool is_total = counter.operands.size() != collection.leading.size();
+    llvm::Value* lead = is_total ? builder_.getInt64(all_of_them) : lead_of(collection, counter);
+    if (call.api->arguments == ApiArguments::collection)
+      return call_runtime(&host_collection_value, wide, {pointer_to(call), lead});
+    llvm::Value* number = expression_as(*call.operands[1], Type::u64);
+    llvm::Value* bits = call_runtime(&host_entry, wide, {pointer_to(call), lead, number});
+    if (!is_floating(call.type)) return convert(bits, Type::u64, call.type);
+    return convert(builder_.CreateBitCast(bits, builder_.getDoubleTy()), Type::f64, call.type);
+  }
+
   /// Never asked: sema refuses per-thread variables in ON_REPORT.
   llvm::AllocaInst* state_slot(const Symbol& state, bool) override {
     return new_slot(llvm_type(state.type), state.name);
@@ -93,6 +140,16 @@ class HostGenerator final : public FunctionGenerator {
   llvm::Value* call_api(const Expression& call) override {
     switch (call.api->arguments) {
       case ApiArguments::emit: emit(call); return nullptr;
+      case ApiArguments::emit_top: {
+        llvm::Value* unit = call.operands.size() > 3 ? text_of(*call.operands[3]) : builder_.getInt64(0);
+        call_runtime(&host_emit_collection, builder_.getVoidTy(),
+                     {pointer_to(call), text_of(*call.operands[0]), unit,
+                      expression_as(*call.operands[2], Type::u64)});
+        return nullptr;
+      }
+      case ApiArguments::collection:
+      case ApiArguments::bin:
+      case ApiArguments::entry: return collection_call(call);
       case ApiArguments::print: print(call); return nullptr;
       case ApiArguments::array: {
         llvm::Value* bits = call_runtime(&host_reduce, builder_.getInt64Ty(), {pointer_to(call)});
@@ -127,6 +184,12 @@ class HostGenerator final : public FunctionGenerator {
     llvm::Value* name = text_of(*call.operands[0]);
     llvm::Value* unit = call.operands.size() > 2 ? text_of(*call.operands[2]) : builder_.getInt64(0);
     const Expression& value = *call.operands[1];
+    if (value.kind == ExpressionKind::name && value.symbol != nullptr &&
+        value.symbol->collection != nullptr) {
+      call_runtime(&host_emit_collection, builder_.getVoidTy(),
+                   {pointer_to(call), name, unit, builder_.getInt64(all_of_them)});
+      return;
+    }
     const bool is_array = value.kind == ExpressionKind::name && value.symbol != nullptr &&
                           value.symbol->kind == Symbol::Kind::array;
     if (is_array) {
@@ -166,13 +229,18 @@ void initialize_native_target() {
 }
 
 Status run_checked(const Program& program, const LaunchView& launch, void (*entry)(HostRun*)) {
-  HostRun run{program, launch, extents_of(launch), {}, {}};
+  HostRun run{program, launch, extents_of(launch), {}, {}, {}};
   if (const Status status = check_arrays(program, launch, run); !status) return status;
   if (entry != nullptr) {
     entry(&run);
   } else {
-    for (std::uint32_t i = 0; i < program.arrays.size(); ++i) emit_array(run, i, program.arrays[i].name, "");
+    for (std::uint32_t i = 0; i < program.arrays.size(); ++i) {
+      if (!program.arrays[i].is_hidden) emit_array(run, i, program.arrays[i].name, "");
+    }
+    for (const auto& collection : program.collections)
+      emit_collection(run, *collection, collection->name, "", all_of_them);
   }
+  note_dropped(run);
   if (run.mishaps.empty()) return success();
   Failure failed;
   for (const HostRun::Mishap& mishap : run.mishaps) {

@@ -151,36 +151,73 @@ void host_emit_value(HostRun* run, const Expression* call, const std::string* na
   run->launch.emit(std::move(emitted));
 }
 
-void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
+namespace {
+
+/// An array's elements; of a part of a trace or a map those of the entries that are there.
+struct Elements {
+  const std::byte* data = nullptr;
+  std::uint64_t count = 0;
+  bool are_entries = false;
+  std::vector<std::byte> copied;
+};
+
+Elements elements_of(HostRun& run, std::uint32_t index, const Symbol* symbol) {
+  Elements elements{run.launch.arrays[index].data(), run.counts[index], false, {}};
+  const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
+  if (collection == nullptr || collection->kind == Collection::Kind::histogram) return elements;
+  const std::size_t bytes = size_of(run.program.arrays[index].type);
+  for (const std::uint64_t place : entry_places(run, *collection)) {
+    const std::byte* element = elements.data + place * bytes;
+    elements.copied.insert(elements.copied.end(), element, element + bytes);
+  }
+  elements.data = elements.copied.data();
+  elements.count = elements.copied.size() / bytes;
+  elements.are_entries = true;
+  return elements;
+}
+
+void emit_elements(HostRun& run, std::uint32_t index, const Symbol* symbol, const std::string& name,
+                   const std::string& unit) {
   if (!run.launch.emit) return;
   const GlobalArray& array = run.program.arrays[index];
-  const std::byte* data = run.launch.arrays[index].data();
+  const Elements elements = elements_of(run, index, symbol);
   Emitted emitted;
   emitted.name = name;
   emitted.unit = unit;
-  for (const Dimension& dimension : array.dimensions) {
-    emitted.dimensions.push_back(value_of(dimension, run.extents));
-    emitted.dimension_names.push_back(dimension.name);
+  if (elements.are_entries) {
+    emitted.dimensions = {elements.count};
+  } else {
+    for (const Dimension& dimension : array.dimensions) {
+      emitted.dimensions.push_back(value_of(dimension, run.extents));
+      emitted.dimension_names.push_back(dimension.name);
+    }
   }
   with_type(array.type, [&](auto element) {
     using Element = decltype(element);
-    std::vector<Widened<Element>> values(run.counts[index]);
+    std::vector<Widened<Element>> values(elements.count);
     for (std::uint64_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<Widened<Element>>(element_at<Element>(data, i));
+      values[i] = static_cast<Widened<Element>>(element_at<Element>(elements.data, i));
     emitted.values = std::move(values);
   });
   run.launch.emit(std::move(emitted));
 }
 
+}  // namespace
+
+void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
+  emit_elements(run, index, nullptr, name, unit);
+}
+
 void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
-  emit_array(*run, call->operands[1]->symbol->index, *name, unit != nullptr ? *unit : std::string());
+  const Symbol& symbol = *call->operands[1]->symbol;
+  emit_elements(*run, symbol.index, &symbol, *name, unit != nullptr ? *unit : std::string());
 }
 
 std::uint64_t host_reduce(HostRun* run, const Expression* call) {
-  const std::uint32_t index = call->operands[0]->symbol->index;
-  const std::byte* data = run->launch.arrays[index].data();
-  return with_type(run->program.arrays[index].type, [&](auto element) {
-    return reduce<decltype(element)>(call->api->api, data, run->counts[index]);
+  const Symbol& symbol = *call->operands[0]->symbol;
+  const Elements elements = elements_of(*run, symbol.index, &symbol);
+  return with_type(run->program.arrays[symbol.index].type, [&](auto element) {
+    return reduce<decltype(element)>(call->api->api, elements.data, elements.count);
   });
 }
 

@@ -22,6 +22,12 @@ struct HostRun {
     std::uint64_t times;
   };
   std::vector<Mishap> mishaps;  ///< one per place, in order of the first
+  /// Places of a map that are taken, for each leading index asked for (host_collections.cpp)
+  struct Entries {
+    std::vector<std::uint64_t> places;                           ///< in the order of their numbers
+    std::map<std::vector<std::uint64_t>, std::uint64_t> by_key;  ///< words of the key ▶ place
+  };
+  std::map<std::pair<const Collection*, std::uint64_t>, Entries> entries;
 
   void add_mishap(const Expression* place, const char* message);
 };
@@ -46,6 +52,24 @@ std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_
 const std::string* host_site_text(HostRun* run, const Expression* call, std::uint64_t index);
 std::uint64_t host_reduce(HostRun* run, const Expression* call);
 void host_print(HostRun* run, const Expression* call, const std::uint64_t* values);
+
+// ---- traces, histograms, maps (host_collections.cpp); `lead` counts the leading indices row by row
+std::uint64_t host_find_entry(HostRun* run, const Collection* map, std::uint64_t lead,
+                              const std::uint64_t* words);
+std::uint64_t host_collection_value(HostRun* run, const Expression* call, std::uint64_t lead);
+std::uint64_t host_bin_bound(HostRun* run, const Expression* call, std::uint64_t bin);
+std::uint64_t host_entry(HostRun* run, const Expression* call, std::uint64_t lead, std::uint64_t number);
+void host_emit_collection(HostRun* run, const Expression* call, const std::string* name,
+                          const std::string* unit, std::uint64_t most);
+/// Trace and map: the entries that are there, at most `most`, as columns of a table; histogram: the bins.
+void emit_collection(HostRun& run, const Collection& collection, const std::string& name,
+                     const std::string& unit, std::uint64_t most);
+/// Where in the arrays of a trace or a map its entries are.
+std::vector<std::uint64_t> entry_places(HostRun& run, const Collection& collection);
+/// What found no room, as a note of the launch for each trace and map.
+void note_dropped(HostRun& run);
+/// Leading index meaning all of them.
+inline constexpr std::uint64_t all_of_them = ~std::uint64_t{0};
 
 /// The whole array under `name`.
 void emit_array(HostRun& run, std::uint32_t array, const std::string& name, const std::string& unit);

@@ -152,16 +152,45 @@ class Builder {
     Item result;
     const std::string space = context->space->getText();
     result.kind = space == "shared" ? Item::Kind::shared_array : Item::Kind::global_array;
-    result.name = text_of(context->Identifier()->getSymbol());
-    result.position = position_of(context->Identifier()->getSymbol());
-    TypeSpecification type = types_.read(context->typeName());
-    result.type = type.type;
-    result.structure = std::move(type.structure);
-    if (type.is_const) {
-      errors_.add(context->typeName()->getStart(), "a '" + space + "' array cannot be const",
-                  "leave out 'const', or '" + space + "' for a table");
+    result.name = text_of(context->name);
+    result.position = position_of(context->name);
+    if (context->element != nullptr) {
+      TypeSpecification type = types_.read(context->element);
+      result.type = type.type;
+      result.structure = std::move(type.structure);
+      if (type.is_const) {
+        errors_.add(context->element->getStart(), "a '" + space + "' array cannot be const",
+                    "leave out 'const', or '" + space + "' for a table");
+      }
     }
     for (auto* extent : context->expression()) result.extents.push_back(expression(extent));
+    result.storage = storage(context);
+    return result;
+  }
+
+  /// trace, histogram and map are no reserved words, hence told apart here.
+  StorageClause storage(CodParser::GlobalDeclarationContext* context) {
+    StorageClause result;
+    result.has_type = context->element != nullptr;
+    result.position = position_of(context->name);
+    if (context->storage != nullptr) {
+      result.kind = text_of(context->storage);
+      result.position = position_of(context->storage);
+    }
+    if (context->by != nullptr) {
+      if (text_of(context->by) != "by")
+        errors_.add(context->by, "unexpected '" + text_of(context->by) + "'",
+                    "expected ';', '[', '=' or 'by'");
+      const TypeSpecification key = types_.read(context->key);
+      result.has_key = true;
+      result.key = key.type;
+      result.key_structure = key.structure;
+    }
+    if (auto* binning = context->binning()) {
+      result.binning = text_of(binning->Identifier()->getSymbol());
+      result.binning_position = position_of(binning->Identifier()->getSymbol());
+      for (auto* bound : binning->expression()) result.bounds.push_back(expression(bound));
+    }
     return result;
   }
 

@@ -14,6 +14,38 @@
 namespace lynxpp::cod {
 
 struct Function;
+struct Symbol;
+
+/// A trace, a histogram or a map: arrays that have ways of their own to their elements. All are 'global' and zero at launch.
+struct Collection {
+  enum class Kind : std::uint8_t { trace, histogram, map };
+  struct KeyField {
+    std::string name;  ///< empty: the key is a number
+    Type type = Type::none;
+  };
+  Kind kind = Kind::trace;
+  std::string name;
+  std::vector<Dimension> leading;  ///< there is one for each index of these
+  std::uint64_t capacity = 0;      ///< entries of a trace, bins, places of a map (a power of two)
+  std::vector<Symbol*> leaves;     ///< fields of the elements: arrays of the leading dimensions and stride()
+  /// Arrays of the leading dimensions. Trace: appends so far, those without room included. Histogram: values below the first bin. Map:
+  /// updates that found no room.
+  Symbol* counter = nullptr;
+  Symbol* overflow = nullptr;  ///< histogram: values beyond the last bin
+  // Map. A key is packed from the lowest bit on and cut into words, each of which is never zero in a place that is taken: a key of 64 bits
+  // is one word as it is, and key 0 has the place behind the others; all others have bit 63 set and 63 bits of the key.
+  std::vector<KeyField> key;
+  std::vector<Symbol*> key_words;
+  // Histogram: bin k begins at first + k * width, or at first << k.
+  bool is_linear = false;
+  std::int64_t first = 1;
+  std::uint64_t width = 1;
+
+  std::uint64_t stride() const { return kind == Kind::map ? capacity + 1 : capacity; }
+  std::uint32_t key_bits() const;
+  bool has_zero_place() const { return key_bits() == 64; }
+  std::int64_t bin_bound(std::uint64_t bin) const;  ///< where bin `bin` begins; precondition: bin <= capacity
+};
 
 /// A declared name. Owned by Program::symbols.
 struct Symbol {
@@ -32,7 +64,6 @@ struct Symbol {
   /// state: in Program::state; array: in Program::arrays, or in Program::variables when shared or a table
   std::uint32_t index = 0;
   std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
-  bool atomic_updates = false;  ///< array: += and -= by several threads add up
   bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps
   bool counted_halves = false;  ///< … and in half warps
   std::uint32_t assignments = 0;            ///< local: writes besides the initialiser
@@ -40,6 +71,7 @@ struct Symbol {
   std::uint64_t value = 0;                  ///< constant of an integer type, sign extended
   double real = 0;                          ///< constant of a floating type
   Function* function = nullptr;
+  const Collection* collection = nullptr;  ///< array, record: it is a part of this
 };
 
 /// What a piece of code refers to, helper functions not followed.
@@ -60,7 +92,8 @@ struct Uses {
   std::vector<Helper> helpers;
   std::vector<std::pair<Symbol*, Position>> states;
   std::vector<std::pair<Symbol*, Position>> shared_arrays;
-  std::uint64_t nodes = 0;  ///< expressions and statements
+  std::uint64_t nodes = 0;      ///< expressions and statements
+  bool updates_memory = false;  ///< has `a[i] op= x`, ++ or --
 };
 
 struct Function {
@@ -86,6 +119,7 @@ struct Program {
   std::vector<StatementPtr> synthesized;  ///< assignments made of initialisers
   std::vector<std::unique_ptr<Symbol>> symbols;
   std::vector<std::unique_ptr<Function>> functions;
+  std::vector<std::unique_ptr<Collection>> collections;
   std::vector<GlobalArray> arrays;
   std::vector<StateVariable> state;
   std::vector<Word> words;

@@ -93,7 +93,7 @@ void Analyser::declare_globals() {
   }
 }
 
-void Analyser::declare_array(const Item& item) {
+std::vector<Dimension> Analyser::global_dimensions(const Item& item) {
   std::vector<Dimension> dimensions;
   for (const ExpressionPtr& extent : item.extents) {
     if (extent->kind == ExpressionKind::name) {
@@ -108,10 +108,31 @@ void Analyser::declare_array(const Item& item) {
     const std::uint64_t extent_value = constant.value_or(1);
     dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
   }
+  return dimensions;
+}
+
+void Analyser::declare_array(const Item& item) {
+  const StorageClause& clause = item.storage;
+  if (!clause.kind.empty()) return declare_collection(item);
+  if (!clause.has_type) {
+    return error(item.position, "'" + item.name + "' has no type",
+                 "write for example 'global unsigned long " + item.name + "[THREADS];'");
+  }
+  if (clause.has_key || !clause.binning.empty()) {
+    error(clause.has_key ? item.position : clause.binning_position,
+          clause.has_key ? "only a map has keys" : "only a histogram has bins",
+          clause.has_key ? "write 'global map'" : "write 'global histogram'");
+  }
+  const std::vector<Dimension> dimensions = global_dimensions(item);
   declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
 }
 
 void Analyser::declare_shared_array(const Item& item) {
+  const StorageClause& clause = item.storage;
+  if (!clause.kind.empty() || clause.has_key || !clause.binning.empty() || !clause.has_type) {
+    return error(item.position, "only arrays can be 'shared'",
+                 "write 'global' before a trace, histogram or map");
+  }
   std::vector<Dimension> dimensions;
   for (const ExpressionPtr& extent : item.extents) {
     const auto constant = constant_extent(*extent, "shared");
@@ -128,9 +149,7 @@ void Analyser::declare_lynx_arrays() {
     return scopes_.front().count(name) == 0 && program_.tree.names.contains(name);
   };
   if (is_named("globalMem")) {
-    Symbol* symbol =
-        declare_variable(Storage::global, {"globalMem", Type::u64, {}, {{Extent::lynx, 1, "globalMem"}}, {}});
-    symbol->atomic_updates = true;
+    declare_variable(Storage::global, {"globalMem", Type::u64, {}, {{Extent::lynx, 1, "globalMem"}}, {}});
     used_extents_.insert(Extent::lynx);
   }
   // One element for each thread and one warp more: the paper indexes with blockDim().
@@ -339,6 +358,7 @@ void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std
   }
   for (const Uses::Call& use : body.uses.calls) add_use(*use.api, body);
   body.handler.uses_state = body.handler.uses_state || !body.uses.states.empty();
+  body.handler.needs_convergence = body.handler.needs_convergence || body.uses.updates_memory;
   std::sort(body.handler.site_values.begin(), body.handler.site_values.end());
   if (nodes > maximum_nodes) {
     Diagnostic diagnostic{Severity::error, body.handler.location,

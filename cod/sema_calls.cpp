@@ -55,6 +55,8 @@ bool needs_all_lanes(const ApiFunction& api) {
     case Api::warp_all:
     case Api::sync_warp:
     case Api::sync_threads:
+    case Api::append:
+    case Api::record:
     case Api::atomic_add: return true;
     default: return false;
   }
@@ -132,8 +134,14 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
     case ApiArguments::instruction:
     case ApiArguments::instruction_labels:
     case ApiArguments::block: return site_call(expression, api);
-    case ApiArguments::emit: emit_call(expression); break;
+    case ApiArguments::emit:
+    case ApiArguments::emit_top: emit_call(expression, api); break;
     case ApiArguments::print: print_call(expression); break;
+    case ApiArguments::append: return append_call(expression, api);
+    case ApiArguments::record: return record_call(expression, api);
+    case ApiArguments::collection:
+    case ApiArguments::bin: return collection_call(expression, api);
+    case ApiArguments::entry: return entry_call(expression, api, nullptr);
   }
   return api.result;
 }
@@ -153,7 +161,13 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::unique: least = 1, most = 2; break;
     case ApiArguments::element_value: least = most = 2; break;
     case ApiArguments::emit: least = 2, most = 3; break;
+    case ApiArguments::emit_top: least = 3, most = 4; break;
     case ApiArguments::print: least = 1, most = 32; break;
+    case ApiArguments::append: least = 2, most = 65; break;
+    case ApiArguments::record: least = 2, most = 3; break;
+    case ApiArguments::collection: least = most = 1; break;
+    case ApiArguments::bin:
+    case ApiArguments::entry: least = most = 2; break;
   }
   const std::size_t given = expression.operands.size();
   if (given >= least && given <= most) return true;
@@ -302,7 +316,8 @@ Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
   return is_signed(symbol->type) ? Type::i64 : Type::u64;
 }
 
-void Analyser::emit_call(Expression& expression) {
+/// emit(name, value, unit) and emitTop(name, map, count, unit).
+void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
   const auto require_string = [&](Expression& argument, const std::string& what) {
     if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
     if (argument.kind != ExpressionKind::string && this->expression(argument) == Type::text) return;
@@ -310,8 +325,18 @@ void Analyser::emit_call(Expression& expression) {
           "write 'emit(\"cycles\", value, \"cycles\")'");
   };
   require_string(*expression.operands[0], "the name of a result");
-  if (expression.operands.size() > 2) require_string(*expression.operands[2], "the unit of a result");
+  const std::size_t unit = api.api == Api::emit_top ? 3 : 2;
+  if (expression.operands.size() > unit) require_string(*expression.operands[unit], "the unit of a result");
   Expression& result = *expression.operands[1];
+  const Collection* collection = emitted_collection(result);
+  if (api.api == Api::emit_top) {
+    Expression& count = *expression.operands[2];
+    require_integer(count, value(count), "the number of entries");
+    if (collection == nullptr || collection->kind != Collection::Kind::map)
+      error(result.position, "emitTop() needs a map", "write 'emitTop(\"hot\", lines, 10)'");
+    return;
+  }
+  if (collection != nullptr) return;
   result.symbol = array_argument(result);
   if (result.symbol == nullptr) static_cast<void>(value(result));
 }
@@ -403,6 +428,7 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
     }
   }
   body.handler.uses_state = body.handler.uses_state || !function.uses.states.empty();
+  body.handler.needs_convergence = body.handler.needs_convergence || function.uses.updates_memory;
   for (const Uses::Call& use : function.uses.calls) {
     add_use(*use.api, body);
     check_place(*use.api, call.position, places, label, use.elected || call.elected,

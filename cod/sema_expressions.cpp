@@ -3,6 +3,15 @@
 #include "cod/constant.h"
 
 namespace lynxpp::cod {
+namespace {
+
+/// Null when it is no call of entryKey() or entryValue().
+const ApiFunction* entry_function(const Expression& expression) {
+  const ApiFunction* api = expression.kind == ExpressionKind::call ? find_api(expression.text) : nullptr;
+  return api != nullptr && api->arguments == ApiArguments::entry ? api : nullptr;
+}
+
+}  // namespace
 
 Type Analyser::value(Expression& expression) { return number(expression, this->expression(expression)); }
 
@@ -56,8 +65,18 @@ Type Analyser::expression(Expression& expression) {
       static_cast<void>(value(*expression.operands[0]));
       return expression.type;
     case ExpressionKind::call: return expression.type = call(expression);
-    case ExpressionKind::index:
-    case ExpressionKind::member: return expression.type = place(expression);
+    case ExpressionKind::member:
+      if (const ApiFunction* api = entry_function(*expression.operands[0])) {
+        // entryKey(map, i).field
+        const std::string field = expression.text;
+        const ExpressionPtr entry = std::move(expression.operands[0]);
+        expression.kind = ExpressionKind::call;
+        expression.text = entry->text;
+        expression.operands = std::move(entry->operands);
+        return expression.type = entry_call(expression, *api, &field);
+      }
+      return expression.type = place(expression);
+    case ExpressionKind::index: return expression.type = place(expression);
   }
   return Type::none;
 }
@@ -109,6 +128,7 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
             "call it: '" + symbol->name + "(...)'");
       return Type::none;
     case Symbol::Kind::array:
+      if (!check_collection_use(expression, *symbol)) return Type::none;
       if (symbol->memory == Symbol::Memory::shared) {
         if (context_.on_host()) return gone("thread blocks");
         context_.uses->shared_arrays.emplace_back(symbol, expression.position);
@@ -161,11 +181,18 @@ Type Analyser::step(Expression& expression) {
   Expression& target = *expression.operands[0];
   const Type type = value(target);
   if (type == Type::none || !check_target(target)) return Type::none;
+  note_update(target);
   if (type == Type::boolean) {
     error(expression.position, "a bool cannot be stepped", "assign true or false");
     return Type::none;
   }
   return type;
+}
+
+/// `a[i] op= x`: the lanes may add up first, for which they have to be together.
+void Analyser::note_update(Expression& target) {
+  target.elected = context_.elections > 0;
+  context_.uses->updates_memory = context_.uses->updates_memory || target.kind == ExpressionKind::index;
 }
 
 bool Analyser::check_target(Expression& target) {
@@ -178,6 +205,11 @@ bool Analyser::check_target(Expression& target) {
   }
   if (symbol->is_const) {
     error(target.position, "'" + symbol->name + "' is const", "declare it without 'const'");
+    return false;
+  }
+  if (context_.on_host() && symbol->collection != nullptr) {
+    error(target.position, "the entries of '" + symbol->collection->name + "' are what the kernel left",
+          "copy them to variables of the report");
     return false;
   }
   if (target.symbol->kind == Symbol::Kind::local) ++target.symbol->assignments;
@@ -241,6 +273,7 @@ Type Analyser::assignment(Expression& expression) {
   }
   if (type == Type::nothing || type == Type::none || !check_target(target) || assigned == Type::none)
     return Type::none;
+  if (expression.op != Operator::none) note_update(target);
   switch (expression.op) {
     case Operator::remainder:
     case Operator::bit_and:

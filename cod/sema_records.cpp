@@ -27,6 +27,35 @@ std::uint64_t count_of(const std::vector<Dimension>& dimensions) {
   return count;
 }
 
+std::vector<ExpressionPtr> clones(const std::vector<ExpressionPtr>& expressions) {
+  std::vector<ExpressionPtr> result;
+  for (const ExpressionPtr& each : expressions) result.push_back(clone(*each));
+  return result;
+}
+
+ExpressionPtr literal(std::uint64_t value) {
+  auto result = std::make_unique<Expression>();
+  result->type = Type::u64;
+  result->value = value;
+  return result;
+}
+
+/// What stands between brackets becomes an operand each; the fields of a map's key do so too.
+std::size_t index_count(const Symbol& symbol) {
+  const bool is_map = symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map;
+  return symbol.dimensions.size() + (is_map ? symbol.collection->key.size() - 1 : 0);
+}
+
+std::string with_article(Symbol::Memory memory) {
+  switch (memory) {
+    case Symbol::Memory::shared: return "a 'shared' array";
+    case Symbol::Memory::local: return "an array of a handler";
+    default: return "a table";
+  }
+}
+
+}  // namespace
+
 bool has_effects(const Expression& expression) {
   switch (expression.kind) {
     case ExpressionKind::assign:
@@ -46,29 +75,6 @@ bool has_effects(const Expression& expression) {
   return std::any_of(expression.operands.begin(), expression.operands.end(),
                      [](const ExpressionPtr& operand) { return has_effects(*operand); });
 }
-
-std::vector<ExpressionPtr> clones(const std::vector<ExpressionPtr>& expressions) {
-  std::vector<ExpressionPtr> result;
-  for (const ExpressionPtr& each : expressions) result.push_back(clone(*each));
-  return result;
-}
-
-ExpressionPtr literal(std::uint64_t value) {
-  auto result = std::make_unique<Expression>();
-  result->type = Type::u64;
-  result->value = value;
-  return result;
-}
-
-std::string with_article(Symbol::Memory memory) {
-  switch (memory) {
-    case Symbol::Memory::shared: return "a 'shared' array";
-    case Symbol::Memory::local: return "an array of a handler";
-    default: return "a table";
-  }
-}
-
-}  // namespace
 
 // ---------------------------------------------------------------- declarations
 
@@ -508,6 +514,12 @@ Symbol* Analyser::resolve(Expression& expression, std::vector<ExpressionPtr>& in
   if (is_place && expression.operands.empty()) return nullptr;  // behind an error that has been reported
   if (expression.kind == ExpressionKind::index) {
     Symbol* symbol = resolve(*expression.operands[0], indices, column);
+    const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
+    if (collection != nullptr && collection->kind == Collection::Kind::map &&
+        indices.size() == collection->leading.size()) {
+      push_key(*expression.operands[1], *collection, indices);
+      return symbol;
+    }
     require_integer(*expression.operands[1], value(*expression.operands[1]), "an index");
     indices.push_back(std::move(expression.operands[1]));
     return symbol;
@@ -519,7 +531,7 @@ Symbol* Analyser::resolve(Expression& expression, std::vector<ExpressionPtr>& in
       error(expression.position, "'" + symbol->name + "' has no fields");
       return nullptr;
     }
-    if (!column && indices.size() != symbol->dimensions.size()) {
+    if (!column && indices.size() != index_count(*symbol)) {
       error(expression.position, "'" + symbol->name + "' is an array", "give an index before the field");
       return nullptr;
     }
@@ -561,7 +573,7 @@ Type Analyser::place(Expression& expression) {
           "declare 'global unsigned long name[THREADS];' at file scope");
     return Type::none;
   }
-  if (has_elements && expression.operands.size() != symbol->dimensions.size()) {
+  if (has_elements && expression.operands.size() != index_count(*symbol)) {
     error(expression.position, "'" + symbol->name + "' has " + std::to_string(symbol->dimensions.size()) +
                                    " dimensions, not " + std::to_string(expression.operands.size()));
     return Type::none;

@@ -92,6 +92,7 @@ struct GlobalArray {
   std::string name;
   ScalarType type = ScalarType::u64;
   std::vector<Dimension> dimensions;
+  bool is_hidden = false;  ///< belongs to a trace, histogram or map and is no result by itself
 };
 
 /// Memory that the variant declares for the handlers, which name it `__lynxpp_memory_<index>`: a `shared` array, one for each thread
@@ -190,6 +191,13 @@ struct Emitted {
   std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>> values;
   std::string unit;
   std::vector<std::string> dimension_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; for each dimension
+  /// Columns of one table, all of one length, have the same `table`; their `name` is "TABLE.COLUMN".
+  std::string table = {};
+  /// Histogram: bin k of the last dimension is for values from bounds[k] up to, not including, bounds[k + 1].
+  std::vector<std::int64_t> bounds = {};
+  /// Values below the first bin and beyond the last one, one each for every index of the dimensions before the last.
+  std::vector<std::uint64_t> underflow = {};
+  std::vector<std::uint64_t> overflow = {};
 };
 
 /// What ON_REPORT sees of one launch. Pointers are borrowed for the call.

@@ -174,7 +174,9 @@ class Run {
       std::visit(
           [&](const auto& values) { result_.results[emitted.name].assign(values.begin(), values.end()); },
           emitted.values);
+      result_.emitted[emitted.name] = emitted;
     };
+    view.print = [&](std::string_view text) { result_.notes.emplace_back(text); };
     const Status status = (*report)->run(view);
     if (!status) result_.failure = text_of(status.error(), source_);
   }

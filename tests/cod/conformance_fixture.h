@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "cod/specification.h"
+
 namespace lynxpp::cod {
 
 /// What a launch gave: every number and array that ON_REPORT emitted.
 struct Measured {
   std::map<std::string, std::vector<double>> results;
+  std::map<std::string, Emitted> emitted;  ///< the same as they came
+  std::vector<std::string> notes;
   std::uint64_t dropped = 0;              ///< accesses out of bounds
   std::uint64_t thread_instructions = 0;  ///< of the kernel without instrumentation, counted by the device
   std::string failure;  ///< of the compilation, the instrumentation, the launch or the report

@@ -113,14 +113,44 @@ TEST(Lowering, AnAddToOnePlaceIsAggregated) {
 
 TEST(Lowering, AnAddToManyPlacesOrWithAResultIsNot) {
   const char* plain[] = {"atomicAdd(&a[laneId()], 1);", "unsigned old = atomicAdd(&a[0], 1); a[1] = old;",
-                         "unsigned i = 0; i = laneId(); atomicAdd(&a[i], 1);",
-                         "for (int i = 0; i < 4; i++) atomicAdd(&a[i], 1);",
+                         "atomicAdd(&a[2 * laneId() + 1], 1);",
                          "if (leastActiveThreadInWarp()) atomicAdd(&a[0], 1);"};
   for (const std::string each : plain) {
     const std::string routine = routine_of("global unsigned a[64]; ON_KERNEL_EXIT: { " + each + " }");
     EXPECT_THAT(routine, Not(HasSubstr("popc"))) << each;
     EXPECT_THAT(routine, testing::AnyOf(HasSubstr("red.global.add.u32"), HasSubstr("atom.global.add.u32")))
         << each;
+  }
+}
+
+TEST(Lowering, WhetherAllLanesAddToOnePlaceIsFoundOutWhenItIsUnknown) {
+  for (const std::string each :
+       {"unsigned i = 0; i = laneId(); atomicAdd(&a[i], 1);", "for (int i = 0; i < 4; i++) a[i] += 1;"}) {
+    const std::string routine = routine_of("global unsigned a[64]; ON_KERNEL_EXIT: { " + each + " }");
+    EXPECT_EQ(count_of(routine, "vote.sync.ballot"), 1u) << each;
+    EXPECT_EQ(count_of(routine, "red.global.add.u32"), 2u) << "together or apart: " << each;
+  }
+}
+
+TEST(Lowering, UpdatesWhereThreadsMayMeetAreAtomic) {
+  const std::pair<const char*, const char*> updates[] = {
+      {"a[0] += 2;", "red.global.add.u32"},
+      {"a[smId()] -= 2;", "red.global.add.u32"},
+      {"a[0]++;", "red.global.add.u32"},
+      {"unsigned n = a[0]--; a[n] += 1;", "atom.global.add.u32"},
+      {"a[0] |= 2;", "atom.global.cas.b32"},
+      {"a[warpId()] *= 2;", "atom.global.cas.b32"},
+      {"s[0] += 2;", "atom.shared.cas.b32"},
+      {"d += 0.5;", "red.global.add.f64"},
+      {"d /= 2;", "atom.global.cas.b64"},
+      {"a[0] += 0.5;", "atom.global.cas.b32"},
+      {"b[laneId()] += 2;", "atom.global.cas.b32"},
+  };
+  for (const auto& [code, expected] : updates) {
+    const std::string routine = routine_of(
+        "global unsigned a[64]; global double d; global char b[32]; shared short s[2]; ON_KERNEL_EXIT: { " +
+        std::string(code) + " }");
+    EXPECT_THAT(routine, HasSubstr(expected)) << code;
   }
 }
 
