@@ -46,7 +46,8 @@ llvm::Value* DeviceGenerator::reserve_together(llvm::Value* counter) {
   builder_.SetInsertPoint(end);
   llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
   llvm::Value* first = shuffled(builder_.CreateLoad(wide_type, slot), leader, mask);
-  llvm::Value* before = builder_.CreateAnd(mask, special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt));
+  llvm::Value* before =
+      builder_.CreateAnd(mask, special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt));
   return builder_.CreateAdd(first, wide(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, before)));
 }
 
@@ -90,7 +91,9 @@ llvm::Value* DeviceGenerator::append(const Expression& call, const Collection& t
 DeviceGenerator::Bin DeviceGenerator::bin_of(llvm::Value* value, bool is_signed_value,
                                              const Collection& histogram) {
   const std::int64_t last = histogram.bin_bound(histogram.capacity);
-  const auto constant = [&](std::int64_t bound) { return builder_.getInt64(static_cast<std::uint64_t>(bound)); };
+  const auto constant = [&](std::int64_t bound) {
+    return builder_.getInt64(static_cast<std::uint64_t>(bound));
+  };
   Bin bin;
   if (is_signed_value) {
     bin.below = builder_.CreateICmpSLT(value, constant(histogram.first));

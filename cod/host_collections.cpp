@@ -27,7 +27,8 @@ std::uint64_t wide_bits(const HostRun& run, const Symbol& leaf, std::uint64_t in
   const std::uint32_t bytes = bytes_of(leaf.type);
   std::uint64_t bits = 0;
   std::memcpy(&bits, run.launch.arrays[leaf.index].data() + index * bytes, bytes);
-  if (leaf.type == Type::f32) return std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))});
+  if (leaf.type == Type::f32)
+    return std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))});
   if (is_signed(leaf.type) && bytes < 8) {
     const unsigned shift = 64 - 8 * bytes;
     bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
@@ -52,7 +53,8 @@ std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t
   const std::uint64_t mask = chunk == 64 ? ~std::uint64_t{0} : ~(std::uint64_t{1} << 63);
   const unsigned shift = at % chunk;
   std::uint64_t value = (value_in(run, *map.key_words[at / chunk], index) & mask) >> shift;
-  if (shift + bits > chunk) value |= (value_in(run, *map.key_words[at / chunk + 1], index) & mask) << (chunk - shift);
+  if (shift + bits > chunk)
+    value |= (value_in(run, *map.key_words[at / chunk + 1], index) & mask) << (chunk - shift);
   const unsigned unused = 64 - bits;
   if (is_signed(map.key[field].type))
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
@@ -124,7 +126,8 @@ Values as_type(const std::vector<std::uint64_t>& bits, Type type) {
 /// Emits columns of one length as a table.
 class Table {
  public:
-  Table(HostRun& run, const std::string& name, const std::string& unit) : run_(run), name_(name), unit_(unit) {}
+  Table(HostRun& run, const std::string& name, const std::string& unit)
+      : run_(run), name_(name), unit_(unit) {}
 
   /// `unit`: the table's goes to its values.
   void column(const std::string& name, Type type, const std::vector<std::uint64_t>& bits, bool has_unit) {
@@ -177,8 +180,8 @@ void emit_table(HostRun& run, const Collection& collection, const std::string& n
   for (std::size_t i = 0; i < collection.key.size(); ++i) {
     std::vector<std::uint64_t> column;
     for (const std::uint64_t place : rows.places) column.push_back(key_field(run, collection, place, i));
-    table.column(collection.key[i].name.empty() ? "key" : collection.key[i].name, collection.key[i].type, column,
-                 false);
+    table.column(collection.key[i].name.empty() ? "key" : collection.key[i].name, collection.key[i].type,
+                 column, false);
   }
   for (const Symbol* leaf : collection.leaves) {
     std::vector<std::uint64_t> column;
@@ -228,9 +231,10 @@ std::uint64_t host_collection_value(HostRun* run, const Expression* call, std::u
     case Api::length: return total_of(*run, collection, lead, length_of);
     case Api::dropped: return total_of(*run, collection, lead, dropped_of);
     case Api::overflow:
-      return total_of(*run, collection, lead, [](HostRun& each, const Collection& histogram, std::uint64_t i) {
-        return value_in(each, *histogram.overflow, i);
-      });
+      return total_of(*run, collection, lead,
+                      [](HostRun& each, const Collection& histogram, std::uint64_t i) {
+                        return value_in(each, *histogram.overflow, i);
+                      });
     default: break;
   }
   return total_of(*run, collection, lead, [](HostRun& each, const Collection& histogram, std::uint64_t i) {
@@ -261,8 +265,8 @@ std::uint64_t host_entry(HostRun* run, const Expression* call, std::uint64_t lea
 
 void host_emit_collection(HostRun* run, const Expression* call, const std::string* name,
                           const std::string* unit, std::uint64_t most) {
-  emit_collection(*run, *call->operands[1]->symbol->collection, *name, unit != nullptr ? *unit : std::string(),
-                  most);
+  emit_collection(*run, *call->operands[1]->symbol->collection, *name,
+                  unit != nullptr ? *unit : std::string(), most);
 }
 
 void emit_collection(HostRun& run, const Collection& collection, const std::string& name,
@@ -283,8 +287,9 @@ void note_dropped(HostRun& run) {
     const std::uint64_t dropped = total_of(run, *collection, all_of_them, dropped_of);
     if (dropped == 0) continue;
     const bool is_trace = collection->kind == Collection::Kind::trace;
-    run.launch.print("'" + collection->name + "': " + std::to_string(dropped) +
-                     (is_trace ? " entries found no room in the trace" : " updates found no room in the map"));
+    run.launch.print(
+        "'" + collection->name + "': " + std::to_string(dropped) +
+        (is_trace ? " entries found no room in the trace" : " updates found no room in the map"));
   }
 }
 

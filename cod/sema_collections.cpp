@@ -62,9 +62,9 @@ void Analyser::declare_collection(const Item& item) {
   const std::string hint = "write for example '" + example_of(collection.kind, item.name) + "'";
   const bool wants_type = collection.kind != Collection::Kind::histogram;
   if (clause.has_type != wants_type) {
-    return error(item.position,
-                 "a " + name_of(collection.kind) + (wants_type ? " needs a type" : " counts in unsigned long"),
-                 hint);
+    return error(
+        item.position,
+        "a " + name_of(collection.kind) + (wants_type ? " needs a type" : " counts in unsigned long"), hint);
   }
   if (clause.has_key != (collection.kind == Collection::Kind::map)) {
     return error(item.position, clause.has_key ? "only a map has keys" : "a map needs the type of its keys",
@@ -93,8 +93,8 @@ void Analyser::declare_collection(const Item& item) {
 /// An array that no one can name.
 Symbol* Analyser::hidden_array(const Collection& collection, const std::string& part,
                                std::vector<Dimension> dimensions, const Position& position) {
-  Symbol* symbol = declare_leaf(Storage::global,
-                                {collection.name + " " + part, Type::u64, {}, std::move(dimensions), position});
+  Symbol* symbol = declare_leaf(
+      Storage::global, {collection.name + " " + part, Type::u64, {}, std::move(dimensions), position});
   symbol->collection = &collection;
   program_.arrays[symbol->index].is_hidden = true;
   return symbol;
@@ -323,8 +323,8 @@ const Collection* Analyser::collection_argument(ExpressionPtr& argument, std::op
     const std::size_t before = errors.size();
     if (base->kind == ExpressionKind::name && symbol == nullptr) static_cast<void>(value(*base));
     if (errors.size() == before)
-      error(place.position, std::string(api.name) + "() needs " + (is_address ? "the address of " : "") + what,
-            hint);
+      error(place.position,
+            std::string(api.name) + "() needs " + (is_address ? "the address of " : "") + what, hint);
     return nullptr;
   }
   const bool is_total = !is_address && indices.empty() && api.arguments == ApiArguments::collection;
@@ -370,8 +370,9 @@ Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
   }
   if (trace == nullptr) return Type::none;
   if (values.size() != trace->leaves.size()) {
-    error(expression.position, "an entry of '" + trace->name + "' has " + std::to_string(trace->leaves.size()) +
-                                   " fields, and this gives " + std::to_string(values.size()));
+    error(expression.position, "an entry of '" + trace->name + "' has " +
+                                   std::to_string(trace->leaves.size()) + " fields, and this gives " +
+                                   std::to_string(values.size()));
     return Type::none;
   }
   expression.operands.resize(1);

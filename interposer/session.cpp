@@ -349,9 +349,10 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   view.sites = sites.table.get();
   view.arrays = pending.layout.arrays_of(index, bytes);
   view.emit = [&](cod::Emitted emitted) {
-    record.results.push_back({std::move(emitted.name), std::move(emitted.dimensions),
-                              std::move(emitted.values), std::move(emitted.unit),
-                              std::move(emitted.dimension_names)});
+    record.results.push_back(
+        {std::move(emitted.name), std::move(emitted.dimensions), std::move(emitted.values),
+         std::move(emitted.unit), std::move(emitted.dimension_names), std::move(emitted.table),
+         std::move(emitted.bounds), std::move(emitted.underflow), std::move(emitted.overflow)});
   };
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {

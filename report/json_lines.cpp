@@ -141,6 +141,12 @@ void write_results(ObjectWriter& json, const std::vector<ResultValue>& results) 
     json.open();
     json.numbers("extents", result.extents);
     if (!result.extent_names.empty()) json.member("names", result.extent_names);
+    if (!result.table.empty()) json.member("table", result.table);
+    if (!result.bounds.empty()) {
+      json.numbers("bounds", result.bounds);
+      json.numbers("underflow", result.underflow);
+      json.numbers("overflow", result.overflow);
+    }
     std::visit([&](const auto& values) { json.numbers("values", values); }, result.values);
     json.close();
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "report/number.h"
 #include "support/text.h"
 
 namespace lynxpp::report {
@@ -109,6 +110,32 @@ std::optional<Values> values_of(const Elements& elements) {
   return convert(std::vector<double>());
 }
 
+template <typename T>
+bool read_integers(const Json& member, const char* name, std::size_t count, std::vector<T>& values) {
+  const auto list = member.find(name);
+  if (list == member.end() || !list->is_array() || list->size() != count) return false;
+  for (const Json& value : *list) {
+    if (!value.is_number_integer()) return false;
+    values.push_back(value.get<T>());
+  }
+  return true;
+}
+
+/// What a column of a table and a histogram have besides.
+bool read_kind(const Json& member, ResultValue& result) {
+  if (const auto table = member.find("table"); table != member.end()) {
+    if (!table->is_string()) return false;
+    result.table = table->get<std::string>();
+  }
+  if (!member.contains("bounds")) return true;
+  const std::size_t bins = result.extents.back();
+  if (bins == 0) return false;
+  const std::size_t count = size_of(result.values) / bins;
+  return read_integers(member, "bounds", bins + 1, result.bounds) &&
+         read_integers(member, "underflow", count, result.underflow) &&
+         read_integers(member, "overflow", count, result.overflow);
+}
+
 bool read_array(const Json& member, ResultValue& result) {
   const auto extents = member.find("extents");
   const auto values = member.find("values");
@@ -125,6 +152,7 @@ bool read_array(const Json& member, ResultValue& result) {
   std::optional<Values> read = values_of(*values);
   if (!read || result.extents.empty() || elements != values->size()) return false;
   result.values = std::move(*read);
+  if (!read_kind(member, result)) return false;
   const auto names = member.find("names");
   if (names == member.end()) return true;
   if (!names->is_array() || names->size() != result.extents.size()) return false;

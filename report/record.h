@@ -32,6 +32,12 @@ struct ResultValue {
   Values values;
   std::string unit;
   std::vector<std::string> extent_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; for each extent, or none
+  std::string table = {};  ///< column of this table, which `name` begins with: "TABLE.COLUMN"
+  /// Histogram: bin k of the last extent is for values from bounds[k] up to, not including, bounds[k + 1]. Those below and beyond all bins
+  /// are counted for each index of the extents before the last.
+  std::vector<std::int64_t> bounds = {};
+  std::vector<std::uint64_t> underflow = {};
+  std::vector<std::uint64_t> overflow = {};
 };
 
 struct LaunchRecord {

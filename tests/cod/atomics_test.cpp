@@ -21,13 +21,14 @@ class Updates : public testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(Updates, AddUpWhereThreadsMeet) {
-  const Measured measured = run(
-      "global long a[4]; global double d; global float f; global char c[4]; global unsigned short h[3];\n"
-      "global unsigned long tickets[THREADS]; global int steps[THREADS];\n"
-      "ON_KERNEL_EXIT: { a[0] += 2; a[1] -= laneId(); a[2]++; --a[3]; d += 0.5; f -= 1; c[1] += 1; c[2]--; h[1] += "
-      "257; }\n"
-      "global unsigned long next; global unsigned int down;\n"
-      "ON_KERNEL_ENTRY: { tickets[globalThreadId()] = next++; steps[globalThreadId()] = --down; }\n");
+  const Measured measured =
+      run("global long a[4]; global double d; global float f; global char c[4]; global unsigned short h[3];\n"
+          "global unsigned long tickets[THREADS]; global int steps[THREADS];\n"
+          "ON_KERNEL_EXIT: { a[0] += 2; a[1] -= laneId(); a[2]++; --a[3]; d += 0.5; f -= 1; c[1] += 1; "
+          "c[2]--; h[1] += "
+          "257; }\n"
+          "global unsigned long next; global unsigned int down;\n"
+          "ON_KERNEL_ENTRY: { tickets[globalThreadId()] = next++; steps[globalThreadId()] = --down; }\n");
   EXPECT_EQ(measured.results.at("a")[0], 2 * threads());
   double lanes = 0;
   for (std::uint32_t i = 0; i < GetParam(); ++i) lanes += 3 * (i % 32);
@@ -44,17 +45,19 @@ TEST_P(Updates, AddUpWhereThreadsMeet) {
   EXPECT_EQ(measured.results.at("h")[1], static_cast<unsigned short>(257 * count));
   EXPECT_EQ(measured.results.at("h")[2], 0);
   const auto& tickets = measured.results.at("tickets");
-  EXPECT_EQ(std::set<double>(tickets.begin(), tickets.end()).size(), tickets.size()) << "each thread has its own";
+  EXPECT_EQ(std::set<double>(tickets.begin(), tickets.end()).size(), tickets.size())
+      << "each thread has its own";
   const auto& steps = measured.results.at("steps");
   EXPECT_EQ(std::set<double>(steps.begin(), steps.end()).size(), steps.size());
 }
 
 TEST_P(Updates, OtherOperatorsLoseNothing) {
-  const Measured measured = run(
-      "global unsigned long bits[2]; global unsigned char parity[3]; global int wide;\n"
-      "ON_KERNEL_ENTRY: { bits[0] |= 1UL << (globalThreadId() % 48); bits[1] ^= globalThreadId(); parity[1] ^= 3;\n"
-      "  wide += 0.5; }\n"
-      "ON_KERNEL_EXIT: { if (blockThreadId() == 0) { parity[2] |= 1 << blockId(); } }\n");
+  const Measured measured =
+      run("global unsigned long bits[2]; global unsigned char parity[3]; global int wide;\n"
+          "ON_KERNEL_ENTRY: { bits[0] |= 1UL << (globalThreadId() % 48); bits[1] ^= globalThreadId(); "
+          "parity[1] ^= 3;\n"
+          "  wide += 0.5; }\n"
+          "ON_KERNEL_EXIT: { if (blockThreadId() == 0) { parity[2] |= 1 << blockId(); } }\n");
   std::uint64_t ors = 0;
   std::uint64_t xors = 0;
   for (std::uint64_t i = 0; i < 3ull * GetParam(); ++i) {
@@ -73,7 +76,8 @@ TEST_P(Updates, IndicesThatOnlyTheRunShows) {
     const Measured measured = run(
         "global unsigned long one[8]; global unsigned long some[8]; global unsigned int narrow[8];\n"
         "unsigned int visits;\n"
-        "ON_INSTRUCTION: MEM_READ: GLOBAL: { unsigned int all = 0; all += 5; unsigned int k = blockThreadId() % 8;\n"
+        "ON_INSTRUCTION: MEM_READ: GLOBAL: { unsigned int all = 0; all += 5; unsigned int k = "
+        "blockThreadId() % 8;\n"
         "  k = k * 1; atomicAdd(&one[all], laneId() + 1); atomicAdd(&some[k], 3); narrow[k / 4] += k; }\n",
         kernel);
     double one = 0;
@@ -94,14 +98,15 @@ TEST_P(Updates, IndicesThatOnlyTheRunShows) {
 }
 
 TEST_P(Updates, InSharedMemory) {
-  const Measured measured = run(
-      "shared unsigned int words[WARPS_PER_BLOCK]; shared unsigned char bytes[4]; shared float real;\n"
-      "global unsigned int result[WARPS]; global unsigned char low[BLOCKS]; global float sums[BLOCKS];\n"
-      "ON_KERNEL_ENTRY: { if (blockThreadId() < 32) words[blockThreadId()] = 0; bytes[2] = 0; real = 0; "
-      "syncThreads(); }\n"
-      "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { words[blockThreadId() / 32] += 3; ++bytes[2]; real += 2; }\n"
-      "ON_KERNEL_EXIT: { syncThreads(); result[warpId()] = words[blockThreadId() / 32]; low[blockId()] = bytes[2];\n"
-      "  sums[blockId()] = real; }");
+  const Measured measured =
+      run("shared unsigned int words[WARPS_PER_BLOCK]; shared unsigned char bytes[4]; shared float real;\n"
+          "global unsigned int result[WARPS]; global unsigned char low[BLOCKS]; global float sums[BLOCKS];\n"
+          "ON_KERNEL_ENTRY: { if (blockThreadId() < 32) words[blockThreadId()] = 0; bytes[2] = 0; real = 0; "
+          "syncThreads(); }\n"
+          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { words[blockThreadId() / 32] += 3; ++bytes[2]; real += 2; }\n"
+          "ON_KERNEL_EXIT: { syncThreads(); result[warpId()] = words[blockThreadId() / 32]; low[blockId()] = "
+          "bytes[2];\n"
+          "  sums[blockId()] = real; }");
   double sum = 0;
   for (const double each : measured.results.at("result")) sum += each;
   EXPECT_EQ(sum, 3 * threads());

@@ -55,13 +55,16 @@ class Collections : public testing::TestWithParam<std::tuple<std::uint32_t, std:
 };
 
 TEST_P(Collections, TraceHoldsEveryEntryOnce) {
-  const Measured measured = run(
-      "struct access { unsigned long address; unsigned int thread; short negative; };\n"
-      "global trace struct access accesses[16384];\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { append(&accesses, memoryAddress(), globalThreadId(), -5); }\n"
-      "ON_REPORT: { emit(\"accesses\", accesses); emit(\"n\", length(accesses)); emit(\"lost\", dropped(accesses));\n"
-      "  unsigned long sum = 0; for (unsigned long i = 0; i < length(accesses); ++i) sum += accesses[i].thread;\n"
-      "  emit(\"sum\", sum); emit(\"mean\", mean(accesses.thread)); emit(\"most\", max(accesses.negative)); }");
+  const Measured measured =
+      run("struct access { unsigned long address; unsigned int thread; short negative; };\n"
+          "global trace struct access accesses[16384];\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { append(&accesses, memoryAddress(), globalThreadId(), -5); }\n"
+          "ON_REPORT: { emit(\"accesses\", accesses); emit(\"n\", length(accesses)); emit(\"lost\", "
+          "dropped(accesses));\n"
+          "  unsigned long sum = 0; for (unsigned long i = 0; i < length(accesses); ++i) sum += "
+          "accesses[i].thread;\n"
+          "  emit(\"sum\", sum); emit(\"mean\", mean(accesses.thread)); emit(\"most\", "
+          "max(accesses.negative)); }");
   std::multiset<double> expected;
   double sum = 0;
   each_load([&](std::uint64_t block, std::uint64_t thread) {
@@ -85,10 +88,11 @@ TEST_P(Collections, TraceHoldsEveryEntryOnce) {
 }
 
 TEST_P(Collections, TraceCountsWhatFindsNoRoom) {
-  const Measured measured = run(
-      "global trace unsigned int threads[10];\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { append(&threads, 1 + globalThreadId()); }\n"
-      "ON_REPORT: { emit(\"threads\", threads); emit(\"n\", length(threads)); emit(\"lost\", dropped(threads)); }");
+  const Measured measured =
+      run("global trace unsigned int threads[10];\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { append(&threads, 1 + globalThreadId()); }\n"
+          "ON_REPORT: { emit(\"threads\", threads); emit(\"n\", length(threads)); emit(\"lost\", "
+          "dropped(threads)); }");
   const std::uint64_t kept = std::min<std::uint64_t>(loads(), 10);
   EXPECT_EQ(measured["n"], kept);
   EXPECT_EQ(measured["lost"], loads() - kept);
@@ -96,20 +100,21 @@ TEST_P(Collections, TraceCountsWhatFindsNoRoom) {
   for (const double thread : measured.results.at("threads.value")) EXPECT_GT(thread, 0);
   if (loads() > kept) {
     ASSERT_EQ(measured.notes.size(), 1u);
-    EXPECT_EQ(measured.notes[0], "'threads': " + std::to_string(loads() - kept) + " entries found no room in the trace");
+    EXPECT_EQ(measured.notes[0],
+              "'threads': " + std::to_string(loads() - kept) + " entries found no room in the trace");
   } else {
     EXPECT_THAT(measured.notes, IsEmpty());
   }
 }
 
 TEST_P(Collections, TraceOfEachBlock) {
-  const Measured measured = run(
-      "global trace unsigned int mine[BLOCKS][50];\nglobal unsigned long after;\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: {\n"
-      "  unsigned long i = append(&mine[blockId()], blockThreadId()); if (i >= 50) after += 1; }\n"
-      "ON_REPORT: { emit(\"mine\", mine); emit(\"n\", length(mine[1])); emit(\"all\", length(mine));\n"
-      "  emit(\"lost\", dropped(mine[2])); emit(\"lost_all\", dropped(mine)); emit(\"after\", after);\n"
-      "  emit(\"sum\", sum(mine)); }");
+  const Measured measured =
+      run("global trace unsigned int mine[BLOCKS][50];\nglobal unsigned long after;\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: {\n"
+          "  unsigned long i = append(&mine[blockId()], blockThreadId()); if (i >= 50) after += 1; }\n"
+          "ON_REPORT: { emit(\"mine\", mine); emit(\"n\", length(mine[1])); emit(\"all\", length(mine));\n"
+          "  emit(\"lost\", dropped(mine[2])); emit(\"lost_all\", dropped(mine)); emit(\"after\", after);\n"
+          "  emit(\"sum\", sum(mine)); }");
   const std::uint64_t of_block = loads() / blocks;
   const std::uint64_t kept = std::min<std::uint64_t>(of_block, 50);
   EXPECT_EQ(measured["n"], kept);
@@ -130,12 +135,13 @@ TEST_P(Collections, TraceOfEachBlock) {
 }
 
 TEST_P(Collections, HistogramOfEqualBins) {
-  const Measured measured = run(
-      "global histogram threads[10] = linear(-30, 70);\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { record(&threads, (int)blockThreadId() - 40); }\n"
-      "ON_REPORT: { emit(\"threads\", threads, \"loads\"); emit(\"below\", underflow(threads));\n"
-      "  emit(\"above\", overflow(threads)); emit(\"from\", binFrom(threads, 2)); emit(\"to\", binTo(threads, 9));\n"
-      "  emit(\"third\", threads[2]); emit(\"inside\", sum(threads)); }");
+  const Measured measured =
+      run("global histogram threads[10] = linear(-30, 70);\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { record(&threads, (int)blockThreadId() - 40); }\n"
+          "ON_REPORT: { emit(\"threads\", threads, \"loads\"); emit(\"below\", underflow(threads));\n"
+          "  emit(\"above\", overflow(threads)); emit(\"from\", binFrom(threads, 2)); emit(\"to\", "
+          "binTo(threads, 9));\n"
+          "  emit(\"third\", threads[2]); emit(\"inside\", sum(threads)); }");
   std::vector<double> bins(10);
   double below = 0;
   double above = 0;
@@ -164,11 +170,12 @@ TEST_P(Collections, HistogramOfEqualBins) {
 }
 
 TEST_P(Collections, HistogramsOfDoublingBins) {
-  const Measured measured = run(
-      "global histogram whole[5]; global histogram later[BLOCKS][4] = log2(3);\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { record(&whole, blockThreadId()); record(&later[blockId()], (unsigned "
-      "char)blockThreadId(), 7); }\n"
-      "ON_REPORT: { emit(\"whole\", whole); emit(\"later\", later); }");
+  const Measured measured =
+      run("global histogram whole[5]; global histogram later[BLOCKS][4] = log2(3);\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { record(&whole, blockThreadId()); record(&later[blockId()], "
+          "(unsigned "
+          "char)blockThreadId(), 7); }\n"
+          "ON_REPORT: { emit(\"whole\", whole); emit(\"later\", later); }");
   std::vector<double> whole(7);  // the last two: below, beyond
   std::vector<double> later(6);
   each_load([&](auto, std::uint64_t thread) {
@@ -195,15 +202,18 @@ TEST_P(Collections, HistogramsOfDoublingBins) {
 }
 
 TEST_P(Collections, MapCountsByKey) {
-  const Measured measured = run(
-      "global map unsigned long lines[64] by unsigned long; global map int low[8] by short;\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&lines[blockThreadId() / 32], 1);\n"
-      "  low[-(int)(blockThreadId() % 3)] += 2; atomicMin(&low[100], -(int)blockThreadId()); }\n"
-      "ON_REPORT: { emit(\"lines\", lines); emit(\"n\", length(lines)); emit(\"low\", low); emit(\"one\", lines[1]);\n"
-      "  emit(\"none\", lines[12345]); emit(\"zero\", lines[0]); emit(\"lost\", dropped(lines) + dropped(low));\n"
-      "  emit(\"least\", low[100]); emit(\"two\", low[-2]); emitTop(\"top\", lines, 2, \"loads\");\n"
-      "  unsigned long all = 0; for (unsigned long i = 0; i < length(lines); ++i) all += entryValue(lines, i) * "
-      "(entryKey(lines, i) + 1); emit(\"all\", all); }");
+  const Measured measured =
+      run("global map unsigned long lines[64] by unsigned long; global map int low[8] by short;\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&lines[blockThreadId() / 32], 1);\n"
+          "  low[-(int)(blockThreadId() % 3)] += 2; atomicMin(&low[100], -(int)blockThreadId()); }\n"
+          "ON_REPORT: { emit(\"lines\", lines); emit(\"n\", length(lines)); emit(\"low\", low); "
+          "emit(\"one\", lines[1]);\n"
+          "  emit(\"none\", lines[12345]); emit(\"zero\", lines[0]); emit(\"lost\", dropped(lines) + "
+          "dropped(low));\n"
+          "  emit(\"least\", low[100]); emit(\"two\", low[-2]); emitTop(\"top\", lines, 2, \"loads\");\n"
+          "  unsigned long all = 0; for (unsigned long i = 0; i < length(lines); ++i) all += "
+          "entryValue(lines, i) * "
+          "(entryKey(lines, i) + 1); emit(\"all\", all); }");
   std::map<double, double> lines;
   std::map<double, double> low;
   double least = 0;
@@ -227,8 +237,9 @@ TEST_P(Collections, MapCountsByKey) {
   for (std::size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(values[i], lines[keys[i]]);
   EXPECT_TRUE(std::is_sorted(values.rbegin(), values.rend()));
   const std::vector<double>& top = measured.results.at("top.value");
-  EXPECT_EQ(top, std::vector<double>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(
-                                                                          std::min<std::size_t>(2, values.size()))));
+  EXPECT_EQ(top, std::vector<double>(
+                     values.begin(),
+                     values.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, values.size()))));
   EXPECT_EQ(measured.emitted.at("top.value").unit, "loads");
   EXPECT_EQ(measured.emitted.at("top.key").table, "top");
 }
@@ -238,12 +249,16 @@ TEST_P(Collections, MapsWithStructuresForKeysAndValues) {
       "struct place { unsigned char tag; long wide; unsigned int block; short odd; };\n"
       "struct sums { unsigned int visits; long threads; };\n"
       "global map struct sums places[2048] by struct place;\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { struct place p = {200, -1L - blockThreadId() % 5, blockId(), -7};\n"
-      "  atomicAdd(&places[p].visits, 1); atomicAdd(&places[p].threads, globalThreadId()); p.tag = 0; p.wide = 0; "
+      "ON_INSTRUCTION: MEM_READ: GLOBAL: { struct place p = {200, -1L - blockThreadId() % 5, blockId(), "
+      "-7};\n"
+      "  atomicAdd(&places[p].visits, 1); atomicAdd(&places[p].threads, globalThreadId()); p.tag = 0; p.wide "
+      "= 0; "
       "p.odd = 0; p.block = 0; places[p].visits += 1; }\n"
       "ON_REPORT: { emit(\"places\", places); emit(\"n\", length(places)); emit(\"lost\", dropped(places));\n"
-      "  struct place p = {200, -2, 1, -7}; emit(\"visits\", places[p].visits); emit(\"sum\", places[p].threads);\n"
-      "  if (length(places) > 0) { emit(\"top\", entryValue(places, 0).visits); emit(\"tag\", entryKey(places, "
+      "  struct place p = {200, -2, 1, -7}; emit(\"visits\", places[p].visits); emit(\"sum\", "
+      "places[p].threads);\n"
+      "  if (length(places) > 0) { emit(\"top\", entryValue(places, 0).visits); emit(\"tag\", "
+      "entryKey(places, "
       "0).tag); } }");
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<double, double>> places;
   each_load([&](std::uint64_t block, std::uint64_t thread) {
@@ -271,10 +286,10 @@ TEST_P(Collections, MapsWithStructuresForKeysAndValues) {
 }
 
 TEST_P(Collections, MapCountsWhatFindsNoRoom) {
-  const Measured measured = run(
-      "global map unsigned long few[4] by unsigned long;\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&few[globalThreadId()], 1); }\n"
-      "ON_REPORT: { emit(\"few\", few); emit(\"kept\", sum(few)); emit(\"lost\", dropped(few)); }");
+  const Measured measured =
+      run("global map unsigned long few[4] by unsigned long;\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&few[globalThreadId()], 1); }\n"
+          "ON_REPORT: { emit(\"few\", few); emit(\"kept\", sum(few)); emit(\"lost\", dropped(few)); }");
   EXPECT_EQ(measured["kept"] + measured["lost"], loads());
   std::set<double> keys(measured.results.at("few.key").begin(), measured.results.at("few.key").end());
   EXPECT_EQ(keys.size(), measured.results.at("few.key").size());
@@ -285,18 +300,19 @@ TEST_P(Collections, MapCountsWhatFindsNoRoom) {
   EXPECT_GE(keys.size(), std::min<std::uint64_t>(distinct, 8)) << "a table this small is searched whole";
   for (std::size_t i = 0; i < measured.results.at("few.key").size(); ++i) {
     const auto thread = static_cast<std::uint64_t>(measured.results.at("few.key")[i]) % size();
-    EXPECT_EQ(measured.results.at("few.value")[i], loads_of(kernel(), thread)) << "all of its updates or none";
+    EXPECT_EQ(measured.results.at("few.value")[i], loads_of(kernel(), thread))
+        << "all of its updates or none";
   }
   EXPECT_EQ(measured.notes.empty(), measured["lost"] == 0);
 }
 
 TEST_P(Collections, MapsOfEachBlock) {
-  const Measured measured = run(
-      "global map double mine[BLOCKS][16] by unsigned int;\n"
-      "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&mine[blockId()][blockThreadId() % 4], 0.5);\n"
-      "  if (mine[blockId()][99] != 0) mine[blockId()][98] = 1; }\n"
-      "ON_REPORT: { emit(\"mine\", mine); emit(\"n\", length(mine[2])); emit(\"third\", mine[1][3]);\n"
-      "  emit(\"never\", mine[0][98]); }");
+  const Measured measured =
+      run("global map double mine[BLOCKS][16] by unsigned int;\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { atomicAdd(&mine[blockId()][blockThreadId() % 4], 0.5);\n"
+          "  if (mine[blockId()][99] != 0) mine[blockId()][98] = 1; }\n"
+          "ON_REPORT: { emit(\"mine\", mine); emit(\"n\", length(mine[2])); emit(\"third\", mine[1][3]);\n"
+          "  emit(\"never\", mine[0][98]); }");
   std::map<std::uint64_t, double> mine;
   each_load([&](std::uint64_t block, std::uint64_t thread) {
     if (block == 1) mine[thread % 4] += 0.5;
@@ -337,13 +353,15 @@ TEST(CollectionDeclarations, AreRefusedWithAHint) {
       {"struct s { int x[3]; }; global trace struct s a[4];", "hold numbers, not arrays"},
   };
   for (const auto& [declaration, message] : mistakes)
-    EXPECT_THAT(errors_of(std::string(declaration) + "\nON_KERNEL_EXIT: { }"), HasSubstr(message)) << declaration;
+    EXPECT_THAT(errors_of(std::string(declaration) + "\nON_KERNEL_EXIT: { }"), HasSubstr(message))
+        << declaration;
 }
 
 TEST(CollectionUses, AreRefusedWithAHint) {
   const std::string declarations =
       "struct two { int a; long b; }; global trace struct two t[8]; global trace int u[BLOCKS][8];\n"
-      "global histogram h[8]; global map long m[8] by struct two; global map long n[8] by int; global int g[8];\n";
+      "global histogram h[8]; global map long m[8] by struct two; global map long n[8] by int; global int "
+      "g[8];\n";
   const std::pair<const char*, const char*> mistakes[] = {
       {"ON_KERNEL_EXIT: { append(&t, 1); }", "has 2 fields, and this gives 1"},
       {"ON_KERNEL_EXIT: { append(t, 1, 2); }", "needs the address of a trace"},
@@ -372,14 +390,17 @@ TEST(CollectionUses, AreRefusedWithAHint) {
 }
 
 TEST(CollectionUses, WordsOfTheirDeclarationsStayNames) {
-  EXPECT_EQ(errors_of("global unsigned int histogram[8]; global int trace; global long map[4]; int by; int linear;\n"
-                      "ON_KERNEL_EXIT: { trace = by + linear; histogram[0] += 1; map[1] = 2; }"),
-            "");
+  EXPECT_EQ(
+      errors_of(
+          "global unsigned int histogram[8]; global int trace; global long map[4]; int by; int linear;\n"
+          "ON_KERNEL_EXIT: { trace = by + linear; histogram[0] += 1; map[1] = 2; }"),
+      "");
 }
 
 TEST(CollectionReport, WithoutAReportEverythingIsAResult) {
   const Measured measured = measure(
-      "global trace int t[4]; global histogram h[3] = linear(0, 3); global map int m[4] by int; global int g;\n"
+      "global trace int t[4]; global histogram h[3] = linear(0, 3); global map int m[4] by int; global int "
+      "g;\n"
       "ON_KERNEL_EXIT: { append(&t, 5); record(&h, 1); m[7] += 3; g = 1; }",
       {{1, 1, 1}, {1, 1, 1}});
   ASSERT_EQ(measured.failure, "");

@@ -118,6 +118,28 @@ TEST(Reader, WhatWasWrittenComesBack) {
   EXPECT_EQ(lines_of(reading.records), text);
 }
 
+TEST(Reader, TablesAndHistogramsComeBack) {
+  LaunchRecord record = vecadd_launch();
+  ResultValue column = array<std::uint64_t>("lines.key", {7, 9});
+  column.table = "lines";
+  ResultValue histogram = array<std::uint64_t>("cycles", {1, 2, 3, 4}, {2, 2});
+  histogram.bounds = {-4, 0, 4};
+  histogram.underflow = {5, 6};
+  histogram.overflow = {7, 8};
+  record.results = {column, histogram};
+  const std::string text = lines_of({record});
+  const Reading reading = read_json_lines(text, "out.jsonl");
+  ASSERT_EQ(reading.records.size(), 1u);
+  const std::vector<ResultValue>& results = std::get<LaunchRecord>(reading.records[0]).results;
+  ASSERT_EQ(results.size(), 2u);
+  const bool is_first = results[0].name == "cycles";  // an object's members come in any order
+  EXPECT_EQ(results[is_first ? 1 : 0].table, "lines");
+  const ResultValue& read = results[is_first ? 0 : 1];
+  EXPECT_EQ(read.bounds, histogram.bounds);
+  EXPECT_EQ(read.underflow, histogram.underflow);
+  EXPECT_EQ(read.overflow, histogram.overflow);
+}
+
 TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
   const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
   const Reading reading = read_json_lines(
@@ -154,6 +176,11 @@ TEST(Reader, MembersOfTheWrongKindAreNamed) {
             "member 'results.thread_instructions' is not an array with its extents");
   EXPECT_EQ(complaint_about("1234567", R"({"extents":[9223372036854775808,2],"values":[]})"),
             "member 'results.thread_instructions' is not an array with its extents");
+  for (const char* wrong : {R"("table":5)", R"("bounds":[1],"underflow":[0],"overflow":[0])",
+                            R"("bounds":[1,2,3],"underflow":[],"overflow":[0])", R"("bounds":[1,2,3.5])"}) {
+    EXPECT_EQ(complaint_about("1234567", R"({"extents":[2],"values":[1,2],)" + std::string(wrong) + "}"),
+              "member 'results.thread_instructions' is not an array with its extents");
+  }
   EXPECT_EQ(complaint_about("1234567", "1e999"), "number overflow parsing '1e999'");
 }
 
