@@ -95,7 +95,7 @@ void print_loops(FunctionAnalyses& analyses) {
     const ptx::Loop& loop = nest.loops()[index];
     const std::optional<std::uint64_t> trips = affine.trip_count(index);
     std::string text = "line " + std::to_string(analyses.graph().blocks[loop.header].line) + ": depth " +
-                       std::to_string(loop.depth) + ", " + counted(loop.blocks.size(), "block") +
+                       std::to_string(loop.depth) + ", " + counted(loop.block_count, "block") +
                        ", trip count " + (trips ? std::to_string(*trips) : "unknown");
     for (const ptx::InductionVariable& variable : affine.induction_variables()) {
       if (variable.loop != index) continue;

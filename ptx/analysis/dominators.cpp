@@ -1,7 +1,8 @@
-// Cooper, Harvey and Kennedy: "A Simple, Fast Dominance Algorithm".
 #include "ptx/analysis/dominators.h"
 
 #include <algorithm>
+
+#include "ptx/analysis/immediate_dominators.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -43,33 +44,14 @@ void DominatorTree::order_blocks(const ControlFlowGraph& graph) {
   for (std::uint32_t index = 0; index < order_.size(); ++index) order_of_[order_[index]] = index;
 }
 
-std::uint32_t DominatorTree::intersect(std::uint32_t left, std::uint32_t right) const {
-  while (left != right) {
-    while (order_of_[left] > order_of_[right]) left = immediate_[left];
-    while (order_of_[right] > order_of_[left]) right = immediate_[right];
-  }
-  return left;
-}
-
 void DominatorTree::find_immediate(const ControlFlowGraph& graph) {
-  immediate_.assign(graph.blocks.size(), no_block);
-  if (order_.empty()) return;
-  immediate_[0] = 0;  // so that intersections end there
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t index = 1; index < order_.size(); ++index) {
-      const std::uint32_t block = order_[index];
-      std::uint32_t meet = no_block;
-      for (const std::uint32_t predecessor : graph.blocks[block].predecessors) {
-        if (immediate_[predecessor] == no_block) continue;
-        meet = meet == no_block ? predecessor : intersect(predecessor, meet);
-      }
-      if (immediate_[block] == meet) continue;
-      immediate_[block] = meet;
-      changed = true;
-    }
+  if (graph.blocks.empty()) return;
+  FlowGraph edges;
+  for (const BasicBlock& block : graph.blocks) {
+    edges.successors.emplace_back(block.successors);
+    edges.predecessors.emplace_back(block.predecessors);
   }
-  immediate_[0] = no_block;
+  immediate_ = immediate_dominators(edges, 0);
 }
 
 void DominatorTree::number_tree() {

@@ -36,7 +36,6 @@ class DominatorTree {
   void order_blocks(const ControlFlowGraph& graph);
   void find_immediate(const ControlFlowGraph& graph);
   void number_tree();
-  std::uint32_t intersect(std::uint32_t left, std::uint32_t right) const;
 
   std::vector<std::uint32_t> order_, order_of_, immediate_;
   std::vector<std::vector<std::uint32_t>> children_;

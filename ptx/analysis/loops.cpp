@@ -12,12 +12,16 @@ LoopNest::LoopNest(const ControlFlowGraph& graph, const DominatorTree& dominator
   find_irreducible(graph, dominators);
 }
 
-bool LoopNest::contains(std::uint32_t loop, std::uint32_t block) const {
-  return std::ranges::binary_search(loops_[loop].blocks, block);
+std::vector<std::uint32_t> LoopNest::blocks_of(std::uint32_t loop) const {
+  std::vector<std::uint32_t> blocks;
+  for (std::uint32_t block = 0; block < loop_of_.size(); ++block) {
+    if (contains(loop, block)) blocks.push_back(block);
+  }
+  return blocks;
 }
 
+/// Headers in reverse post-order, so outer loops first; filled the other way round, so that a walk can step over inner loops.
 void LoopNest::find_loops(const ControlFlowGraph& graph, const DominatorTree& dominators) {
-  std::vector<std::uint32_t> seen(graph.blocks.size(), no_loop);
   for (const std::uint32_t header : dominators.reverse_post_order()) {
     Loop loop;
     loop.header = header;
@@ -25,35 +29,83 @@ void LoopNest::find_loops(const ControlFlowGraph& graph, const DominatorTree& do
       if (dominators.dominates(header, predecessor)) loop.latches.push_back(predecessor);
     }
     if (loop.latches.empty()) continue;
-    const auto index = static_cast<std::uint32_t>(loops_.size());
-    // Everything that reaches a latch without going through the header.
-    std::vector<std::uint32_t> work = loop.latches;
-    seen[header] = index;
-    loop.blocks.push_back(header);
-    while (!work.empty()) {
-      const std::uint32_t block = work.back();
-      work.pop_back();
-      if (seen[block] == index) continue;
-      seen[block] = index;
-      loop.blocks.push_back(block);
-      for (const std::uint32_t predecessor : graph.blocks[block].predecessors) {
-        if (dominators.is_reachable(predecessor)) work.push_back(predecessor);
-      }
-    }
-    std::ranges::sort(loop.blocks);
     std::ranges::sort(loop.latches);
-    // Loops around this one have been found before: their headers dominate this one.
-    loop.parent = loop_of_[header];
-    if (loop.parent != no_loop) loop.depth = loops_[loop.parent].depth + 1;
-    for (const std::uint32_t block : loop.blocks) {
-      loop_of_[block] = index;
-      const BasicBlock& node = graph.blocks[block];
-      const bool exits = std::ranges::any_of(node.successors, [&](std::uint32_t successor) {
-        return !std::ranges::binary_search(loop.blocks, successor);
-      });
-      if (exits || node.leaves_function) loop.exiting.push_back(block);
-    }
     loops_.push_back(std::move(loop));
+  }
+  std::vector<std::uint32_t> outermost(loops_.size());
+  for (auto loop = static_cast<std::uint32_t>(loops_.size()); loop-- > 0;) {
+    outermost[loop] = loop;
+    fill_loop(loop, outermost, graph, dominators);
+  }
+  number_loops();
+  find_exits(graph);
+}
+
+/// Everything that reaches a latch without going through the header. Natural loops with different headers are disjoint or nested, so a loop
+/// met on the way lies inside as a whole. `outermost` leads, with shortcuts, from a loop to the outermost found so far.
+void LoopNest::fill_loop(std::uint32_t loop, std::vector<std::uint32_t>& outermost,
+                         const ControlFlowGraph& graph, const DominatorTree& dominators) {
+  const auto find_outermost = [&](std::uint32_t inner) {
+    while (outermost[inner] != inner) inner = outermost[inner] = outermost[outermost[inner]];
+    return inner;
+  };
+  const std::uint32_t header = loops_[loop].header;
+  std::vector<std::uint32_t> work = loops_[loop].latches;
+  loop_of_[header] = loop;
+  while (!work.empty()) {
+    const std::uint32_t block = work.back();
+    work.pop_back();
+    std::uint32_t entered = block;
+    if (loop_of_[block] == no_loop) {
+      loop_of_[block] = loop;
+    } else {
+      const std::uint32_t inner = find_outermost(loop_of_[block]);
+      if (inner == loop) continue;
+      loops_[inner].parent = outermost[inner] = loop;
+      entered = loops_[inner].header;
+    }
+    for (const std::uint32_t predecessor : graph.blocks[entered].predecessors) {
+      if (dominators.is_reachable(predecessor)) work.push_back(predecessor);
+    }
+  }
+}
+
+void LoopNest::number_loops() {
+  // A loop stands behind those around it: sizes add up from the back, numbers are handed out from the front.
+  std::vector<std::uint32_t> size(loops_.size(), 1);
+  for (const std::uint32_t loop : loop_of_) {
+    if (loop != no_loop) ++loops_[loop].block_count;
+  }
+  for (std::size_t loop = loops_.size(); loop-- > 0;) {
+    const std::uint32_t parent = loops_[loop].parent;
+    if (parent == no_loop) continue;
+    size[parent] += size[loop];
+    loops_[parent].block_count += loops_[loop].block_count;
+  }
+  enter_.resize(loops_.size());
+  leave_.resize(loops_.size());
+  std::uint32_t next_root = 0;
+  std::vector<std::uint32_t> next(loops_.size());
+  for (std::uint32_t loop = 0; loop < loops_.size(); ++loop) {
+    const std::uint32_t parent = loops_[loop].parent;
+    std::uint32_t& place = parent == no_loop ? next_root : next[parent];
+    enter_[loop] = place;
+    leave_[loop] = place += size[loop];
+    next[loop] = enter_[loop] + 1;
+    if (parent != no_loop) loops_[loop].depth = loops_[parent].depth + 1;
+  }
+}
+
+void LoopNest::find_exits(const ControlFlowGraph& graph) {
+  for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
+    const BasicBlock& node = graph.blocks[block];
+    for (std::uint32_t loop = loop_of_[block]; loop != no_loop; loop = loops_[loop].parent) {
+      const bool exits = node.leaves_function || std::ranges::any_of(node.successors, [&](std::uint32_t to) {
+                           return !contains(loop, to);
+                         });
+      if (!exits) break;
+      loops_[loop].exiting.push_back(block);
+    }
   }
 }
 

@@ -19,7 +19,7 @@ struct Loop {
   std::uint32_t header = no_block;
   std::uint32_t parent = no_loop;      ///< the innermost loop around it
   std::uint32_t depth = 1;             ///< 1: in no other loop
-  std::vector<std::uint32_t> blocks;   ///< ascending, those of inner loops included
+  std::uint32_t block_count = 0;       ///< those of inner loops included
   std::vector<std::uint32_t> latches;  ///< ascending
   std::vector<std::uint32_t>
       exiting;  ///< ascending: blocks with a successor outside, or that leave the function
@@ -36,7 +36,12 @@ class LoopNest {
   std::uint32_t depth_of(std::uint32_t block) const {
     return loop_of_[block] == no_loop ? 0 : loops_[loop_of_[block]].depth;
   }
-  bool contains(std::uint32_t loop, std::uint32_t block) const;
+  bool contains(std::uint32_t loop, std::uint32_t block) const {
+    const std::uint32_t inner = loop_of_[block];
+    return inner != no_loop && enter_[loop] <= enter_[inner] && enter_[inner] < leave_[loop];
+  }
+  /// Ascending, those of inner loops included.
+  std::vector<std::uint32_t> blocks_of(std::uint32_t loop) const;
 
   /// Each the blocks (ascending) of a cycle with several entries, jumps back to the headers of natural loops left out.
   const std::vector<std::vector<std::uint32_t>>& irreducible_regions() const { return irreducible_; }
@@ -44,10 +49,15 @@ class LoopNest {
 
  private:
   void find_loops(const ControlFlowGraph& graph, const DominatorTree& dominators);
+  void fill_loop(std::uint32_t loop, std::vector<std::uint32_t>& outermost, const ControlFlowGraph& graph,
+                 const DominatorTree& dominators);
+  void number_loops();
+  void find_exits(const ControlFlowGraph& graph);
   void find_irreducible(const ControlFlowGraph& graph, const DominatorTree& dominators);
 
   std::vector<Loop> loops_;
   std::vector<std::uint32_t> loop_of_;
+  std::vector<std::uint32_t> enter_, leave_;  // depth-first numbers in the tree of loops
   std::vector<std::vector<std::uint32_t>> irreducible_;
   std::vector<bool> in_irreducible_;
 };

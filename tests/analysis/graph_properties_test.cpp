@@ -162,7 +162,10 @@ TEST_F(RandomGraphs, LoopsAreWhatComesBackToADominatingHeader) {
             std::ranges::any_of(loop.latches, [&](std::uint32_t latch) { return onwards.contains(latch); });
         if (comes_back) expected.insert(block);
       }
-      EXPECT_EQ(std::set<std::uint32_t>(loop.blocks.begin(), loop.blocks.end()), expected);
+      EXPECT_EQ(loops.blocks_of(index), std::vector<std::uint32_t>(expected.begin(), expected.end()));
+      EXPECT_EQ(loop.block_count, expected.size());
+      for (std::uint32_t block = 0; block < graph.blocks.size(); ++block)
+        EXPECT_EQ(loops.contains(index, block), expected.contains(block)) << block;
       EXPECT_EQ(loop.depth, loop.parent == no_loop ? 1 : loops.loops()[loop.parent].depth + 1);
       if (loop.parent != no_loop) {
         EXPECT_TRUE(loops.contains(loop.parent, loop.header));
@@ -170,8 +173,8 @@ TEST_F(RandomGraphs, LoopsAreWhatComesBackToADominatingHeader) {
     }
     for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
       std::uint32_t deepest = 0;
-      for (const Loop& loop : loops.loops())
-        if (std::ranges::binary_search(loop.blocks, block)) deepest = std::max(deepest, loop.depth);
+      for (std::uint32_t index = 0; index < loops.loops().size(); ++index)
+        if (loops.contains(index, block)) deepest = std::max(deepest, loops.loops()[index].depth);
       EXPECT_EQ(loops.depth_of(block), deepest);
       for (const std::uint32_t successor : graph.blocks[block].successors)
         EXPECT_EQ(dominators.dominates(successor, block),

@@ -17,12 +17,13 @@ TEST(Loops, NestAndKnowTheirParts) {
   const Loop& outer = nest.loops()[0];
   const Loop& inner = nest.loops()[1];
   EXPECT_EQ(outer.header, analysed.block("OUTER"));
-  EXPECT_THAT(outer.blocks, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(nest.blocks_of(0), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(outer.latches, ElementsAre(3));
   EXPECT_THAT(outer.exiting, ElementsAre(2));
   EXPECT_EQ(inner.parent, 0U);
   EXPECT_EQ(inner.depth, 2U);
-  EXPECT_THAT(inner.blocks, ElementsAre(1));
+  EXPECT_THAT(nest.blocks_of(1), ElementsAre(1));
+  EXPECT_EQ(outer.block_count, 4U);
   EXPECT_EQ(nest.depth_of(analysed.block("DONE")), 0U);
   EXPECT_THAT(nest.irreducible_regions(), IsEmpty());
 }
