@@ -35,7 +35,7 @@ const Liveness& FunctionAnalyses::liveness() {
 }
 
 const SsaForm& FunctionAnalyses::ssa() {
-  if (!ssa_) ssa_ = std::make_unique<SsaForm>(graph(), dominators(), registers(), liveness());
+  if (!ssa_) ssa_ = std::make_unique<SsaForm>(graph(), dominators(), registers());
   return *ssa_;
 }
 

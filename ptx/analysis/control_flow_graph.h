@@ -20,10 +20,10 @@ namespace lynxpp::ptx {
 inline constexpr std::uint32_t no_block = 0xffffffff;
 
 struct BasicBlock {
-  std::uint32_t begin = 0;                ///< first instruction (index in Body::instructions)
-  std::uint32_t end = 0;                  ///< one past the last
-  std::vector<std::uint32_t> successors;  ///< taken targets first, fall-through last; no duplicates
-  std::vector<std::uint32_t> predecessors;
+  std::uint32_t begin = 0;                  ///< first instruction (index in Body::instructions)
+  std::uint32_t end = 0;                    ///< one past the last
+  std::vector<std::uint32_t> successors;    ///< taken targets first, fall-through last; no duplicates
+  std::vector<std::uint32_t> predecessors;  ///< ascending, each once
   /// Where the branch at its end may jump to: one block for bra, for brx.idx one per entry of the target list, in that
   /// order and with duplicates. Labels are looked up in the branch's own scope first, so these are right where two
   /// scopes share a label name.

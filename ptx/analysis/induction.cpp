@@ -188,10 +188,12 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
   if (stays_when_taken == branch.guard.negated) condition.comparison = negate(condition.comparison);
   if (!bound->is_constant() || !variable->exact || variable->terms.size() != 1) return std::nullopt;
 
-  for (const InductionVariable& candidate : induction_) {
+  // They are in the order of the loops.
+  for (const InductionVariable& candidate :
+       std::ranges::equal_range(induction_, index, {}, &InductionVariable::loop)) {
     const std::int64_t factor = variable->coefficient_of(value_symbol(candidate.phi));
-    if (candidate.loop != index || factor == 0 || !candidate.initial.is_constant() ||
-        !candidate.step.is_constant() || candidate.initial.bits != bits)
+    if (factor == 0 || !candidate.initial.is_constant() || !candidate.step.is_constant() ||
+        candidate.initial.bits != bits)
       continue;
     const AffineForm start = *substitute(*variable, value_symbol(candidate.phi), candidate.initial);
     condition.start = number_of(start.constant, type);

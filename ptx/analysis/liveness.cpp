@@ -4,33 +4,10 @@
 
 #include <algorithm>
 
+#include "ptx/analysis/block_uses.h"
+
 namespace lynxpp::ptx {
 namespace {
-
-/// Per register the blocks that read it before writing it, and the blocks that write it wholly.
-struct BlockUses {
-  std::vector<std::vector<std::uint32_t>> exposed, killed;
-};
-
-BlockUses collect(const ControlFlowGraph& graph, const RegisterUsage& usage) {
-  const std::size_t registers = usage.registers().size();
-  BlockUses uses{std::vector<std::vector<std::uint32_t>>(registers),
-                 std::vector<std::vector<std::uint32_t>>(registers)};
-  for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
-    const auto is_in = [block](const std::vector<std::uint32_t>& list) {
-      return !list.empty() && list.back() == block;
-    };
-    for (std::uint32_t at = graph.blocks[block].begin; at < graph.blocks[block].end; ++at) {
-      for (const RegisterId reg : usage.reads(at)) {
-        if (!is_in(uses.killed[reg]) && !is_in(uses.exposed[reg])) uses.exposed[reg].push_back(block);
-      }
-      for (const RegisterWrite& write : usage.writes(at)) {
-        if (!write.partial && !is_in(uses.killed[write.reg])) uses.killed[write.reg].push_back(block);
-      }
-    }
-  }
-  return uses;
-}
 
 /// The registers live at a walk's point.
 class LiveSet {
@@ -72,24 +49,17 @@ class LiveSet {
 
 Liveness::Liveness(const ControlFlowGraph& graph, const RegisterUsage& usage)
     : live_in_(graph.blocks.size()), live_out_(graph.blocks.size()) {
-  const BlockUses uses = collect(graph, usage);
-  const auto ends_with = [](const std::vector<RegisterId>& list, RegisterId reg) {
-    return !list.empty() && list.back() == reg;
-  };
+  const BlockUses uses(graph, usage);
   std::vector<std::uint32_t> work;
   for (RegisterId reg = 0; reg < usage.registers().size(); ++reg) {
-    work = uses.exposed[reg];
-    while (!work.empty()) {
-      const std::uint32_t block = work.back();
-      work.pop_back();
-      if (ends_with(live_in_[block], reg)) continue;
-      live_in_[block].push_back(reg);
-      for (const std::uint32_t predecessor : graph.blocks[block].predecessors) {
-        if (ends_with(live_out_[predecessor], reg)) continue;
-        live_out_[predecessor].push_back(reg);
-        if (!std::ranges::binary_search(uses.killed[reg], predecessor)) work.push_back(predecessor);
-      }
-    }
+    const auto append = [reg](std::vector<RegisterId>& list) {
+      if (!list.empty() && list.back() == reg) return false;
+      list.push_back(reg);
+      return true;
+    };
+    uses.walk(
+        graph, reg, work, [&](std::uint32_t block) { return append(live_in_[block]); },
+        [&](std::uint32_t block) { return append(live_out_[block]); });
   }
 }
 

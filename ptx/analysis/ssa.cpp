@@ -3,6 +3,9 @@
 #include "ptx/analysis/ssa.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "ptx/analysis/block_uses.h"
 
 namespace lynxpp::ptx {
 
@@ -23,49 +26,55 @@ struct SsaForm::Renaming {
   }
 };
 
-SsaForm::SsaForm(const ControlFlowGraph& graph, const DominatorTree& dominators, const RegisterUsage& usage,
-                 const Liveness& liveness)
+SsaForm::SsaForm(const ControlFlowGraph& graph, const DominatorTree& dominators, const RegisterUsage& usage)
     : graph_(graph), usage_(usage), phis_(graph.blocks.size()) {
   const auto instructions = static_cast<std::uint32_t>(graph.block_of.size());
   reads_.assign(usage.first_read(instructions), no_value);
   writes_.assign(usage.first_write(instructions), no_value);
-  place_phis(dominators, liveness);
+  place_phis(dominators);
   rename(dominators);
   collect_uses();
 }
 
-void SsaForm::place_phis(const DominatorTree& dominators, const Liveness& liveness) {
+void SsaForm::place_phis(const DominatorTree& dominators) {
   const std::vector<std::vector<std::uint32_t>> frontiers = dominators.frontiers(graph_);
-  std::vector<std::vector<std::uint32_t>> writers(usage_.registers().size());
-  for (const std::uint32_t block : dominators.reverse_post_order()) {
-    for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
-      for (const RegisterWrite& write : usage_.writes(at)) {
-        if (writers[write.reg].empty() || writers[write.reg].back() != block)
-          writers[write.reg].push_back(block);
-      }
-    }
-  }
+  const BlockUses uses(graph_, usage_);
+  std::vector<std::uint32_t> work, live_work;
   std::vector<RegisterId> placed(graph_.blocks.size(), no_register);
-  for (RegisterId reg = 0; reg < writers.size(); ++reg) {
-    std::vector<std::uint32_t>& work = writers[reg];
+  std::vector<RegisterId> live_in(placed), live_out(placed);  // the last register found live there
+  const auto mark = [](std::vector<RegisterId>& last, RegisterId reg) {
+    return [&last, reg](std::uint32_t block) { return std::exchange(last[block], reg) != reg; };
+  };
+  for (RegisterId reg = 0; reg < usage_.registers().size(); ++reg) {
+    work.clear();
+    for (const std::uint32_t block : uses.written(reg)) {
+      if (!frontiers[block].empty()) work.push_back(block);
+    }
+    // Most registers are written and read in one block: where they are live matters only when a join may need a phi.
+    if (work.empty() || uses.exposed(reg).empty()) continue;
+    uses.walk(graph_, reg, live_work, mark(live_in, reg), mark(live_out, reg));
     while (!work.empty()) {
       const std::uint32_t block = work.back();
       work.pop_back();
       for (const std::uint32_t join : frontiers[block]) {
-        if (placed[join] == reg || !std::ranges::binary_search(liveness.live_in(join), reg)) continue;
+        if (placed[join] == reg || live_in[join] != reg) continue;
         placed[join] = reg;
         work.push_back(join);
-        Value phi;
-        phi.kind = ValueKind::phi;
-        phi.reg = reg;
-        phi.block = join;
-        phi.first_input = static_cast<std::uint32_t>(inputs_.size());
-        inputs_.resize(inputs_.size() + input_count(join), no_value);
-        phis_[join].push_back(static_cast<ValueId>(values_.size()));
-        values_.push_back(phi);
+        add_phi(reg, join);
       }
     }
   }
+}
+
+void SsaForm::add_phi(RegisterId reg, std::uint32_t join) {
+  Value phi;
+  phi.kind = ValueKind::phi;
+  phi.reg = reg;
+  phi.block = join;
+  phi.first_input = static_cast<std::uint32_t>(inputs_.size());
+  inputs_.resize(inputs_.size() + input_count(join), no_value);
+  phis_[join].push_back(static_cast<ValueId>(values_.size()));
+  values_.push_back(phi);
 }
 
 void SsaForm::rename(const DominatorTree& dominators) {
@@ -132,8 +141,9 @@ void SsaForm::rename_block(std::uint32_t block, Renaming& state) {
   }
   for (const std::uint32_t successor : graph_.blocks[block].successors) {
     const auto& predecessors = graph_.blocks[successor].predecessors;
+    if (phis_[successor].empty()) continue;
     const auto place =
-        static_cast<std::size_t>(std::ranges::find(predecessors, block) - predecessors.begin());
+        static_cast<std::size_t>(std::ranges::lower_bound(predecessors, block) - predecessors.begin());
     for (const ValueId phi : phis_[successor])
       inputs_[values_[phi].first_input + place] = current(values_[phi].reg);
   }

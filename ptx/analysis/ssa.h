@@ -12,7 +12,6 @@
 
 #include "ptx/analysis/control_flow_graph.h"
 #include "ptx/analysis/dominators.h"
-#include "ptx/analysis/liveness.h"
 #include "ptx/analysis/registers.h"
 
 namespace lynxpp::ptx {
@@ -45,8 +44,7 @@ struct ValueUse {
 /// Borrows the graph and the register usage.
 class SsaForm {
  public:
-  SsaForm(const ControlFlowGraph& graph, const DominatorTree& dominators, const RegisterUsage& usage,
-          const Liveness& liveness);
+  SsaForm(const ControlFlowGraph& graph, const DominatorTree& dominators, const RegisterUsage& usage);
 
   const std::vector<Value>& values() const { return values_; }
 
@@ -80,7 +78,8 @@ class SsaForm {
   std::size_t input_count(std::uint32_t block) const {
     return graph_.blocks[block].predecessors.size() + (block == 0 ? 1 : 0);
   }
-  void place_phis(const DominatorTree& dominators, const Liveness& liveness);
+  void place_phis(const DominatorTree& dominators);
+  void add_phi(RegisterId reg, std::uint32_t join);
   void rename(const DominatorTree& dominators);
   void rename_block(std::uint32_t block, Renaming& state);
   void collect_uses();

@@ -107,6 +107,7 @@ TEST_F(RandomGraphs, DominatorsAreOnEveryPath) {
     const ControlFlowGraph& graph = analyses.graph();
     const DominatorTree& dominators = analyses.dominators();
     const auto everything = reachable(graph, 0, no_block);
+    for (const BasicBlock& block : graph.blocks) EXPECT_TRUE(std::ranges::is_sorted(block.predecessors));
     for (std::uint32_t left = 0; left < graph.blocks.size(); ++left) {
       EXPECT_EQ(dominators.is_reachable(left), everything.contains(left));
       const auto without = reachable(graph, 0, left);
