@@ -278,6 +278,8 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::instruction_count: return "instruction_count";
     case SiteValue::memory_address: return "memory_address";
     case SiteValue::access_size: return "access_size";
+    case SiteValue::access_kind: return "access_kind";
+    case SiteValue::branch_target: return "branch_target";
     case SiteValue::predicate_value: break;
   }
   return "predicate_value";

@@ -334,6 +334,9 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
                                : builder_.CreateICmpNE(votes, builder_.getInt32(0));
       return builder_.CreateZExt(holds, builder_.getInt32Ty());
     }
+    case Api::first_in_sector: return first_in_sector();
+    case Api::bank_wavefronts: return bank_wavefronts(false);
+    case Api::bank_conflicts: return bank_wavefronts(true);
     case Api::sync_warp:
       assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask_here()}, Effect::convergent);
       return nullptr;

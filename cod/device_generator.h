@@ -103,12 +103,36 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* unique_call(const Expression& call);
   llvm::Value* warp_value_call(const Expression& call);
   llvm::Value* extreme_over(llvm::Value* mask, llvm::Value* value, Api api, Type type);
-  llvm::Value* count_by_elimination(llvm::Value* mask, llvm::Value* value, llvm::Value* group);
+  llvm::Value* first_by_elimination(llvm::Value* mask, llvm::Value* value, llvm::Value* group);
   llvm::Value* floating_sum(llvm::Value* mask, llvm::Value* value);
   /// A value that `combine` makes of those of all lanes, one after the other.
   llvm::Value* gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start,
                         const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combine);
   llvm::AllocaInst* unique_slot(const Symbol& array, bool in_halves);
+  /// i1: this lane is the lowest of those of `mask` and its `group` that hold the value.
+  llvm::Value* first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group);
+
+  // device_memory.cpp
+  struct BankAccess {
+    llvm::Value* mask = nullptr;
+    llvm::Value* lane = nullptr;
+    llvm::Value* unit = nullptr;  ///< what the lane accesses, as a number of its size
+    llvm::Value* bank = nullptr;
+    llvm::Value* units_in_row = nullptr;
+    llvm::Value* group = nullptr;           ///< lanes that are served together with this one
+    llvm::Value* pair_of_groups = nullptr;  ///< and those they might be joined with
+    llvm::Value* first_lane = nullptr;      ///< of the group: its number
+    llvm::Value* is_wide = nullptr;         ///< more than 4 bytes
+    llvm::Value* is_widest = nullptr;       ///< more than 8
+    llvm::Value* is_atomic = nullptr;
+  };
+  llvm::Value* first_in_sector();
+  BankAccess bank_access();
+  llvm::Value* lanes_agree(const BankAccess& access, std::uint32_t distance);
+  llvm::Value* sum_of_greatest(const BankAccess& access, llvm::Value* value);
+  llvm::Value* count_groups(const BankAccess& access);
+  llvm::Value* surely_without_conflict(const BankAccess& access);
+  llvm::Value* bank_wavefronts(bool conflicts_only);
 
   int sm_;
   int minimum_sm_ = 0;

@@ -76,20 +76,12 @@ llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
 
 // ---------------------------------------------------------------- different values
 
-/// How many different values the active lanes hold; `in_halves`: in lanes 0 to 15 and in lanes 16 to 31, added.
-///
 /// Addresses mostly do not decrease from lane to lane. One shuffle and one vote find that out, and then the lanes where a new value
 /// begins are all that counts; match.any, which costs several times as much, sees the rest.
-llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
+llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group) {
   llvm::Type* word = builder_.getInt32Ty();
-  llvm::Value* mask = active_mask_here();
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
   llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
-  llvm::Value* group = llvm::ConstantInt::get(word, 0xffffffffu);
-  if (in_halves) {
-    group = builder_.CreateSelect(builder_.CreateICmpULT(lane, builder_.getInt32(16)),
-                                  builder_.getInt32(0xffffu), builder_.getInt32(0xffff0000u));
-  }
   llvm::Value* lower = builder_.CreateAnd(builder_.CreateAnd(mask, below), group);
   llvm::Value* is_first = builder_.CreateICmpEQ(lower, builder_.getInt32(0));
   llvm::Value* highest =
@@ -100,60 +92,69 @@ llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
   llvm::Value* ascends = builder_.CreateOr(is_first, builder_.CreateICmpULE(before, value));
   llvm::Value* begins = builder_.CreateOr(is_first, builder_.CreateICmpNE(before, value));
   llvm::Value* all_ascend = builder_.CreateICmpEQ(vote(ascends, mask), mask);
-  llvm::BasicBlock* fast = new_block("ascending");
-  llvm::BasicBlock* slow = new_block("any_order");
-  llvm::BasicBlock* end = new_block("counted");
-  builder_.CreateCondBr(all_ascend, fast, slow);
-  builder_.SetInsertPoint(fast);
-  llvm::Value* few = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, vote(begins, mask));
   llvm::BasicBlock* fast_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
+  llvm::BasicBlock* slow = new_block("any_order");
+  llvm::BasicBlock* end = new_block("told_apart");
+  builder_.CreateCondBr(all_ascend, end, slow);
   builder_.SetInsertPoint(slow);
-  llvm::Value* many = nullptr;
+  llvm::Value* leads = nullptr;
   if (sm_ >= 70) {
     require(70, 60);
     const bool is_wide = value->getType()->isIntegerTy(64);
     llvm::Value* same = assembly(std::string("match.any.sync.b") + (is_wide ? "64" : "32") + " $0, $1, $2;",
                                  word, {value, mask}, Effect::convergent);
-    llvm::Value* leads = builder_.CreateICmpEQ(builder_.CreateAnd(same, lower), builder_.getInt32(0));
-    many = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, vote(leads, mask));
+    leads = builder_.CreateICmpEQ(builder_.CreateAnd(same, lower), builder_.getInt32(0));
   } else {
-    many = count_by_elimination(mask, value, group);
+    leads = first_by_elimination(mask, value, group);
   }
   llvm::BasicBlock* slow_end = builder_.GetInsertBlock();
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
-  llvm::PHINode* count = builder_.CreatePHI(word, 2);
-  count->addIncoming(few, fast_end);
-  count->addIncoming(many, slow_end);
-  return count;
+  llvm::PHINode* first = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  first->addIncoming(begins, fast_end);
+  first->addIncoming(leads, slow_end);
+  return first;
 }
 
-/// Before sm_70: takes the lanes with the lowest remaining lane's value away until none is left.
-llvm::Value* DeviceGenerator::count_by_elimination(llvm::Value* mask, llvm::Value* value,
+/// How many different values the active lanes hold; `in_halves`: in lanes 0 to 15 and in lanes 16 to 31, added.
+llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
+  llvm::Value* mask = active_mask_here();
+  llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  llvm::Value* group = builder_.getInt32(0xffffffffu);
+  if (in_halves) {
+    group = builder_.CreateSelect(builder_.CreateICmpULT(lane, builder_.getInt32(16)),
+                                  builder_.getInt32(0xffffu), builder_.getInt32(0xffff0000u));
+  }
+  llvm::Value* first = first_with_value(value, mask, group);
+  return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, vote(first, mask));
+}
+
+/// Before sm_70: takes the lanes with the lowest remaining lane's value away until none is left. That lane is the first of each.
+llvm::Value* DeviceGenerator::first_by_elimination(llvm::Value* mask, llvm::Value* value,
                                                    llvm::Value* group) {
   llvm::Type* word = builder_.getInt32Ty();
+  llvm::Value* own = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("eliminate");
   llvm::BasicBlock* end = new_block("eliminated");
   builder_.CreateBr(loop);
   builder_.SetInsertPoint(loop);
   llvm::PHINode* remaining = builder_.CreatePHI(word, 2);
-  llvm::PHINode* count = builder_.CreatePHI(word, 2);
+  llvm::PHINode* was_first = builder_.CreatePHI(builder_.getInt1Ty(), 2);
   remaining->addIncoming(mask, before);
-  count->addIncoming(builder_.getInt32(0), before);
+  was_first->addIncoming(builder_.getFalse(), before);
   llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, builder_.getTrue());
   llvm::Value* has_value = builder_.CreateICmpEQ(shuffled(value, lane, mask), value);
   llvm::Value* in_group = builder_.CreateICmpNE(
       builder_.CreateAnd(builder_.CreateShl(builder_.getInt32(1), lane), group), builder_.getInt32(0));
   llvm::Value* same = vote(builder_.CreateAnd(has_value, in_group), mask);
   llvm::Value* rest = builder_.CreateAnd(remaining, builder_.CreateNot(same));
-  llvm::Value* counted = builder_.CreateAdd(count, builder_.getInt32(1));
+  llvm::Value* is_first = builder_.CreateOr(was_first, builder_.CreateICmpEQ(lane, own));
   remaining->addIncoming(rest, loop);
-  count->addIncoming(counted, loop);
+  was_first->addIncoming(is_first, loop);
   builder_.CreateCondBr(builder_.CreateICmpNE(rest, builder_.getInt32(0)), loop, end);
   builder_.SetInsertPoint(end);
-  return counted;
+  return is_first;
 }
 
 llvm::Value* DeviceGenerator::unique_call(const Expression& call) {

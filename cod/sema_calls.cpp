@@ -48,6 +48,9 @@ bool needs_all_lanes(const ApiFunction& api) {
     case Api::divergent_warp:
     case Api::ballot:
     case Api::unique_element_count:
+    case Api::first_in_sector:
+    case Api::bank_wavefronts:
+    case Api::bank_conflicts:
     case Api::warp_sum:
     case Api::warp_max:
     case Api::warp_min:

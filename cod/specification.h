@@ -146,6 +146,8 @@ enum class SiteValue {
   instruction_count,
   memory_address,   ///< address of this access with its offset, u64 (instruction targets)
   access_size,      ///< bytes per thread (instruction targets)
+  access_kind,      ///< 0 reads memory, 1 writes it, 2 is atomic (instruction targets)
+  branch_target,    ///< of a branch: where this lane goes; the same number for the same block
   predicate_value,  ///< 1 when the instruction's guard holds or it has none
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"

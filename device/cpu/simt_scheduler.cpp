@@ -22,8 +22,8 @@ std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>
 
 std::byte* AlignedBuffer::reserve(std::size_t bytes) {
   if (bytes > bytes_ || !memory_) {
-    bytes_ = align_up(std::max<std::size_t>(bytes, 64), 64);
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes_)));
+    bytes_ = align_up(std::max<std::size_t>(bytes, 128), 128);
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, bytes_)));
     if (memory_) std::memset(memory_.get(), 0, bytes_);
   }
   return memory_.get();

@@ -13,8 +13,16 @@ const std::string guarded_register = "%lynxpp_guarded";
 const std::string executed_register = "%lynxpp_executed";
 const std::string memory_register = "%lynxpp_memory";
 const std::string value_register = "%lynxpp_value";
+const std::string target_register = "%lynxpp_target";
+const std::string target_predicate = "%lynxpp_is_target";
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
+
+/// As in cod::SiteValue.
+std::uint64_t access_kind(const OpcodeTraits& traits) {
+  if (traits.kind == OpcodeClass::atomic) return 2;
+  return traits.reads_memory ? 0 : 1;
+}
 
 }  // namespace
 
@@ -27,11 +35,17 @@ SiteValues::SiteValues(const InstrumentationUnit& unit, const FunctionUnit& func
   wants_executed_ = std::any_of(unit.probes.begin(), unit.probes.end(), [](const Probe& probe) {
     return probe.routine.reads_site_value(executed_count);
   });
+  wants_target_ = std::any_of(unit.probes.begin(), unit.probes.end(), [](const Probe& probe) {
+    return probe.routine.reads_site_value("branch_target");
+  });
 }
 
 void SiteValues::append_declarations(std::string& text) const {
   text += "\t.reg .b32 " + guarded_register + ", " + executed_register + ", " + value_register +
           ";\n\t.reg .b64 " + memory_register + ";\n";
+  if (wants_target_) {
+    text += "\t.reg .b32 " + target_register + ";\n\t.reg .pred " + target_predicate + ";\n";
+  }
 }
 
 void SiteValues::append_preparation(const ProbeRoutine& routine, const Site& site, std::string& text) const {
@@ -40,6 +54,7 @@ void SiteValues::append_preparation(const ProbeRoutine& routine, const Site& sit
   if (site.point == ProbePoint::instruction && routine.reads_site_value("memory_address")) {
     append_memory_address(unit_, body_, instruction, memory_register, text);
   }
+  if (routine.reads_site_value("branch_target")) append_branch_target(instruction, text);
   if (routine.reads_site_value("predicate_value")) {
     text += instruction.guarded()
                 ? "\tselp.u32 " + value_register + (instruction.guard.negated ? ", 0, 1, " : ", 1, 0, ") +
@@ -58,6 +73,8 @@ std::string SiteValues::operand(std::string_view name, const Site& site) const {
   if (name == "memory_address") return memory_register;
   if (name == "predicate_value") return instruction != nullptr ? value_register : "1";
   if (name == "access_size") return number(instruction != nullptr ? instruction->traits.access_bytes() : 0);
+  if (name == "branch_target") return instruction != nullptr ? target_register : "0";
+  if (name == "access_kind") return number(instruction != nullptr ? access_kind(instruction->traits) : 0);
   if (name == "instruction_id") {
     const std::uint32_t index =
         instruction != nullptr ? body_.statements[instruction->statement].index : range.begin;
@@ -70,6 +87,36 @@ std::string SiteValues::operand(std::string_view name, const Site& site) const {
   // executed_count: known where the block ends; blocks without guards need no register.
   const bool dynamic = site.point == ProbePoint::block_exit && (guarded_end || inner_guarded(range) != 0);
   return dynamic ? executed_register : number(range.size());
+}
+
+/// 0 stands for the block behind the branch, where lanes go whose guard does not hold; other blocks for the first entry that leads there.
+void SiteValues::append_branch_target(const Instruction& branch, std::string& text) const {
+  const auto index = static_cast<std::size_t>(&branch - body_.instructions.data());
+  const BasicBlock& range = function_.graph.blocks[function_.graph.block_of[index]];
+  const std::vector<std::uint32_t>& targets = range.targets;
+  const auto number_of = [&](std::size_t entry) -> std::size_t {
+    if (targets[entry] == range.fall_through) return 0;
+    return static_cast<std::size_t>(std::find(targets.begin(), targets.end(), targets[entry]) -
+                                    targets.begin()) +
+           1;
+  };
+  if (branch.traits.kind != OpcodeClass::branch || targets.empty()) {
+    text += "\tmov.u32 " + target_register + ", 0;\n";
+  } else if (!branch.opcode.starts_with("brx")) {
+    text += "\tmov.u32 " + target_register + ", " + number(number_of(0)) + ";\n";
+  } else {
+    const std::string entry(branch.operands[0].name);
+    text += "\tadd.u32 " + target_register + ", " + entry + ", 1;\n";
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (number_of(i) == i + 1) continue;
+      text += "\tsetp.eq.u32 " + target_predicate + ", " + entry + ", " + number(i) + ";\n\tselp.u32 " +
+              target_register + ", " + number(number_of(i)) + ", " + target_register + ", " +
+              target_predicate + ";\n";
+    }
+  }
+  if (branch.guarded()) {
+    text += "\t" + guard_prefix(branch.guard, true) + "mov.u32 " + target_register + ", 0;\n";
+  }
 }
 
 // ---------------------------------------------------------------- executed instructions

@@ -32,6 +32,9 @@ class SiteValues {
   /// The operand that stands for the value `name`.
   std::string operand(std::string_view name, const Site& site) const;
 
+  /// target_register = where the lane goes from this branch; lanes with the same number go to the same block.
+  void append_branch_target(const Instruction& branch, std::string& text) const;
+
   // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may be overwritten
   void append_block_start(std::uint32_t block, std::string& text) const;
   /// Before an instruction that does not end its block.
@@ -50,6 +53,7 @@ class SiteValues {
   const FunctionUnit& function_;
   const Body& body_;
   bool wants_executed_ = false;  ///< some routine asks for executed instructions
+  bool wants_target_ = false;    ///< some routine asks where a branch leads
 };
 
 }  // namespace lynxpp::ptx

@@ -13,6 +13,60 @@
 namespace lynxpp::cod {
 namespace {
 
+/// Accesses to shared and global memory, see the header.
+std::string patterns() {
+  std::string text = R"({
+  .reg .b32 %q<16>;
+  .reg .b64 %qd<4>;
+  .reg .pred %g<5>;
+  .shared .align 16 .b8 tile[8208];
+  mad.lo.u32 %q1, %r12, 7919, %r7;
+  mul.lo.u32 %q1, %q1, 2654435761;
+  shr.u32 %q2, %q1, 13;
+  xor.b32 %q1, %q1, %q2;
+  mul.lo.u32 %q1, %q1, 2246822519;
+  shr.u32 %q2, %q1, 15;
+  xor.b32 %q1, %q1, %q2;
+  and.b32 %q2, %r12, 4;
+  shr.u32 %q3, %q1, 29;
+  or.b32 %q2, %q2, %q3;
+  setp.ne.u32 %g1, %q2, 0;
+  and.b32 %q4, %q1, 511;
+  mul.lo.u32 %q5, %r7, %r12;
+  shl.b32 %q5, %q5, 2;
+  shr.u32 %q6, %r7, 1;
+  shl.b32 %q6, %q6, 4;
+  and.b32 %q7, %r12, 3;
+  setp.eq.u32 %g2, %q7, 1;
+  setp.eq.u32 %g3, %q7, 2;
+  setp.eq.u32 %g4, %q7, 3;
+  selp.b32 %q8, %q4, %q1, %g2;
+  selp.b32 %q8, %q5, %q8, %g3;
+  selp.b32 %q8, %q6, %q8, %g4;
+  mov.u32 %q9, tile;
+  mov.u64 %qd2, 0;
+)";
+  const std::pair<int, const char*> accesses[] = {
+      {1, "u8"}, {2, "u16"}, {4, "u32"}, {8, "u64"}, {16, "v4.u32"}};
+  for (const auto& [bytes, type] : accesses) {
+    const std::string value = bytes == 8 ? "%qd2" : bytes == 16 ? "{%q12, %q13, %q14, %q15}" : "%q12";
+    text += "  and.b32 %q10, %q8, " + std::to_string(8192 - bytes) + ";\n  add.u32 %q11, %q9, %q10;\n" +
+            "  cvt.u64.u32 %qd1, %q10;\n  add.u64 %qd1, %qd1, %rd1;\n";
+    for (const std::string guard : {"", "@%g1 "}) {
+      text += "  " + guard + "ld.shared." + type + " " + value + ", [%q11];\n";
+      text += "  " + guard + "st.shared." + type + " [%q11], " + value + ";\n";
+      text += "  " + guard + "ld.global." + type + " " + value + ", [%qd1];\n";
+    }
+  }
+  text += R"(  and.b32 %q10, %q8, 8188;
+  add.u32 %q11, %q9, %q10;
+  @%g1 atom.shared.add.u32 %q12, [%q11], 1;
+  red.shared.add.u32 [%q11], 1;
+  }
+)";
+  return text;
+}
+
 const std::string& kernels() {
   static const std::string text = [] {
     const std::string prologue = R"(
@@ -57,7 +111,21 @@ const std::string& kernels() {
                      "  sub.u32 %r19, %r19, 1;\n  setp.ne.u32 %p2, %r19, 0;\n  @%p2 bra $L_loop;\n$L_end:\n  "
                      "ret;\n") +
            entry("early",
-                 "  and.b32 %r18, %r7, 1;\n  setp.ne.u32 %p1, %r18, 0;\n  @%p1 ret;\n" + work + "  ret;\n");
+                 "  and.b32 %r18, %r7, 1;\n  setp.ne.u32 %p1, %r18, 0;\n  @%p1 ret;\n" + work + "  ret;\n") +
+           entry("ways", R"(
+  and.b32 %r18, %r7, 3;
+  and.b32 %r19, %r18, 2;
+  setp.eq.u32 %p1, %r19, 0;
+$L_same: .branchtargets $L_a, $L_last, $L_a, $L_last;
+$L_some: .branchtargets $L_x, $L_y, $L_x, $L_last;
+  brx.idx %r19, $L_same;
+$L_a:
+  @%p1 bra $L_b;
+$L_b:
+  @%p1 brx.idx %r18, $L_some;
+$L_x:
+)" + work + "  bra.uni $L_last;\n$L_y:\n  bra $L_last;\n$L_last:\n  ret;\n") +
+           entry("patterns", patterns() + work + "  ret;\n");
   }();
   return text;
 }
@@ -103,6 +171,7 @@ class Run {
     if (!launch(variant->ptx, words(*variant), nullptr)) return result_;
     EXPECT_EQ(output_, expected) << "the instrumented kernel computes something else";
     result_.thread_instructions = counters.thread_instructions;
+    result_.counters = std::move(counters);
     report(*variant);
     return result_;
   }
@@ -168,6 +237,7 @@ class Run {
     view.basic_blocks = variant.basic_blocks;
     view.instructions = variant.instructions;
     view.sms = extents_.sms;
+    view.sites = variant.sites.get();
     for (std::vector<std::uint64_t>& array : arrays_)
       view.arrays.push_back(std::as_writable_bytes(std::span<std::uint64_t>(array)));
     view.emit = [&](const Emitted& emitted) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cod/specification.h"
+#include "device/cpu/simt_executor.h"
 
 namespace lynxpp::cod {
 
@@ -17,6 +18,7 @@ struct Measured {
   std::vector<std::string> notes;
   std::uint64_t dropped = 0;              ///< accesses out of bounds
   std::uint64_t thread_instructions = 0;  ///< of the kernel without instrumentation, counted by the device
+  device::cpu::LaunchCounters counters;   ///< all of them
   std::string failure;  ///< of the compilation, the instrumentation, the launch or the report
 
   double operator[](const std::string& name) const;  ///< the only or first value; NaN when there is none
@@ -33,6 +35,9 @@ struct Shape {
 /// `straight`: each thread loads its own 4 bytes of `in`, adds 1 and stores them to `out`; one way, one `ret`.
 /// `divergent`: threads with an odd number do so (thread number mod 4) times in a loop.
 /// `early`: threads with an odd number return at once, from a guarded `ret`.
+/// `ways`: switches and branches of which some lead to one place only; the last sends threads 1, 5, 9, … elsewhere.
+/// `patterns`: accesses to shared and global memory of 1 to 16 bytes in patterns that depend on the block: random places near and far,
+/// strides, pairs of lanes at one place; some with lanes left out. At least 64 blocks of 32 threads.
 Measured measure(const std::string& source, const Shape& shape, const std::string& kernel = "straight");
 
 }  // namespace lynxpp::cod

@@ -336,5 +336,48 @@ TEST(Conformance, GridsOfThreeDimensions) {
   for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(measured.results.at("w")[i], i % 2 == 0 ? 32 : 28);
 }
 
+// ---------------------------------------------------------------- metrics against the device's own counters
+
+TEST(Metrics, BranchesAreDivergentWhereLanesGoToDifferentPlaces) {
+  for (const std::uint32_t threads : block_sizes) {
+    const Measured measured = measure(example("branch_divergence"), line(threads), "ways");
+    ASSERT_EQ(measured.failure, "") << threads;
+    const device::cpu::BranchCounters& counted = measured.counters.branches;
+    EXPECT_EQ(measured["total_branches"], static_cast<double>(counted.warps)) << threads;
+    EXPECT_EQ(measured["total_divergent"], static_cast<double>(counted.divergent)) << threads;
+    const std::uint32_t dividing = threads / 32 + (threads % 32 > 1 ? 1 : 0);
+    EXPECT_EQ(counted.divergent, 3 * dividing) << threads;
+  }
+}
+
+void expect_counts(const Measured& measured, const std::string& kind,
+                   const device::cpu::MemoryCounters& counted) {
+  const auto expect = [&](const std::string& name, std::uint64_t value) {
+    if (measured.results.contains(kind + name)) {
+      EXPECT_EQ(measured[kind + name], static_cast<double>(value)) << kind << name;
+    }
+  };
+  expect("_requests", counted.global.requests);
+  expect("_sectors", counted.global.sectors);
+  expect("_bytes_asked", counted.global.bytes);
+  expect("_accesses", counted.shared.accesses);
+  expect("_wavefronts", counted.shared.wavefronts);
+  expect("_conflicts", counted.shared.wavefronts - counted.shared.least_wavefronts);
+}
+
+TEST(Metrics, AccessesOfEveryPatternCostWhatTheDeviceCounts) {
+  for (const std::uint32_t threads : {32u, 33u, 90u}) {
+    for (const char* name : {"memory_efficiency", "shared_bank_conflicts"}) {
+      const Measured measured = measure(example(name), line(threads, 200), "patterns");
+      ASSERT_EQ(measured.failure, "") << name;
+      expect_counts(measured, "load", measured.counters.loads);
+      expect_counts(measured, "store", measured.counters.stores);
+      expect_counts(measured, "atomic", measured.counters.atomics);
+      EXPECT_GT(measured.counters.loads.global.sectors, 2 * measured.counters.loads.global.requests);
+      EXPECT_GT(measured.counters.loads.shared.wavefronts, 2 * measured.counters.loads.shared.accesses);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lynxpp::cod
