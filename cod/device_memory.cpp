@@ -15,7 +15,8 @@ constexpr std::uint32_t all_lanes = 0xffffffffu;
 }  // namespace
 
 llvm::Value* DeviceGenerator::first_in_sector() {
-  llvm::Value* sector = builder_.CreateUDiv(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes));
+  llvm::Value* sector =
+      builder_.CreateUDiv(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes));
   llvm::Value* first = first_with_value(sector, active_mask_here(), builder_.getInt32(all_lanes));
   return builder_.CreateZExt(first, builder_.getInt32Ty());
 }
@@ -25,8 +26,7 @@ llvm::Value* DeviceGenerator::lanes_agree(const BankAccess& access, std::uint32_
   llvm::Value* partner = builder_.CreateXor(access.lane, builder_.getInt32(distance));
   llvm::Value* there = builder_.CreateAnd(builder_.CreateLShr(access.mask, partner), builder_.getInt32(1));
   llvm::Value* differs = builder_.CreateICmpNE(shuffled(access.unit, partner, access.mask), access.unit);
-  llvm::Value* disagrees =
-      builder_.CreateAnd(differs, builder_.CreateICmpNE(there, builder_.getInt32(0)));
+  llvm::Value* disagrees = builder_.CreateAnd(differs, builder_.CreateICmpNE(there, builder_.getInt32(0)));
   llvm::Value* votes = builder_.CreateAnd(vote(disagrees, access.mask), access.pair_of_groups);
   return builder_.CreateICmpEQ(votes, builder_.getInt32(0));
 }
@@ -42,8 +42,8 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   access.is_widest = builder_.CreateICmpUGT(size, constant(8));
   access.mask = active_mask_here();
   access.lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
-  llvm::Value* shift = builder_.CreateSelect(
-      access.is_widest, constant(4), builder_.CreateSelect(access.is_wide, constant(3), constant(2)));
+  llvm::Value* shift = builder_.CreateSelect(access.is_widest, constant(4),
+                                             builder_.CreateSelect(access.is_wide, constant(3), constant(2)));
   llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), word);
   access.unit = builder_.CreateLShr(address, shift);
   access.units_in_row = builder_.CreateLShr(constant(row_bytes), shift);
@@ -54,10 +54,10 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   llvm::Value* own = builder_.CreateSelect(
       access.is_widest, builder_.CreateShl(constant(0xff), quarter),
       builder_.CreateSelect(access.is_wide, builder_.CreateShl(constant(0xffff), half), constant(all_lanes)));
-  access.pair_of_groups =
-      builder_.CreateSelect(access.is_widest, builder_.CreateShl(constant(0xffff), half), constant(all_lanes));
-  llvm::Value* first = builder_.CreateSelect(
-      access.is_widest, quarter, builder_.CreateSelect(access.is_wide, half, constant(0)));
+  access.pair_of_groups = builder_.CreateSelect(access.is_widest, builder_.CreateShl(constant(0xffff), half),
+                                                constant(all_lanes));
+  llvm::Value* first = builder_.CreateSelect(access.is_widest, quarter,
+                                             builder_.CreateSelect(access.is_wide, half, constant(0)));
   llvm::Value* first_of_pair = builder_.CreateSelect(access.is_widest, half, constant(0));
 
   // Loads of two neighbouring groups become one where the lanes agree in pairs.
@@ -91,9 +91,8 @@ llvm::Value* DeviceGenerator::sum_of_greatest(const BankAccess& access, llvm::Va
     return extreme_over(access.mask, own, Api::warp_max, Type::u32);
   };
   llvm::Value* total = greatest(0);
-  for (const auto& [condition, lanes] :
-       {std::pair(access.is_wide, std::vector<std::uint32_t>{16}),
-        std::pair(access.is_widest, std::vector<std::uint32_t>{8, 24})}) {
+  for (const auto& [condition, lanes] : {std::pair(access.is_wide, std::vector<std::uint32_t>{16}),
+                                         std::pair(access.is_widest, std::vector<std::uint32_t>{8, 24})}) {
     llvm::BasicBlock* before = builder_.GetInsertBlock();
     llvm::BasicBlock* more = new_block("more_groups");
     llvm::BasicBlock* end = new_block("summed");
@@ -144,8 +143,9 @@ llvm::Value* DeviceGenerator::bank_wavefronts(bool conflicts_only) {
   builder_.SetInsertPoint(slow);
   // Of the lanes at one unit the lowest stands for all; atomic operations are made one lane after the other.
   const auto same = [&](llvm::Value* value) {
-    return builder_.CreateAnd(assembly("match.any.sync.b32 $0, $1, $2;", word, {value, access.mask}, Effect::convergent),
-                              access.group);
+    return builder_.CreateAnd(
+        assembly("match.any.sync.b32 $0, $1, $2;", word, {value, access.mask}, Effect::convergent),
+        access.group);
   };
   llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
   llvm::Value* lower = builder_.CreateAnd(same(access.unit), below);
