@@ -8,6 +8,7 @@
 #include "engine/verify.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/pipeline.h"
+#include "support/text.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -94,6 +95,20 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
                     : Status(refuse("the kernel has several ends, which threads may reach apart"));
 }
 
+/// The module's own target with `sm` in the architecture's place. "debug" goes: ptxas wants debug data with it, which the variant does not have
+/// (see keep_rounding.h for what that changes).
+std::string target_text(const ptx::Target& target, int sm) {
+  std::string text = "sm_" + std::to_string(sm);
+  if (target.suffix != '\0') text += target.suffix;
+  for (std::string_view rest = target.text; !rest.empty();) {
+    const std::string_view option = trim(rest.substr(0, rest.find(',')));
+    rest.remove_prefix(
+        std::min(rest.size(), rest.find(',') == std::string_view::npos ? rest.size() : rest.find(',') + 1));
+    if (!option.starts_with("sm_") && option != "debug") text += ", " + std::string(option);
+  }
+  return text;
+}
+
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
@@ -147,6 +162,11 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
     // A pointer may come from the program's memory and lead into the original module, whose functions were assembled for other kernels.
     return failure(
         "it calls functions through pointers, which may lead into code of the program's own module");
+  }
+  if (!unit.address_taken.empty()) {
+    // The pointer would lead into the variant, and whoever calls it later was assembled without it.
+    return failure("it takes the address of the function '" + unit.address_taken.front() +
+                   "', which code of the program's own module may call");
   }
   const std::function<Status(const ptx::Operand&)> visit = [&](const ptx::Operand& operand) -> Status {
     for (const ptx::Operand& element : operand.elements) {
@@ -206,8 +226,7 @@ Result<Instrumented> instrument(const Request& request) {
   result.parse_ms = watch.lap();
 
   const int sm = choose_sm(module->target, request.device_sm);
-  unit.target.text = "sm_" + std::to_string(sm) +
-                     (module->target.suffix != '\0' ? std::string(1, module->target.suffix) : "");
+  unit.target.text = target_text(module->target, sm);
   if (sm >= 80) unit.version = std::max(unit.version, ptx::Version{7, 0});
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
   if (Status shared = share_variables(request, unit); !shared) return shared.error();

@@ -1,6 +1,7 @@
 #include "engine/reach.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ptx/parser/parser.h"
@@ -11,6 +12,8 @@ namespace {
 struct Reached {
   std::set<std::string, std::less<>> functions;  ///< with a body, the kernel excepted
   std::set<std::string, std::less<>> address_taken;
+  std::map<std::string, std::vector<std::string>, std::less<>>
+      calls;  ///< direct ones, of functions with a body
   bool indirect = false;
 };
 
@@ -21,7 +24,7 @@ bool has_register_parameters(const ptx::Function& function) {
          std::any_of(function.returns.begin(), function.returns.end(), in_register);
 }
 
-Status visit(ptx::Module& module, ptx::Function& function, Reached& reached) {
+Status visit(ptx::Module& module, const ptx::Function& kernel, ptx::Function& function, Reached& reached) {
   std::vector<ptx::Function*> pending{&function};
   while (!pending.empty()) {
     ptx::Function& current = *pending.back();
@@ -31,13 +34,16 @@ Status visit(ptx::Module& module, ptx::Function& function, Reached& reached) {
     reached.indirect |= calls.indirect;
     const auto add = [&](std::string_view name) {
       ptx::Function* callee = module.find_function(name);
-      if (callee == nullptr || callee->is_declaration() || callee->is_entry) return;
-      if (reached.functions.emplace(name).second) pending.push_back(callee);
+      if (callee == nullptr || callee->is_declaration() || callee == &kernel) return false;
+      if (reached.functions.emplace(callee->name).second) pending.push_back(callee);
+      return true;
     };
-    for (std::string_view name : calls.direct) add(name);
-    for (std::string_view name : calls.address_taken) {
+    for (const std::string_view name : calls.direct) {
+      if (add(name)) reached.calls[current.name].emplace_back(name);
+    }
+    for (const std::string_view name : calls.address_taken) {
       reached.address_taken.emplace(name);
-      add(name);
+      add(name);  // kernels too: a launch from the device names them
     }
   }
   return success();
@@ -52,11 +58,46 @@ void add_functions_in_tables(ptx::Module& module, Reached& reached, std::vector<
     for (const ptx::Relocation& relocation : value->relocations) {
       ptx::Function* function = module.find_function(relocation.symbol);
       if (function == nullptr || function->is_declaration() || function->is_entry) continue;
-      reached.address_taken.insert(relocation.symbol);
-      if (reached.functions.insert(relocation.symbol).second) more.push_back(function);
+      reached.address_taken.insert(function->name);
+      if (reached.functions.insert(function->name).second) more.push_back(function);
     }
   }
 }
+
+/// Why functions cannot get the frame of the probes: their address is taken, they take parameters in registers, or such a function calls them.
+class Uninstrumented {
+ public:
+  Uninstrumented(const ptx::Module& module, const Reached& reached) : reached_(reached) {
+    for (const std::string& name : reached.functions) {
+      const ptx::Function& function = *module.find_function(name);
+      if (function.is_entry) {
+        exclude(name, "it is launched from the device");
+      } else if (reached.address_taken.contains(name)) {
+        exclude(name, "its address is taken");
+      } else if (has_register_parameters(function)) {
+        exclude(name, "its parameters are registers");
+      }
+    }
+  }
+
+  /// Null: nothing speaks against instrumenting it.
+  const std::string* why(const std::string& name) const {
+    const auto found = reasons_.find(name);
+    return found == reasons_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  void exclude(const std::string& name, const std::string& reason) {
+    if (!reasons_.emplace(name, reason).second) return;
+    const auto calls = reached_.calls.find(name);
+    if (calls == reached_.calls.end()) return;
+    for (const std::string& callee : calls->second)
+      exclude(callee, "it is called by " + name + ", which is not");
+  }
+
+  const Reached& reached_;
+  std::map<std::string, std::string, std::less<>> reasons_;
+};
 
 }  // namespace
 
@@ -66,16 +107,20 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
     return failure("the module has no kernel '" + kernel + "'");
   }
   Reached reached;
-  if (Status visited = visit(module, *entry, reached); !visited) return visited;
+  if (Status visited = visit(module, *entry, *entry, reached); !visited) return visited;
+  if (reached.address_taken.contains(kernel))
+    return failure("it launches itself from the device, where nobody passes the probes' parameter");
   unit.calls_indirectly = reached.indirect;
+  unit.address_taken.assign(reached.address_taken.begin(), reached.address_taken.end());
   if (reached.indirect) {
     std::vector<ptx::Function*> more;
     add_functions_in_tables(module, reached, more);
     for (ptx::Function* function : more) {
-      if (Status visited = visit(module, *function, reached); !visited) return visited;
+      if (Status visited = visit(module, *entry, *function, reached); !visited) return visited;
     }
   }
 
+  const Uninstrumented uninstrumented(module, reached);
   const auto add = [&](const ptx::Function& function, bool instrumented) {
     ptx::FunctionUnit added;
     added.function = &function;
@@ -92,13 +137,10 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   add(*entry, true);
   for (const ptx::Function& function : module.functions) {
     if (function.is_declaration() || !reached.functions.contains(function.name)) continue;
-    const bool taken = reached.address_taken.contains(function.name);
-    const bool instrumented = !taken && !has_register_parameters(function);
-    if (!instrumented) {
-      unit.notes.push_back("device function " + function.name + " is not instrumented: " +
-                           (taken ? "its address is taken" : "its parameters are registers"));
-    }
-    add(function, instrumented);
+    const std::string* const reason = uninstrumented.why(function.name);
+    if (reason != nullptr)
+      unit.notes.push_back("device function " + function.name + " is not instrumented: " + *reason);
+    add(function, reason == nullptr);
   }
   if (reached.indirect && reached.address_taken.empty()) {
     unit.notes.emplace_back("indirect calls: the functions they reach are not instrumented");

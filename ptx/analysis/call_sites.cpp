@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ptx/analysis/control_flow_graph.h"
@@ -9,7 +10,8 @@ namespace {
 class CallCollector {
  public:
   CallCollector(const Module& module, const Body& body) : body_(body) {
-    for (const Function& function : module.functions) functions_.insert(function.name);
+    for (const Function& function : module.functions) functions_.emplace(function.name, function.name);
+    for (const Alias& alias : module.aliases) functions_.insert_or_assign(alias.name, alias.function);
   }
 
   CallSites collect() {
@@ -38,8 +40,10 @@ class CallCollector {
       }
       found = true;
       const std::uint32_t scope = body_.statements[call.statement].scope;
-      if (functions_.contains(operand.name) || body_.find_register(operand.name, scope) == nullptr) {
-        if (direct_.insert(operand.name).second) sites_.direct.push_back(operand.name);
+      const auto known = functions_.find(operand.name);
+      if (known != functions_.end() || body_.find_register(operand.name, scope) == nullptr) {
+        const std::string_view name = known != functions_.end() ? known->second : operand.name;
+        if (direct_.insert(name).second) sites_.direct.push_back(name);
       } else {
         sites_.indirect = true;
       }
@@ -52,12 +56,15 @@ class CallCollector {
   }
 
   void add_address(std::string_view name) {
-    if (name.starts_with('%') || !functions_.contains(name)) return;
-    if (addresses_.insert(name).second) sites_.address_taken.push_back(name);
+    if (name.starts_with('%')) return;
+    const auto known = functions_.find(name);
+    if (known == functions_.end()) return;
+    if (addresses_.insert(known->second).second) sites_.address_taken.push_back(known->second);
   }
 
   const Body& body_;
-  std::unordered_set<std::string_view> functions_;
+  std::unordered_map<std::string_view, std::string_view>
+      functions_;  ///< names and, behind aliases, what they stand for
   std::unordered_set<std::string_view> direct_;
   std::unordered_set<std::string_view> addresses_;
   CallSites sites_;

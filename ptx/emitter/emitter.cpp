@@ -21,6 +21,7 @@ std::string apply(std::string_view source, TextRange range, const std::vector<co
   result.reserve(size);
   std::uint32_t position = range.begin;
   for (const Edit* edit : edits) {
+    if (edit->range.begin < position) continue;  // inside a range that is replaced as a whole
     if (edit->range.begin > position) result += source.substr(position, edit->range.begin - position);
     result += edit->text;
     position = std::max(position, edit->range.end);

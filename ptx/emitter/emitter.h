@@ -14,8 +14,8 @@ struct Edit {
   std::string text;
 };
 
-/// Edits collected by passes. Insertions at the same place keep the order in which they were added; replacements
-/// must not overlap.
+/// Edits collected by passes. Insertions at the same place keep the order in which they were added. What lies inside a range that is replaced goes
+/// with it; replacements must not overlap otherwise.
 class EditList {
  public:
   void insert_before(std::uint32_t position, std::string text) {

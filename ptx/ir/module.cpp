@@ -134,6 +134,12 @@ const Function* Module::find_function(std::string_view name) const {
     if (!function.is_declaration()) return &function;
     if (declaration == nullptr) declaration = &function;
   }
+  for (const Alias& alias : aliases) {
+    if (alias.name != name) continue;
+    for (const Function& function : functions) {
+      if (function.name == alias.function && !function.is_declaration()) return &function;
+    }
+  }
   return declaration;
 }
 

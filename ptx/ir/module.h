@@ -290,6 +290,12 @@ struct SourceFile {
   std::string path;
 };
 
+/// `.alias other_name, function;`
+struct Alias {
+  std::string_view name;
+  std::string_view function;
+};
+
 class Module {
  public:
   explicit Module(std::string text) : source_(std::make_unique<const std::string>(std::move(text))) {}
@@ -308,8 +314,10 @@ class Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::vector<SourceFile> files;
+  std::vector<Alias> aliases;
 
-  Function* find_function(std::string_view name);  ///< a definition before a declaration; null when absent
+  /// A definition before what an alias of that name stands for before a declaration; null when absent.
+  Function* find_function(std::string_view name);
   const Function* find_function(std::string_view name) const;
   const Variable* find_variable(std::string_view name) const;
   const std::string* find_file(std::uint32_t index) const;

@@ -138,6 +138,8 @@ class Scanner {
       scan_file();
     } else if (keyword == ".section") {
       scan_section();
+    } else if (keyword == ".alias") {
+      scan_alias();
     } else {
       skip_unknown_directive();
     }
@@ -225,7 +227,19 @@ class Scanner {
     }
   }
 
-  /// .alias, .pragma and directives nobody has heard of: up to `;`, to the end of a group in braces, or to a line that
+  void scan_alias() {
+    Alias alias;
+    alias.name = cursor_.identifier();
+    const bool is_pair = !alias.name.empty() && cursor_.accept(',');
+    if (is_pair) alias.function = cursor_.identifier();
+    if (alias.function.empty() || !cursor_.accept(';')) {
+      cursor_.fail("an alias is declared like .alias other_name, function;");
+      return;
+    }
+    module_.aliases.push_back(alias);
+  }
+
+  /// .pragma and directives nobody has heard of: up to `;`, to the end of a group in braces, or to a line that
   /// begins with a dot or `@@`.
   void skip_unknown_directive() {
     while (!cursor_.failed()) {

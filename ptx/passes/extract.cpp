@@ -1,6 +1,8 @@
 #include "ptx/passes/extract.h"
 
+#include <algorithm>
 #include <set>
+#include <unordered_set>
 
 namespace lynxpp::ptx {
 namespace {
@@ -45,29 +47,40 @@ class Extract final : public Pass {
   }
 
   void collect() {
+    for (const Variable& variable : unit_->module.variables) names_.insert(variable.name);
+    for (const Function& function : unit_->module.functions) names_.insert(function.name);
     for (const FunctionUnit& function : unit_->functions) {
       functions_.insert(function.function->name);
       for (const Instruction& instruction : function.function->body->instructions) {
         for (const Operand& operand : instruction.operands) collect(operand);
       }
+      for (const TargetList& list : function.function->body->call_targets) {
+        for (const std::string_view target : list.targets) collect_name(target);
+      }
     }
-    // What a kept variable's initialiser names is needed too, transitively.
-    bool grown = true;
-    while (grown) {
+    // What a kept variable's initialiser names is needed too, and what the functions need that such a table points at, transitively.
+    std::set<std::string_view> done;
+    for (bool grown = true; grown;) {
       grown = false;
       for (const Variable& variable : unit_->module.variables) {
-        if (variable.has_initializer && variables_.contains(variable.name)) {
-          grown |= collect_initializer(unit_->module.text(variable.initializer));
-        }
+        if (variable.has_initializer && variables_.contains(variable.name) &&
+            done.insert(variable.name).second)
+          grown |= collect_words(unit_->module.text(variable.initializer));
+      }
+      for (const Function& function : unit_->module.functions) {
+        if (functions_.contains(function.name) && !function.is_declaration() &&
+            unit_->find(function.name) == nullptr && done.insert(function.name).second)
+          grown |= collect_words(unit_->module.text(function.body_text));
       }
     }
   }
 
   bool collect_name(std::string_view name) {
-    if (unit_->shared_variables.contains(name)) return false;
+    if (!names_.contains(name) || unit_->shared_variables.contains(name)) return false;
     if (unit_->module.find_variable(name) != nullptr) return variables_.insert(name).second;
-    if (unit_->module.find_function(name) != nullptr) return functions_.insert(name).second;
-    return false;
+    const Function* const function = unit_->module.find_function(name);
+    if (function->name != name) functions_.insert(function->name);  // behind an alias
+    return functions_.insert(name).second;
   }
 
   void collect(const Operand& operand) {
@@ -75,7 +88,7 @@ class Extract final : public Pass {
     for (const Operand& element : operand.elements) collect(element);
   }
 
-  bool collect_initializer(std::string_view text) {
+  bool collect_words(std::string_view text) {
     constexpr std::string_view name_characters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
     bool grown = false;
@@ -94,15 +107,24 @@ class Extract final : public Pass {
       case ItemKind::variable: return variables_.contains(unit_->module.variables[item.index].name);
       case ItemKind::directive: break;
     }
-    // Other debug sections describe functions that are gone; `.alias` may name one.
+    // Other debug sections describe functions that are gone.
     if (item.name == ".section") {
       return unit_->module.text(item.text).find(".debug_str") != std::string_view::npos;
     }
-    return item.name != ".alias";
+    return item.name != ".alias" || names_kept_alias(item);
+  }
+
+  /// Both names of an alias are kept, or it would name one that is gone.
+  bool names_kept_alias(const Item& item) const {
+    return std::ranges::any_of(unit_->module.aliases, [&](const Alias& alias) {
+      const auto at = static_cast<std::size_t>(alias.name.data() - unit_->module.source().data());
+      return at >= item.text.begin && at < item.text.end && functions_.contains(alias.name);
+    });
   }
 
   InstrumentationUnit* unit_ = nullptr;
-  std::set<std::string_view> functions_;
+  std::unordered_set<std::string_view> names_;  ///< all of the module
+  std::set<std::string_view> functions_;        ///< those that stay
   std::set<std::string_view> variables_;
 };
 

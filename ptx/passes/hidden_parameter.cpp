@@ -20,8 +20,8 @@ class HiddenParameter final : public Pass {
     }
     if (frame) {
       const std::string parameter = ".param .b64 " + std::string(frame_parameter);
-      for (const Function& function : unit.module.functions) {
-        const FunctionUnit* known = unit.find(function.name);
+      for (const Function& function : unit.module.functions) {  // and what aliases are declared as
+        const FunctionUnit* known = unit.find(unit.module.find_function(function.name)->name);
         if (known != nullptr && known->instrumented && !known->function->is_entry) {
           append_parameter(unit, function, parameter);
         }
@@ -49,11 +49,12 @@ class HiddenParameter final : public Pass {
       if (call.traits.kind != OpcodeClass::call) continue;
       const FunctionUnit* callee = unit.find(direct_callee(unit.module, call));
       if (callee == nullptr || !callee->instrumented) continue;
-      append_argument(unit, call, callee->function->name);
+      append_argument(unit, call);
     }
   }
 
-  static void append_argument(InstrumentationUnit& unit, const Instruction& call, std::string_view callee) {
+  /// The callee is the first operand that is no list: call (results), callee, (arguments);
+  static void append_argument(InstrumentationUnit& unit, const Instruction& call) {
     const std::string argument(call_argument);
     unit.edits.insert_before(call.text.begin, "{\n\t.param .b64 " + argument + ";\n\tst.param.b64 [" +
                                                   argument + "+0], " + std::string(frame_register) + ";\n\t");
@@ -61,7 +62,7 @@ class HiddenParameter final : public Pass {
     std::uint32_t callee_end = call.text.end - 1;
     const Operand* arguments = nullptr;
     for (const Operand& operand : call.operands) {
-      if (operand.kind == OperandKind::identifier && operand.name == callee) {
+      if (!after_callee && operand.kind == OperandKind::identifier) {
         after_callee = true;
         callee_end = operand.text.end;
       } else if (after_callee && operand.kind == OperandKind::list) {

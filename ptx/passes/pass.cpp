@@ -55,7 +55,8 @@ Status PassManager::run_one(Pass& pass, InstrumentationUnit& unit) {
 std::string_view direct_callee(const Module& module, const Instruction& call) {
   for (const Operand& operand : call.operands) {
     if (operand.kind != OperandKind::identifier) continue;
-    return module.find_function(operand.name) != nullptr ? operand.name : std::string_view{};
+    const Function* const function = module.find_function(operand.name);
+    return function != nullptr ? function->name : std::string_view{};
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include "ptx/passes/extract.h"
 #include "ptx/passes/hidden_parameter.h"
+#include "ptx/passes/keep_rounding.h"
 #include "ptx/passes/share_variables.h"
 #include "ptx/passes/splice.h"
 
@@ -11,6 +12,7 @@ namespace {
 // Order: addresses first (see share_variables.h), probes, then the calls' extra argument right before each call, then whole items go.
 constexpr PassDescription table[] = {
     {make_share_variables_pass, "names of the program's variables become their addresses"},
+    {make_keep_rounding_pass, "debug code: sums and products stay apart"},
     {make_splice_pass, "probes at their places"},
     {make_hidden_parameter_pass, "the kernel's parameter for the probes, and the frame of device functions"},
     {make_extract_pass, "what the kernel does not need goes; version, target and the probes' variables"},

@@ -56,6 +56,7 @@ struct InstrumentationUnit {
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   bool calls_indirectly = false;           ///< some function calls through a register
+  std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t words = 0;                 ///< of the hidden parameter
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
@@ -97,7 +98,7 @@ inline constexpr std::string_view frame_parameter = "__lynxpp_frame_parameter";
 inline constexpr std::string_view frame_variable = "__lynxpp_frame";
 inline constexpr std::string_view frame_register = "%lynxpp_frame";
 
-/// The function a direct call names, or empty for an indirect one.
+/// The name of the function that a direct call leads to, behind an alias too; empty for an indirect one.
 std::string_view direct_callee(const Module& module, const Instruction& call);
 
 }  // namespace lynxpp::ptx

@@ -37,6 +37,14 @@ TEST_F(Emitter, ReplacementsAndErasures) {
   EXPECT_EQ(body(), ".entry k() { two; 3; }");
 }
 
+TEST_F(Emitter, WhatLiesInsideAnErasureGoesWithIt) {
+  edits.insert_before(place(module, "two"), "a; ");
+  edits.insert_before(place(module, "wo;"), "b");
+  edits.replace(range(module, "wo"), "c");
+  edits.erase(range(module, "two; "));
+  EXPECT_EQ(body(), ".entry k() { one; a; three; }");
+}
+
 TEST_F(Emitter, AnInsertionStandsBeforeAReplacementAtTheSamePlace) {
   edits.replace(range(module, "two;"), "2;");
   edits.insert_before(place(module, "two"), "before ");
