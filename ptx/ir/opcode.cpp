@@ -120,7 +120,7 @@ const NamedType* find_type(std::string_view text) {
 }
 
 StateSpace parse_space(std::string_view modifier) {
-  const std::string_view base = modifier.substr(0, modifier.find(':'));
+  const std::string_view base = modifier.substr(0, modifier.find_first_of(":["));  // shared::cta, const[2]
   if (base == "global") return StateSpace::global;
   if (base == "shared") return StateSpace::shared;
   if (base == "local") return StateSpace::local;

@@ -33,23 +33,34 @@ label      : WORD ':' ;
 
 instruction : guard? opcode operands? ';' ;
 guard       : '@' '!'? WORD ;
-opcode      : WORD modifier* ;
+opcode      : WORD (bank? modifier)* ;       // a bank: ld.const[2].u32, PTX before 2.2
+bank        : '[' INTEGER ']' ;
 modifier    : DIRECTIVE | SPACE | LINKAGE | REG ;
 operands    : operand (',' operand)* ;
 
+// `(4*2)` is a list of one by the grammar; outside of calls the conversion takes it for the number.
 operand
-  : value ('|' value)?
+  : list
+  | WORD element
+  | value ('|' value)?
   | vector ('|' value)?
   | address
-  | list
   ;
 
-value   : ('!' | '-' | '+' | '~')? (WORD | INTEGER | FLOAT) addend* ;
-addend  : ('+' | '-') '-'? INTEGER ;
+element : '[' value ']' ;                    // a[1], the array's element
 vector  : '{' value (',' value)* '}' ;
 address : '[' addressPart (',' addressPart)* ']' ;
 addressPart : value | vector ;
 list    : '(' (addressPart (',' addressPart)*)? ')' ;
+
+// A name, a name with a constant added, a literal, or a constant expression, in which the only name is WARP_SZ. What binds tighter does not
+// matter here: constant_expression.cpp computes them from the text.
+value    : term (binaryOperator term)* ;
+term     : (sign | '(' DIRECTIVE ')')* (WORD | INTEGER | FLOAT | '(' inner ')') ;
+inner    : term ((binaryOperator | '|') term)* ;
+sign     : '!' | '-' | '+' | '~' ;
+binaryOperator : '+' | '-' | '*' | '/' | '&' | '^' | '<<' | '>>' | '<' | '>' | '<=' | '>=' | '==' | '!='
+               | '&&' | '||' | '?' | ':' ;
 
 // ---- names of branch and call targets
 
@@ -65,8 +76,8 @@ variableDeclaration : (SPACE | LINKAGE) (~';')* ';' ;
 // ---- directives
 
 location    : LOC INTEGER INTEGER INTEGER (',' locationPart)* ;
-locationPart : WORD WORD addend?                // function_name label+4
-             | WORD INTEGER INTEGER INTEGER ;   // inlined_at 1 20 3
+locationPart : WORD WORD (('+' | '-') '-'? INTEGER)?   // function_name label+4
+             | WORD INTEGER INTEGER INTEGER ;          // inlined_at 1 20 3
 sourceFile  : FILE INTEGER STRING (',' INTEGER ',' INTEGER)? ;
 pragma      : PRAGMA STRING (',' STRING)* ';' ;
 section     : SECTION (DIRECTIVE | WORD) '{' (~'}')* '}' ;
@@ -91,7 +102,7 @@ DIRECTIVE     : '.' IDENTIFIER ('::' SEGMENT)* ;
 WORD : IDENTIFIER (('.' | '::') SEGMENT)* ;
 
 INTEGER : ('0' [xX] HEX+ | '0' [bB] [01]+ | [0-9]+) 'U'? ;
-FLOAT   : '0' [fFdD] HEX+ | [0-9]+ '.' [0-9]* EXPONENT? | [0-9]+ EXPONENT ;
+FLOAT   : '0' [fFdD] HEX+ | [0-9]+ '.' [0-9]* EXPONENT? | '.' [0-9]+ EXPONENT? | [0-9]+ EXPONENT ;
 STRING  : '"' (~["\\\r\n] | '\\' .)* '"' ;
 
 fragment IDENTIFIER : [a-zA-Z_$%] [a-zA-Z0-9_$]* ;

@@ -39,6 +39,9 @@ class BodyBuilder {
   void add_prototype(Place place, std::string_view name);
   void add_location(Place place, std::uint32_t file, std::uint32_t line);
 
+  /// The variable of the body that `name` means here; null when there is none.
+  const Variable* find_variable(std::string_view name) const { return body_.find_variable(name, scope_); }
+
   OperandList keep(std::span<const Operand> operands) { return body_.operand_pool->add(operands); }
 
   /// Closes scope 0 and indexes the names.

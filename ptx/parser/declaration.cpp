@@ -80,6 +80,9 @@ Variable parse_specifiers(Cursor& cursor) {
       variable.vector = static_cast<std::uint32_t>(directive[2] - '0');
     } else if (const StateSpace space = space_of_directive(directive); space != StateSpace::none) {
       if (!pointee) variable.space = space;
+      // .const[2]: a bank, before PTX 2.2
+      if (space == StateSpace::constant && cursor.accept('[') && cursor.integer())
+        cursor.expect(']', "after a bank");
     } else {
       const DataType type = parse_data_type(directive);
       variable.type = type == DataType::none ? DataType::opaque : type;

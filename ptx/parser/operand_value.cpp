@@ -72,12 +72,14 @@ bool is_special_register(std::string_view name) {
 }  // namespace
 
 void set_name(Operand& operand, std::string_view name) {
+  if (name == "WARP_SZ") {
+    operand.kind = OperandKind::integer;
+    operand.integer = 32;
+    return;
+  }
   operand.name = name;
   if (name == "_") {
     operand.kind = OperandKind::sink;
-  } else if (name == "WARP_SZ") {
-    operand.kind = OperandKind::integer;
-    operand.integer = 32;
   } else if (is_special_register(name)) {
     operand.kind = OperandKind::special_register;
   }
@@ -119,6 +121,10 @@ bool apply_sign(Operand& operand, char sign) {
 
 std::int64_t wrapping_sum(std::int64_t left, std::int64_t right) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) + static_cast<std::uint64_t>(right));
+}
+
+std::int64_t wrapping_product(std::int64_t left, std::int64_t right) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) * static_cast<std::uint64_t>(right));
 }
 
 std::int64_t wrapping_negative(std::int64_t value) { return wrapping_sum(~value, 1); }

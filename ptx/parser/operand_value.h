@@ -22,5 +22,6 @@ bool apply_sign(Operand& operand, char sign);
 /// Two's complement, wrapping.
 std::int64_t wrapping_sum(std::int64_t left, std::int64_t right);
 std::int64_t wrapping_negative(std::int64_t value);
+std::int64_t wrapping_product(std::int64_t left, std::int64_t right);
 
 }  // namespace lynxpp::ptx

@@ -352,6 +352,7 @@ bool StatementReader::read_addends(Operand& operand) {
       line_ = end_line;
       break;
     }
+    if (operand.kind == OperandKind::floating) return false;
     ++position_;
     skip_space();
     const bool second_minus = accept('-');

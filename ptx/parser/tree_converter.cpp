@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "PtxParser.h"
+#include "ptx/parser/constant_expression.h"
 #include "ptx/parser/cursor.h"
 #include "ptx/parser/declaration.h"
 #include "ptx/parser/literal.h"
@@ -15,17 +16,17 @@ namespace {
 
 using grammar::PtxParser;
 
-antlr4::Token* token_of(antlr4::tree::ParseTree* tree) {
-  auto* const terminal = dynamic_cast<antlr4::tree::TerminalNode*>(tree);
-  return terminal == nullptr ? nullptr : terminal->getSymbol();
-}
-
 /// The conversion of one statement.
 class Conversion {
  public:
-  Conversion(const std::string& source, const std::string& name, BodyBuilder& builder,
-             Diagnostics& diagnostics, PtxParser::StatementContext& context)
-      : source_(source), name_(name), builder_(builder), diagnostics_(diagnostics), context_(context) {}
+  Conversion(const Module& module, const std::string& name, BodyBuilder& builder, Diagnostics& diagnostics,
+             PtxParser::StatementContext& context)
+      : module_(module),
+        source_(module.source()),
+        name_(name),
+        builder_(builder),
+        diagnostics_(diagnostics),
+        context_(context) {}
 
   void convert() {
     auto* const child = dynamic_cast<antlr4::ParserRuleContext*>(context_.children.at(0));
@@ -144,45 +145,62 @@ class Conversion {
       } else if (rule->getRuleIndex() == PtxParser::RuleOpcode) {
         instruction.opcode = view(range_of(*rule));
       } else {
-        instruction.operands = convert_parts(*rule);
+        instruction.operands = convert_operands(*rule, classify(instruction.opcode));
       }
     }
     builder_.add_instruction(place(), instruction);
   }
 
+  OperandList convert_operands(antlr4::ParserRuleContext& context, const OpcodeTraits& traits) {
+    std::vector<Operand> operands = convert_parts(context);
+    for (Operand& operand : operands) {
+      const bool is_single = operand.elements.size() == 1;
+      if (operand.kind == OperandKind::list && traits.kind != OpcodeClass::call && is_single &&
+          operand.elements[0].kind == OperandKind::integer) {
+        const TextRange text = operand.text;
+        operand = operand.elements[0];
+        operand.text = text;
+      } else if (operand.kind == OperandKind::address && !traits.is_memory_access() &&
+                 source_[operand.text.begin] != '[') {
+        // Where nothing is accessed, a[1] is the address itself, like a+4.
+        const std::int64_t offset = operand.offset;
+        const TextRange text = operand.text;
+        operand = operand.elements[0];
+        operand.offset = offset;
+        operand.text = text;
+      }
+    }
+    return builder_.keep(operands);
+  }
+
   /// An operand for every rule among the children.
-  OperandList convert_parts(antlr4::ParserRuleContext& context) {
+  std::vector<Operand> convert_parts(antlr4::ParserRuleContext& context) {
     std::vector<Operand> operands;
     operands.reserve((context.children.size() + 1) / 2);
     for (antlr4::tree::ParseTree* child : context.children) {
       if (auto* const rule = dynamic_cast<antlr4::ParserRuleContext*>(child))
         operands.push_back(convert_operand(*rule));
     }
-    return builder_.keep(operands);
+    return operands;
   }
 
   Operand convert_operand(antlr4::ParserRuleContext& context) {
     switch (context.getRuleIndex()) {
       case PtxParser::RuleOperand:
       case PtxParser::RuleAddressPart:
-        if (context.children.size() == 1) {
+        if (context.children.size() == 1)
           return convert_operand(*static_cast<antlr4::ParserRuleContext*>(context.children[0]));
-        }
+        if (context.children.size() == 2) return convert_element(context);
         return convert_group(context, OperandKind::pair);
       case PtxParser::RuleVector: return convert_group(context, OperandKind::vector);
       case PtxParser::RuleList: return convert_group(context, OperandKind::list);
       case PtxParser::RuleAddress: return convert_group(context, OperandKind::address);
-      default: return convert_value(context);
+      default: return convert_value(static_cast<PtxParser::ValueContext&>(context));
     }
   }
 
   Operand convert_group(antlr4::ParserRuleContext& context, OperandKind kind) {
-    std::vector<Operand> elements;
-    elements.reserve((context.children.size() + 1) / 2);
-    for (antlr4::tree::ParseTree* child : context.children) {
-      if (auto* const rule = dynamic_cast<antlr4::ParserRuleContext*>(child))
-        elements.push_back(convert_operand(*rule));
-    }
+    std::vector<Operand> elements = convert_parts(context);
     Operand operand;
     operand.kind = kind;
     operand.text = range_of(context);
@@ -193,39 +211,100 @@ class Conversion {
     return operand;
   }
 
-  Operand convert_value(antlr4::ParserRuleContext& context) {
+  /// `a[2]`: the address of that element, as [a + 8] would be when the elements have four bytes.
+  Operand convert_element(antlr4::ParserRuleContext& context) {
     Operand operand;
+    operand.kind = OperandKind::address;
     operand.text = range_of(context);
-    char sign = '\0';
-    std::int64_t sum = 0;
-    for (antlr4::tree::ParseTree* child : context.children) {
-      antlr4::Token* const token = token_of(child);
-      if (token == nullptr) {
-        sum = wrapping_sum(sum, convert_addend(*static_cast<antlr4::ParserRuleContext*>(child)));
-        continue;
-      }
-      switch (token->getType()) {
-        case PtxParser::WORD: set_name(operand, word(token)); break;
-        case PtxParser::INTEGER: convert_integer(token, operand); break;
-        case PtxParser::FLOAT: convert_float(token, operand); break;
-        default: sign = word(token)[0];
-      }
-    }
-    if (!apply_sign(operand, sign)) fail(context.getStart(), std::string("'") + sign + "' needs an integer");
-    if (operand.kind == OperandKind::integer) {
-      operand.integer = wrapping_sum(operand.integer, sum);
+    Operand base;
+    base.text = range_of(context.getStart(), context.getStart());
+    set_name(base, view(base.text));
+    auto& element = static_cast<PtxParser::ElementContext&>(*context.children[1]);
+    const Operand index = convert_value(*element.value());
+    const Variable* array = builder_.find_variable(base.name);
+    if (array == nullptr) array = module_.find_variable(base.name);
+    if (index.kind != OperandKind::integer) {
+      fail(element.value()->getStart(), "the index of an array is an integer constant");
+    } else if (array == nullptr || size_of(array->type) == 0) {
+      fail(context.getStart(), "'" + std::string(base.name) + "' is no array of known element size",
+           "write the address as [name+bytes]");
     } else {
-      operand.offset = sum;
+      operand.offset = wrapping_product(index.integer, std::int64_t{size_of(array->type)} * array->vector);
     }
+    operand.elements = builder_.keep({&base, 1});
     return operand;
   }
 
-  std::int64_t convert_addend(antlr4::ParserRuleContext& context) {
+  /// The signs of a term, in textual order; '(' for a cast.
+  static std::string signs_of(PtxParser::TermContext& term) {
+    std::string signs;
+    for (std::size_t at = 0; at + 1 < term.children.size(); ++at) {
+      auto* const rule = dynamic_cast<antlr4::ParserRuleContext*>(term.children[at]);
+      if (rule != nullptr && rule->getRuleIndex() == PtxParser::RuleSign) signs += rule->getText();
+      if (term.DIRECTIVE(0) != nullptr && term.children[at] == term.DIRECTIVE(0)) signs += '(';
+    }
+    return signs;
+  }
+
+  Operand convert_value(PtxParser::ValueContext& context) {
+    PtxParser::TermContext& first = *context.term(0);
+    const bool is_single = context.children.size() == 1;
+    const bool is_name = first.WORD() != nullptr && word(first.WORD()->getSymbol()) != "WARP_SZ";
+    const std::string signs = signs_of(first);
+    const bool is_literal = first.inner() == nullptr && signs.size() <= 1 && signs != "(";
+    if (!is_name && !(is_single && is_literal)) return convert_constant(context);
     Operand operand;
-    convert_integer(context.getStop(), operand);
-    const bool minus = word(context.getStart()) == "-";
-    const bool second_minus = context.children.size() == 3;
-    return minus != second_minus ? wrapping_negative(operand.integer) : operand.integer;
+    operand.text = range_of(context);
+    if (first.WORD() != nullptr) {
+      set_name(operand, word(first.WORD()->getSymbol()));
+    } else if (first.INTEGER() != nullptr) {
+      convert_integer(first.INTEGER()->getSymbol(), operand);
+    } else {
+      convert_float(first.FLOAT()->getSymbol(), operand);
+    }
+    if (!is_literal) {
+      fail(context.getStart(), "a name takes one sign");
+    } else if (!signs.empty() && !apply_sign(operand, signs[0])) {
+      fail(context.getStart(), std::string("'") + signs[0] + "' needs an integer");
+    }
+    if (!is_single) operand.offset = convert_addend(context);
+    return operand;
+  }
+
+  /// The constant behind a name: from its `+` or `-` on.
+  std::int64_t convert_addend(PtxParser::ValueContext& context) {
+    antlr4::Token* const sign = context.binaryOperator(0)->getStart();
+    if (word(sign) != "+" && word(sign) != "-") {
+      fail(sign, "only a constant can be added to a name");
+      return 0;
+    }
+    return evaluate(range_of(sign, context.getStop()));
+  }
+
+  Operand convert_constant(PtxParser::ValueContext& context) {
+    Operand operand;
+    operand.text = range_of(context);
+    for (std::size_t at = 0; at < context.term().size(); ++at) {
+      if (antlr4::tree::TerminalNode* const literal = context.term(at)->FLOAT()) {
+        fail(literal->getSymbol(), "expressions of floating-point numbers are not supported",
+             "write the number they make");
+        return operand;
+      }
+    }
+    operand.kind = OperandKind::integer;
+    operand.integer = evaluate(operand.text);
+    return operand;
+  }
+
+  std::int64_t evaluate(TextRange text) {
+    Cursor cursor(source_, text.begin, text.end);
+    const auto value = constant_expression(cursor);
+    if (value && cursor.at_end()) return *value;
+    if (!cursor.failed()) cursor.fail("unexpected " + cursor.describe_next() + " in a constant expression");
+    Diagnostic diagnostic = *cursor.error();
+    diagnostic.location.file = name_;
+    diagnostics_.push_back(std::move(diagnostic));
+    return 0;
   }
 
   void convert_integer(antlr4::Token* token, Operand& operand) {
@@ -240,6 +319,7 @@ class Conversion {
     }
   }
 
+  const Module& module_;
   const std::string& source_;
   const std::string& name_;
   BodyBuilder& builder_;
@@ -251,8 +331,7 @@ class Conversion {
 
 void convert_statement(const Module& module, const std::string& name, antlr4::tree::ParseTree& statement,
                        BodyBuilder& builder, Diagnostics& diagnostics) {
-  Conversion(module.source(), name, builder, diagnostics,
-             static_cast<PtxParser::StatementContext&>(statement))
+  Conversion(module, name, builder, diagnostics, static_cast<PtxParser::StatementContext&>(statement))
       .convert();
 }
 

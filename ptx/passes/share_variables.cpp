@@ -51,7 +51,7 @@ class ShareVariables final : public Pass {
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
       const Operand& operand = instruction.operands[i];
       if (operand.kind == OperandKind::address && !operand.elements.empty()) {
-        used |= rewrite_address(body, instruction, operand.elements[0], scope);
+        used |= rewrite_address(body, instruction, operand, scope);
       } else {
         immediate_in_conversion |= rewrite_value(body, operand, scope) && converts_address;
       }
@@ -71,13 +71,19 @@ class ShareVariables final : public Pass {
            opcode.find(".global") != std::string_view::npos;
   }
 
-  bool rewrite_address(const Body& body, const Instruction& instruction, const Operand& base,
+  bool rewrite_address(const Body& body, const Instruction& instruction, const Operand& operand,
                        std::uint32_t scope) {
+    const Operand& base = operand.elements[0];
     const std::uint64_t* address = address_of(base, body, scope);
     if (address == nullptr) return false;
     unit_->edits.insert_before(instruction.text.begin, "mov.b64 " + std::string(address_register) + ", " +
                                                            std::to_string(*address) + ";\n\t");
     const std::uint32_t begin = base.text.begin;
+    if (begin == operand.text.begin) {  // a[1], without brackets around it
+      unit_->edits.replace(operand.text,
+                           "[" + std::string(address_register) + "+" + std::to_string(operand.offset) + "]");
+      return true;
+    }
     unit_->edits.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())},
                          std::string(address_register));
     return true;

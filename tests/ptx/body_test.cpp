@@ -72,6 +72,54 @@ TEST(Body, IntegerLiterals) {
   }
 }
 
+TEST(Body, ConstantExpressions) {
+  const std::pair<const char*, std::int64_t> expressions[] = {
+      {"(4*2)", 8},   {"4*2", 8},       {"1+2*3", 7}, {"(1+2)*3", 9}, {"~5&3", 2},       {"1<<4", 16},
+      {"--3", 3},     {"-(3)", -3},     {"((3))", 3}, {"(5|2)", 7},   {"WARP_SZ-1", 31}, {"2*WARP_SZ", 64},
+      {"(.s64)3", 3}, {"1 ? 3 : 4", 3}, {"1==1", 1},  {"+3", 3}};
+  for (const auto& [text, value] : expressions) {
+    const Parsed parsed(std::string("mov.b64 %rd1, ") + text + ";");
+    EXPECT_EQ(parsed.operand(1).kind, OperandKind::integer) << text;
+    EXPECT_EQ(parsed.operand(1).integer, value) << text;
+    EXPECT_EQ(parsed.module.text(parsed.operand(1).text), text);
+  }
+  const Parsed address(
+      "ld.u32 %r1, [%rd1+(4*2)];\nmov.u64 %rd1, symbol+2*4+1;\nld.u32 %r1, [symbol + WARP_SZ];");
+  EXPECT_EQ(address.operand(1).offset, 8);
+  EXPECT_EQ(address.operand(1).elements[0].name, "%rd1");
+  EXPECT_EQ(address.body.instructions[1].operands[1].kind, OperandKind::identifier);
+  EXPECT_EQ(address.body.instructions[1].operands[1].name, "symbol");
+  EXPECT_EQ(address.body.instructions[1].operands[1].offset, 9);
+  EXPECT_EQ(address.body.instructions[2].operands[1].offset, 32);
+}
+
+TEST(Body, ElementsOfArrays) {
+  const Parsed parsed(
+      ".shared .b32 a[8];\n.shared .v2 .f64 pairs[4];\n"
+      "ld.shared.u16 %r1, a[3];\nmov.u32 %r2, a[1+1];\nst.shared.f64 pairs[2], %fd1;");
+  // As [a+12]: ptxas counts in elements of the array, not of the access.
+  const Operand& load = parsed.operand(1);
+  EXPECT_EQ(load.kind, OperandKind::address);
+  EXPECT_EQ(load.offset, 12);
+  ASSERT_EQ(load.elements.size(), 1U);
+  EXPECT_EQ(load.elements[0].name, "a");
+  EXPECT_EQ(parsed.module.text(load.text), "a[3]");
+  const Operand& moved = parsed.body.instructions[1].operands[1];
+  EXPECT_EQ(moved.kind, OperandKind::identifier);
+  EXPECT_EQ(moved.name, "a");
+  EXPECT_EQ(moved.offset, 8);
+  EXPECT_EQ(parsed.body.instructions[2].operands[0].offset, 32);
+}
+
+TEST(Body, ConstantBanks) {
+  const Parsed parsed("ld.const[2].u32 %r1, [c+4];");
+  EXPECT_EQ(parsed.first().opcode, "ld.const[2].u32");
+  EXPECT_EQ(parsed.first().traits.space, StateSpace::constant);
+  EXPECT_EQ(parsed.operand(1).offset, 4);
+  const Module module = module_of(".extern .const[2] .u32 c[];");
+  EXPECT_EQ(module.variables.at(0).space, StateSpace::constant);
+}
+
 TEST(Body, FloatLiterals) {
   const std::tuple<const char*, std::uint64_t, bool> literals[] = {
       {"0f3F800000", 0x3f800000, true},
@@ -81,7 +129,9 @@ TEST(Body, FloatLiterals) {
       {"-1.5", 0xbff8000000000000, false},
       {"2e3", 0x409f400000000000, false},
       {"1.", 0x3ff0000000000000, false},
-      {"5.0E-1", 0x3fe0000000000000, false}};
+      {"5.0E-1", 0x3fe0000000000000, false},
+      {".5", 0x3fe0000000000000, false},
+      {"-.25e1", 0xc004000000000000, false}};
   for (const auto& [text, bits, single] : literals) {
     const Parsed parsed(std::string("mov.f32 %f1, ") + text + ";");
     EXPECT_EQ(parsed.operand(1).kind, OperandKind::floating) << text;

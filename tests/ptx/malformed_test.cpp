@@ -101,6 +101,19 @@ TEST(Malformed, LiteralsAndRegisters) {
             "  hint: 0f takes 8 hexadecimal digits, 0d takes 16\n");
   EXPECT_EQ(of_body(".reg .b32 %r<0>;"),
             "test.ptx:5:14: error: a register range needs a count between 1 and 4294967295\n");
+  EXPECT_EQ(of_body("mov.u32 %r1, 1/0;"),
+            "test.ptx:5:15: error: division by zero in a constant expression\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 1.0*2.0;"),
+            "test.ptx:5:14: error: expressions of floating-point numbers are not supported\n"
+            "  hint: write the number they make\n");
+  EXPECT_EQ(of_body("mov.u64 %rd1, x*2;"), "test.ptx:5:16: error: only a constant can be added to a name\n");
+  EXPECT_EQ(of_body("mov.u64 %rd1, x+y;"),
+            "test.ptx:5:17: error: expected an integer constant instead of 'y'\n");
+  EXPECT_EQ(of_body("ld.u32 %r1, x[%r2];"),
+            "test.ptx:5:15: error: the index of an array is an integer constant\n");
+  EXPECT_EQ(of_body("ld.u32 %r1, x[2];"),
+            "test.ptx:5:13: error: 'x' is no array of known element size\n"
+            "  hint: write the address as [name+bytes]\n");
   EXPECT_EQ(of_body("mov.u32 %r1, ~%r2;"), "test.ptx:5:14: error: '~' needs an integer\n");
   EXPECT_EQ(of_body(".shared .u32 x[1;"), "test.ptx:6:1: error: '}' does not close the '[' of line 5\n");
   EXPECT_EQ(of_body("#define X;"), "test.ptx:5:1: error: unexpected '#'\n");
@@ -128,7 +141,7 @@ TEST(Malformed, NestingIsLimited) {
   EXPECT_THAT(of_module(".global .u32 x[" + std::string(100000, '-') + "1]; "),
               testing::HasSubstr("the expression is nested too deeply"));
   EXPECT_THAT(of_body("mov.u32 %r1, " + std::string(100, '(') + std::string(100, ')') + ";"),
-              testing::HasSubstr("unexpected '('"));
+              testing::HasSubstr("unexpected ')'"));
 }
 
 /// A module with a bit of everything, for the tests that damage it.
