@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -60,7 +61,21 @@ class ObjectWriter {
   template <typename Range>
   void numbers(std::string_view name, const Range& values) {
     key(name);
-    list(values, [this](auto value) { number(value); });
+    text_ += '[';
+    // Through a buffer on the stack: appending every number to the text takes half as long again.
+    std::array<char, 1 << 14> buffer;
+    char* end = buffer.data();
+    for (const auto value : values) {
+      if (end > buffer.data() + buffer.size() - longest_number) {
+        text_.append(buffer.data(), end);
+        end = buffer.data();
+      }
+      end = put_number(end, value);
+      *end++ = ',';
+    }
+    text_.append(buffer.data(), end);
+    if (text_.back() == ',') text_.pop_back();
+    text_ += ']';
   }
 
   template <typename Row, typename Value>
@@ -91,21 +106,26 @@ class ObjectWriter {
   }
   template <typename T>
   void number(T value) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (!std::isfinite(value)) {
-        text_ += "null";
-        return;
-      }
-    }
-    std::array<char, 40> buffer;
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-    const std::string_view digits(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
-    text_ += digits;
-    // A double stays recognisable as one.
-    if (std::is_floating_point_v<T> && digits.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+    std::array<char, longest_number> buffer;
+    text_.append(buffer.data(), put_number(buffer.data(), value));
   }
 
  private:
+  static constexpr std::size_t longest_number = 40;  ///< with a comma behind it
+
+  /// Precondition: there is room for longest_number characters at `to`.
+  template <typename T>
+  static char* put_number(char* to, T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!std::isfinite(value)) return std::copy_n("null", 4, to);
+    }
+    char* const end = std::to_chars(to, to + longest_number, value).ptr;
+    // A double stays recognisable as one.
+    const auto is_mark = [](char c) { return c == '.' || c == 'e'; };
+    if (std::is_floating_point_v<T> && std::none_of(to, end, is_mark)) return std::copy_n(".0", 2, end);
+    return end;
+  }
+
   void separate() {
     if (text_.back() != '{' && text_.back() != '[') text_ += ',';
   }

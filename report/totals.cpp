@@ -34,9 +34,14 @@ ArraySummary summarise(const Values& values) {
           return {sum.value(), least.value(), greatest.value()};
         } else {
           WideInteger sum = 0;
-          for (const T element : elements) sum += element;
-          const auto [least, greatest] = std::minmax_element(elements.begin(), elements.end());
-          return {Number::of(sum), Number::of(*least), Number::of(*greatest)};
+          T least = elements.front();
+          T greatest = elements.front();
+          for (const T element : elements) {
+            sum += element;
+            least = std::min(least, element);
+            greatest = std::max(greatest, element);
+          }
+          return {Number::of(sum), Number::of(least), Number::of(greatest)};
         }
       },
       values);
