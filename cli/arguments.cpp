@@ -24,6 +24,7 @@ class HelpFormatter : public CLI::Formatter {
         {"lynxpp", "lynxpp COMMAND [OPTIONS]"},
         {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
+        {"report", "lynxpp report [OPTIONS] FILE..."},
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
         {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},
@@ -101,6 +102,29 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
       "but compared between the runs. The exit code is 1 when the program fails.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
   return bench;
+}
+
+CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
+  CLI::App* report = app.add_subcommand("report", "Show records again: as a table, CSV, JSON, a page, plots");
+  report->add_option("FILE", arguments.files, "JSON Lines that a run wrote (-o, LYNXPP_OUTPUT)")
+      ->required()
+      ->type_name("");
+  report->add_option("-f,--format", arguments.format, "table (default), csv, json, html or svg")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "csv", "json", "html", "svg"}).description(""));
+  report->add_option("-o,--output", arguments.output, "Where to write (default: standard output)")
+      ->type_name("FILE");
+  report
+      ->add_option("-w,--width", arguments.width,
+                   "Characters of a line of the table (default: the terminal's)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(60, 10000).description(""));
+  report->footer(
+      "table: as at the end of a run; csv: one line per number; json: totals by kernel in one object;\n"
+      "html: one page with everything; svg: bars. Several files are added up as one run's.\n"
+      "The exit code is 1 when a file cannot be read; lines that are no records are named and left out.\n\n"
+      "Example: lynxpp report out.jsonl --format html -o out.html");
+  return report;
 }
 
 CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
@@ -241,10 +265,12 @@ Arguments parse_arguments(int count, char** values) {
   app.footer("`lynxpp COMMAND --help` tells more about a command; so does `man lynxpp`.");
   RunArguments run;
   BenchArguments bench;
+  ReportArguments report;
   CheckArguments check;
   InstrumentArguments instrument;
   const CLI::App* const run_command = add_run(app, run);
   const CLI::App* const bench_command = add_bench(app, bench);
+  const CLI::App* const report_command = add_report(app, report);
   const CLI::App* const check_command = add_check(app, check);
   const CLI::App* const instrument_command = add_instrument(app, instrument);
   PtxArguments ptx;
@@ -269,6 +295,7 @@ Arguments parse_arguments(int count, char** values) {
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what(), command);
   }
+  if (app.got_subcommand(report_command)) return report;
   if (app.got_subcommand(check_command)) return check;
   if (app.got_subcommand(instrument_command)) return instrument;
   if (app.got_subcommand(ptx_command)) return ptx;

@@ -38,6 +38,14 @@ struct BenchArguments {
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 
+/// `lynxpp report`.
+struct ReportArguments {
+  std::vector<std::string> files;
+  std::string format = "table";
+  std::string output;  ///< empty or "-": standard output
+  int width = 0;       ///< of the table; 0: the terminal's
+};
+
 struct CheckArguments {
   std::vector<std::string> files;
   bool emit_ptx = false;
@@ -73,8 +81,8 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments = std::variant<Finished, RunArguments, BenchArguments, CheckArguments, InstrumentArguments,
-                               PtxArguments, ListArguments>;
+using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments,
+                               InstrumentArguments, PtxArguments, ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

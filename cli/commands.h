@@ -8,6 +8,7 @@ namespace lynxpp::cli {
 /// Returns only when the program could not be started.
 int run(const RunArguments& arguments);
 int bench(const BenchArguments& arguments);
+int report(const ReportArguments& arguments);
 int check(const CheckArguments& arguments);
 int instrument(const InstrumentArguments& arguments);
 int list(const ListArguments& arguments);

@@ -7,6 +7,9 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::Finished& finished) const { return finished.exit_code; }
   int operator()(const lynxpp::cli::RunArguments& arguments) const { return lynxpp::cli::run(arguments); }
   int operator()(const lynxpp::cli::BenchArguments& arguments) const { return lynxpp::cli::bench(arguments); }
+  int operator()(const lynxpp::cli::ReportArguments& arguments) const {
+    return lynxpp::cli::report(arguments);
+  }
   int operator()(const lynxpp::cli::CheckArguments& arguments) const { return lynxpp::cli::check(arguments); }
   int operator()(const lynxpp::cli::InstrumentArguments& arguments) const {
     return lynxpp::cli::instrument(arguments);

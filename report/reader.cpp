@@ -387,7 +387,7 @@ Result<Reading> read_json_lines_file(const std::string& path) {
   return read_json_lines(text, path);
 }
 
-void replay(const std::vector<Record>& records, Sink& sink) {
+void feed(const std::vector<Record>& records, Sink& sink) {
   struct Visitor {
     Sink& sink;
     void operator()(const SitesRecord& record) const { sink.sites(record); }
@@ -396,6 +396,10 @@ void replay(const std::vector<Record>& records, Sink& sink) {
     void operator()(const TimingRecord& record) const { sink.timing(record); }
   };
   for (const Record& record : records) std::visit(Visitor{sink}, record);
+}
+
+void replay(const std::vector<Record>& records, Sink& sink) {
+  feed(records, sink);
   sink.finish();
 }
 

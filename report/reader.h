@@ -26,6 +26,9 @@ Reading read_json_lines(std::string_view text, const std::string& name);
 /// Failure: the file cannot be read.
 Result<Reading> read_json_lines_file(const std::string& path);
 
+/// Hands the records over in order.
+void feed(const std::vector<Record>& records, Sink& sink);
+
 /// Hands the records over in order, then finishes the sink.
 void replay(const std::vector<Record>& records, Sink& sink);
 

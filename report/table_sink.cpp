@@ -11,6 +11,8 @@
 
 #include "report/kernel_name.h"
 #include "report/output.h"
+#include "report/site_table.h"
+#include "report/summary.h"
 #include "report/text_table.h"
 #include "report/totals.h"
 #include "support/text.h"
@@ -23,13 +25,8 @@ constexpr std::size_t wanted_name_width = 24;
 constexpr std::size_t least_name_width = 12;
 /// The elements of short arrays are listed for this many kernels of a specification.
 constexpr std::size_t listed_kernels = 8;
-
-std::string shape(const std::uint32_t (&extent)[3]) {
-  std::string text = std::to_string(extent[0]);
-  if (extent[1] != 1 || extent[2] != 1) text += "x" + std::to_string(extent[1]);
-  if (extent[2] != 1) text += "x" + std::to_string(extent[2]);
-  return text;
-}
+/// The hottest sites of each kernel that are shown.
+constexpr std::size_t shown_sites = 10;
 
 std::string count(std::uint64_t value) { return to_text(Number::of(value)); }
 
@@ -78,14 +75,14 @@ std::string render_with_names(const std::vector<std::string>& demangled, std::ve
 
 class SpecificationTable {
  public:
-  SpecificationTable(const SpecificationTotals& totals, std::size_t width)
-      : totals_(totals), width_(width), names_(demangled_names(totals.kernels)) {
+  SpecificationTable(const SpecificationTotals& totals, const Summary& summary, std::size_t width)
+      : totals_(totals), summary_(summary), width_(width), names_(demangled_names(totals.kernels)) {
     for (const KernelTotals& kernel : totals.kernels) has_several_launches_ |= kernel.launches > 1;
   }
 
   std::string render() const {
     return "== lynxpp: " + printable(totals_.spec) + " on " + printable(totals_.device) + " ==\n" +
-           scalars() + arrays() + listed_arrays() + notes();
+           scalars() + arrays() + listed_arrays() + hot_sites() + notes();
   }
 
  private:
@@ -121,8 +118,8 @@ class SpecificationTable {
     TextColumn block{{"block"}, {}};
     for (const KernelTotals& kernel : totals_.kernels) {
       launches.cells.push_back(count(kernel.launches));
-      grid.cells.push_back(shape(kernel.grid));
-      block.cells.push_back(shape(kernel.block));
+      grid.cells.push_back(shape_of(kernel.grid));
+      block.cells.push_back(shape_of(kernel.block));
     }
     return {launches, grid, block};
   }
@@ -151,25 +148,32 @@ class SpecificationTable {
 
   std::string arrays() const {
     std::vector<std::string> names;
+    for (std::size_t i = 0; i < totals_.kernels.size(); ++i)
+      names.insert(names.end(), totals_.kernels[i].arrays.size(), names_[i]);
+    if (names.empty()) return {};
+    std::vector<TextColumn> columns = array_columns(NumberStyle::exact);
+    if (!fits(columns, std::clamp(widest(names_), width_of("kernel"), least_name_width)))
+      columns = array_columns(NumberStyle::compact);
+    return "\n" + render_with_names(names, columns, room_for_names(columns, width_));
+  }
+
+  std::vector<TextColumn> array_columns(NumberStyle style) const {
     TextColumn array{{"array"}, {}, false};
     TextColumn elements{{"elements"}, {}};
     TextColumn sum{{"sum"}, {}};
     TextColumn least{{"min"}, {}};
     TextColumn greatest{{"max"}, {}};
-    for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
-      for (const ArrayTotals& totals : totals_.kernels[i].arrays) {
-        names.push_back(names_[i]);
+    for (const KernelTotals& kernel : totals_.kernels) {
+      for (const ArrayTotals& totals : kernel.arrays) {
         array.cells.push_back(
             printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
         elements.cells.push_back(count(totals.elements));
-        sum.cells.push_back(to_text(totals.sum.value()));
-        least.cells.push_back(to_text(totals.least.value()));
-        greatest.cells.push_back(to_text(totals.greatest.value()));
+        sum.cells.push_back(to_text(totals.sum.value(), style));
+        least.cells.push_back(to_text(totals.least.value(), style));
+        greatest.cells.push_back(to_text(totals.greatest.value(), style));
       }
     }
-    if (names.empty()) return {};
-    const std::vector<TextColumn> columns{array, elements, sum, least, greatest};
-    return "\n" + render_with_names(names, columns, room_for_names(columns, width_));
+    return {array, elements, sum, least, greatest};
   }
 
   std::string listed_arrays() const {
@@ -178,7 +182,7 @@ class SpecificationTable {
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       std::vector<const ArrayTotals*> listed;
       for (const ArrayTotals& array : totals_.kernels[i].arrays) {
-        if (!array.each.empty()) listed.push_back(&array);
+        if (!array.each.empty() && !array.site_kind) listed.push_back(&array);
       }
       if (!listed.empty() && ++kernels <= listed_kernels) text += elements_of(names_[i], std::move(listed));
     }
@@ -208,6 +212,17 @@ class SpecificationTable {
     return text;
   }
 
+  std::string hot_sites() const {
+    std::string text;
+    for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
+      const KernelTotals& kernel = totals_.kernels[i];
+      for (const HotSites& hot : hot_sites_of(kernel, summary_.sites_of(kernel), shown_sites)) {
+        text += "\n" + render_hot_sites(names_[i], hot, width_);
+      }
+    }
+    return text;
+  }
+
   std::string notes() const {
     std::string text;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
@@ -223,21 +238,13 @@ class SpecificationTable {
   }
 
   const SpecificationTotals& totals_;
+  const Summary& summary_;
   std::size_t width_;
   std::vector<std::string> names_;
   bool has_several_launches_ = false;
 };
 
 // ---------------------------------------------------------------- coverage and timing
-
-/// Why some launches of the kernel were not counted; empty when all were.
-std::string gap_of(const CoverageRecord& record) {
-  if (!record.instrumented || record.instrumented_launches < record.launches) {
-    if (!record.reason.empty()) return printable(record.reason);
-    return record.notes.empty() ? "not selected" : "see the notes";
-  }
-  return record.sites == 0 ? "no place in this kernel matches the specification" : printable(record.reason);
-}
 
 std::string render_coverage(const std::vector<CoverageRecord>& records, std::size_t width) {
   std::vector<CoverageRecord> gaps;
@@ -270,15 +277,6 @@ std::string render_coverage_notes(const std::vector<CoverageRecord>& records, st
   return text;
 }
 
-void add(TimingRecord& total, const TimingRecord& record) {
-  total.parse += record.parse;
-  total.instrument += record.instrument;
-  total.emit += record.emit;
-  total.load += record.load;
-  total.execute += record.execute;
-  total.launches += record.launches;
-}
-
 std::string render_timing(std::vector<TimingRecord> records, std::size_t width) {
   if (records.empty()) return {};
   TimingRecord total;
@@ -307,42 +305,18 @@ std::string render_timing(std::vector<TimingRecord> records, std::size_t width) 
 
 // ---------------------------------------------------------------- the sink
 
-class TableSink final : public Sink {
+class TableSink final : public SummarySink {
  public:
   explicit TableSink(TableOptions options) : options_(std::move(options)) {}
 
-  void sites(const SitesRecord&) override {}
-  void launch(const LaunchRecord& record) override {
-    auto totals = std::find_if(totals_.begin(), totals_.end(), [&](const SpecificationTotals& known) {
-      return known.spec == record.spec && known.device == record.device;
-    });
-    if (totals == totals_.end()) {
-      totals_.emplace_back();
-      totals = totals_.end() - 1;
-      totals->spec = record.spec;
-      totals->device = record.device;
-    }
-    totals->add(record);
-  }
-  void coverage(const CoverageRecord& record) override { coverage_.push_back(record); }
-  void timing(const TimingRecord& record) override {
-    const auto known = std::find_if(timing_.begin(), timing_.end(),
-                                    [&](const TimingRecord& other) { return other.kernel == record.kernel; });
-    if (known == timing_.end()) {
-      timing_.push_back(record);
-    } else {
-      add(*known, record);
-    }
-  }
-
   void finish() override {
     std::vector<std::string> sections;
-    for (const SpecificationTotals& totals : totals_) {
-      sections.push_back(SpecificationTable(totals, options_.width).render());
+    for (const SpecificationTotals& totals : summary().specifications) {
+      sections.push_back(SpecificationTable(totals, summary(), options_.width).render());
     }
-    sections.push_back(render_coverage(coverage_, options_.width) +
-                       render_coverage_notes(coverage_, options_.width));
-    sections.push_back(render_timing(timing_, options_.width));
+    sections.push_back(render_coverage(summary().coverage, options_.width) +
+                       render_coverage_notes(summary().coverage, options_.width));
+    sections.push_back(render_timing(summary().timings, options_.width));
     std::erase(sections, std::string());
     if (sections.empty()) sections.emplace_back("lynxpp: no kernel launch was seen\n");
     std::string text;
@@ -352,9 +326,6 @@ class TableSink final : public Sink {
 
  private:
   TableOptions options_;
-  std::vector<SpecificationTotals> totals_;
-  std::vector<CoverageRecord> coverage_;
-  std::vector<TimingRecord> timing_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "report/sites.h"
+
 namespace lynxpp::report {
 namespace {
 
@@ -51,7 +53,8 @@ void add_array(KernelTotals& kernel, const ResultValue& result) {
   auto known = std::find_if(kernel.arrays.begin(), kernel.arrays.end(),
                             [&](const ArrayTotals& array) { return array.name == result.name; });
   const std::size_t elements = size_of(result.values);
-  const bool is_listed = result.extents.size() == 1 && elements <= listed_elements;
+  const std::optional<SiteKind> site_kind = site_kind_of(result.extent_names);
+  const bool is_listed = result.extents.size() == 1 && elements <= (site_kind ? kept_sites : listed_elements);
   // Elements of an array are summed unless the name says that they are extremes or means themselves.
   const bool is_ratio = result.name.find("_per_") != std::string::npos;
   const Fold fold = is_ratio ? Fold::sum : fold_of(result.name);
@@ -60,6 +63,7 @@ void add_array(KernelTotals& kernel, const ResultValue& result) {
     known = kernel.arrays.end() - 1;
     known->name = result.name;
     known->unit = result.unit;
+    known->site_kind = site_kind;
     if (is_listed) known->each.assign(elements, FoldedNumber(fold));
   }
   if (!is_listed || known->each.size() != elements) known->each.clear();
@@ -71,6 +75,13 @@ void add_array(KernelTotals& kernel, const ResultValue& result) {
   known->least.add(summary.least);
   known->greatest.add(summary.greatest);
   for (std::size_t i = 0; i < known->each.size(); ++i) known->each[i].add(number_at(result.values, i));
+}
+
+/// Other code of the same name: its sites are not those before.
+void forget_sites(KernelTotals& kernel) {
+  for (ArrayTotals& array : kernel.arrays) {
+    if (array.site_kind) array.each.clear();
+  }
 }
 
 void add_note(KernelTotals& kernel, const std::string& note) {
@@ -139,6 +150,10 @@ void SpecificationTotals::add(const LaunchRecord& record) {
   ++kernel.launches;
   std::copy(std::begin(record.grid), std::end(record.grid), kernel.grid);
   std::copy(std::begin(record.block), std::end(record.block), kernel.block);
+  if (record.sites) {
+    if (kernel.sites && *kernel.sites != *record.sites) forget_sites(kernel);
+    kernel.sites = record.sites;
+  }
   for (const ResultValue& result : record.results) {
     if (!result.extents.empty()) {
       add_array(kernel, result);

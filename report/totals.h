@@ -36,15 +36,19 @@ class FoldedNumber {
   Number number_;
 };
 
+/// What an array's elements stand for, when the report can name them.
+enum class SiteKind { instruction, basic_block };
+
 struct ArrayTotals {
   std::string name;
   std::string unit;
+  std::optional<SiteKind> site_kind;   ///< by instruction or basic block
   std::vector<std::uint64_t> extents;  ///< of the last launch
   std::size_t elements = 0;            ///< of the last launch
   FoldedNumber sum{Fold::sum};         ///< over all elements of all launches
   FoldedNumber least{Fold::minimum};
   FoldedNumber greatest{Fold::maximum};
-  /// Element by element over launches; empty when there are too many or their number changed from launch to launch.
+  /// Element by element over launches; empty when there are too many or their number (or their sites) changed from launch to launch.
   std::vector<FoldedNumber> each;
 };
 
@@ -53,6 +57,7 @@ struct KernelTotals {
   std::uint64_t launches = 0;
   std::uint32_t grid[3] = {1, 1, 1};  ///< of the last launch
   std::uint32_t block[3] = {1, 1, 1};
+  std::optional<std::uint64_t> sites;  ///< number of the table of sites, of the last launch that had one
   std::map<std::string, FoldedNumber> scalars;
   std::vector<ArrayTotals> arrays;
   std::vector<std::pair<std::string, std::uint64_t>>
@@ -84,5 +89,7 @@ inline constexpr std::size_t shown_notes = 16;
 
 /// Arrays of at most this many elements are listed element by element.
 inline constexpr std::size_t listed_elements = 32;
+/// Arrays by site are kept element by element up to this many.
+inline constexpr std::size_t kept_sites = 1 << 20;
 
 }  // namespace lynxpp::report

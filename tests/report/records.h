@@ -38,6 +38,27 @@ inline LaunchRecord vecadd_launch(std::uint64_t index = 0) {
   return record;
 }
 
+/// A kernel "k" of two blocks with three instructions, the last one in a device function.
+inline SitesRecord small_sites(std::uint64_t table = 0) {
+  SitesRecord record;
+  record.kernel = "k";
+  record.table = table;
+  record.functions = {"k", "_Z4stepi"};
+  record.opcodes = {"ld.global.f32", "bra"};
+  record.files = {"/home/user/a.cu"};
+  record.labels = {{"MEM_READ", "GLOBAL"}, {"BRANCH"}};
+  record.blocks = {{0, 0, 2}, {1, 2, 1}};
+  record.instructions = {{0, 0, 0, 20, 0, 7}, {0, 1, 1, 22, SitesRecord::unknown, 0}, {1, 0, 0, 41, 0, 9}};
+  return record;
+}
+
+/// A result by site of the kernel above.
+inline ResultValue by_site(std::string name, std::string extent, std::vector<std::uint64_t> values,
+                           std::string unit = {}) {
+  const std::uint64_t elements = values.size();
+  return {std::move(name), {elements}, std::move(values), std::move(unit), {std::move(extent)}};
+}
+
 /// A path in a folder of this test process, removed with it.
 class TemporaryFolder {
  public:

@@ -1,0 +1,92 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "report/csv.h"
+#include "report/reader.h"
+#include "report/summary.h"
+#include "report/table_sink.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using Write = std::function<void(std::string_view)>;
+
+/// Standard output, or a file.
+class Output {
+ public:
+  explicit Output(const std::string& path)
+      : file_(path.empty() || path == "-" ? stdout : std::fopen(path.c_str(), "w")) {}
+  ~Output() {
+    if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  bool is_open() const { return file_ != nullptr; }
+  void write(std::string_view text) {
+    is_good_ &= std::fwrite(text.data(), 1, text.size(), file_) == text.size();
+  }
+  /// Whether everything has been written.
+  bool finish() { return std::fflush(file_) == 0 && is_good_; }
+
+ private:
+  std::FILE* file_;
+  bool is_good_ = true;
+};
+
+/// Hands every record of the files over; false when a file cannot be read. Lines that are no records are named and left out.
+bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
+  bool is_good = true;
+  for (const std::string& path : files) {
+    const Result<report::Reading> reading = report::read_json_lines_file(path);
+    if (!reading) {
+      print(reading.error().diagnostics);
+      is_good = false;
+      continue;
+    }
+    print(reading->diagnostics);
+    report::feed(reading->records, sink);
+  }
+  sink.finish();
+  return is_good;
+}
+
+bool render(const ReportArguments& arguments, const Write& write) {
+  if (arguments.format == "csv") return read_into(*report::make_csv_sink(write), arguments.files);
+  if (arguments.format == "table") {
+    const std::size_t width = arguments.width > 0 ? static_cast<std::size_t>(arguments.width)
+                                                  : report::terminal_width(STDOUT_FILENO);
+    return read_into(*report::make_table_sink({write, width}), arguments.files);
+  }
+  report::SummarySink sink;
+  const bool is_good = read_into(sink, arguments.files);
+  if (arguments.format == "html") {
+    write(report::to_html(sink.summary(), "lynxpp: " + arguments.files.front()));
+  } else {
+    write(arguments.format == "svg" ? report::to_svg(sink.summary()) : report::to_json(sink.summary()));
+  }
+  return is_good;
+}
+
+}  // namespace
+
+int report(const ReportArguments& arguments) {
+  Output output(arguments.output);
+  if (!output.is_open()) {
+    print_error("cannot write " + arguments.output);
+    return exit_input_error;
+  }
+  const bool is_good = render(arguments, [&](std::string_view text) { output.write(text); });
+  if (!output.finish()) {
+    print_error("cannot write " + (arguments.output.empty() ? "the report" : arguments.output));
+    return exit_input_error;
+  }
+  return is_good ? exit_success : exit_input_error;
+}
+
+}  // namespace lynxpp::cli

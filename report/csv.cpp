@@ -1,0 +1,114 @@
+#include "report/csv.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "report/number.h"
+#include "report/sites.h"
+#include "report/summary.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+constexpr std::string_view header =
+    "kernel,demangled,launch,device,grid,block,spec,result,unit,index,function,basic_block,opcode,ptx_line,"
+    "file,line,value\n";
+
+std::string quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
+/// Every digit; what is no finite number is an empty cell.
+std::string value_cell(const Values& values, std::size_t index) {
+  return std::visit(
+      [index](const auto& elements) -> std::string {
+        const auto value = elements[index];
+        if constexpr (std::is_floating_point_v<std::decay_t<decltype(value)>>) {
+          if (!std::isfinite(value)) return {};
+        }
+        std::array<char, 40> buffer;
+        return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
+      },
+      values);
+}
+
+/// "3 1" for element 7 of a 4 by 2 array.
+std::string index_cell(std::size_t index, const std::vector<std::uint64_t>& extents) {
+  std::string text;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    text = std::to_string(index % extents[i]) + (text.empty() ? "" : " ") + text;
+    index /= extents[i];
+  }
+  return text;
+}
+
+std::string place_cells(const SiteLabel& label) {
+  std::string text = quoted(label.function) + "," + std::to_string(label.block) + "," + quoted(label.opcode) + ",";
+  if (label.ptx_line != 0) text += std::to_string(label.ptx_line);
+  text += "," + quoted(label.file) + ",";
+  if (label.line != 0) text += std::to_string(label.line);
+  return text;
+}
+
+class CsvSink final : public Sink {
+ public:
+  explicit CsvSink(std::function<void(std::string_view)> write) : write_(std::move(write)) { write_(header); }
+
+  void sites(const SitesRecord& record) override {
+    sites_.insert_or_assign({record.kernel, record.table}, record);
+  }
+  void launch(const LaunchRecord& record) override {
+    const std::string front = quoted(record.kernel) + "," + quoted(demangle(record.kernel)) + "," +
+                              std::to_string(record.launch) + "," + quoted(record.device) + "," +
+                              shape_of(record.grid) + "," + shape_of(record.block) + "," +
+                              quoted(record.spec) + ",";
+    const SitesRecord* sites = nullptr;
+    if (record.sites) {
+      const auto found = sites_.find({record.kernel, *record.sites});
+      if (found != sites_.end()) sites = &found->second;
+    }
+    for (const ResultValue& result : record.results) {
+      write_result(front + quoted(result.name) + "," + quoted(result.unit) + ",", result, sites);
+    }
+  }
+  void coverage(const CoverageRecord&) override {}
+  void timing(const TimingRecord&) override {}
+  void finish() override {}
+
+ private:
+  void write_result(const std::string& front, const ResultValue& result, const SitesRecord* sites) {
+    constexpr std::size_t enough = 1 << 20;
+    const std::optional<SiteKind> kind = site_kind_of(result.extent_names);
+    std::string text;
+    for (std::size_t i = 0; i < size_of(result.values); ++i) {
+      text += front + index_cell(i, result.extents) + ",";
+      text += kind && sites != nullptr ? place_cells(label_of(sites, *kind, i)) : ",,,,,";
+      text += "," + value_cell(result.values, i) + "\n";
+      if (text.size() < enough) continue;
+      write_(text);
+      text.clear();
+    }
+    write_(text);
+  }
+
+  std::function<void(std::string_view)> write_;
+  std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_csv_sink(std::function<void(std::string_view)> write) {
+  return std::make_unique<CsvSink>(std::move(write));
+}
+
+}  // namespace lynxpp::report

@@ -1,0 +1,178 @@
+// The summary as a page, and its numbers as bars.
+#include <algorithm>
+#include <vector>
+
+#include "report/bar_chart.h"
+#include "report/sites.h"
+#include "report/summary.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+constexpr std::size_t page_sites = 25;
+
+constexpr std::string_view style =
+    "body{font:14px system-ui,sans-serif;margin:2em;max-width:1200px}table{border-collapse:collapse;margin:1em "
+    "0}"
+    "th,td{border-bottom:1px solid #ccc;padding:3px 10px;text-align:right;vertical-align:top}"
+    "th{background:#f2f4f7}td.text,th.text{text-align:left}h2{margin-top:2em}code{font-size:13px}"
+    ".unit{color:#667;font-weight:normal;font-size:12px}.note{color:#944}details{margin:.5em 0}";
+
+/// Panels below each other, one for each result that is a number.
+std::vector<BarChart> charts_of(const SpecificationTotals& totals) {
+  std::vector<BarChart> charts;
+  for (const ScalarColumn& column : totals.columns) {
+    BarChart chart{column.name, column.unit, {}};
+    for (const KernelTotals& kernel : totals.kernels) {
+      const auto value = kernel.scalars.find(column.name);
+      if (value != kernel.scalars.end()) chart.bars.push_back({demangle(kernel.kernel), value->second.value()});
+    }
+    charts.push_back(std::move(chart));
+  }
+  return charts;
+}
+
+std::string svg_of(const std::vector<BarChart>& charts) {
+  std::size_t height = 0;
+  std::string inside;
+  for (const BarChart& chart : charts) {
+    inside += svg_of(chart, height);
+    height += height_of(chart);
+  }
+  const std::string size = "width=\"" + std::to_string(chart_width) + "\" height=\"" + std::to_string(height) +
+                           "\" viewBox=\"0 0 " + std::to_string(chart_width) + " " + std::to_string(height) + "\"";
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size + " font-family=\"sans-serif\" font-size=\"12\">\n" +
+         "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" + inside + "</svg>\n";
+}
+
+std::string cell(std::string_view text, bool is_text = false) {
+  return std::string(is_text ? "<td class=\"text\">" : "<td>") + escaped(text) + "</td>";
+}
+
+std::string heading(std::string_view text, std::string_view detail = "", bool is_text = false) {
+  std::string html = std::string(is_text ? "<th class=\"text\">" : "<th>") + escaped(text);
+  if (!detail.empty()) html += "<br><span class=\"unit\">" + escaped(detail) + "</span>";
+  return html + "</th>";
+}
+
+std::string kernel_rows(const SpecificationTotals& totals) {
+  std::string html = "<table><tr>" + heading("kernel", "", true) + heading("launches") + heading("grid") +
+                     heading("block");
+  for (const ScalarColumn& column : totals.columns) {
+    const std::string fold(name_of(column.fold));
+    html += heading(column.name, column.unit.empty() ? fold : column.unit + ", " + fold);
+  }
+  html += "</tr>\n";
+  for (const KernelTotals& kernel : totals.kernels) {
+    html += "<tr>" + cell(demangle(kernel.kernel), true) + cell(to_text(Number::of(kernel.launches))) +
+            cell(shape_of(kernel.grid)) + cell(shape_of(kernel.block));
+    for (const ScalarColumn& column : totals.columns) {
+      const auto value = kernel.scalars.find(column.name);
+      html += cell(value == kernel.scalars.end() ? "" : to_text(value->second.value()));
+    }
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+std::string array_rows(const SpecificationTotals& totals) {
+  std::string rows;
+  for (const KernelTotals& kernel : totals.kernels) {
+    for (const ArrayTotals& array : kernel.arrays) {
+      rows += "<tr>" + cell(demangle(kernel.kernel), true) + cell(array.name, true) + cell(array.unit, true) +
+              cell(to_text(Number::of(array.elements))) + cell(to_text(array.sum.value())) +
+              cell(to_text(array.least.value())) + cell(to_text(array.greatest.value())) + "</tr>\n";
+    }
+  }
+  if (rows.empty()) return {};
+  return "<details><summary>Arrays</summary><table><tr>" + heading("kernel", "", true) +
+         heading("array", "", true) + heading("unit", "", true) + heading("elements") + heading("sum") +
+         heading("least") + heading("greatest") + "</tr>\n" + rows + "</table></details>\n";
+}
+
+std::string site_rows(const std::string& kernel, const HotSites& hot) {
+  if (hot.rows.empty()) return {};
+  const bool by_instruction = hot.kind == SiteKind::instruction;
+  std::string html = "<h3>" + escaped(kernel) + ": the hottest " +
+                     (by_instruction ? "instructions" : "basic blocks") + "</h3>\n<table><tr>" +
+                     heading(by_instruction ? "instruction" : "block") + heading("opcode", "", true) +
+                     heading("function", "", true) + heading("source", "", true) + heading("PTX line");
+  for (const ArrayTotals* array : hot.arrays) html += heading(array->name, array->unit);
+  html += "</tr>\n";
+  for (const SiteLabel& row : hot.rows) {
+    html += "<tr>" + cell(std::to_string(row.id)) + cell(row.opcode, true) + cell(row.function, true) +
+            cell(row.source(), true) + cell(row.ptx_line == 0 ? "" : std::to_string(row.ptx_line));
+    for (const ArrayTotals* array : hot.arrays)
+      html += cell(row.id < array->each.size() ? to_text(array->each[row.id].value()) : "");
+    html += "</tr>\n";
+  }
+  html += "</table>\n";
+  if (hot.further != 0) html += "<p>and " + std::to_string(hot.further) + " more</p>\n";
+  return html;
+}
+
+std::string section(const SpecificationTotals& totals, const Summary& summary) {
+  std::string html = "<h2>" + escaped(totals.spec) + " <span class=\"unit\">on " + escaped(totals.device) +
+                     "</span></h2>\n" + kernel_rows(totals);
+  if (const std::vector<BarChart> charts = charts_of(totals); !charts.empty()) html += svg_of(charts);
+  for (const KernelTotals& kernel : totals.kernels) {
+    for (const HotSites& hot : hot_sites_of(kernel, summary.sites_of(kernel), page_sites))
+      html += site_rows(demangle(kernel.kernel), hot);
+    for (const auto& [note, launches] : kernel.notes)
+      html += "<p class=\"note\">" + escaped(demangle(kernel.kernel) + ": " + note) + "</p>\n";
+  }
+  return html + array_rows(totals);
+}
+
+std::string coverage_section(const Summary& summary) {
+  std::string rows;
+  for (const CoverageRecord& record : summary.coverage) {
+    const std::string gap = gap_of(record);
+    if (gap.empty()) continue;
+    rows += "<tr>" + cell(demangle(record.kernel), true) + cell(to_text(Number::of(record.launches))) +
+            cell(to_text(Number::of(record.instrumented_launches))) + cell(gap, true) + "</tr>\n";
+  }
+  if (rows.empty()) return {};
+  return "<h2>Not instrumented</h2>\n<table><tr>" + heading("kernel", "", true) + heading("launches") +
+         heading("instrumented") + heading("reason", "", true) + "</tr>\n" + rows + "</table>\n";
+}
+
+std::string timing_section(const Summary& summary) {
+  if (summary.timings.empty()) return {};
+  std::string html = "<h2>Time <span class=\"unit\">milliseconds</span></h2>\n<table><tr>" +
+                     heading("kernel", "", true) + heading("parse") + heading("instrument") + heading("emit") +
+                     heading("load") + heading("execute") + "</tr>\n";
+  for (const TimingRecord& record : summary.timings) {
+    html += "<tr>" + cell(demangle(record.kernel), true);
+    for (const double phase : {record.parse, record.instrument, record.emit, record.load, record.execute})
+      html += cell(to_text(Number::of_real(phase)));
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Summary& summary, const std::string& title) {
+  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
+                     escaped(title) + "</title><style>" + std::string(style) + "</style></head><body>\n<h1>" +
+                     escaped(title) + "</h1>\n";
+  for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
+  html += coverage_section(summary) + timing_section(summary);
+  if (summary.specifications.empty()) html += "<p>No instrumented launch is among the records.</p>\n";
+  return html + "</body></html>\n";
+}
+
+std::string to_svg(const Summary& summary) {
+  std::vector<BarChart> charts;
+  for (const SpecificationTotals& totals : summary.specifications) {
+    for (BarChart& chart : charts_of(totals)) {
+      chart.title = totals.spec + " on " + totals.device + ": " + chart.title;
+      charts.push_back(std::move(chart));
+    }
+  }
+  return svg_of(charts);
+}
+
+}  // namespace lynxpp::report

@@ -1,0 +1,103 @@
+#include "report/sites.h"
+
+#include <algorithm>
+
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+/// The line of the instruction or, where it has none, of the next one of its block that has.
+std::uint32_t first_with_line(const SitesRecord& sites, std::uint32_t begin, std::uint32_t count) {
+  for (std::uint32_t i = begin; i < begin + count; ++i) {
+    if (sites.instructions[i].line != 0) return i;
+  }
+  return begin;
+}
+
+/// The first array with a value that is not zero says which sites are hot.
+const ArrayTotals* leading(const std::vector<const ArrayTotals*>& arrays) {
+  for (const ArrayTotals* array : arrays) {
+    if (std::any_of(array->each.begin(), array->each.end(),
+                    [](const FoldedNumber& value) { return value.value().as_double() > 0; }))
+      return array;
+  }
+  return nullptr;
+}
+
+HotSites hottest(SiteKind kind, std::vector<const ArrayTotals*> arrays, const SitesRecord* sites,
+                 std::size_t most) {
+  HotSites hot;
+  hot.kind = kind;
+  const ArrayTotals* const first = leading(arrays);
+  hot.arrays = std::move(arrays);
+  if (first == nullptr) return hot;
+  std::vector<std::size_t> ids;
+  for (std::size_t id = 0; id < first->each.size(); ++id) {
+    if (first->each[id].value().as_double() > 0) ids.push_back(id);
+  }
+  const std::size_t shown = std::min(most, ids.size());
+  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(shown), ids.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      const Number left = first->each[a].value();
+                      const Number right = first->each[b].value();
+                      return right < left || (!(left < right) && a < b);
+                    });
+  hot.further = ids.size() - shown;
+  ids.resize(shown);
+  for (const std::size_t id : ids) hot.rows.push_back(label_of(sites, kind, id));
+  return hot;
+}
+
+}  // namespace
+
+std::optional<SiteKind> site_kind_of(const std::vector<std::string>& extent_names) {
+  if (extent_names.size() != 1) return std::nullopt;
+  if (extent_names[0] == "INSTRUCTIONS") return SiteKind::instruction;
+  if (extent_names[0] == "BASIC_BLOCKS") return SiteKind::basic_block;
+  return std::nullopt;
+}
+
+std::string SiteLabel::source() const { return line == 0 ? file : file + ":" + std::to_string(line); }
+
+SiteLabel label_of(const SitesRecord* sites, SiteKind kind, std::uint64_t id) {
+  SiteLabel label;
+  label.id = id;
+  if (sites == nullptr) return label;
+  std::uint64_t instruction = id;
+  if (kind == SiteKind::basic_block) {
+    if (id >= sites->blocks.size() || sites->blocks[id].instructions == 0) return label;
+    instruction = sites->blocks[id].first;
+  }
+  if (instruction >= sites->instructions.size()) return label;
+  const SitesRecord::Instruction& place = sites->instructions[instruction];
+  const SitesRecord::Block& block = sites->blocks[place.block];
+  label.block = place.block;
+  label.function = demangle(sites->functions[block.function]);
+  label.ptx_line = place.ptx_line;
+  if (kind == SiteKind::instruction) label.opcode = sites->opcodes[place.opcode];
+  const std::uint32_t named = kind == SiteKind::instruction
+                                  ? static_cast<std::uint32_t>(instruction)
+                                  : first_with_line(*sites, block.first, block.instructions);
+  const SitesRecord::Instruction& source = sites->instructions[named];
+  if (source.file != SitesRecord::unknown) {
+    const std::string& path = sites->files[source.file];
+    label.file = path.substr(path.find_last_of('/') + 1);
+  }
+  label.line = source.line;
+  return label;
+}
+
+std::vector<HotSites> hot_sites_of(const KernelTotals& kernel, const SitesRecord* sites, std::size_t most) {
+  std::vector<HotSites> found;
+  for (const SiteKind kind : {SiteKind::basic_block, SiteKind::instruction}) {
+    std::vector<const ArrayTotals*> arrays;
+    for (const ArrayTotals& array : kernel.arrays) {
+      if (array.site_kind == kind && !array.each.empty()) arrays.push_back(&array);
+    }
+    if (!arrays.empty()) found.push_back(hottest(kind, std::move(arrays), sites, most));
+  }
+  return found;
+}
+
+}  // namespace lynxpp::report

@@ -1,0 +1,69 @@
+#include "report/summary.h"
+
+#include <algorithm>
+
+#include "report/kernel_name.h"
+
+namespace lynxpp::report {
+
+const SitesRecord* Summary::sites_of(const KernelTotals& kernel) const {
+  if (!kernel.sites) return nullptr;
+  const auto found = sites.find({kernel.kernel, *kernel.sites});
+  return found == sites.end() ? nullptr : &found->second;
+}
+
+void SummarySink::sites(const SitesRecord& record) {
+  summary_.sites.insert_or_assign({record.kernel, record.table}, record);
+}
+
+void SummarySink::launch(const LaunchRecord& record) {
+  std::vector<SpecificationTotals>& known = summary_.specifications;
+  auto totals = std::find_if(known.begin(), known.end(), [&](const SpecificationTotals& each) {
+    return each.spec == record.spec && each.device == record.device;
+  });
+  if (totals == known.end()) {
+    known.emplace_back();
+    totals = known.end() - 1;
+    totals->spec = record.spec;
+    totals->device = record.device;
+  }
+  totals->add(record);
+}
+
+void SummarySink::coverage(const CoverageRecord& record) { summary_.coverage.push_back(record); }
+
+void SummarySink::timing(const TimingRecord& record) {
+  const auto known = std::find_if(summary_.timings.begin(), summary_.timings.end(),
+                                  [&](const TimingRecord& other) { return other.kernel == record.kernel; });
+  if (known == summary_.timings.end()) {
+    summary_.timings.push_back(record);
+  } else {
+    add(*known, record);
+  }
+}
+
+void add(TimingRecord& total, const TimingRecord& record) {
+  total.parse += record.parse;
+  total.instrument += record.instrument;
+  total.emit += record.emit;
+  total.load += record.load;
+  total.execute += record.execute;
+  total.launches += record.launches;
+}
+
+std::string gap_of(const CoverageRecord& record) {
+  if (!record.instrumented || record.instrumented_launches < record.launches) {
+    if (!record.reason.empty()) return printable(record.reason);
+    return record.notes.empty() ? "not selected" : "see the notes";
+  }
+  return record.sites == 0 ? "no place in this kernel matches the specification" : printable(record.reason);
+}
+
+std::string shape_of(const std::uint32_t (&extent)[3]) {
+  std::string text = std::to_string(extent[0]);
+  if (extent[1] != 1 || extent[2] != 1) text += "x" + std::to_string(extent[1]);
+  if (extent[2] != 1) text += "x" + std::to_string(extent[2]);
+  return text;
+}
+
+}  // namespace lynxpp::report

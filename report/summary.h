@@ -1,0 +1,58 @@
+// Everything that records say, folded over launches: what the table, the HTML page, the plots and the JSON summary are made of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/record.h"
+#include "report/totals.h"
+
+namespace lynxpp::report {
+
+struct Summary {
+  std::vector<SpecificationTotals> specifications;  ///< by specification and device, in order of appearance
+  std::vector<CoverageRecord> coverage;
+  std::vector<TimingRecord> timings;  ///< one per kernel
+  std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites;  ///< by kernel and table
+
+  /// The table the kernel's arrays go by; null when there is none.
+  const SitesRecord* sites_of(const KernelTotals& kernel) const;
+};
+
+/// Collects records.
+class SummarySink : public Sink {
+ public:
+  void sites(const SitesRecord& record) override;
+  void launch(const LaunchRecord& record) override;
+  void coverage(const CoverageRecord& record) override;
+  void timing(const TimingRecord& record) override;
+  void finish() override {}
+
+  const Summary& summary() const { return summary_; }
+
+ private:
+  Summary summary_;
+};
+
+/// Adds the times and launches of `record` to `total`.
+void add(TimingRecord& total, const TimingRecord& record);
+
+/// Why some launches of the kernel were not counted; empty when all were.
+std::string gap_of(const CoverageRecord& record);
+
+/// "128x4x1" without the ones at the end.
+std::string shape_of(const std::uint32_t (&extent)[3]);
+
+/// One JSON object and a line end: totals by specification and kernel, hot sites, coverage, times (docs/schema/summary.schema.json).
+std::string to_json(const Summary& summary);
+
+/// A self-contained page: tables, hot sites with their source lines, bar charts.
+std::string to_html(const Summary& summary, const std::string& title);
+
+/// Every result that is a number, as bars by kernel: one panel for each result.
+std::string to_svg(const Summary& summary);
+
+}  // namespace lynxpp::report

@@ -1,0 +1,104 @@
+// The summary as one JSON object.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/sites.h"
+#include "report/summary.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t listed_sites = 100;
+
+/// Sums that no 64-bit integer holds become the nearest double, and say so by their point or exponent.
+Json json_of(const Number& number) {
+  if (number.is_real) return std::isfinite(number.real) ? Json(number.real) : Json(nullptr);
+  if (number.integer >= 0 && number.integer <= WideInteger{UINT64_MAX}) return Json(static_cast<std::uint64_t>(number.integer));
+  if (number.integer < 0 && number.integer >= WideInteger{INT64_MIN}) return Json(static_cast<std::int64_t>(number.integer));
+  return Json(number.as_double());
+}
+
+Json json_of(const SiteLabel& label) {
+  Json object{{"id", label.id}};
+  if (label.ptx_line != 0) {
+    object["function"] = label.function;
+    object["block"] = label.block;
+    if (!label.opcode.empty()) object["opcode"] = label.opcode;
+    object["ptx_line"] = label.ptx_line;
+  }
+  if (!label.file.empty()) object["file"] = label.file;
+  if (label.line != 0) object["line"] = label.line;
+  return object;
+}
+
+Json json_of(const HotSites& hot) {
+  Json object{{"by", hot.kind == SiteKind::instruction ? "instruction" : "basic_block"}};
+  object["rows"] = Json::array();
+  for (const SiteLabel& row : hot.rows) {
+    Json entry = json_of(row);
+    for (const ArrayTotals* array : hot.arrays) {
+      if (row.id < array->each.size()) entry["values"][array->name] = json_of(array->each[row.id].value());
+    }
+    object["rows"].push_back(std::move(entry));
+  }
+  object["further"] = hot.further;
+  return object;
+}
+
+Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, const Summary& summary) {
+  Json object{{"kernel", kernel.kernel},
+              {"demangled", demangle(kernel.kernel)},
+              {"launches", kernel.launches},
+              {"grid", kernel.grid},
+              {"block", kernel.block}};
+  object["results"] = Json::object();
+  for (const ScalarColumn& column : totals.columns) {
+    const auto value = kernel.scalars.find(column.name);
+    if (value == kernel.scalars.end()) continue;
+    object["results"][column.name] = {
+        {"value", json_of(value->second.value())}, {"fold", name_of(column.fold)}, {"unit", column.unit}};
+  }
+  object["arrays"] = Json::object();
+  for (const ArrayTotals& array : kernel.arrays) {
+    object["arrays"][array.name] = {{"elements", array.elements},
+                                    {"sum", json_of(array.sum.value())},
+                                    {"least", json_of(array.least.value())},
+                                    {"greatest", json_of(array.greatest.value())},
+                                    {"unit", array.unit}};
+  }
+  object["hot_sites"] = Json::array();
+  for (const HotSites& hot : hot_sites_of(kernel, summary.sites_of(kernel), listed_sites))
+    object["hot_sites"].push_back(json_of(hot));
+  object["notes"] = Json::array();
+  for (const auto& [note, launches] : kernel.notes) object["notes"].push_back(note);
+  return object;
+}
+
+}  // namespace
+
+std::string to_json(const Summary& summary) {
+  Json object{{"record", "summary"}};
+  object["specifications"] = Json::array();
+  for (const SpecificationTotals& totals : summary.specifications) {
+    Json entry{{"spec", totals.spec}, {"device", totals.device}, {"kernels", Json::array()}};
+    for (const KernelTotals& kernel : totals.kernels)
+      entry["kernels"].push_back(json_of(kernel, totals, summary));
+    object["specifications"].push_back(std::move(entry));
+  }
+  object["not_instrumented"] = Json::array();
+  for (const CoverageRecord& record : summary.coverage) {
+    const std::string gap = gap_of(record);
+    if (gap.empty()) continue;
+    object["not_instrumented"].push_back({{"kernel", record.kernel},
+                                          {"demangled", demangle(record.kernel)},
+                                          {"reason", gap},
+                                          {"launches", record.launches},
+                                          {"instrumented_launches", record.instrumented_launches}});
+  }
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lynxpp::report
