@@ -39,7 +39,9 @@ std::string escaped(std::string_view text) {
   return clean;
 }
 
-std::size_t height_of(const BarChart& chart) { return title_height + chart.bars.size() * row_height + margin; }
+std::size_t height_of(const BarChart& chart) {
+  return title_height + chart.bars.size() * row_height + margin;
+}
 
 std::string svg_of(const BarChart& chart, std::size_t top) {
   double greatest = 0;
@@ -57,7 +59,8 @@ std::string svg_of(const BarChart& chart, std::size_t top) {
     svg += text(label_width - 8, y + 14, "end", short_kernel_name(bar.label, label_characters));
     svg += "<rect x=\"" + std::to_string(label_width) + "\" y=\"" + std::to_string(y + 3) + "\" width=\"" +
            std::to_string(length) + "\" height=\"" + std::to_string(row_height - 6) +
-           "\" fill=\"#3b6ea5\"><title>" + escaped(bar.label + ": " + to_text(bar.value)) + "</title></rect>\n";
+           "\" fill=\"#3b6ea5\"><title>" + escaped(bar.label + ": " + to_text(bar.value)) +
+           "</title></rect>\n";
     svg += text(label_width + length + 6, y + 14, "start", to_text(bar.value, NumberStyle::compact));
   }
   return svg;

@@ -53,7 +53,8 @@ std::string index_cell(std::size_t index, const std::vector<std::uint64_t>& exte
 }
 
 std::string place_cells(const SiteLabel& label) {
-  std::string text = quoted(label.function) + "," + std::to_string(label.block) + "," + quoted(label.opcode) + ",";
+  std::string text =
+      quoted(label.function) + "," + std::to_string(label.block) + "," + quoted(label.opcode) + ",";
   if (label.ptx_line != 0) text += std::to_string(label.ptx_line);
   text += "," + quoted(label.file) + ",";
   if (label.line != 0) text += std::to_string(label.line);

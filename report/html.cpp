@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t page_sites = 25;
 
 constexpr std::string_view style =
-    "body{font:14px system-ui,sans-serif;margin:2em;max-width:1200px}table{border-collapse:collapse;margin:1em "
+    "body{font:14px "
+    "system-ui,sans-serif;margin:2em;max-width:1200px}table{border-collapse:collapse;margin:1em "
     "0}"
     "th,td{border-bottom:1px solid #ccc;padding:3px 10px;text-align:right;vertical-align:top}"
     "th{background:#f2f4f7}td.text,th.text{text-align:left}h2{margin-top:2em}code{font-size:13px}"
@@ -26,7 +27,8 @@ std::vector<BarChart> charts_of(const SpecificationTotals& totals) {
     BarChart chart{column.name, column.unit, {}};
     for (const KernelTotals& kernel : totals.kernels) {
       const auto value = kernel.scalars.find(column.name);
-      if (value != kernel.scalars.end()) chart.bars.push_back({demangle(kernel.kernel), value->second.value()});
+      if (value != kernel.scalars.end())
+        chart.bars.push_back({demangle(kernel.kernel), value->second.value()});
     }
     charts.push_back(std::move(chart));
   }
@@ -40,9 +42,11 @@ std::string svg_of(const std::vector<BarChart>& charts) {
     inside += svg_of(chart, height);
     height += height_of(chart);
   }
-  const std::string size = "width=\"" + std::to_string(chart_width) + "\" height=\"" + std::to_string(height) +
-                           "\" viewBox=\"0 0 " + std::to_string(chart_width) + " " + std::to_string(height) + "\"";
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size + " font-family=\"sans-serif\" font-size=\"12\">\n" +
+  const std::string size = "width=\"" + std::to_string(chart_width) + "\" height=\"" +
+                           std::to_string(height) + "\" viewBox=\"0 0 " + std::to_string(chart_width) + " " +
+                           std::to_string(height) + "\"";
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size +
+         " font-family=\"sans-serif\" font-size=\"12\">\n" +
          "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" + inside + "</svg>\n";
 }
 
@@ -57,8 +61,8 @@ std::string heading(std::string_view text, std::string_view detail = "", bool is
 }
 
 std::string kernel_rows(const SpecificationTotals& totals) {
-  std::string html = "<table><tr>" + heading("kernel", "", true) + heading("launches") + heading("grid") +
-                     heading("block");
+  std::string html =
+      "<table><tr>" + heading("kernel", "", true) + heading("launches") + heading("grid") + heading("block");
   for (const ScalarColumn& column : totals.columns) {
     const std::string fold(name_of(column.fold));
     html += heading(column.name, column.unit.empty() ? fold : column.unit + ", " + fold);
@@ -141,8 +145,8 @@ std::string coverage_section(const Summary& summary) {
 std::string timing_section(const Summary& summary) {
   if (summary.timings.empty()) return {};
   std::string html = "<h2>Time <span class=\"unit\">milliseconds</span></h2>\n<table><tr>" +
-                     heading("kernel", "", true) + heading("parse") + heading("instrument") + heading("emit") +
-                     heading("load") + heading("execute") + "</tr>\n";
+                     heading("kernel", "", true) + heading("parse") + heading("instrument") +
+                     heading("emit") + heading("load") + heading("execute") + "</tr>\n";
   for (const TimingRecord& record : summary.timings) {
     html += "<tr>" + cell(demangle(record.kernel), true);
     for (const double phase : {record.parse, record.instrument, record.emit, record.load, record.execute})

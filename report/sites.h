@@ -17,12 +17,12 @@ std::optional<SiteKind> site_kind_of(const std::vector<std::string>& extent_name
 
 /// A place in a kernel, for a person to read. What is not known is empty or 0.
 struct SiteLabel {
-  std::uint64_t id = 0;   ///< instructionId() or basicBlockId()
-  std::string function;   ///< demangled
+  std::uint64_t id = 0;  ///< instructionId() or basicBlockId()
+  std::string function;  ///< demangled
   std::uint64_t block = 0;
-  std::string opcode;     ///< of a basic block: empty
+  std::string opcode;  ///< of a basic block: empty
   std::uint32_t ptx_line = 0;
-  std::string file;       ///< without its folders
+  std::string file;  ///< without its folders
   std::uint32_t line = 0;
 
   std::string source() const;  ///< "vecadd.cu:12"
@@ -35,8 +35,9 @@ SiteLabel label_of(const SitesRecord* sites, SiteKind kind, std::uint64_t id);
 struct HotSites {
   SiteKind kind = SiteKind::basic_block;
   std::vector<const ArrayTotals*> arrays;
-  std::vector<SiteLabel> rows;  ///< those with the greatest values of the first array that has any, the greatest first
-  std::size_t further = 0;      ///< sites with a value that are not in `rows`
+  std::vector<SiteLabel>
+      rows;  ///< those with the greatest values of the first array that has any, the greatest first
+  std::size_t further = 0;  ///< sites with a value that are not in `rows`
 };
 
 /// Of every kind of site that the kernel has arrays by. Arrays whose sites changed from launch to launch are left out.

@@ -15,7 +15,7 @@ namespace lynxpp::report {
 struct Summary {
   std::vector<SpecificationTotals> specifications;  ///< by specification and device, in order of appearance
   std::vector<CoverageRecord> coverage;
-  std::vector<TimingRecord> timings;  ///< one per kernel
+  std::vector<TimingRecord> timings;                                   ///< one per kernel
   std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites;  ///< by kernel and table
 
   /// The table the kernel's arrays go by; null when there is none.

@@ -26,8 +26,9 @@ TEST_F(Report, ShowsTheTableOfTheRun) {
   const Outcome outcome = lynxpp({"report", file_});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  EXPECT_EQ(outcome.out, "== lynxpp: s on cpu ==\nkernel     launches  grid  block  cycles\n"
-                         "k(float*)         1     2     32      12\n");
+  EXPECT_EQ(outcome.out,
+            "== lynxpp: s on cpu ==\nkernel     launches  grid  block  cycles\n"
+            "k(float*)         1     2     32      12\n");
 }
 
 TEST_F(Report, AddsFilesUp) {

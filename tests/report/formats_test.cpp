@@ -42,11 +42,12 @@ TEST(Csv, OneLineForEachNumber) {
   record.results = {number<std::uint64_t>("n", 18446744073709551615u, "bytes, \"all\""), number("r", 0.1),
                     number("nan", std::nan("")), array<std::int64_t>("a", {-1, 2, 3, 4}, {2, 2})};
   const std::string front =
-      "_Z6vecaddPKfS0_Pfi,\"vecadd(float const*, float const*, float*, int)\",3,cpu,40x2,256,instruction_count,";
+      "_Z6vecaddPKfS0_Pfi,\"vecadd(float const*, float const*, float*, "
+      "int)\",3,cpu,40x2,256,instruction_count,";
   EXPECT_EQ(csv_of({record}), front + "n,\"bytes, \"\"all\"\"\",,,,,,,,18446744073709551615\n" + front +
-                                  "r,,,,,,,,,0.1\n" + front + "nan,,,,,,,,,\n" + front +
-                                  "a,,0 0,,,,,,,-1\n" + front + "a,,0 1,,,,,,,2\n" + front +
-                                  "a,,1 0,,,,,,,3\n" + front + "a,,1 1,,,,,,,4\n");
+                                  "r,,,,,,,,,0.1\n" + front + "nan,,,,,,,,,\n" + front + "a,,0 0,,,,,,,-1\n" +
+                                  front + "a,,0 1,,,,,,,2\n" + front + "a,,1 0,,,,,,,3\n" + front +
+                                  "a,,1 1,,,,,,,4\n");
 }
 
 TEST(Csv, SitesAreNamed) {
@@ -69,7 +70,8 @@ TEST(Sites, WhatIsBeyondTheTableHasItsNumberAlone) {
 
 TEST(SummaryJson, HoldsTotalsSitesAndGaps) {
   const auto json = nlohmann::json::parse(to_json(summary_of(
-      {small_sites(), launch_of("k", {number<std::uint64_t>("n", 7, "bytes"), by_site("s", "INSTRUCTIONS", {5, 0, 7})}),
+      {small_sites(),
+       launch_of("k", {number<std::uint64_t>("n", 7, "bytes"), by_site("s", "INSTRUCTIONS", {5, 0, 7})}),
        launch_of("k", {number<std::uint64_t>("n", 8, "bytes"), by_site("s", "INSTRUCTIONS", {1, 0, 2})}),
        CoverageRecord{"k", true, "", 2, 2, 3, {}}, CoverageRecord{"g", false, "no PTX", 4, 0, 0, {}}})));
   const auto& kernel = json["specifications"][0]["kernels"][0];
@@ -87,8 +89,7 @@ TEST(SummaryJson, HoldsTotalsSitesAndGaps) {
 
 TEST(Html, IsOnePageWithTablesSitesAndBars) {
   const std::string html = to_html(
-      summary_of({small_sites(),
-                  launch_of("_Z1kIfEvPT_", {number<std::uint64_t>("n", 1234567, "bytes")}),
+      summary_of({small_sites(), launch_of("_Z1kIfEvPT_", {number<std::uint64_t>("n", 1234567, "bytes")}),
                   launch_of("k", {number<std::uint64_t>("n", 8), by_site("s", "INSTRUCTIONS", {5, 0, 7})}),
                   CoverageRecord{"g", false, "no PTX", 4, 0, 0, {}}, TimingRecord{"k", 1, 2, 3, 4, 5}}),
       "a & b");
