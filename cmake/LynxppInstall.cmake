@@ -31,5 +31,5 @@ endforeach()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/specs/ DESTINATION share/lynxpp/specs FILES_MATCHING PATTERN "*.cod")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/man/ DESTINATION share/man/man1 FILES_MATCHING PATTERN "*.1")
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES_MATCHING PATTERN "*.md" PATTERN "measurements" EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES_MATCHING PATTERN "*.md" PATTERN "*.schema.json" PATTERN "measurements" EXCLUDE)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/lynxpp)

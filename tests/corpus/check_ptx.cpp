@@ -54,10 +54,12 @@ int check(const std::string& path) {
   if (ptx::emit(*module, {}) != text) return complain(path, "emitted text differs");
   for (const std::string& opcode : counts.unknown_opcodes)
     std::fprintf(stderr, "note: %s: opcode '%s' is in no table\n", path.c_str(), opcode.c_str());
-  std::printf("module\t%s\t%zu\t%zu\t%zu\n", path.c_str(), counts.functions, counts.instructions, text.size());
+  std::printf("module\t%s\t%zu\t%zu\t%zu\n", path.c_str(), counts.functions, counts.instructions,
+              text.size());
   for (const ptx::Function& function : module->functions) {
     if (function.is_entry && !function.is_declaration())
-      std::printf("kernel\t%s\t%u\n", function.name.c_str(), function.body_text.end - function.body_text.begin);
+      std::printf("kernel\t%s\t%u\n", function.name.c_str(),
+                  function.body_text.end - function.body_text.begin);
   }
   return 0;
 }

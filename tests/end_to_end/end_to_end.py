@@ -17,9 +17,11 @@ import sys
 import tempfile
 
 import failures
+import schema
 import site_checks
 from harness import Build, TestFailure, demand_equal, expect, product, values
 
+RECORDS = schema.records()
 
 
 def app_path(build, app):
@@ -134,6 +136,9 @@ def check_spec(build, app, spec):
     expect(run.status == 0, f"the instrumented program failed\n{run}")
     expect(run.stdout.decode() == baseline["stdout"], f"the output differs from the uninstrumented run's\n{baseline['stdout']}\n{run}")
 
+    for record in records.all:
+        complaint = RECORDS.complaint(record)
+        expect(not complaint, f"a record does not follow docs/schema/records.schema.json: {complaint}")
     kernels = {launch["kernel"] for launch in baseline["counters"]}
     demand_equal("kernels with a coverage record", {entry["kernel"] for entry in records.coverage}, kernels)
     for entry in records.coverage:

@@ -103,6 +103,7 @@ class Records:
     """What LYNXPP_OUTPUT held."""
 
     def __init__(self, objects):
+        self.all = objects
         self.launches = [entry for entry in objects if entry.get("record") == "launch"]
         self.coverage = [entry for entry in objects if entry.get("record") == "coverage"]
         self.sites = [entry for entry in objects if entry.get("record") == "sites"]

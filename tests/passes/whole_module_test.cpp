@@ -14,18 +14,24 @@ using ::testing::Not;
 
 engine::SpecificationPtr count_blocks() {
   return *cod::compile(
-      "global unsigned long counts[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { atomicAdd(&counts[basicBlockId()], 1); }\n", "count.cod");
+      "global unsigned long counts[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { "
+      "atomicAdd(&counts[basicBlockId()], 1); }\n",
+      "count.cod");
 }
 
 /// `online`: with the program's variables at an address, as at a launch.
-Result<engine::Instrumented> instrument(const std::string& body, bool online = false, const std::string& target = "sm_75") {
+Result<engine::Instrumented> instrument(const std::string& body, bool online = false,
+                                        const std::string& target = "sm_75") {
   const std::string text = ".version 7.0\n.target " + target + "\n.address_size 64\n" + body;
   engine::Request request;
   request.ptx = &text;
   request.kernel = "k";
   request.specifications = {count_blocks()};
   request.verify = true;
-  if (online) request.variable_address = [](const std::string&) { return std::optional<std::uint64_t>(0x7f0000000000); };
+  if (online)
+    request.variable_address = [](const std::string&) {
+      return std::optional<std::uint64_t>(0x7f0000000000);
+    };
   return engine::instrument(request);
 }
 
@@ -45,11 +51,13 @@ std::string refusal(const Result<engine::Instrumented>& result) {
 constexpr const char* alias_module =
     ".visible .func (.param .b32 r) twice(.param .b32 x);\n"
     ".visible .func (.param .b32 r) real(.param .b32 x)\n"
-    "{\n  .reg .b32 %r<3>;\n  ld.param.b32 %r1, [x];\n  add.u32 %r2, %r1, %r1;\n  st.param.b32 [r], %r2;\n  ret;\n}\n"
+    "{\n  .reg .b32 %r<3>;\n  ld.param.b32 %r1, [x];\n  add.u32 %r2, %r1, %r1;\n  st.param.b32 [r], %r2;\n  "
+    "ret;\n}\n"
     ".alias twice, real;\n"
     ".visible .entry k(.param .u64 p)\n"
     "{\n  .reg .b32 %r<3>;\n  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [p];\n  ld.global.u32 %r1, [%rd1];\n"
-    "  { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), twice, (a); ld.param.b32 %r2, [b]; }\n"
+    "  { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), twice, (a); ld.param.b32 %r2, [b]; "
+    "}\n"
     "  st.global.u32 [%rd1], %r2;\n  ret;\n}\n"
     ".visible .entry other() { ret; }\n";
 
@@ -63,8 +71,9 @@ TEST(WholeModule, CallsThroughAnAliasAreInstrumented) {
 }
 
 TEST(WholeModule, AnAliasThatNobodyNamesGoes) {
-  const std::string text = accepted(instrument(
-      ".visible .func twice();\n.visible .func real()\n{\n  ret;\n}\n.alias twice, real;\n.visible .entry k()\n{\n  call real;\n  ret;\n}\n"));
+  const std::string text =
+      accepted(instrument(".visible .func twice();\n.visible .func real()\n{\n  ret;\n}\n.alias twice, "
+                          "real;\n.visible .entry k()\n{\n  call real;\n  ret;\n}\n"));
   EXPECT_THAT(text, Not(HasSubstr("alias")));
 }
 
@@ -75,9 +84,11 @@ TEST(WholeModule, OptionsOfTheTargetStay) {
 
 TEST(WholeModule, DebugCodeIsNotFused) {
   const char* const body =
-      ".entry k(.param .u64 p)\n{\n  .reg .f32 %f<5>;\n  .reg .f64 %fd<4>;\n  .reg .b32 %r<3>;\n  .reg .b64 %rd<2>;\n"
+      ".entry k(.param .u64 p)\n{\n  .reg .f32 %f<5>;\n  .reg .f64 %fd<4>;\n  .reg .b32 %r<3>;\n  .reg .b64 "
+      "%rd<2>;\n"
       "  ld.param.u64 %rd1, [p];\n  ld.global.f32 %f1, [%rd1];\n"
-      "  mul.f32 %f2, %f1, %f1;\n  add.ftz.f32 %f3, %f2, %f1;\n  sub.rz.f32 %f4, %f3, %f1;\n  mul.f64 %fd1, 0d3FF0000000000000, %fd2;\n"
+      "  mul.f32 %f2, %f1, %f1;\n  add.ftz.f32 %f3, %f2, %f1;\n  sub.rz.f32 %f4, %f3, %f1;\n  mul.f64 %fd1, "
+      "0d3FF0000000000000, %fd2;\n"
       "  add.s32 %r1, %r1, %r2;\n  mul.lo.s32 %r2, %r1, %r1;\n  st.global.f32 [%rd1], %f4;\n  ret;\n}\n";
   const std::string text = accepted(instrument(body, false, "sm_75, debug"));
   EXPECT_THAT(text, HasSubstr(".target sm_75\n"));
@@ -87,7 +98,8 @@ TEST(WholeModule, DebugCodeIsNotFused) {
   EXPECT_THAT(text, HasSubstr("mul.rn.f64 %fd1"));
   EXPECT_THAT(text, HasSubstr("add.s32 %r1"));
   EXPECT_THAT(text, HasSubstr("mul.lo.s32 %r2"));
-  EXPECT_THAT(accepted(instrument(body)), Not(HasSubstr("mul.rn.f32"))) << "the assembler did as it liked in the original";
+  EXPECT_THAT(accepted(instrument(body)), Not(HasSubstr("mul.rn.f32")))
+      << "the assembler did as it liked in the original";
 }
 
 constexpr const char* table_module =
@@ -98,7 +110,8 @@ constexpr const char* table_module =
     "  { .param .b64 a; st.param.b64 [a], %rd1; call free, (a); }\n  ret;\n}\n"
     ".func virtual_function()\n{\n  call helper;\n  ret;\n}\n"
     ".global .align 8 .u64 table[2] = {0, virtual_function};\n"
-    ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n  mov.u64 %rd2, table;\n"
+    ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n  mov.u64 %rd2, "
+    "table;\n"
     "  st.global.u64 [%rd1], %rd2;\n  ret;\n}\n";
 
 TEST(WholeModule, FunctionsOfATableComeWithWhatTheyName) {
@@ -119,33 +132,39 @@ TEST(WholeModule, AtALaunchATableStaysInTheProgramsModule) {
 
 constexpr const char* address_module =
     ".func leaf()\n{\n  ret;\n}\n.func taken()\n{\n  call leaf;\n  ret;\n}\n"
-    ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n  mov.u64 %rd2, taken;\n"
+    ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n  mov.u64 %rd2, "
+    "taken;\n"
     "  st.global.u64 [%rd1], %rd2;\n  call leaf;\n  ret;\n}\n";
 
 TEST(WholeModule, WhatAnUninstrumentedFunctionCallsIsNotInstrumentedEither) {
   const Result<engine::Instrumented> result = instrument(address_module);
   accepted(result);
   EXPECT_THAT(result->notes, Contains("device function taken is not instrumented: its address is taken"));
-  EXPECT_THAT(result->notes, Contains("device function leaf is not instrumented: it is called by taken, which is not"));
+  EXPECT_THAT(result->notes,
+              Contains("device function leaf is not instrumented: it is called by taken, which is not"));
 }
 
 TEST(WholeModule, AtALaunchAddressesOfFunctionsAreRefused) {
-  EXPECT_THAT(refusal(instrument(address_module, true)), HasSubstr("it takes the address of the function 'taken'"));
+  EXPECT_THAT(refusal(instrument(address_module, true)),
+              HasSubstr("it takes the address of the function 'taken'"));
 }
 
 TEST(WholeModule, KernelsThatAreLaunchedFromTheDeviceComeAsTheyAre) {
   const Result<engine::Instrumented> result = instrument(
       ".global .align 4 .u32 used;\n"
       ".visible .entry child()\n{\n  .reg .b32 %r<2>;\n  ld.global.u32 %r1, [used];\n  ret;\n}\n"
-      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n  mov.u64 %rd2, child;\n"
+      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n  mov.u64 %rd2, "
+      "child;\n"
       "  st.global.u64 [%rd1], %rd2;\n  ret;\n}\n");
   EXPECT_THAT(accepted(result), HasSubstr(".entry child()\n"));
-  EXPECT_THAT(result->notes, Contains("device function child is not instrumented: it is launched from the device"));
+  EXPECT_THAT(result->notes,
+              Contains("device function child is not instrumented: it is launched from the device"));
 }
 
 TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
-  EXPECT_THAT(refusal(instrument(".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n"
-                                 "  mov.u64 %rd2, k;\n  st.global.u64 [%rd1], %rd2;\n  ret;\n}\n")),
+  EXPECT_THAT(refusal(instrument(
+                  ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n"
+                  "  mov.u64 %rd2, k;\n  st.global.u64 [%rd1], %rd2;\n  ret;\n}\n")),
               HasSubstr("it launches itself from the device"));
 }
 

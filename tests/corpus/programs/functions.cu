@@ -72,8 +72,7 @@ __global__ void allocates(int** out, int count) {
 
 /// The only way out is a trap.
 __global__ void never_returns(const int* flag) {
-  while (*const_cast<const volatile int*>(flag) == 0) {
-  }
+  while (*const_cast<const volatile int*>(flag) == 0) {}
   __trap();
 }
 

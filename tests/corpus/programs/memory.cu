@@ -35,7 +35,8 @@ __global__ void textures(cudaTextureObject_t texture, cudaSurfaceObject_t surfac
 }
 
 __global__ void large_parameter(const __grid_constant__ Large large, Small small, float* out) {
-  out[threadIdx.x] = large.values[threadIdx.x] * small.vector.y + static_cast<float>(large.counts[small.tag] + small.pair[1]);
+  out[threadIdx.x] = large.values[threadIdx.x] * small.vector.y +
+                     static_cast<float>(large.counts[small.tag] + small.pair[1]);
   const float* const values = large.values;
   out[threadIdx.x + 32] = values[static_cast<int>(out[0])];
 }
@@ -48,13 +49,13 @@ __global__ void caching(float* out, const float* __restrict__ in, const int4* ve
   __stcs(out + 1, sum);
   quads[threadIdx.x] = quad;
   flag = 1;
-  while (flag == 0) {
-  }
+  while (flag == 0) {}
   managed += sum;
   asm volatile("prefetch.global.L2 [%0];" ::"l"(in + 64));
 }
 
-__global__ void atomics(int* integers, unsigned long long* longs, float* floats, double* doubles, __half2* halves) {
+__global__ void atomics(int* integers, unsigned long long* longs, float* floats, double* doubles,
+                        __half2* halves) {
   __shared__ unsigned shared[4];
   atomicAdd(integers, 1);
   atomicSub_block(integers + 1, 2);

@@ -48,9 +48,12 @@ __global__ void pipelined(const half* in, float* out) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
                : "r"(address));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2+16];" : "=r"(b[0]), "=r"(b[1]) : "r"(address));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2+16];"
+               : "=r"(b[0]), "=r"(b[1])
+               : "r"(address));
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
   out[threadIdx.x] = c[0] + c[1] + c[2] + c[3];
@@ -65,9 +68,12 @@ __global__ void bulk_copies(const float* in, float* out) {
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at));
     asm volatile("fence.proxy.async.shared::cta;");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 1024, [%2];" ::"r"(to), "l"(in), "r"(at)
-                 : "memory");
-    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], 1024; }" ::"r"(at));
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 1024, [%2];" ::"r"(to),
+        "l"(in), "r"(at)
+        : "memory");
+    asm volatile(
+        "{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], 1024; }" ::"r"(at));
   }
   __syncthreads();
   asm volatile(
@@ -75,7 +81,10 @@ __global__ void bulk_copies(const float* in, float* out) {
       "wait:\n mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n @!done bra wait;\n}" ::"r"(at)
       : "memory");
   out[threadIdx.x] = tile[threadIdx.x] * 2;
-  asm volatile("fence.proxy.async.shared::cta; cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 1024;" ::"l"(out + 256), "r"(to));
+  asm volatile(
+      "fence.proxy.async.shared::cta; cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 1024;" ::"l"(
+          out + 256),
+      "r"(to));
   asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;");
 }
 #endif
