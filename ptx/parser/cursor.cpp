@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 
 #include "ptx/parser/literal.h"
 
@@ -20,6 +22,35 @@ constexpr std::array<Special, 256> special_characters = [] {
   return table;
 }();
 
+/// Sixteen bytes that are compared at once; comparisons give 0xff where they hold. The compilers lower it to what the processor has.
+using Block = std::uint8_t __attribute__((vector_size(16)));
+
+Block load_block(const char* bytes) {
+  Block block;
+  std::memcpy(&block, bytes, sizeof block);
+  return block;
+}
+
+/// Where the next character is that skip_group must look at, `text.size()` when there is none. Some fifteen bytes lie between two of them.
+std::uint32_t next_special(std::string_view text, std::uint32_t position) {
+  for (; position + sizeof(Block) <= text.size(); position += sizeof(Block)) {
+    const Block block = load_block(text.data() + position);
+    const Block lower = block | 0x20;  // [ and {, ] and } are one
+    const auto special =
+        (lower == '{') | (lower == '}') | ((block & 0xfe) == '(') | (block == '"') | (block == '/');
+    std::uint64_t halves[2];
+    std::memcpy(halves, &special, sizeof halves);
+    static_assert(std::endian::native == std::endian::little);
+    if (halves[0] != 0) return position + static_cast<std::uint32_t>(std::countr_zero(halves[0])) / 8;
+    if (halves[1] != 0) return position + 8 + static_cast<std::uint32_t>(std::countr_zero(halves[1])) / 8;
+  }
+  while (position < text.size() &&
+         special_characters[static_cast<unsigned char>(text[position])] == Special::none) {
+    ++position;
+  }
+  return position;
+}
+
 char closing_of(char opening) {
   if (opening == '{') return '}';
   return opening == '(' ? ')' : ']';
@@ -35,9 +66,23 @@ bool is_identifier_start(char c) {
 bool is_identifier_character(char c) { return (is_identifier_start(c) && c != '%') || is_digit(c); }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+std::uint32_t count_newlines(std::string_view text) {
+  constexpr std::size_t blocks_in_a_byte = 255;  // a sum of bytes must not overflow
+  std::uint32_t count = 0;
+  std::size_t position = 0;
+  while (position + sizeof(Block) <= text.size()) {
+    const std::size_t blocks = std::min((text.size() - position) / sizeof(Block), blocks_in_a_byte);
+    Block sums{};
+    for (std::size_t block = 0; block < blocks; ++block, position += sizeof(Block))
+      sums -= Block(load_block(text.data() + position) == '\n');
+    for (std::size_t at = 0; at < sizeof(Block); ++at) count += sums[at];
+  }
+  return count + static_cast<std::uint32_t>(std::ranges::count(text.substr(position), '\n'));
+}
+
 SourceLocation locate(std::string_view text, std::uint32_t position) {
   const std::string_view before = text.substr(0, position);
-  const auto line = 1 + static_cast<std::uint32_t>(std::ranges::count(before, '\n'));
+  const std::uint32_t line = 1 + count_newlines(before);
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 == 0
   return {{}, line, static_cast<std::uint32_t>(position - line_begin) + 1, 1};
 }
@@ -178,7 +223,7 @@ void Cursor::skip_group() {
   while (position_ < text_.size()) {
     const char c = text_[position_];
     switch (special_characters[static_cast<unsigned char>(c)]) {
-      case Special::none: ++position_; continue;
+      case Special::none: position_ = next_special(text_, position_ + 1); continue;
       case Special::quote: skip_string(); continue;
       case Special::slash: {
         const std::uint32_t before = position_;

@@ -84,6 +84,9 @@ class Cursor {
   std::optional<Diagnostic> error_;
 };
 
+/// How many newlines there are; several bytes at a time.
+std::uint32_t count_newlines(std::string_view text);
+
 /// Line and column of a byte, both from 1.
 SourceLocation locate(std::string_view text, std::uint32_t position);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ptx/parser/body_builder.h"
+#include "ptx/parser/cursor.h"
 #include "ptx/parser/grammar_parser.h"
 #include "ptx/parser/statement_reader.h"
 
@@ -15,7 +16,7 @@ constexpr std::size_t maximum_syntax_errors = 20;
 
 std::uint32_t line_of_body(const Module& module, const Function& function) {
   const std::string_view header = module.text({function.text.begin, function.body_text.begin});
-  return function.line + static_cast<std::uint32_t>(std::ranges::count(header, '\n'));
+  return function.line + count_newlines(header);
 }
 
 Result<Body> parse(const Module& module, const Function& function, const std::string& name,

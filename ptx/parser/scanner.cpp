@@ -275,7 +275,7 @@ class Scanner {
   /// Lines are asked for in textual order, so each newline is counted once.
   std::uint32_t line_of(std::uint32_t position) {
     const std::string_view between = cursor_.text().substr(counted_to_, position - counted_to_);
-    line_ += static_cast<std::uint32_t>(std::ranges::count(between, '\n'));
+    line_ += count_newlines(between);
     counted_to_ = position;
     return line_;
   }

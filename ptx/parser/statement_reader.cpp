@@ -42,8 +42,7 @@ bool StatementReader::at_end() {
 }
 
 void StatementReader::move_to(std::uint32_t position) {
-  line_ +=
-      static_cast<std::uint32_t>(std::ranges::count(source_.substr(position_, position - position_), '\n'));
+  line_ += count_newlines(source_.substr(position_, position - position_));
   position_ = position;
 }
 

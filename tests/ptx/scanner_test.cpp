@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "parse.h"
+#include "ptx/parser/cursor.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -176,6 +177,32 @@ TEST(Scanner, ViewsSurviveAMove) {
   Module first = module_of(".pragma \"x\";");
   const Module second = std::move(first);
   EXPECT_EQ(second.items.back().name, ".pragma");
+}
+
+TEST(Scanner, SeesBracketsWhereverTheyStand) {
+  // Bodies are skipped several bytes at a time: everything that counts, at every distance.
+  for (std::size_t distance = 0; distance < 50; ++distance) {
+    const std::string gap(distance, distance % 2 == 0 ? '_' : 'y');
+    std::string body = "{";
+    for (const char* piece : {"\"}\"", "/* } */", "// }\n", "[a]", "(b)", "{c}", "/", "\"\\\"}\"", ";"})
+      body += gap + piece;
+    body += gap + "}";
+    const Module module = module_of("\n.func f()\n" + body + "\n.func g() { }\n");
+    ASSERT_EQ(module.functions.size(), 2U) << distance;
+    EXPECT_EQ(module.text(module.functions[0].body_text), body);
+    EXPECT_EQ(module.functions[1].line, 7U);
+  }
+}
+
+TEST(Scanner, CountsLinesOfTextOfAnyLength) {
+  std::string text;
+  for (std::size_t size = 0; size < 10000; ++size) {
+    if (size < 100 || size % 97 == 0) {
+      EXPECT_EQ(count_newlines(text), std::ranges::count(text, '\n')) << size;
+    }
+    text += size * size % 7 < 2 ? '\n' : 'x';
+  }
+  EXPECT_EQ(count_newlines(std::string(100000, '\n')), 100000U);
 }
 
 TEST(Scanner, IsLinear) {
