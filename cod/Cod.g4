@@ -7,11 +7,14 @@ tokens { TypedefName }  // an Identifier that a typedef names; the parser tells 
 specification : item* EOF ;
 
 item
-  : globalDeclaration
+  : inclusion
+  | globalDeclaration
   | functionDefinition
   | targetHandler
   | statement
   ;
+
+inclusion : 'include' String ';'? ;
 
 targetHandler : label+ statement ;
 label         : Identifier ('(' expression (',' expression)* ')')? ':' ;
@@ -23,15 +26,17 @@ globalDeclaration
   ;
 binning : Identifier '(' (expression (',' expression)*)? ')' ;
 
-functionDefinition : ('static' | 'inline')* typeName Identifier '(' parameters? ')' block ;
+functionDefinition : ('static' | 'inline')* typeName pointer? Identifier '(' parameters? ')' block ;
 parameters         : 'void' | parameter (',' parameter)* ;
-parameter          : typeName Identifier ;
+parameter          : typeName pointer? Identifier ('[' expression? ']')* ;
+
+pointer : ('*' 'const'*)+ ;
 
 block : '{' statement* '}' ;
 
 statement
   : block                                                                        # BlockStatement
-  | 'typedef' typeName Identifier ';'                                            # TypedefStatement
+  | 'typedef' typeName pointer? Identifier ';'                                            # TypedefStatement
   | 'static'? declaration ';'                                                    # DeclarationStatement
   | commaExpression? ';'                                                         # ExpressionStatement
   | 'if' '(' commaExpression ')' statement ('else' statement)?                   # IfStatement
@@ -46,7 +51,7 @@ statement
   ;
 
 declaration : typeName (declarator (',' declarator)*)? ;
-declarator  : Identifier ('[' expression? ']')* ('=' initializer)? ;
+declarator  : pointer? Identifier ('[' expression? ']')* ('=' initializer)? ;
 initializer : expression | '{' (initializer (',' initializer)* ','?)? '}' ;
 
 typeName : typeWord+ ;
@@ -66,11 +71,11 @@ expression
   : primary                                                                      # PrimaryExpression
   | Identifier '(' (expression (',' expression)*)? ')'                           # CallExpression
   | expression '[' expression ']'                                                # IndexExpression
-  | expression '.' Identifier                                                    # MemberExpression
+  | expression op=('.' | '->') Identifier                                        # MemberExpression
   | expression op=('++' | '--')                                                  # PostfixExpression
-  | op=('++' | '--' | '+' | '-' | '!' | '~' | '&') expression                    # UnaryExpression
-  | '(' typeName ')' expression                                                  # CastExpression
-  | 'sizeof' '(' typeName ')'                                                    # SizeofTypeExpression
+  | op=('++' | '--' | '+' | '-' | '!' | '~' | '&' | '*') expression              # UnaryExpression
+  | '(' typeName pointer? ')' expression                                         # CastExpression
+  | 'sizeof' '(' typeName pointer? ')'                                           # SizeofTypeExpression
   | 'sizeof' expression                                                          # SizeofExpression
   | expression op=('*' | '/' | '%') expression                                   # BinaryExpression
   | expression op=('+' | '-') expression                                         # BinaryExpression
@@ -105,8 +110,12 @@ FixedType : 'u'? 'int' ('8' | '16' | '32' | '64') '_t' | 'size_t' | 'ptrdiff_t' 
 
 Identifier : [a-zA-Z_] [a-zA-Z_0-9]* ;
 Integer    : ([0-9]+ | '0' [xX] [0-9a-fA-F]+ | '0' [bB] [01]+) [uUlL]* ;
-Floating   : ([0-9]+ '.' [0-9]* | '.' [0-9]+) ([eE] [+\-]? [0-9]+)? [fFlL]? | [0-9]+ [eE] [+\-]? [0-9]+ [fFlL]? ;
-Character  : '\'' (~['\\\r\n] | '\\' .) '\'' ;
+Floating
+  : ([0-9]+ '.' [0-9]* | '.' [0-9]+) ([eE] [+\-]? [0-9]+)? [fFlL]?
+  | [0-9]+ [eE] [+\-]? [0-9]+ [fFlL]?
+  | '0' [xX] ([0-9a-fA-F]+ '.'? [0-9a-fA-F]* | '.' [0-9a-fA-F]+) [pP] [+\-]? [0-9]+ [fFlL]?
+  ;
+Character  : '\'' (~['\\\r\n] | '\\' .)+ '\'' ;
 String     : '"' (~["\\\r\n] | '\\' .)* '"' ;
 
 LineComment  : '//' ~[\r\n]* -> skip ;

@@ -34,7 +34,7 @@ class Analyser {
         anywhere;  ///< where API functions are used; anywhere in helpers, which are checked where they are called
     std::string label;  ///< "ON_KERNEL_ENTRY"; empty in helpers
     Function* helper = nullptr;
-    Type result = Type::nothing;
+    FullType result{Type::nothing, {}, Type::none, false};
     Uses* uses = nullptr;
     int loops = 0;
     int switches = 0;                          ///< around
@@ -55,6 +55,7 @@ class Analyser {
   void declare_shared_array(const Item& item);
   void declare_lynx_arrays();
   void declare_function(const Item& item);
+  Symbol* make_parameter(const Parameter& parameter);
   void declare_file_scope(Statement& statement);
   void declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol);
   void analyse_functions();
@@ -63,6 +64,7 @@ class Analyser {
   HandlerBody& entry_handler(const Position& position);
   void analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& statement);
   void analyse_initializers();
+  void analyse_initial_list(HandlerBody& body, Declarator& declarator);
   void finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label);
   bool find_recursion(Function& function);
   void make_words();
@@ -93,7 +95,7 @@ class Analyser {
   std::vector<std::string> visible_names() const;
 
   // sema_records.cpp: arrays and structures. One symbol for each field: structures are gone behind sema.
-  enum class Storage { state, local, global, shared, table };
+  enum class Storage { state, local, global, shared, table, indirect };
   struct Variable {
     std::string name;
     Type type = Type::none;
@@ -119,7 +121,13 @@ class Analyser {
     std::size_t next = 0;
     bool ended() const { return next >= list->size(); }
   };
+  /// An element of a variable, or all of it.
+  struct Place {
+    std::vector<ExpressionPtr> indices;
+    std::vector<ExpressionPtr> setup;  ///< see Expression::setup
+  };
   Symbol* declare_variable(Storage storage, const Variable& variable);
+  Symbol* make_variable(Storage storage, const Variable& variable);  ///< not in scope
   Symbol* declare_leaf(Storage storage, const Variable& variable);
   bool check_size(Storage storage, const Variable& variable);
   const StructureInfo* structure_info(const std::string& name, const Position& position, int depth = 0);
@@ -130,12 +138,27 @@ class Analyser {
   void spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor, std::vector<Spread>& out);
   std::vector<Spread> spread_list(Symbol* symbol, Declarator& declarator);
   void store_table_value(const Spread& each);
+  void assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out);
+  static void set_const(Symbol& symbol);
+  void set_target(Symbol& target, const Symbol& pointer, std::uint32_t& leaf);
   ExpressionPtr assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
                             const Position& position);
   bool copy_record(Symbol* target, const Expression& target_place, Symbol* source,
                    const Expression& source_place, std::vector<ExpressionPtr>& out);
-  Type place(Expression& expression);  ///< of kind name, index or member
-  Symbol* resolve(Expression& expression, std::vector<ExpressionPtr>& indices, bool column);
+  /// `*target = source`, both analysed, as one assignment for each number; false after an error.
+  bool copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out);
+  void hoist_effects(Expression& place, std::vector<ExpressionPtr>& out);
+  /// The same for a variable; null after an error. record_value() analyses the source first.
+  ExpressionPtr record_value(Symbol* target, Expression& source);
+  ExpressionPtr record_copy(Symbol* target, Expression& source);
+  static ExpressionPtr record_place(Symbol* record, const Position& position);
+  Symbol* hidden_record(const std::string& structure, const Position& position);
+
+  // sema_places.cpp
+  Type place(Expression& expression);  ///< of kind index or member, or a dereference
+  Symbol* resolve(Expression& expression, Place& place, bool column);
+  Symbol* resolve_member(Expression& expression, Place& place, bool column);
+  Symbol* resolve_value(Expression& expression, Place& place);
   Type use(Expression& expression, Symbol* symbol);
   Type assign_record(Expression& expression);
   Type size(Expression& expression);
@@ -176,10 +199,32 @@ class Analyser {
   bool check_target(Expression& target);
   void note_update(Expression& target);
   void convertible(const Expression& expression, Type from, Type to);
+  bool has_value(const Expression& expression, Type type);  ///< an error otherwise
+
+  // sema_pointers.cpp
+  Type operand(
+      Expression& expression);  ///< as value(), but a pointer is right too, and arrays become pointers
+  Symbol* make_pointer(const std::string& name, const FullType& type, const Position& position);
+  Symbol* hidden_pointer(const Expression& value);
+  void decay(Expression& expression);
+  const Symbol* whole_array(const Expression& expression, std::size_t& indices) const;
+  Type address(Expression& expression);
+  ExpressionPtr dereferenced(ExpressionPtr pointer);                   ///< of an analysed pointer
+  bool pointer_value(Expression& expression, const FullType& wanted);  ///< analyses; false after an error
+  void initial_value(Expression& expression,
+                     const FullType& wanted);  ///< of a variable, a parameter, a result
+  Type assign_pointer(Expression& expression);
+  Type pointer_binary(Expression& expression);
+  Type pointer_conditional(Expression& expression);
+  Type pointer_cast(Expression& expression);
+  void declare_pointer(const Statement& statement, Declarator& declarator);
+  std::string describe(const FullType& type) const;
 
   // sema_calls.cpp
   Type call(Expression& expression);
   Type helper_call(Expression& expression, Symbol& symbol);
+  void structure_argument(Expression& call, std::size_t index, Symbol* parameter);
+  Type structure_result(Expression& call, const Symbol& function);
   Type api_call(Expression& expression, const ApiFunction& api);
   bool check_arguments(Expression& expression, const ApiFunction& api);
   void analyse_operands(Expression& expression);

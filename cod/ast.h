@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "cod/type.h"
+#include "support/diagnostic.h"
 
 namespace lynxpp::cod {
 
-/// Line and column count from 1, in bytes; the file is the specification's.
+/// Line and column count from 1, in bytes.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   std::uint32_t length = 1;
+  std::uint32_t file = 0;  ///< index into SyntaxTree::files
 };
 
 enum class Operator : std::uint8_t {
@@ -43,6 +45,7 @@ enum class Operator : std::uint8_t {
   logical_not,
   complement,
   address_of,
+  dereference,
   increment,
   decrement,
 };
@@ -51,6 +54,7 @@ enum class ExpressionKind : std::uint8_t {
   integer,   ///< value
   floating,  ///< real
   string,    ///< text, escapes resolved
+  null,      ///< the pointer to nothing
   name,      ///< text
   unary,     ///< op, operands[0]; prefix ++ and -- included
   postfix,   ///< ++ and --
@@ -60,9 +64,17 @@ enum class ExpressionKind : std::uint8_t {
   cast,         ///< type
   size,         ///< sizeof: of `type` and `structure`, or of operands[0] when there is one; sema sets value
   call,         ///< text names the function, operands are the arguments
-  index,        ///< operands: indexed expression, index
+  index,        ///< operands: indexed expression, index. Behind sema: the indices of the element of `symbol`
   member,       ///< operands[0] . text
   comma,        ///< operands: all are evaluated, the last is the value
+};
+
+/// A type with what belongs to it.
+struct FullType {
+  Type type = Type::none;
+  std::string structure;      ///< of Type::structure, or of what is pointed to
+  Type pointee = Type::none;  ///< of Type::pointer
+  bool to_const = false;      ///< of Type::pointer
 };
 
 struct Symbol;
@@ -74,10 +86,15 @@ struct Expression {
   Type type = Type::none;  ///< of the value; set by the parser for literals and casts, else by sema
   Position position;
   std::string text;
-  std::string structure;  ///< size: name of the structure when type is Type::structure
+  std::string structure;      ///< name of the structure that `type` or `pointee` is
+  Type pointee = Type::none;  ///< type pointer: of what it points to
+  bool to_const = false;      ///< type pointer: to what cannot be assigned
   std::uint64_t value = 0;
   double real = 0;
   std::vector<std::unique_ptr<Expression>> operands;
+  /// index, name: evaluated before the operands, once; an assignment to a hidden variable that `symbol` belongs to.
+  /// call of a helper: evaluated behind the operands; copies structures into its parameters.
+  std::vector<std::unique_ptr<Expression>> setup;
 
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
   const ApiFunction* api = nullptr;  ///< call
@@ -86,6 +103,11 @@ struct Expression {
   bool discarded = false;  ///< a statement of its own: nobody wants the value
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
+
+/// A constant of type unsigned long.
+ExpressionPtr unsigned_literal(std::uint64_t value);
+
+FullType full_type(const Expression& expression);
 
 /// A deep copy, with what sema has filled in.
 ExpressionPtr clone(const Expression& expression);
@@ -100,6 +122,8 @@ struct Initializer {
 struct Declarator {
   std::string name;
   Position position;
+  bool is_pointer = false;
+  bool is_const_pointer = false;
   std::vector<ExpressionPtr> dimensions;  ///< of an array; null for `[]`
   ExpressionPtr initializer;
   std::vector<Initializer> list;  ///< `= { … }`
@@ -161,9 +185,10 @@ struct Label {
 };
 
 struct Parameter {
-  Type type = Type::none;
+  FullType type;
   std::string name;
   Position position;
+  bool is_const = false;
 };
 
 /// What a `global` declaration says besides an array's: `trace`, `histogram`, `map`.
@@ -185,8 +210,9 @@ struct Item {
   Kind kind = Kind::statement;
   Position position;                   ///< of the name, or of the first label
   std::string name;                    ///< arrays, function
-  Type type = Type::none;              ///< arrays: element; function: result
+  Type type = Type::none;              ///< arrays: element
   std::string structure;               ///< arrays of Type::structure
+  FullType result;                     ///< function
   std::vector<ExpressionPtr> extents;  ///< arrays
   StorageClause storage;               ///< arrays
   std::vector<Parameter> parameters;   ///< function
@@ -194,8 +220,21 @@ struct Item {
   StatementPtr body;                   ///< function, handler, statement
 };
 
+/// A text that the specification consists of.
+struct SourceFile {
+  std::string path;  ///< as diagnostics name it
+  std::string text;
+};
+
+SourceLocation location_of(const std::vector<SourceFile>& files, const Position& position);
+
+/// Who shows diagnostics has the text of the first file only. In those of other files the message quotes the line, and the place is
+/// part of the file's name.
+void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& diagnostics);
+
 struct SyntaxTree {
-  std::set<std::string> names;  ///< every name that stands in the text
+  std::vector<SourceFile> files;  ///< the specification first, then what it includes
+  std::set<std::string> names;    ///< every name that stands in the text
   std::vector<Structure> structures;
   std::vector<Item> items;
 };

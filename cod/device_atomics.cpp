@@ -16,6 +16,7 @@ std::string operation_of(const std::string& operation, Type type) {
 }
 
 const char* space_of(Symbol::Memory memory) {
+  if (memory == Symbol::Memory::indirect) return "";  // a generic address
   return memory == Symbol::Memory::shared ? "shared." : "global.";
 }
 
@@ -67,7 +68,10 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
   const Expression& place = *call.operands[0];
   const Type type = place.type;
   const std::string operation = name_of_operation(call.api->api);
-  const Element target = element(place);
+  Element target = element(place);
+  // An atomic operation on a thread's own memory is undefined in hardware.
+  if (target.is_shareable != nullptr)
+    target.in_range = builder_.CreateAnd(target.in_range, target.is_shareable);
   llvm::Value* value = call.operands.size() > 1 ? expression_as(*call.operands[1], type)
                                                 : llvm::ConstantInt::get(llvm_type(type), 1);
   if (call.operands.size() < 2 && is_floating(type)) value = llvm::ConstantFP::get(llvm_type(type), 1.0);
@@ -124,8 +128,10 @@ bool names_lane(const Expression& index) {
 /// An addition that all lanes here make and nobody wants the result of.
 void DeviceGenerator::add_for_all(const Element& element, const Expression& place, llvm::Value* addend,
                                   bool uniform_addend, bool elected) {
-  const bool one_place = std::all_of(place.operands.begin(), place.operands.end(),
-                                     [this](const ExpressionPtr& index) { return is_uniform(*index); });
+  const bool is_pointed_to = place.symbol->memory == Symbol::Memory::indirect;
+  const bool one_place =
+      !is_pointed_to && std::all_of(place.operands.begin(), place.operands.end(),
+                                    [this](const ExpressionPtr& index) { return is_uniform(*index); });
   const bool own_place =
       is_own_element(place) || std::any_of(place.operands.begin(), place.operands.end(),
                                            [](const ExpressionPtr& index) { return names_lane(*index); });
@@ -157,7 +163,7 @@ bool is_number_of_thread(const Expression& expression, Symbol::Memory memory) {
 
 /// No other thread comes to the element: one of its indices is the thread's number.
 bool DeviceGenerator::is_own_element(const Expression& target) const {
-  if (target.symbol->collection != nullptr) return false;
+  if (target.symbol->collection != nullptr || target.symbol->pointer != nullptr) return false;
   return std::any_of(target.operands.begin(), target.operands.end(), [&](const ExpressionPtr& index) {
     return is_number_of_thread(*index, target.symbol->memory);
   });

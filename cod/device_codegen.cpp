@@ -116,23 +116,44 @@ llvm::Value* DeviceGenerator::site_value(SiteValue value) {
   return known;
 }
 
-/// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by
-/// write_states().
+/// As it is stored: a bool is a byte.
+llvm::Value* DeviceGenerator::read_state(std::uint32_t index, Type type) {
+  const bool is_wide = bytes_of(type) == 8;
+  llvm::Value* bits =
+      assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + std::string(state_prefix) +
+                   std::to_string(index) + ";",
+               is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::volatile_read);
+  if (is_floating(type)) return builder_.CreateBitCast(bits, storage_type(type));
+  return builder_.CreateIntCast(bits, storage_type(type), false);
+}
+
+void DeviceGenerator::write_state(std::uint32_t index, llvm::Value* value, Type type) {
+  const bool is_wide = bytes_of(type) == 8;
+  llvm::Type* bits_type = is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  llvm::Value* bits = is_floating(type) ? builder_.CreateBitCast(value, bits_type)
+                                        : builder_.CreateIntCast(value, bits_type, is_signed(type));
+  assembly(std::string("mov.b") + (is_wide ? "64 " : "32 ") + std::string(state_prefix) +
+               std::to_string(index) + ", $0;",
+           builder_.getVoidTy(), {bits}, Effect::volatile_read);
+}
+
+/// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by write_states(). An array has a
+/// register for each element; its slot stays in local memory when an index is not known at compile time.
 llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigned) {
   State& state = states_[&symbol];
   state.assigned = state.assigned || assigned;
   if (state.slot != nullptr) return state.slot;
-  state.slot = new_slot(llvm_type(symbol.type), symbol.name);
+  const bool is_array = symbol.kind == Symbol::Kind::array;
   const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  llvm::Type* type = storage_type(symbol.type);
+  state.elements = 1;
+  for (const Dimension& dimension : symbol.dimensions) state.elements *= dimension.constant;
+  state.slot = new_slot(is_array ? llvm::ArrayType::get(type, state.elements) : type, symbol.name);
   builder_.SetInsertPoint(entry_);
-  const bool is_wide = bytes_of(symbol.type) == 8;
-  llvm::Value* bits =
-      assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + std::string(state_prefix) +
-                   std::to_string(symbol.index) + ";",
-               is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::volatile_read);
-  llvm::Value* value = is_floating(symbol.type) ? builder_.CreateBitCast(bits, llvm_type(symbol.type))
-                                                : convert(bits, is_wide ? Type::u64 : Type::u32, symbol.type);
-  builder_.CreateStore(value, state.slot);
+  for (std::uint32_t i = 0; i < state.elements; ++i) {
+    llvm::Value* value = read_state(symbol.index + i, symbol.type);
+    builder_.CreateStore(value, builder_.CreateConstGEP1_64(type, state.slot, i));
+  }
   return state.slot;
 }
 
@@ -142,15 +163,11 @@ void DeviceGenerator::write_states() {
   for (const auto& [index, entry] : ordered) {
     const auto& [symbol, state] = entry;
     if (!state.assigned) continue;
-    const bool is_wide = bytes_of(symbol->type) == 8;
-    llvm::Type* bits_type = is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
-    llvm::Value* value = builder_.CreateLoad(llvm_type(symbol->type), state.slot);
-    llvm::Value* bits = is_floating(symbol->type)
-                            ? builder_.CreateBitCast(value, bits_type)
-                            : builder_.CreateIntCast(value, bits_type, is_signed(symbol->type));
-    assembly(std::string("mov.b") + (is_wide ? "64 " : "32 ") + std::string(state_prefix) +
-                 std::to_string(index) + ", $0;",
-             builder_.getVoidTy(), {bits}, Effect::volatile_read);
+    llvm::Type* type = storage_type(symbol->type);
+    for (std::uint32_t i = 0; i < state.elements; ++i) {
+      llvm::Value* place = builder_.CreateConstGEP1_64(type, state.slot, i);
+      write_state(index + i, builder_.CreateLoad(type, place), symbol->type);
+    }
   }
 }
 
@@ -378,6 +395,7 @@ Result<DeviceCode> generate_device_code(const Program& program, const DeviceTarg
     Result<std::string> ptx = emit_ptx(module, target.sm);
     if (!ptx) {
       for (Diagnostic& diagnostic : ptx.error().diagnostics) diagnostic.location = body.handler.location;
+      quote_included_lines(program.tree.files, ptx.error().diagnostics);
       return ptx.error();
     }
     code.handlers.push_back({std::move(*ptx)});

@@ -27,6 +27,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* variable_base(const Symbol& array) override;
   void begin_body() override;
   llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) override;
+  bool has_threads() const override { return true; }
   bool updates_atomically(const Expression& target) override;
   llvm::Value* add_atomically(const Element& element, const Expression& target, const Expression* addend,
                               bool subtracts, Wanted wanted) override;
@@ -38,6 +39,8 @@ class DeviceGenerator final : public FunctionGenerator {
   void out_of_range(const Expression& element) override;
   void division_by_zero(llvm::Value*, const Expression&) override {}
   llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) override;
+  llvm::Value* read_state(std::uint32_t index, Type type);
+  void write_state(std::uint32_t index, llvm::Value* value, Type type);
   llvm::Value* call_api(const Expression& call) override;
 
   /// Inline PTX. Operands are $1…, or $0… when `result` is void.
@@ -145,6 +148,7 @@ class DeviceGenerator final : public FunctionGenerator {
   struct State {
     llvm::AllocaInst* slot = nullptr;
     bool assigned = false;
+    std::uint64_t elements = 1;
   };
   std::map<const Symbol*, State> states_;
 };

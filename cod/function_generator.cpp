@@ -14,6 +14,17 @@ llvm::AllocaInst* FunctionGenerator::new_slot(llvm::Type* type, const std::strin
   return entry.CreateAlloca(type, nullptr, name);
 }
 
+/// A bool is kept as a byte, so that pointers to it are pointers to bytes.
+llvm::Value* FunctionGenerator::load_slot(llvm::AllocaInst* slot, Type type) {
+  llvm::Value* value = builder_.CreateLoad(storage_type(type), slot);
+  return type == Type::boolean ? builder_.CreateICmpNE(value, builder_.getInt8(0)) : value;
+}
+
+void FunctionGenerator::store_slot(llvm::AllocaInst* slot, llvm::Value* value, Type type) {
+  builder_.CreateStore(type == Type::boolean ? builder_.CreateZExt(value, builder_.getInt8Ty()) : value,
+                       slot);
+}
+
 void FunctionGenerator::branch_to(llvm::BasicBlock* block) {
   if (builder_.GetInsertBlock()->getTerminator() == nullptr) builder_.CreateBr(block);
 }
@@ -24,7 +35,7 @@ void FunctionGenerator::generate_body(llvm::Function& function,
   entry_ = new_block("entry");
   llvm::BasicBlock* body = new_block("body");
   exit_ = new_block("exit");
-  frames_.push_back({exit_, nullptr, Type::nothing});
+  frames_.push_back({exit_, nullptr, nullptr, Type::nothing});
   builder_.SetInsertPoint(body);
   begin_body();
   for (const Statement* each : statements) statement(*each);
@@ -63,8 +74,12 @@ void FunctionGenerator::declaration(const Statement& statement) {
   for (const Declarator& declarator : statement.declarators) {
     const Symbol& symbol = *declarator.symbol;
     if (symbol.kind == Symbol::Kind::constant) continue;
+    if (symbol.type == Type::pointer) {
+      store_pointer(symbol, declarator.initializer ? pointer(*declarator.initializer) : null_pointer());
+      continue;
+    }
     if (symbol.kind == Symbol::Kind::local && declarator.initializer) {
-      builder_.CreateStore(expression_as(*declarator.initializer, symbol.type), slot_of(symbol, true));
+      store_slot(slot_of(symbol, true), expression_as(*declarator.initializer, symbol.type), symbol.type);
       continue;
     }
     set_to_zero(symbol);
@@ -77,7 +92,7 @@ void FunctionGenerator::set_to_zero(const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::record) return;
   llvm::AllocaInst* slot = slot_of(symbol, true);
   if (symbol.kind != Symbol::Kind::array) {
-    builder_.CreateStore(zero(symbol.type), slot);
+    store_slot(slot, zero(symbol.type), symbol.type);
     return;
   }
   const std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(slot->getAllocatedType());
@@ -160,26 +175,52 @@ void FunctionGenerator::return_statement(const Statement& statement) {
   const Frame frame = frames_.back();
   if (statement.expression && frame.result != nullptr) {
     builder_.CreateStore(expression_as(*statement.expression, frame.type), frame.result);
+  } else if (statement.expression && frame.variable != nullptr) {
+    store_pointer(*frame.variable, pointer(*statement.expression));
+  } else if (statement.expression) {
+    static_cast<void>(expression(*statement.expression));  // copies a structure
   }
   builder_.CreateBr(frame.end);
   builder_.SetInsertPoint(new_block("unreached"));
 }
 
-/// A helper is expanded where it is called, with variables of its own for every call.
 llvm::Value* FunctionGenerator::helper_call(const Expression& expression) {
-  const Symbol& symbol = *expression.symbol;
+  Frame frame;
+  expand(expression, frame);
+  return frame.result != nullptr ? builder_.CreateLoad(llvm_type(frame.type), frame.result) : nullptr;
+}
+
+/// A helper is expanded where it is called, with variables of its own for every call.
+void FunctionGenerator::expand(const Expression& call, Frame& frame) {
+  const Symbol& symbol = *call.symbol;
   const Function& function = *symbol.function;
-  std::vector<llvm::Value*> arguments;
+  std::vector<llvm::Value*> numbers;
+  std::vector<Pointer> pointers;
   for (std::size_t i = 0; i < function.parameters.size(); ++i) {
-    arguments.push_back(expression_as(*expression.operands[i], function.parameters[i]->type));
+    const Type type = function.parameters[i]->type;
+    pointers.push_back(type == Type::pointer ? pointer(*call.operands[i]) : Pointer{});
+    // A structure's argument is a copy, made for its effect.
+    numbers.push_back(type == Type::pointer ? nullptr : expression_as(*call.operands[i], type));
   }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    builder_.CreateStore(arguments[i], slot_of(*function.parameters[i], true));
+  for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+    const Symbol& parameter = *function.parameters[i];
+    if (parameter.type == Type::pointer) {
+      store_pointer(parameter, pointers[i]);
+    } else if (parameter.type != Type::structure) {
+      store_slot(slot_of(parameter, true), numbers[i], parameter.type);
+    }
   }
-  Frame frame{new_block("returned"), nullptr, symbol.type};
-  if (symbol.type != Type::nothing) {
+  set_up(call);
+  frame.end = new_block("returned");
+  frame.type = symbol.type;
+  if (symbol.type == Type::pointer) {
+    frame.variable = function.result;
+    store_pointer(*frame.variable, null_pointer());
+  } else if (is_arithmetic(symbol.type)) {
     frame.result = new_slot(llvm_type(symbol.type), symbol.name);
     builder_.CreateStore(zero(symbol.type), frame.result);
+  } else if (symbol.type == Type::structure) {
+    set_to_zero(*function.result);
   }
   std::vector<Loop> outer_loops;
   std::vector<Switch> outer_switches;
@@ -192,12 +233,16 @@ llvm::Value* FunctionGenerator::helper_call(const Expression& expression) {
   switches_.swap(outer_switches);
   builder_.CreateBr(frame.end);
   builder_.SetInsertPoint(frame.end);
-  return frame.result != nullptr ? builder_.CreateLoad(llvm_type(symbol.type), frame.result) : nullptr;
+}
+
+void FunctionGenerator::set_up(const Expression& expression) {
+  for (const ExpressionPtr& each : expression.setup) static_cast<void>(this->expression(*each));
 }
 
 /// A variable's slot is zero from the start: a jump into a switch may pass by its declaration.
 llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned) {
-  if (symbol.kind == Symbol::Kind::state) return state_slot(symbol, assigned);
+  if (symbol.kind == Symbol::Kind::state || symbol.memory == Symbol::Memory::thread)
+    return state_slot(symbol, assigned);
   llvm::AllocaInst*& slot = slots_[&symbol];
   if (slot != nullptr) return slot;
   llvm::IRBuilder<> entry(entry_);
@@ -209,16 +254,17 @@ llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned
     entry.CreateMemSet(slot, entry.getInt8(0), module_.getDataLayout().getTypeAllocSize(type),
                        slot->getAlign());
   } else {
-    slot = new_slot(llvm_type(symbol.type), symbol.name);
-    entry.CreateStore(zero(symbol.type), slot);
+    slot = new_slot(storage_type(symbol.type), symbol.name);
+    entry.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
   }
   return slot;
 }
 
-llvm::Value* FunctionGenerator::base_of(const Symbol& array) {
+llvm::Value* FunctionGenerator::base_of(const Symbol& array, bool is_assigned) {
   switch (array.memory) {
     case Symbol::Memory::global: return array_base(array);
-    case Symbol::Memory::local: return slot_of(array, true);
+    case Symbol::Memory::local:
+    case Symbol::Memory::thread: return slot_of(array, is_assigned);
     default: return variable_base(array);
   }
 }

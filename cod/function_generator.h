@@ -31,8 +31,16 @@ class FunctionGenerator {
   struct Element {
     llvm::Value* address = nullptr;
     llvm::Value* in_range = nullptr;
+    llvm::Value* is_shareable = nullptr;  ///< i1: other threads can see it; null: it is known from `memory`
     Type type = Type::none;
     Symbol::Memory memory = Symbol::Memory::global;
+  };
+  /// A pointer: the array it was made from, and where in it it stands. So no access leaves the array.
+  struct Pointer {
+    std::vector<llvm::Value*> bases;      ///< one for each number of what it points to; none: a null pointer
+    llvm::Value* count = nullptr;         ///< i64: elements of the array
+    llvm::Value* index = nullptr;         ///< i64
+    llvm::Value* is_shareable = nullptr;  ///< i1, see Element
   };
 
   /// A place in an array, counted in elements, and whether it exists (null: it surely does).
@@ -52,7 +60,7 @@ class FunctionGenerator {
   virtual bool surely_in_range(const Expression& index, const Dimension& dimension);
   virtual void out_of_range(const Expression& element) = 0;  ///< records a dropped access
   virtual void division_by_zero(llvm::Value* is_zero, const Expression& expression) = 0;
-  virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;
+  virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;  ///< also of arrays
   virtual llvm::Value* call_api(const Expression& call) = 0;
   /// Where in the arrays of a map the key of `index` is, as an i64; all ones: nowhere. Has counted what finds no room.
   virtual llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) = 0;
@@ -61,6 +69,7 @@ class FunctionGenerator {
   // ---- `a[i] op= x`, ++ and -- where several threads may meet (device_atomics.cpp)
   using Update = std::function<llvm::Value*(llvm::Value*)>;  ///< the old value ▶ the new one
   virtual bool updates_atomically(const Expression& /*target*/) { return false; }
+  virtual bool has_threads() const { return false; }
   enum class Wanted { nothing, old_value, new_value };
   /// `addend` null: 1.
   virtual llvm::Value* add_atomically(const Element&, const Expression& /*target*/,
@@ -81,13 +90,13 @@ class FunctionGenerator {
   llvm::Value* convert(llvm::Value* value, Type from, Type to);
   llvm::Type* llvm_type(Type type);
   llvm::Type* storage_type(Type type);  ///< as llvm_type, but i8 for bool
-  /// `inserts`: a key that a map does not have yet gets a place.
-  Element element(const Expression& index, bool inserts = true);
-  /// Of the first operands, one for each dimension.
-  Place place_of(const std::vector<Dimension>& dimensions, const Expression& index);
+  /// `is_changed`: also, a key that a map does not have yet gets a place.
+  Element element(const Expression& index, bool is_changed = true);
+  /// Of the operands, one for each dimension, from number `first` on.
+  Place place_of(const std::vector<Dimension>& dimensions, const Expression& index, std::size_t first = 0);
   llvm::Value* load(const Element& element, const Expression& place, bool counted);
   void store(const Element& element, llvm::Value* value, const Expression& place);
-  llvm::Value* base_of(const Symbol& array);
+  llvm::Value* base_of(const Symbol& array, bool is_changed = true);
   std::vector<llvm::Value*> key_words(const Expression& index, const Collection& map);  ///< i64 each
   /// Runs `inside` when the element exists, else out_of_range() when `counted`. The builder is behind both
   /// then.
@@ -98,6 +107,8 @@ class FunctionGenerator {
   void statement(const Statement& statement);
   llvm::BasicBlock* new_block(const char* name);
   llvm::AllocaInst* new_slot(llvm::Type* type, const std::string& name);
+  llvm::Value* load_slot(llvm::AllocaInst* slot, Type type);
+  void store_slot(llvm::AllocaInst* slot, llvm::Value* value, Type type);
   llvm::Constant* zero(Type type);
   void branch_to(llvm::BasicBlock* block);
 
@@ -117,8 +128,15 @@ class FunctionGenerator {
   /// Where `return` goes and leaves its value.
   struct Frame {
     llvm::BasicBlock* end = nullptr;
-    llvm::AllocaInst* result = nullptr;
+    llvm::AllocaInst* result = nullptr;  ///< of a number
+    const Symbol* variable = nullptr;    ///< of a pointer
     Type type = Type::nothing;
+  };
+  struct PointerSlots {
+    std::vector<llvm::AllocaInst*> bases;
+    llvm::AllocaInst* count = nullptr;
+    llvm::AllocaInst* index = nullptr;
+    llvm::AllocaInst* is_shareable = nullptr;
   };
 
   void declaration(const Statement& statement);
@@ -139,6 +157,8 @@ class FunctionGenerator {
   llvm::Value* conditional(const Expression& expression);
   llvm::Value* assignment(const Expression& expression);
   llvm::Value* helper_call(const Expression& expression);
+  void expand(const Expression& call, Frame& frame);
+  void set_up(const Expression& expression);
   llvm::Value* arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
                           const Expression& place);
   llvm::Value* shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type);
@@ -150,7 +170,24 @@ class FunctionGenerator {
                        Type result, const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
 
+  // generator_pointers.cpp
+  Pointer pointer(const Expression& expression);
+  Pointer null_pointer();
+  Pointer address(const Expression& place);
+  Pointer pointer_assignment(const Expression& expression);
+  Pointer pointer_choice(const Expression& expression);
+  Pointer moved(Pointer pointer, llvm::Value* distance);
+  Pointer load_pointer(const Symbol& symbol);
+  void store_pointer(const Symbol& symbol, const Pointer& pointer);
+  PointerSlots& pointer_slots(const Symbol& symbol);
+  Element indirect_element(const Expression& place);
+  llvm::Value* update_through_pointer(const Element& place, const Expression& target, bool yields_old,
+                                      const Update& update);
+  llvm::Value* pointer_binary(const Expression& expression);  ///< a comparison or a difference
+  llvm::Value* points_somewhere(const Pointer& pointer);      ///< i1
+
   std::map<const Symbol*, llvm::AllocaInst*> slots_;
+  std::map<const Symbol*, PointerSlots> pointer_slots_;
   std::vector<Loop> loops_;  ///< and switches, where `continue` is that of the loop around
   struct Switch {
     llvm::SwitchInst* instruction = nullptr;

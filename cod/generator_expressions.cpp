@@ -49,15 +49,21 @@ llvm::Value* FunctionGenerator::expression_as(const Expression& expression, Type
 }
 
 llvm::Value* FunctionGenerator::truth(const Expression& expression) {
+  if (expression.type == Type::pointer) return points_somewhere(pointer(expression));
   return expression_as(expression, Type::boolean);
 }
 
 llvm::Value* FunctionGenerator::expression(const Expression& expression) {
+  if (expression.type == Type::pointer) {
+    static_cast<void>(pointer(expression));  // for its effect
+    return nullptr;
+  }
   switch (expression.kind) {
     case ExpressionKind::integer:
     case ExpressionKind::size:
     case ExpressionKind::floating: return literal(expression);
     case ExpressionKind::string:
+    case ExpressionKind::null:
     case ExpressionKind::member: return nullptr;  // sema has made an index or a name of it
     case ExpressionKind::comma: {
       llvm::Value* last = nullptr;
@@ -74,7 +80,10 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
     case ExpressionKind::call:
       return expression.api != nullptr ? call_api(expression) : helper_call(expression);
     case ExpressionKind::index:
-      if (expression.type == Type::structure) return nullptr;  // a statement of its own; nobody wants it
+      if (expression.type == Type::structure) {
+        set_up(expression);  // a statement of its own; nobody wants it
+        return nullptr;
+      }
       return load(element(expression, false), expression, true);
   }
   return nullptr;
@@ -93,7 +102,8 @@ llvm::Value* FunctionGenerator::name(const Expression& expression) {
     if (is_floating(symbol.type)) return llvm::ConstantFP::get(llvm_type(symbol.type), symbol.real);
     return llvm::ConstantInt::get(llvm_type(symbol.type), symbol.value, is_signed(symbol.type));
   }
-  return builder_.CreateLoad(llvm_type(symbol.type), slot_of(symbol, false), symbol.name);
+  set_up(expression);
+  return load_slot(slot_of(symbol, false), symbol.type);
 }
 
 llvm::Value* FunctionGenerator::unary(const Expression& expression) {
@@ -122,6 +132,8 @@ llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_o
   if (target.kind == ExpressionKind::index) {
     const Element place = element(target);
     const auto changed_from = [&](llvm::Value* old) { return arithmetic(op, old, one, type, expression); };
+    if (place.is_shareable != nullptr && has_threads())
+      return update_through_pointer(place, target, yields_old, changed_from);
     if (updates_atomically(target)) {
       if (bytes_of(type) < 4) return swap_until_unchanged(place, target, yields_old, changed_from);
       const Wanted wanted = expression.discarded ? Wanted::nothing
@@ -135,9 +147,9 @@ llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_o
     return yields_old ? old : changed;
   }
   llvm::AllocaInst* slot = slot_of(*target.symbol, true);
-  llvm::Value* old = builder_.CreateLoad(llvm_type(type), slot);
+  llvm::Value* old = load_slot(slot, type);
   llvm::Value* changed = arithmetic(op, old, one, type, expression);
-  builder_.CreateStore(changed, slot);
+  store_slot(slot, changed, type);
   return yields_old ? old : changed;
 }
 
@@ -145,6 +157,7 @@ llvm::Value* FunctionGenerator::binary(const Expression& expression) {
   if (expression.op == Operator::logical_and || expression.op == Operator::logical_or)
     return logical(expression);
   const Expression& left = *expression.operands[0];
+  if (left.type == Type::pointer) return pointer_binary(expression);
   llvm::Value* value = this->expression(left);
   return combine(expression.op, value, left.type, *expression.operands[1], expression.type, expression);
 }
@@ -217,10 +230,10 @@ llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
     if (expression.op == Operator::none) {
       assigned = expression_as(value, type);
     } else {
-      llvm::Value* old = builder_.CreateLoad(llvm_type(type), slot_of(*target.symbol, false));
+      llvm::Value* old = load_slot(slot_of(*target.symbol, false), type);
       assigned = combine(expression.op, old, type, value, type, expression);
     }
-    builder_.CreateStore(assigned, slot_of(*target.symbol, true));
+    store_slot(slot_of(*target.symbol, true), assigned, type);
     return assigned;
   }
   return element_assignment(expression);
@@ -238,15 +251,18 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
     return assigned;
   }
   const Element place = element(target);
-  if (expression.op != Operator::none && updates_atomically(target)) {
+  const bool is_pointed_to = place.is_shareable != nullptr && has_threads();
+  if (expression.op != Operator::none && (is_pointed_to || updates_atomically(target))) {
     const bool is_sum = expression.op == Operator::add || expression.op == Operator::subtract;
-    if (is_sum && is_addable(target.type, value.type))
+    if (!is_pointed_to && is_sum && is_addable(target.type, value.type))
       return add_atomically(place, target, &value, expression.op == Operator::subtract,
                             expression.discarded ? Wanted::nothing : Wanted::new_value);
     llvm::Value* right = this->expression(value);
-    return swap_until_unchanged(place, target, false, [&](llvm::Value* old) {
+    const Update update = [&](llvm::Value* old) {
       return combine(expression.op, old, target.type, right, value.type, target.type, expression);
-    });
+    };
+    return is_pointed_to ? update_through_pointer(place, target, false, update)
+                         : swap_until_unchanged(place, target, false, update);
   }
   llvm::Value* assigned =
       expression.op == Operator::none
@@ -340,14 +356,14 @@ llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Valu
 bool FunctionGenerator::surely_in_range(const Expression&, const Dimension&) { return false; }
 
 FunctionGenerator::Place FunctionGenerator::place_of(const std::vector<Dimension>& dimensions,
-                                                     const Expression& index) {
+                                                     const Expression& index, std::size_t first) {
   Place result{builder_.getInt64(0), nullptr};
-  for (std::size_t i = 0; i < dimensions.size(); ++i) {
+  for (std::size_t i = first; i < dimensions.size(); ++i) {
     const Dimension& dimension = dimensions[i];
     const Expression& each = *index.operands[i];
     llvm::Value* position = expression_as(each, Type::u64);  // a negative index becomes a huge one
     llvm::Value* extent = nullptr;
-    if (i > 0 || !surely_in_range(each, dimension)) {
+    if (i > first || !surely_in_range(each, dimension)) {
       extent = dimension.extent == Extent::constant ? builder_.getInt64(dimension.constant)
                                                     : extent_value(dimension.extent);
     }
@@ -359,25 +375,27 @@ FunctionGenerator::Place FunctionGenerator::place_of(const std::vector<Dimension
       }
     }
     result.offset =
-        i == 0 ? position : builder_.CreateAdd(builder_.CreateMul(result.offset, extent), position);
+        i == first ? position : builder_.CreateAdd(builder_.CreateMul(result.offset, extent), position);
   }
   return result;
 }
 
-FunctionGenerator::Element FunctionGenerator::element(const Expression& index, bool inserts) {
+FunctionGenerator::Element FunctionGenerator::element(const Expression& index, bool is_changed) {
+  set_up(index);
   const Symbol& symbol = *index.symbol;
+  if (symbol.memory == Symbol::Memory::indirect) return indirect_element(index);
   Element result;
   result.memory = symbol.memory;
   result.type = symbol.type;
   Place place;
   if (symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map) {
-    place.offset = find_entry(index, *symbol.collection, inserts);
+    place.offset = find_entry(index, *symbol.collection, is_changed);
     place.in_range = builder_.CreateICmpNE(place.offset, builder_.getInt64(~std::uint64_t{0}));
   } else {
     place = place_of(symbol.dimensions, index);
   }
   result.in_range = place.in_range;
-  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol), place.offset);
+  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol, is_changed), place.offset);
   return result;
 }
 

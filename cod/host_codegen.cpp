@@ -249,6 +249,7 @@ Status run_checked(const Program& program, const LaunchView& launch, void (*entr
     failed.diagnostics.push_back(
         {Severity::error, program.locate(mishap.place->position), std::move(message), ""});
   }
+  quote_included_lines(program.tree.files, failed.diagnostics);
   return failed;
 }
 

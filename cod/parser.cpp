@@ -1,564 +1,36 @@
 #include "cod/parser.h"
 
-#include <charconv>
-#include <functional>
-#include <map>
+#include <algorithm>
+#include <filesystem>
+#include <set>
 
-#include "CodLexer.h"
-#include "CodParser.h"
 #include "antlr4-runtime.h"
 #include "cod/syntax_errors.h"
+#include "cod/tree_builder.h"
 #include "cod/type_reader.h"
+#include "support/text.h"
 
 namespace lynxpp::cod {
 namespace {
 
 using grammar::CodParser;
 
-bool is_integer_suffix(std::string suffix) {
-  const auto is_u = [](char c) { return c == 'u' || c == 'U'; };
-  if (!suffix.empty() && is_u(suffix.front())) {
-    suffix.erase(0, 1);
-  } else if (!suffix.empty() && is_u(suffix.back())) {
-    suffix.pop_back();
-  }
-  return suffix.empty() || suffix == "l" || suffix == "L" || suffix == "ll" || suffix == "LL";
-}
-
-/// Thrown by DepthLimit, caught in parse(): the only way out of ANTLR's recursive descent.
-struct TooDeep {
-  antlr4::Token* token;
-};
-
-/// Of rules: a level of nesting is a statement, or an expression and its primary.
-constexpr int maximum_depth = 3 * nesting_limit;
+constexpr std::uintmax_t maximum_bytes = std::uintmax_t{1} << 20;
+constexpr std::size_t maximum_files = 64;
 
 class DepthLimit final : public antlr4::tree::ParseTreeListener {
  public:
-  explicit DepthLimit(antlr4::Parser& parser) : parser_(parser) {}
+  DepthLimit(antlr4::Parser& parser, const SyntaxErrors& errors) : parser_(parser), errors_(errors) {}
   void visitTerminal(antlr4::tree::TerminalNode*) override {}
   void visitErrorNode(antlr4::tree::ErrorNode*) override {}
   void enterEveryRule(antlr4::ParserRuleContext*) override {
-    if (++depth_ > maximum_depth) throw TooDeep{parser_.getCurrentToken()};
+    if (++depth_ > maximum_rule_depth) throw TooDeep{errors_.position_of(parser_.getCurrentToken())};
   }
   void exitEveryRule(antlr4::ParserRuleContext*) override { --depth_; }
 
  private:
   antlr4::Parser& parser_;
-  int depth_ = 0;
-};
-
-Operator operator_of(const std::string& text) {
-  static const std::map<std::string, Operator, std::less<>> operators{
-      {"+", Operator::add},          {"-", Operator::subtract},       {"*", Operator::multiply},
-      {"/", Operator::divide},       {"%", Operator::remainder},      {"<<", Operator::shift_left},
-      {">>", Operator::shift_right}, {"<", Operator::less},           {">", Operator::greater},
-      {"<=", Operator::less_equal},  {">=", Operator::greater_equal}, {"==", Operator::equal},
-      {"!=", Operator::not_equal},   {"&", Operator::bit_and},        {"^", Operator::bit_xor},
-      {"|", Operator::bit_or},       {"&&", Operator::logical_and},   {"||", Operator::logical_or},
-      {"++", Operator::increment},   {"--", Operator::decrement}};
-  const auto found = operators.find(text);
-  return found == operators.end() ? Operator::none : found->second;
-}
-
-Operator unary_operator_of(const std::string& text) {
-  if (text == "+") return Operator::plus;
-  if (text == "-") return Operator::minus;
-  if (text == "!") return Operator::logical_not;
-  if (text == "~") return Operator::complement;
-  if (text == "&") return Operator::address_of;
-  return operator_of(text);
-}
-
-char escaped(char c) {
-  switch (c) {
-    case 'n': return '\n';
-    case 't': return '\t';
-    case 'r': return '\r';
-    case '0': return '\0';
-    default: return c;
-  }
-}
-
-/// Parse tree ▶ syntax tree. Recursion is bounded by DepthLimit and expression().
-class Builder {
- public:
-  Builder(const std::string& source, SyntaxErrors& errors)
-      : source_(source),
-        errors_(errors),
-        types_(errors, [this](CodParser::ExpressionContext* context) { return expression(context); }) {}
-
-  SyntaxTree specification(CodParser::SpecificationContext* context) {
-    SyntaxTree tree;
-    for (CodParser::ItemContext* each : context->item()) {
-      Item next = item(each);
-      for (StatementPtr& constant : types_.enumerators) {
-        Item declaration;
-        declaration.position = constant->position;
-        declaration.body = std::move(constant);
-        tree.items.push_back(std::move(declaration));
-      }
-      types_.enumerators.clear();
-      tree.items.push_back(std::move(next));
-    }
-    tree.structures = std::move(types_.structures);
-    return tree;
-  }
-
- private:
-  std::string text_of(antlr4::Token* token) const {
-    // From the source, not from ANTLR: there bytes beyond ASCII have been replaced.
-    return source_.substr(token->getStartIndex(), token->getStopIndex() - token->getStartIndex() + 1);
-  }
-  Position position_of(antlr4::Token* token) const {
-    const SourceLocation place = errors_.location_of(token);
-    return {place.line, place.column, place.length};
-  }
-  /// Underlines the whole construct when it stands on one line.
-  Position position_of(antlr4::ParserRuleContext* context) const {
-    Position position = position_of(context->getStart());
-    antlr4::Token* stop = context->getStop();
-    if (stop != nullptr && stop->getLine() == position.line &&
-        stop->getStopIndex() >= context->getStart()->getStartIndex()) {
-      position.length =
-          static_cast<std::uint32_t>(stop->getStopIndex() - context->getStart()->getStartIndex() + 1);
-    }
-    return position;
-  }
-
-  Item item(CodParser::ItemContext* context) {
-    if (auto* global = context->globalDeclaration()) return global_array(global);
-    if (auto* definition = context->functionDefinition()) return function(definition);
-    Item result;
-    if (auto* handler = context->targetHandler()) {
-      result.kind = Item::Kind::handler;
-      for (auto* label : handler->label()) {
-        Label& added = result.labels.emplace_back();
-        added.name = text_of(label->Identifier()->getSymbol());
-        added.position = position_of(label->Identifier()->getSymbol());
-        added.has_arguments = label->children.size() > 2;
-        for (auto* argument : label->expression()) added.arguments.push_back(expression(argument));
-      }
-      result.position = result.labels.front().position;
-      result.body = statement(handler->statement());
-    } else {
-      result.position = position_of(context->statement()->getStart());
-      result.body = statement(context->statement());
-    }
-    return result;
-  }
-
-  Item global_array(CodParser::GlobalDeclarationContext* context) {
-    Item result;
-    const std::string space = context->space->getText();
-    result.kind = space == "shared" ? Item::Kind::shared_array : Item::Kind::global_array;
-    result.name = text_of(context->name);
-    result.position = position_of(context->name);
-    if (context->element != nullptr) {
-      TypeSpecification type = types_.read(context->element);
-      result.type = type.type;
-      result.structure = std::move(type.structure);
-      if (type.is_const) {
-        errors_.add(context->element->getStart(), "a '" + space + "' array cannot be const",
-                    "leave out 'const', or '" + space + "' for a table");
-      }
-    }
-    for (auto* extent : context->expression()) result.extents.push_back(expression(extent));
-    result.storage = storage(context);
-    return result;
-  }
-
-  /// trace, histogram and map are no reserved words, hence told apart here.
-  StorageClause storage(CodParser::GlobalDeclarationContext* context) {
-    StorageClause result;
-    result.has_type = context->element != nullptr;
-    result.position = position_of(context->name);
-    if (context->storage != nullptr) {
-      result.kind = text_of(context->storage);
-      result.position = position_of(context->storage);
-    }
-    if (context->by != nullptr) {
-      if (text_of(context->by) != "by")
-        errors_.add(context->by, "unexpected '" + text_of(context->by) + "'",
-                    "expected ';', '[', '=' or 'by'");
-      const TypeSpecification key = types_.read(context->key);
-      result.has_key = true;
-      result.key = key.type;
-      result.key_structure = key.structure;
-    }
-    if (auto* binning = context->binning()) {
-      result.binning = text_of(binning->Identifier()->getSymbol());
-      result.binning_position = position_of(binning->Identifier()->getSymbol());
-      for (auto* bound : binning->expression()) result.bounds.push_back(expression(bound));
-    }
-    return result;
-  }
-
-  /// Results and parameters of helper functions are numbers.
-  Type number(CodParser::TypeNameContext* context) {
-    const TypeSpecification type = types_.read(context);
-    if (type.type == Type::structure)
-      errors_.add(context->getStart(), "a helper function takes and gives numbers",
-                  "pass the fields one by one");
-    return type.type;
-  }
-
-  Item function(CodParser::FunctionDefinitionContext* context) {
-    Item result;
-    result.kind = Item::Kind::function;
-    result.name = text_of(context->Identifier()->getSymbol());
-    result.position = position_of(context->Identifier()->getSymbol());
-    result.type = number(context->typeName());
-    if (context->parameters() != nullptr) {
-      for (auto* parameter : context->parameters()->parameter()) {
-        const Type parameter_type = number(parameter->typeName());
-        antlr4::Token* name = parameter->Identifier()->getSymbol();
-        result.parameters.push_back({parameter_type, text_of(name), position_of(name)});
-      }
-    }
-    result.body = block(context->block());
-    return result;
-  }
-
-  // -------------------------------------------------------------- statements
-
-  StatementPtr make(StatementKind kind, antlr4::ParserRuleContext* context) const {
-    auto result = std::make_unique<Statement>();
-    result->kind = kind;
-    result->position = position_of(context->getStart());
-    return result;
-  }
-
-  StatementPtr block(CodParser::BlockContext* context) {
-    StatementPtr result = make(StatementKind::block, context);
-    for (auto* each : context->statement()) {
-      StatementPtr child = statement(each);
-      for (StatementPtr& constant : types_.enumerators) result->children.push_back(std::move(constant));
-      types_.enumerators.clear();
-      result->children.push_back(std::move(child));
-    }
-    return result;
-  }
-
-  StatementPtr declaration(CodParser::DeclarationContext* context) {
-    TypeSpecification type = types_.read(context->typeName());
-    if (context->declarator().empty()) {
-      const std::string first = context->getStart()->getText();
-      const bool defines = context->getStop()->getText() == "}" && (first == "struct" || first == "enum");
-      if (!defines) errors_.add(context->getStart(), "this declares nothing", "write a name behind the type");
-      return make(StatementKind::empty, context);
-    }
-    StatementPtr result = make(StatementKind::declaration, context);
-    result->type = type.type;
-    result->structure = std::move(type.structure);
-    result->is_const = type.is_const;
-    for (auto* each : context->declarator()) result->declarators.push_back(declarator(each));
-    return result;
-  }
-
-  Declarator declarator(CodParser::DeclaratorContext* context) {
-    Declarator result;
-    result.name = text_of(context->Identifier()->getSymbol());
-    result.position = position_of(context->Identifier()->getSymbol());
-    bool is_open = false;
-    for (auto* child : context->children) {
-      // Of words only: the text of an expression may be deeply nested.
-      auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
-      const std::string text = word != nullptr ? word->getSymbol()->getText() : std::string();
-      if (auto* extent = dynamic_cast<CodParser::ExpressionContext*>(child)) {
-        result.dimensions.push_back(expression(extent));
-        is_open = false;
-      } else if (text == "[") {
-        is_open = true;
-      } else if (text == "]" && is_open) {
-        result.dimensions.push_back(nullptr);
-        is_open = false;
-      }
-    }
-    if (context->initializer() != nullptr) {
-      Initializer initial = initializer(context->initializer());
-      result.has_list = initial.expression == nullptr;
-      result.initializer = std::move(initial.expression);
-      result.list = std::move(initial.list);
-    }
-    return result;
-  }
-
-  Initializer initializer(CodParser::InitializerContext* context) {
-    Initializer result;
-    result.position = position_of(context);
-    if (context->expression() != nullptr) {
-      result.expression = expression(context->expression());
-      return result;
-    }
-    if (++depth_ > maximum_depth) throw TooDeep{context->getStart()};
-    for (auto* each : context->initializer()) result.list.push_back(initializer(each));
-    --depth_;
-    return result;
-  }
-
-  StatementPtr statement(CodParser::StatementContext* context) {
-    if (auto* each = dynamic_cast<CodParser::BlockStatementContext*>(context)) return block(each->block());
-    if (auto* each = dynamic_cast<CodParser::DeclarationStatementContext*>(context)) {
-      StatementPtr result = declaration(each->declaration());
-      const bool is_inside = dynamic_cast<CodParser::ItemContext*>(each->parent) == nullptr;
-      if (is_inside && each->getStart()->getText() == "static") {
-        errors_.add(each->getStart(), "'static' has no meaning inside a block",
-                    "declare the variable at file scope: it then keeps its value for each thread");
-      }
-      return result;
-    }
-    if (auto* each = dynamic_cast<CodParser::TypedefStatementContext*>(context)) {
-      types_.define(each->Identifier()->getText(), types_.read(each->typeName()));
-      return make(StatementKind::empty, context);
-    }
-    if (auto* each = dynamic_cast<CodParser::ExpressionStatementContext*>(context)) {
-      if (each->commaExpression() == nullptr) return make(StatementKind::empty, context);
-      StatementPtr result = make(StatementKind::expression, context);
-      result->expression = comma(each->commaExpression());
-      return result;
-    }
-    if (auto* each = dynamic_cast<CodParser::IfStatementContext*>(context)) {
-      StatementPtr result = make(StatementKind::if_else, context);
-      result->condition = comma(each->commaExpression());
-      for (auto* child : each->statement()) result->children.push_back(statement(child));
-      return result;
-    }
-    if (auto* each = dynamic_cast<CodParser::WhileStatementContext*>(context)) {
-      return loop(StatementKind::while_loop, context, each->commaExpression(), each->statement());
-    }
-    if (auto* each = dynamic_cast<CodParser::DoStatementContext*>(context)) {
-      return loop(StatementKind::do_loop, context, each->commaExpression(), each->statement());
-    }
-    if (auto* each = dynamic_cast<CodParser::ForStatementContext*>(context)) return for_loop(each);
-    if (auto* each = dynamic_cast<CodParser::SwitchStatementContext*>(context)) {
-      return loop(StatementKind::switch_case, context, each->commaExpression(), each->statement());
-    }
-    if (auto* each = dynamic_cast<CodParser::CaseStatementContext*>(context)) {
-      StatementPtr result = make(StatementKind::case_label, context);
-      if (each->expression() != nullptr) result->condition = expression(each->expression());
-      result->children.push_back(statement(each->statement()));
-      return result;
-    }
-    if (dynamic_cast<CodParser::BreakStatementContext*>(context) != nullptr)
-      return make(StatementKind::break_loop, context);
-    if (dynamic_cast<CodParser::ContinueStatementContext*>(context) != nullptr) {
-      return make(StatementKind::continue_loop, context);
-    }
-    StatementPtr result = make(StatementKind::return_value, context);
-    if (auto* each = dynamic_cast<CodParser::ReturnStatementContext*>(context);
-        each != nullptr && each->commaExpression() != nullptr) {
-      result->expression = comma(each->commaExpression());
-    }
-    return result;
-  }
-
-  StatementPtr loop(StatementKind kind, antlr4::ParserRuleContext* context,
-                    CodParser::CommaExpressionContext* condition, CodParser::StatementContext* body) {
-    StatementPtr result = make(kind, context);
-    result->condition = comma(condition);
-    result->children.push_back(statement(body));
-    return result;
-  }
-
-  StatementPtr for_loop(CodParser::ForStatementContext* context) {
-    StatementPtr result = make(StatementKind::for_loop, context);
-    if (context->test != nullptr) result->condition = comma(context->test);
-    if (context->step != nullptr) result->expression = comma(context->step);
-    result->children.push_back(statement(context->statement()));
-    if (context->declaration() != nullptr) {
-      result->children.push_back(declaration(context->declaration()));
-    } else if (context->start != nullptr) {
-      StatementPtr start = make(StatementKind::expression, context->start);
-      start->expression = comma(context->start);
-      result->children.push_back(std::move(start));
-    }
-    return result;
-  }
-
-  // -------------------------------------------------------------- expressions
-
-  ExpressionPtr make(ExpressionKind kind, antlr4::ParserRuleContext* context) const {
-    auto result = std::make_unique<Expression>();
-    result->kind = kind;
-    result->position = position_of(context);
-    return result;
-  }
-
-  ExpressionPtr operation(ExpressionKind kind, Operator op, antlr4::ParserRuleContext* context,
-                          std::initializer_list<CodParser::ExpressionContext*> operands) {
-    ExpressionPtr result = make(kind, context);
-    result->op = op;
-    for (auto* operand : operands) result->operands.push_back(expression(operand));
-    return result;
-  }
-
-  /// DepthLimit does not see chains such as `a + b + c + …`, which ANTLR parses without recursion; the tree
-  /// is as deep all the same.
-  ExpressionPtr expression(CodParser::ExpressionContext* context) {
-    if (++depth_ > maximum_depth) throw TooDeep{context->getStart()};
-    ExpressionPtr result = any_expression(context);
-    --depth_;
-    return result;
-  }
-
-  ExpressionPtr comma(CodParser::CommaExpressionContext* context) {
-    if (context->expression().size() == 1) return expression(context->expression(0));
-    ExpressionPtr result = make(ExpressionKind::comma, context);
-    for (auto* each : context->expression()) result->operands.push_back(expression(each));
-    return result;
-  }
-
-  ExpressionPtr any_expression(CodParser::ExpressionContext* context) {
-    if (auto* each = dynamic_cast<CodParser::PrimaryExpressionContext*>(context))
-      return primary(each->primary());
-    if (auto* each = dynamic_cast<CodParser::CallExpressionContext*>(context)) {
-      ExpressionPtr result = make(ExpressionKind::call, context);
-      result->text = text_of(each->Identifier()->getSymbol());
-      for (auto* argument : each->expression()) result->operands.push_back(expression(argument));
-      return result;
-    }
-    if (auto* each = dynamic_cast<CodParser::IndexExpressionContext*>(context)) {
-      return operation(ExpressionKind::index, Operator::none, context,
-                       {each->expression(0), each->expression(1)});
-    }
-    if (auto* each = dynamic_cast<CodParser::PostfixExpressionContext*>(context)) {
-      return operation(ExpressionKind::postfix, operator_of(each->op->getText()), context,
-                       {each->expression()});
-    }
-    if (auto* each = dynamic_cast<CodParser::UnaryExpressionContext*>(context)) {
-      return operation(ExpressionKind::unary, unary_operator_of(each->op->getText()), context,
-                       {each->expression()});
-    }
-    if (auto* each = dynamic_cast<CodParser::BinaryExpressionContext*>(context)) {
-      return operation(ExpressionKind::binary, operator_of(each->op->getText()), context,
-                       {each->expression(0), each->expression(1)});
-    }
-    return rare_expression(context);
-  }
-
-  ExpressionPtr rare_expression(CodParser::ExpressionContext* context) {
-    if (auto* each = dynamic_cast<CodParser::CastExpressionContext*>(context)) {
-      ExpressionPtr result = operation(ExpressionKind::cast, Operator::none, context, {each->expression()});
-      result->type = types_.read(each->typeName()).type;
-      if (result->type == Type::structure)
-        errors_.add(each->typeName()->getStart(), "nothing can be cast to a structure", "assign its fields");
-      return result;
-    }
-    if (auto* each = dynamic_cast<CodParser::MemberExpressionContext*>(context)) {
-      ExpressionPtr result = operation(ExpressionKind::member, Operator::none, context, {each->expression()});
-      result->text = text_of(each->Identifier()->getSymbol());
-      return result;
-    }
-    if (auto* each = dynamic_cast<CodParser::SizeofTypeExpressionContext*>(context)) {
-      ExpressionPtr result = make(ExpressionKind::size, context);
-      const TypeSpecification measured = types_.read(each->typeName());
-      if (measured.type == Type::nothing) errors_.add(each->typeName()->getStart(), "void has no size");
-      result->type = Type::u64;
-      result->structure = measured.structure;
-      result->value = measured.type == Type::structure ? 0 : bytes_of(measured.type);
-      return result;
-    }
-    if (auto* each = dynamic_cast<CodParser::SizeofExpressionContext*>(context))
-      return operation(ExpressionKind::size, Operator::none, context, {each->expression()});
-    if (auto* each = dynamic_cast<CodParser::ConditionalExpressionContext*>(context)) {
-      return operation(ExpressionKind::conditional, Operator::none, context,
-                       {each->expression(0), each->expression(1), each->expression(2)});
-    }
-    auto* each = dynamic_cast<CodParser::AssignExpressionContext*>(context);
-    if (each == nullptr)
-      return make(ExpressionKind::integer, context);  // only behind a reported syntax error
-    const std::string op = each->op->getText();
-    return operation(ExpressionKind::assign,
-                     op == "=" ? Operator::none : operator_of(op.substr(0, op.size() - 1)), context,
-                     {each->expression(0), each->expression(1)});
-  }
-
-  ExpressionPtr primary(CodParser::PrimaryContext* context) {
-    if (auto* each = dynamic_cast<CodParser::ParenthesisPrimaryContext*>(context))
-      return comma(each->commaExpression());
-    if (auto* each = dynamic_cast<CodParser::StringPrimaryContext*>(context)) {
-      ExpressionPtr result = make(ExpressionKind::string, context);
-      for (auto* piece : each->String()) result->text += unquoted(text_of(piece->getSymbol()));
-      return result;
-    }
-    antlr4::Token* token = context->getStart();
-    if (dynamic_cast<CodParser::NamePrimaryContext*>(context) != nullptr) {
-      ExpressionPtr result = make(ExpressionKind::name, context);
-      result->text = text_of(token);
-      return result;
-    }
-    if (dynamic_cast<CodParser::FloatingPrimaryContext*>(context) != nullptr) return floating(context, token);
-    ExpressionPtr result = make(ExpressionKind::integer, context);
-    if (dynamic_cast<CodParser::CharacterPrimaryContext*>(context) != nullptr) {
-      const std::string text = unquoted(text_of(token));
-      result->value =
-          static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<signed char>(text[0])));
-      result->type = Type::i32;
-    } else if (dynamic_cast<CodParser::IntegerPrimaryContext*>(context) != nullptr) {
-      integer(*result, token);
-    } else {
-      result->value = dynamic_cast<CodParser::TruePrimaryContext*>(context) != nullptr ? 1 : 0;
-      result->type = Type::boolean;
-    }
-    return result;
-  }
-
-  static std::string unquoted(const std::string& token) {
-    std::string text;
-    for (std::size_t i = 1; i + 1 < token.size(); ++i) {
-      text += token[i] == '\\' && i + 2 < token.size() ? escaped(token[++i]) : token[i];
-    }
-    return text;
-  }
-
-  ExpressionPtr floating(CodParser::PrimaryContext* context, antlr4::Token* token) {
-    ExpressionPtr result = make(ExpressionKind::floating, context);
-    const std::string text = text_of(token);
-    const bool is_float = text.back() == 'f' || text.back() == 'F';
-    result->type = is_float ? Type::f32 : Type::f64;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result->real);
-    if (error != std::errc()) errors_.add(token, "this number does not fit a double");
-    if (is_float) result->real = static_cast<float>(result->real);
-    return result;
-  }
-
-  /// Value, and the first type of C's list that holds it.
-  void integer(Expression& result, antlr4::Token* token) {
-    std::string text = text_of(token);
-    const std::size_t suffix = text.find_first_of("uUlL");
-    const std::string_view digits = std::string_view(text).substr(0, suffix);
-    const std::string tail = suffix == std::string::npos ? "" : text.substr(suffix);
-    int base = 10;
-    std::size_t skip = 0;
-    if (digits.size() > 1 && digits[0] == '0') {
-      base = digits[1] == 'x' || digits[1] == 'X' ? 16 : digits[1] == 'b' || digits[1] == 'B' ? 2 : 8;
-      skip = base == 8 ? 1 : 2;
-    }
-    const char* last = digits.data() + digits.size();
-    const auto [end, error] = std::from_chars(digits.data() + skip, last, result.value, base);
-    if (error == std::errc::result_out_of_range)
-      errors_.add(token, "this number does not fit 64 bits");
-    else if (error != std::errc() || end != last)
-      errors_.add(token, "this is no number of base " + std::to_string(base));
-    const bool is_unsigned = tail.find_first_of("uU") != std::string::npos;
-    const bool is_long = tail.find_first_of("lL") != std::string::npos;
-    if (!is_integer_suffix(tail))
-      errors_.add(token, "'" + tail + "' is no suffix of an integer", "use u, l, ul, ll or ull");
-    const bool either = base != 10;
-    if (!is_long && !is_unsigned && result.value <= 0x7fffffffu)
-      result.type = Type::i32;
-    else if (!is_long && (is_unsigned || either) && result.value <= 0xffffffffu)
-      result.type = Type::u32;
-    else if (!is_unsigned && result.value <= 0x7fffffffffffffffu)
-      result.type = Type::i64;
-    else
-      result.type = Type::u64;
-  }
-
-  const std::string& source_;
-  SyntaxErrors& errors_;
-  TypeReader types_;
+  const SyntaxErrors& errors_;
   int depth_ = 0;
 };
 
@@ -571,40 +43,121 @@ std::string printable(const std::string& source) {
   return text;
 }
 
+/// Reads the specification and what it includes, each file once.
+class FileReader {
+ public:
+  FileReader(SyntaxTree& tree, SyntaxErrors& errors) : tree_(tree), errors_(errors) {}
+
+  std::unique_ptr<ParsedFile> read(std::string path, std::string text) {
+    auto file = std::make_unique<ParsedFile>();
+    file->index = static_cast<std::uint32_t>(tree_.files.size());
+    const std::string identity = identity_of(path);
+    tree_.files.push_back({std::move(path), std::move(text)});
+    seen_.insert(identity);
+    open_.push_back(identity);
+    const std::uint32_t outer = errors_.file();
+    errors_.set_file(file->index);
+    parse(*file);
+    errors_.set_file(outer);
+    open_.pop_back();
+    return file;
+  }
+
+ private:
+  static std::string identity_of(const std::string& path) {
+    std::error_code unknown;
+    const auto canonical = std::filesystem::weakly_canonical(path, unknown);
+    return unknown ? path : canonical.string();
+  }
+
+  void parse(ParsedFile& file) {
+    file.input = std::make_unique<antlr4::ANTLRInputStream>(printable(tree_.files[file.index].text));
+    file.lexer = std::make_unique<grammar::CodLexer>(file.input.get());
+    file.lexer->removeErrorListeners();
+    file.lexer->addErrorListener(&errors_);
+    file.tokens = std::make_unique<antlr4::CommonTokenStream>(file.lexer.get());
+    mark_typedef_names(*file.tokens, typedef_names_, [&](antlr4::Token* name) { include(file, name); });
+    file.parser = std::make_unique<CodParser>(file.tokens.get());
+    file.parser->removeErrorListeners();
+    file.parser->addErrorListener(&errors_);
+    DepthLimit limit(*file.parser, errors_);
+    file.parser->addParseListener(&limit);
+    file.context = file.parser->specification();
+    file.parser->removeParseListener(&limit);
+    for (antlr4::Token* token : file.tokens->getTokens()) {
+      if (token->getType() == CodParser::Identifier) tree_.names.insert(token->getText());
+    }
+  }
+
+  void include(ParsedFile& file, antlr4::Token* name) {
+    const std::string here = tree_.files[file.index].path;
+    const std::string token = tree_.files[file.index].text.substr(
+        name->getStartIndex(), name->getStopIndex() - name->getStartIndex() + 1);
+    const std::filesystem::path written(token.substr(1, token.size() - 2));
+    const std::string path =
+        (std::filesystem::path(here).parent_path() / written).lexically_normal().string();
+    const std::string identity = identity_of(path);
+    if (const auto start = std::find(open_.begin(), open_.end(), identity); start != open_.end()) {
+      errors_.add(name,
+                  "this includes the file itself" + way(static_cast<std::size_t>(start - open_.begin())),
+                  "move what both need into a third file");
+      return;
+    }
+    if (seen_.contains(identity)) return;
+    if (tree_.files.size() >= maximum_files) {
+      errors_.add(name, "the specification includes too many files",
+                  std::to_string(maximum_files) + " are the most");
+      return;
+    }
+    std::string text;
+    std::error_code unknown;
+    const bool is_file = std::filesystem::is_regular_file(path, unknown);
+    const auto bytes = is_file ? std::filesystem::file_size(path, unknown) : maximum_bytes + 1;
+    if (unknown || bytes > maximum_bytes || !read_file(path, text)) {
+      errors_.add(name, "'" + path + "' cannot be read",
+                  "names are relative to the file that includes; a file has at most 1 MiB");
+      return;
+    }
+    file.included[name] = read(path, std::move(text));
+  }
+
+  /// ", by way of 'b.cod'": the files between.
+  std::string way(std::size_t start) const {
+    std::string text;
+    for (std::size_t i = start + 1; i < open_.size(); ++i) {
+      text += (text.empty() ? ", by way of '" : ", '") + std::filesystem::path(open_[i]).filename().string() +
+              "'";
+    }
+    return text;
+  }
+
+  SyntaxTree& tree_;
+  SyntaxErrors& errors_;
+  std::set<std::string> seen_;
+  std::vector<std::string> open_;  ///< being read, the specification first
+  std::set<std::string> typedef_names_;
+};
+
 }  // namespace
 
 Result<SyntaxTree> parse(const std::string& source, const std::string& file) {
-  constexpr std::size_t maximum_bytes = std::size_t{1} << 20;
   if (source.size() > maximum_bytes) {
     return failure_at({file, 0, 0, 1}, "the specification is larger than 1 MiB", "is this a .cod file?");
   }
-  SyntaxErrors errors(file);
-  antlr4::ANTLRInputStream input(printable(source));
-  grammar::CodLexer lexer(&input);
-  lexer.removeErrorListeners();
-  lexer.addErrorListener(&errors);
-  antlr4::CommonTokenStream tokens(&lexer);
-  mark_typedef_names(tokens);
-  CodParser parser(&tokens);
-  parser.removeErrorListeners();
-  parser.addErrorListener(&errors);
-  DepthLimit limit(parser);
-  parser.addParseListener(&limit);
+  SyntaxTree tree;
+  SyntaxErrors errors(tree.files);
   try {
-    CodParser::SpecificationContext* context = parser.specification();
-    if (!errors.diagnostics.empty()) return Failure{std::move(errors.diagnostics)};
-    SyntaxTree tree = Builder(source, errors).specification(context);
-    for (antlr4::Token* token : tokens.getTokens()) {
-      if (token->getType() == CodParser::Identifier) tree.names.insert(token->getText());
-    }
-    if (!errors.diagnostics.empty()) return Failure{std::move(errors.diagnostics)};
-    return tree;
+    FileReader reader(tree, errors);
+    const std::unique_ptr<ParsedFile> main = reader.read(file, source);
+    if (errors.diagnostics.empty()) add_to_tree(*main, tree, errors);
+    if (errors.diagnostics.empty()) return tree;
   } catch (const TooDeep& reached) {
-    errors.add(reached.token, "the code is nested too deeply here",
+    errors.add(reached.position, "the code is nested too deeply here",
                "split it into statements or helper functions");
   } catch (const std::exception& error) {
     errors.diagnostics.push_back({Severity::error, {file, 0, 0, 1}, error.what(), ""});
   }
+  quote_included_lines(tree.files, errors.diagnostics);
   return Failure{std::move(errors.diagnostics)};
 }
 

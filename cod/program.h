@@ -51,17 +51,24 @@ struct Collection {
 struct Symbol {
   /// record: a variable whose type is a structure; its fields are symbols of their own
   enum class Kind : std::uint8_t { local, state, constant, array, record, function };
-  enum class Memory : std::uint8_t { global, shared, local, table };
+  /// thread: an array of thread variables; indirect: where a pointer points to
+  enum class Memory : std::uint8_t { global, shared, local, table, thread, indirect };
   Kind kind = Kind::local;
   std::string name;
   Type type = Type::none;  ///< array: of its elements; function: result
   Position position;
   bool is_const = false;
-  Memory memory = Memory::global;                       ///< array
-  std::vector<Dimension> dimensions;                    ///< array, record: those of enclosing records first
-  std::string structure;                                ///< record
+  Memory memory = Memory::global;     ///< array
+  std::vector<Dimension> dimensions;  ///< array, record: those of enclosing records first
+  std::string structure;              ///< record; pointer: of what it points to
+  Type pointee = Type::none;          ///< pointer
+  bool to_const = false;              ///< pointer
+  /// pointer: `p[i]` is an element of this, an array or a record whose first dimension has no end
+  Symbol* target = nullptr;
+  const Symbol* pointer = nullptr;                      ///< array in Memory::indirect
+  std::uint32_t leaf = 0;                               ///< …: which number of what the pointer points to
   std::vector<std::pair<std::string, Symbol*>> fields;  ///< record
-  /// state: in Program::state; array: in Program::arrays, or in Program::variables when shared or a table
+  /// state, array of Memory::thread: in Program::state; array: in Program::arrays, or in Program::variables when shared or a table
   std::uint32_t index = 0;
   std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
   bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps
@@ -99,6 +106,7 @@ struct Uses {
 struct Function {
   const Item* item = nullptr;
   std::vector<Symbol*> parameters;
+  Symbol* result = nullptr;  ///< a variable for the result, when that is a structure or a pointer
   Uses uses;
   std::uint64_t expanded_nodes = 0;  ///< with the helpers it calls, inlined
   int depth = 0;                     ///< levels of helpers below it
@@ -128,9 +136,7 @@ struct Program {
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;  ///< ON_REPORT parts, in order
 
-  SourceLocation locate(const Position& position) const {
-    return {file, position.line, position.column, position.length};
-  }
+  SourceLocation locate(const Position& position) const { return location_of(tree.files, position); }
 };
 
 }  // namespace lynxpp::cod

@@ -158,26 +158,50 @@ void Analyser::declare_lynx_arrays() {
 }
 
 void Analyser::declare_function(const Item& item) {
-  Symbol* symbol = new_symbol(Symbol::Kind::function, item.name, item.type, item.position);
+  const FullType& result = item.result;
+  Symbol* symbol = new_symbol(Symbol::Kind::function, item.name, result.type, item.position);
   program_.functions.push_back(std::make_unique<Function>());
-  symbol->function = program_.functions.back().get();
-  symbol->function->item = &item;
+  Function& function = *program_.functions.back();
+  symbol->function = &function;
+  function.item = &item;
+  symbol->structure = result.structure;
+  symbol->pointee = result.pointee;
+  symbol->to_const = result.to_const;
+  if (result.type == Type::pointer) function.result = make_pointer(item.name, result, item.position);
+  if (result.type == Type::structure) function.result = hidden_record(result.structure, item.position);
+  for (const Parameter& parameter : item.parameters) function.parameters.push_back(make_parameter(parameter));
   if (find_api(item.name) != nullptr) {
     error(item.position, "'" + item.name + "' is a function of the language", "choose another name");
   }
   add_to_scope(symbol);
 }
 
+Symbol* Analyser::make_parameter(const Parameter& parameter) {
+  const FullType& type = parameter.type;
+  if (type.type == Type::structure) {
+    Symbol* record =
+        make_variable(Storage::local, {parameter.name, type.type, type.structure, {}, parameter.position});
+    if (parameter.is_const) set_const(*record);
+    return record;
+  }
+  if (type.type == Type::nothing) error(parameter.position, "a parameter cannot have type void");
+  Symbol* symbol = type.type == Type::pointer
+                       ? make_pointer(parameter.name, type, parameter.position)
+                       : new_symbol(Symbol::Kind::local, parameter.name, type.type, parameter.position);
+  symbol->assignments = 1;  // differs from call to call
+  symbol->is_const = parameter.is_const;
+  return symbol;
+}
+
 void Analyser::declare_file_scope(Statement& statement) {
   if (statement.type == Type::nothing) return error(statement.position, "a variable cannot have type void");
   for (Declarator& declarator : statement.declarators) {
     const bool is_aggregate = statement.type == Type::structure || !declarator.dimensions.empty();
-    if (is_aggregate && statement.is_const) {
+    if (declarator.is_pointer) {
+      error(declarator.position, "a variable of a thread is no pointer",
+            "keep an index, or declare the pointer inside a handler");
+    } else if (is_aggregate && statement.is_const) {
       declare_table(statement, declarator);
-    } else if (!declarator.dimensions.empty()) {
-      error(declarator.position, "a variable of a thread is no array",
-            "write 'global', 'shared' or 'const' before it, or declare it inside a handler");
-      declarator.initializer = nullptr;
     } else if (statement.is_const) {
       Symbol* symbol =
           new_symbol(Symbol::Kind::constant, declarator.name, statement.type, declarator.position);
@@ -186,13 +210,18 @@ void Analyser::declare_file_scope(Statement& statement) {
       declare_constant(statement, declarator, *symbol);
       add_to_scope(symbol);
     } else {
-      if (declarator.has_list || (is_aggregate && declarator.initializer != nullptr)) {
-        error(declarator.position, "the fields of a thread's variable start at zero",
-              "assign other values in ON_KERNEL_ENTRY");
+      const auto dimensions = constant_dimensions(declarator, "state");
+      if (is_aggregate != declarator.has_list && (declarator.has_list || declarator.initializer != nullptr)) {
+        error(declarator.position,
+              is_aggregate ? "the values of '" + declarator.name + "' stand in braces"
+                           : "'" + declarator.name + "' is one value, not a list",
+              is_aggregate ? "write '= { ... }'" : "");
       }
       declarator.symbol = declare_variable(
-          Storage::state, {declarator.name, statement.type, statement.structure, {}, declarator.position});
-      if (!is_aggregate && declarator.initializer) initialized_.push_back(&declarator);
+          Storage::state, {declarator.name, statement.type, statement.structure,
+                           dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+      const bool has_values = is_aggregate ? !declarator.list.empty() : declarator.initializer != nullptr;
+      if (dimensions && has_values) initialized_.push_back(&declarator);
     }
   }
 }
@@ -227,16 +256,10 @@ void Analyser::analyse_functions() {
     Function& function = *symbol->function;
     context_ = Context{};
     context_.helper = &function;
-    context_.result = symbol->type;
+    context_.result = function.item->result;
     context_.uses = &function.uses;
     scopes_.emplace_back();
-    for (const Parameter& parameter : function.item->parameters) {
-      if (!is_arithmetic(parameter.type)) error(parameter.position, "a parameter cannot have type void");
-      Symbol* local = new_symbol(Symbol::Kind::local, parameter.name, parameter.type, parameter.position);
-      local->assignments = 1;  // differs from call to call
-      function.parameters.push_back(local);
-      add_to_scope(local);
-    }
+    for (Symbol* parameter : function.parameters) add_to_scope(parameter);
     for (const StatementPtr& child : function.item->body->children) statement(*child);
     scopes_.pop_back();
   }
@@ -303,6 +326,10 @@ void Analyser::analyse_initializers() {
   HandlerBody& body = entry_handler(initialized_.front()->position);
   body.handler.is_initializer = true;
   for (Declarator* declarator : initialized_) {
+    if (declarator->has_list) {
+      analyse_initial_list(body, *declarator);
+      continue;
+    }
     auto assignment = std::make_unique<Statement>();
     assignment->kind = StatementKind::expression;
     assignment->position = declarator->position;
@@ -319,6 +346,23 @@ void Analyser::analyse_initializers() {
     analyse_body(body, 1u << static_cast<int>(TargetKind::kernel_entry), "ON_KERNEL_ENTRY", *assignment);
     program_.synthesized.push_back(std::move(assignment));
   }
+}
+
+void Analyser::analyse_initial_list(HandlerBody& body, Declarator& declarator) {
+  constexpr auto entry = 1u << static_cast<int>(TargetKind::kernel_entry);
+  context_ = Context{};
+  context_.places = entry;
+  context_.label = "ON_KERNEL_ENTRY";
+  context_.uses = &body.uses;
+  auto statement = std::make_unique<Statement>();
+  statement->kind = StatementKind::expression;
+  statement->position = declarator.position;
+  statement->expression = std::make_unique<Expression>();
+  statement->expression->kind = ExpressionKind::comma;
+  statement->expression->position = declarator.position;
+  assign_list(declarator.symbol, declarator, statement->expression->operands);
+  body.statements.push_back(statement.get());
+  program_.synthesized.push_back(std::move(statement));
 }
 
 void Analyser::analyse_handler(Item& item) {
@@ -389,13 +433,19 @@ Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::strin
   Analyser analyser(*program, warnings);
   analyser.run();
   if (!analyser.errors.empty()) {
-    std::stable_sort(analyser.errors.begin(), analyser.errors.end(),
-                     [](const Diagnostic& a, const Diagnostic& b) {
-                       return std::pair(a.location.line, a.location.column) <
-                              std::pair(b.location.line, b.location.column);
-                     });
+    const auto& files = program->tree.files;
+    const auto order = [&](const SourceLocation& place) {
+      const auto found = std::find_if(files.begin(), files.end(),
+                                      [&](const SourceFile& each) { return each.path == place.file; });
+      return std::tuple(found - files.begin(), place.line, place.column);
+    };
+    std::stable_sort(
+        analyser.errors.begin(), analyser.errors.end(),
+        [&](const Diagnostic& a, const Diagnostic& b) { return order(a.location) < order(b.location); });
+    quote_included_lines(files, analyser.errors);
     return Failure{std::move(analyser.errors)};
   }
+  quote_included_lines(program->tree.files, warnings);
   return std::shared_ptr<const Program>(std::move(program));
 }
 

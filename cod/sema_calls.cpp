@@ -100,10 +100,43 @@ Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
                                    ", not " + std::to_string(expression.operands.size()));
   }
   for (std::size_t i = 0; i < expression.operands.size(); ++i) {
-    const Type type = value(*expression.operands[i]);
-    if (i < parameters.size()) convertible(*expression.operands[i], type, parameters[i].type);
+    if (i >= parameters.size()) {
+      static_cast<void>(operand(*expression.operands[i]));
+    } else if (parameters[i].type.type == Type::structure) {
+      structure_argument(expression, i, symbol.function->parameters[i]);
+    } else {
+      initial_value(*expression.operands[i], parameters[i].type);
+    }
   }
-  return symbol.type;
+  expression.structure = symbol.structure;
+  expression.pointee = symbol.pointee;
+  expression.to_const = symbol.to_const;
+  return symbol.type == Type::structure ? structure_result(expression, symbol) : symbol.type;
+}
+
+/// The argument is copied twice: computing another argument may call the same function, which overwrites the parameter.
+void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* parameter) {
+  Symbol* kept = hidden_record(parameter->structure, call.operands[index]->position);
+  ExpressionPtr first = record_value(kept, *call.operands[index]);
+  ExpressionPtr second = first != nullptr
+                             ? record_copy(parameter, *record_place(kept, call.operands[index]->position))
+                             : nullptr;
+  if (second == nullptr) return;
+  call.operands[index] = std::move(first);
+  call.setup.push_back(std::move(second));
+}
+
+/// `call` becomes the place of a hidden variable that the function's result is copied to before the next call.
+Type Analyser::structure_result(Expression& call, const Symbol& function) {
+  const Position position = call.position;
+  Symbol* kept = hidden_record(function.structure, position);
+  auto made = std::make_unique<Expression>(std::move(call));
+  made->type = Type::nothing;
+  call = std::move(*record_place(kept, position));
+  call.setup.push_back(std::move(made));
+  const ExpressionPtr result = record_place(function.function->result, position);
+  copy_record(kept, *record_place(kept, position), function.function->result, *result, call.setup);
+  return Type::structure;
 }
 
 Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
@@ -192,21 +225,30 @@ void Analyser::analyse_operands(Expression& expression) {
 /// `&counts[i]` ▶ the element itself; null after an error.
 Symbol* Analyser::element_argument(Expression& expression) {
   ExpressionPtr& argument = expression.operands[0];
-  if (argument->kind != ExpressionKind::unary || argument->op != Operator::address_of) {
+  if (argument->kind == ExpressionKind::unary && argument->op == Operator::address_of) {
+    ExpressionPtr element = std::move(argument->operands[0]);
+    argument = std::move(element);
+    if (this->expression(*argument) == Type::none) return nullptr;
+  } else {
     const Type type = this->expression(*argument);
     if (type == Type::none) return nullptr;
-    const bool is_element = argument->kind == ExpressionKind::index;
-    error(argument->position, "an atomic function needs the address of an element",
-          is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
-    return nullptr;
+    if (type != Type::pointer || argument->pointee == Type::none) {
+      const bool is_element = argument->kind == ExpressionKind::index;
+      error(argument->position, "an atomic function needs the address of an element",
+            is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
+      return nullptr;
+    }
+    argument = dereferenced(std::move(argument));
   }
-  ExpressionPtr element = std::move(argument->operands[0]);
-  argument = std::move(element);
-  if (this->expression(*argument) == Type::none) return nullptr;
   const bool is_element = argument->kind == ExpressionKind::index && argument->symbol != nullptr &&
                           argument->symbol->kind == Symbol::Kind::array &&
                           (argument->symbol->memory == Symbol::Memory::global ||
-                           argument->symbol->memory == Symbol::Memory::shared);
+                           argument->symbol->memory == Symbol::Memory::shared ||
+                           argument->symbol->memory == Symbol::Memory::indirect);
+  if (is_element && argument->symbol->is_const) {
+    error(argument->position, "this points to what is const", "declare the pointer without 'const'");
+    return nullptr;
+  }
   if (!is_element) {
     error(argument->position, "only elements of 'global' and 'shared' arrays can be changed atomically",
           "other variables belong to one thread; assign to them");
@@ -241,8 +283,8 @@ Symbol* Analyser::array_argument(Expression& argument) {
   while (base->kind == ExpressionKind::member) base = base->operands[0].get();
   Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
   if (symbol != nullptr && argument.kind == ExpressionKind::member && !symbol->dimensions.empty()) {
-    std::vector<ExpressionPtr> indices;
-    symbol = resolve(argument, indices, true);
+    Place place;
+    symbol = resolve(argument, place, true);
     argument.kind = ExpressionKind::name;
     argument.operands.clear();
     if (symbol != nullptr) argument.text = symbol->name;

@@ -16,19 +16,26 @@ const ApiFunction* entry_function(const Expression& expression) {
 Type Analyser::value(Expression& expression) { return number(expression, this->expression(expression)); }
 
 Type Analyser::number(const Expression& expression, Type type) {
-  if (expression.kind == ExpressionKind::string || type == Type::text) {
-    error(expression.position, "a string has no value here", "strings are for emit() and print()");
-    return Type::none;
-  }
-  if (type == Type::nothing) {
-    error(expression.position, "this has no value");
-    return Type::none;
-  }
-  if (type == Type::structure) {
-    error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+  if (!has_value(expression, type)) return Type::none;
+  if (type == Type::pointer) {
+    error(expression.position, "a pointer is no number",
+          "put '*' before it for what it points to; the difference of two pointers is an index");
     return Type::none;
   }
   return type;
+}
+
+bool Analyser::has_value(const Expression& expression, Type type) {
+  if (expression.kind == ExpressionKind::string || type == Type::text) {
+    error(expression.position, "a string has no value here", "strings are for emit() and print()");
+  } else if (type == Type::nothing) {
+    error(expression.position, "this has no value");
+  } else if (type == Type::structure) {
+    error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+  } else {
+    return type != Type::none;
+  }
+  return false;
 }
 
 Type Analyser::expression(Expression& expression) {
@@ -49,8 +56,12 @@ Type Analyser::expression(Expression& expression) {
         error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
         expression.type = Type::none;
       }
+      expression.pointee = expression.operands.back()->pointee;
+      expression.structure = expression.operands.back()->structure;
+      expression.to_const = expression.operands.back()->to_const;
       return expression.type;
     case ExpressionKind::string: return expression.type = Type::nothing;
+    case ExpressionKind::null: return expression.type;
     case ExpressionKind::name: return expression.type = name(expression);
     case ExpressionKind::unary: return expression.type = unary(expression);
     case ExpressionKind::postfix: return expression.type = step(expression);
@@ -62,6 +73,7 @@ Type Analyser::expression(Expression& expression) {
         static_cast<void>(this->expression(*expression.operands[0]));
         return expression.type;
       }
+      if (expression.type == Type::pointer) return pointer_cast(expression);
       static_cast<void>(value(*expression.operands[0]));
       return expression.type;
     case ExpressionKind::call: return expression.type = call(expression);
@@ -93,6 +105,10 @@ Type Analyser::name(Expression& expression) {
       expression.kind = ExpressionKind::integer;
       expression.value = *limit;
       return Type::u64;
+    }
+    if (expression.text == "NULL") {
+      expression.kind = ExpressionKind::null;
+      return Type::pointer;
     }
     if (find_api(expression.text) != nullptr) {
       error(expression.position, "'" + expression.text + "' is a function",
@@ -129,6 +145,10 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
       return Type::none;
     case Symbol::Kind::array:
       if (!check_collection_use(expression, *symbol)) return Type::none;
+      if (symbol->memory == Symbol::Memory::thread) {
+        if (context_.on_host()) return gone("threads");
+        context_.uses->states.emplace_back(symbol, expression.position);
+      }
       if (symbol->memory == Symbol::Memory::shared) {
         if (context_.on_host()) return gone("thread blocks");
         context_.uses->shared_arrays.emplace_back(symbol, expression.position);
@@ -136,13 +156,21 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
       }
       expression.kind = ExpressionKind::index;  // `global T name;` is an array without dimensions
       return symbol->type;
-    case Symbol::Kind::record: expression.kind = ExpressionKind::index; return Type::structure;
+    case Symbol::Kind::record:
+      expression.kind = ExpressionKind::index;
+      expression.structure = symbol->structure;
+      return Type::structure;
     case Symbol::Kind::state:
       if (context_.on_host()) return gone("threads");
       context_.uses->states.emplace_back(symbol, expression.position);
       return symbol->type;
     case Symbol::Kind::local:
     case Symbol::Kind::constant: break;
+  }
+  if (symbol->type == Type::pointer) {
+    expression.structure = symbol->structure;
+    expression.pointee = symbol->pointee;
+    expression.to_const = symbol->to_const;
   }
   return symbol->type;
 }
@@ -164,14 +192,12 @@ void Analyser::convertible(const Expression& expression, Type from, Type to) {
 Type Analyser::unary(Expression& expression) {
   Expression& operand = *expression.operands[0];
   if (expression.op == Operator::increment || expression.op == Operator::decrement) return step(expression);
-  if (expression.op == Operator::address_of) {
-    error(expression.position, "an address has no value",
-          "'&' is for the atomic functions: 'atomicAdd(&counts[i], 1)'");
-    return Type::none;
-  }
+  if (expression.op == Operator::address_of) return address(expression);
+  if (expression.op == Operator::dereference) return place(expression);
+  if (expression.op == Operator::logical_not)
+    return this->operand(operand) == Type::none ? Type::none : Type::i32;
   const Type type = value(operand);
   if (type == Type::none) return type;
-  if (expression.op == Operator::logical_not) return Type::i32;
   if (expression.op == Operator::complement && !require_integer(operand, type, "'~'")) return Type::none;
   return promote(type);
 }
@@ -179,9 +205,14 @@ Type Analyser::unary(Expression& expression) {
 /// ++ and --, before or behind.
 Type Analyser::step(Expression& expression) {
   Expression& target = *expression.operands[0];
-  const Type type = value(target);
-  if (type == Type::none || !check_target(target)) return Type::none;
+  const Type type = this->expression(target);
+  if (!has_value(target, type) || !check_target(target)) return Type::none;
   note_update(target);
+  if (type == Type::pointer) {
+    expression.structure = target.structure;
+    expression.pointee = target.pointee;
+    expression.to_const = target.to_const;
+  }
   if (type == Type::boolean) {
     error(expression.position, "a bool cannot be stepped", "assign true or false");
     return Type::none;
@@ -204,7 +235,15 @@ bool Analyser::check_target(Expression& target) {
     return false;
   }
   if (symbol->is_const) {
-    error(target.position, "'" + symbol->name + "' is const", "declare it without 'const'");
+    const bool is_pointed_to = symbol->pointer != nullptr;
+    error(target.position,
+          is_pointed_to ? "'" + symbol->pointer->name + "' points to what is const"
+                        : "'" + symbol->name + "' is const",
+          is_pointed_to ? "" : "declare it without 'const'");
+    return false;
+  }
+  if (!target.setup.empty() && symbol->pointer == nullptr) {
+    error(target.position, "the result of a function is no variable", "assign it to one first");
     return false;
   }
   if (context_.on_host() && symbol->collection != nullptr) {
@@ -218,14 +257,15 @@ bool Analyser::check_target(Expression& target) {
 
 Type Analyser::binary(Expression& expression) {
   const bool is_logical = expression.op == Operator::logical_and || expression.op == Operator::logical_or;
-  const Type left = value(*expression.operands[0]);
+  const Type left = operand(*expression.operands[0]);
   if (is_logical) ++context_.conditions;
-  const Type right = value(*expression.operands[1]);
+  const Type right = operand(*expression.operands[1]);
   if (is_logical) {
     --context_.conditions;
     return Type::i32;
   }
   if (left == Type::none || right == Type::none) return Type::none;
+  if (left == Type::pointer || right == Type::pointer) return pointer_binary(expression);
   switch (expression.op) {
     case Operator::less:
     case Operator::greater:
@@ -252,9 +292,10 @@ Type Analyser::binary(Expression& expression) {
 Type Analyser::conditional(Expression& expression) {
   condition(*expression.operands[0]);
   ++context_.conditions;
-  const Type left = value(*expression.operands[1]);
-  const Type right = value(*expression.operands[2]);
+  const Type left = operand(*expression.operands[1]);
+  const Type right = operand(*expression.operands[2]);
   --context_.conditions;
+  if (left == Type::pointer || right == Type::pointer) return pointer_conditional(expression);
   return left == Type::none || right == Type::none ? Type::none : common_type(left, right);
 }
 
@@ -263,6 +304,7 @@ Type Analyser::assignment(Expression& expression) {
   expression.elected = context_.elections > 0;
   const Type type = this->expression(target);
   if (type == Type::structure) return assign_record(expression);
+  if (type == Type::pointer) return assign_pointer(expression);
   const Type assigned = value(*expression.operands[1]);
   const bool is_shared = type != Type::none && target.symbol != nullptr &&
                          target.symbol->kind == Symbol::Kind::array &&
@@ -306,6 +348,11 @@ Type Analyser::size(Expression& expression) {
     const Type type = is_array ? named->type : this->expression(*operand);
     context_.uses = outer;
     if (type == Type::none) return Type::none;
+    if (type == Type::pointer) {
+      error(expression.position, "a pointer has no size",
+            "pointers know the array they are from and lie in no memory");
+      return Type::none;
+    }
     bytes = bytes_of(type);
     const Symbol* record = is_array ? named : operand->symbol;
     if (type == Type::structure) expression.structure = record->structure;

@@ -15,6 +15,7 @@ constexpr std::uint64_t maximum_table_bytes = 64 * 1024;
 constexpr std::uint64_t maximum_leaves = 4096;
 constexpr std::uint64_t maximum_copied = 256;  ///< elements of arrays inside a structure that `=` copies
 constexpr int maximum_structure_depth = 32;
+constexpr std::size_t maximum_state = 128;  ///< registers of every thread
 
 /// Of constant extents; a product beyond 2^40 counts as 2^40.
 std::uint64_t count_of(const std::vector<Dimension>& dimensions) {
@@ -31,19 +32,6 @@ std::vector<ExpressionPtr> clones(const std::vector<ExpressionPtr>& expressions)
   std::vector<ExpressionPtr> result;
   for (const ExpressionPtr& each : expressions) result.push_back(clone(*each));
   return result;
-}
-
-ExpressionPtr literal(std::uint64_t value) {
-  auto result = std::make_unique<Expression>();
-  result->type = Type::u64;
-  result->value = value;
-  return result;
-}
-
-/// What stands between brackets becomes an operand each; the fields of a map's key do so too.
-std::size_t index_count(const Symbol& symbol) {
-  const bool is_map = symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map;
-  return symbol.dimensions.size() + (is_map ? symbol.collection->key.size() - 1 : 0);
 }
 
 std::string with_article(Symbol::Memory memory) {
@@ -72,6 +60,7 @@ bool has_effects(const Expression& expression) {
       break;
     default: break;
   }
+  if (!expression.setup.empty()) return true;
   return std::any_of(expression.operands.begin(), expression.operands.end(),
                      [](const ExpressionPtr& operand) { return has_effects(*operand); });
 }
@@ -177,6 +166,11 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
   switch (storage) {
     case Storage::local: limit = maximum_local_bytes; break;
     case Storage::table: limit = maximum_table_bytes; break;
+    case Storage::state:
+      if (program_.state.size() + count_of(variable.dimensions) <= maximum_state) return true;
+      error(variable.position, "the variables of a thread are too many",
+            "each element is a register; " + std::to_string(maximum_state) + " are the most");
+      return false;
     case Storage::shared:
       limit = maximum_shared_bytes;
       for (const ModuleVariable& each : program_.variables) bytes += each.is_shared ? each.bytes : 0;
@@ -196,10 +190,17 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
 
 /// The symbol is in scope; never null.
 Symbol* Analyser::declare_variable(Storage storage, const Variable& variable) {
+  Symbol* symbol = make_variable(storage, variable);
+  add_to_scope(symbol);
+  return symbol;
+}
+
+Symbol* Analyser::make_variable(Storage storage, const Variable& variable) {
   const auto declare = [&](const auto& self, const Variable& each) -> Symbol* {
     if (each.type != Type::structure) return declare_leaf(storage, each);
     Symbol* record = new_symbol(Symbol::Kind::record, each.name, Type::structure, each.position);
     record->structure = each.structure;
+    record->is_const = storage == Storage::table;
     record->dimensions = each.dimensions;
     const StructureInfo* info = structure_info(each.structure, each.position);
     if (info == nullptr) return record;
@@ -218,15 +219,18 @@ Symbol* Analyser::declare_variable(Storage storage, const Variable& variable) {
   } else {
     ++leaves_;
   }
-  Symbol* symbol = nullptr;
-  if (leaves_ > maximum_leaves) {
-    error(variable.position, "the specification has too many variables");
-    symbol = new_symbol(Symbol::Kind::record, variable.name, Type::structure, variable.position);
-  } else {
-    symbol = declare(declare, variable);
-  }
-  add_to_scope(symbol);
-  return symbol;
+  if (leaves_ <= maximum_leaves) return declare(declare, variable);
+  error(variable.position, "the specification has too many variables");
+  return new_symbol(Symbol::Kind::record, variable.name, Type::structure, variable.position);
+}
+
+Symbol* Analyser::hidden_record(const std::string& structure, const Position& position) {
+  return make_variable(Storage::local, {"", Type::structure, structure, {}, position});
+}
+
+void Analyser::set_const(Symbol& symbol) {
+  symbol.is_const = true;
+  for (const auto& [name, field] : symbol.fields) set_const(*field);
 }
 
 Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
@@ -244,15 +248,17 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
   if (!is_scalar) program_.checks_bounds = true;
   if (!check_size(storage, variable)) return symbol;
   switch (storage) {
-    case Storage::state:
-      if (!is_scalar) {
-        error(variable.position, "a variable of a thread holds no arrays",
-              "declare the array inside a handler, or 'global' with [THREADS]");
-        break;
-      }
+    case Storage::state: {
+      symbol->memory = Symbol::Memory::thread;
       symbol->index = static_cast<std::uint32_t>(program_.state.size());
-      program_.state.push_back({variable.name, storage_of(variable.type)});
+      const std::uint64_t count = count_of(variable.dimensions);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::string element = is_scalar ? "" : "[" + std::to_string(i) + "]";
+        program_.state.push_back({variable.name + element, storage_of(variable.type)});
+      }
       break;
+    }
+    case Storage::indirect: symbol->memory = Symbol::Memory::indirect; break;
     case Storage::local:
       symbol->memory = Symbol::Memory::local;
       symbol->assignments = 1;
@@ -281,42 +287,36 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
 /// An array or structure of a handler. It starts at zero; what the initialiser says is assigned.
 void Analyser::declare_local(Statement& statement, Declarator& declarator) {
   const auto dimensions = constant_dimensions(declarator, "local");
-  std::size_t before = errors.size();
+  const std::size_t before = errors.size();
   Symbol* symbol =
       declare_variable(Storage::local, {declarator.name, statement.type, statement.structure,
                                         dimensions.value_or(std::vector<Dimension>{}), declarator.position});
   declarator.symbol = symbol;
   if (!dimensions || errors.size() != before) return;
   if (declarator.initializer != nullptr) {
-    Expression& source = *declarator.initializer;
-    const Type type = expression(source);
-    if (type == Type::none) return;
-    if (type != Type::structure || symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty() ||
-        source.symbol == nullptr || source.symbol->structure != symbol->structure) {
-      return error(source.position, "this does not fit '" + declarator.name + "'",
+    if (symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty()) {
+      return error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
                    "write the values in braces");
     }
-    Expression target;
-    target.position = declarator.position;
-    copy_record(symbol, target, source.symbol, source, declarator.assignments);
+    ExpressionPtr copy = record_value(symbol, *declarator.initializer);
+    if (copy != nullptr) declarator.assignments.push_back(std::move(copy));
     declarator.initializer = nullptr;
-    return;
+  } else {
+    assign_list(symbol, declarator, declarator.assignments);
   }
+  if (statement.is_const) set_const(*symbol);
+}
+
+/// One assignment for each value of the list.
+void Analyser::assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out) {
   for (Spread& each : spread_list(symbol, declarator)) {
-    before = errors.size();
+    const std::size_t before = errors.size();
     convertible(*each.value, value(*each.value), each.leaf->type);
     if (errors.size() != before) return;
     std::vector<ExpressionPtr> indices;
-    for (const std::uint64_t index : each.indices) indices.push_back(literal(index));
+    for (const std::uint64_t index : each.indices) indices.push_back(unsigned_literal(index));
     const Position position = each.value->position;
-    declarator.assignments.push_back(
-        assign_leaf(each.leaf, std::move(indices), std::move(each.value), position));
-  }
-  if (statement.is_const) {
-    for (const auto& leaf : program_.symbols) {
-      if (leaf->position.line == symbol->position.line && leaf->position.column == symbol->position.column)
-        leaf->is_const = true;
-    }
+    out.push_back(assign_leaf(each.leaf, std::move(indices), std::move(each.value), position));
   }
 }
 
@@ -416,7 +416,8 @@ ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> ind
   target->symbol = leaf;
   target->operands = std::move(indices);
   if (leaf->kind == Symbol::Kind::local) ++leaf->assignments;
-  if (leaf->kind == Symbol::Kind::state) context_.uses->states.emplace_back(leaf, position);
+  const bool is_state = leaf->kind == Symbol::Kind::state || leaf->memory == Symbol::Memory::thread;
+  if (is_state) context_.uses->states.emplace_back(leaf, position);
   auto result = std::make_unique<Expression>();
   result->kind = ExpressionKind::assign;
   result->position = position;
@@ -453,7 +454,7 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
         own_indices[d] = rest % own[d].constant;
       const auto with_own = [&](const Expression& place) {
         std::vector<ExpressionPtr> indices = clones(place.operands);
-        for (const std::uint64_t index : own_indices) indices.push_back(literal(index));
+        for (const std::uint64_t index : own_indices) indices.push_back(unsigned_literal(index));
         return indices;
       };
       auto value = std::make_unique<Expression>();
@@ -475,111 +476,71 @@ Type Analyser::assign_record(Expression& expression) {
   Expression& source = *expression.operands[1];
   const Type type = this->expression(source);
   if (type == Type::none) return Type::none;
-  const bool fits = type == Type::structure && source.symbol != nullptr && target.symbol != nullptr &&
-                    source.symbol->structure == target.symbol->structure;
-  if (!fits || expression.op != Operator::none) {
+  if (type != Type::structure || source.structure != target.structure || expression.op != Operator::none) {
     error(expression.position, "a structure takes a structure of the same type with '='",
           "or assign its fields");
     return Type::none;
   }
-  for (const Expression* each : {&target, &source}) {
-    if (std::any_of(each->operands.begin(), each->operands.end(),
-                    [](const ExpressionPtr& index) { return has_effects(*index); })) {
-      error(each->position, "this index would be computed once for each field",
-            "keep it in a variable before the assignment");
-      return Type::none;
-    }
-  }
-  if (target.symbol->is_const) {
-    error(target.position, "'" + target.symbol->name + "' is const", "declare it without 'const'");
-    return Type::none;
-  }
+  if (!check_target(target)) return Type::none;
   std::vector<ExpressionPtr> assignments;
-  if (!copy_record(target.symbol, target, source.symbol, source, assignments)) return Type::none;
+  if (!copy_whole(target, source, assignments)) return Type::none;
   expression.kind = ExpressionKind::comma;
   expression.operands = std::move(assignments);
   return Type::nothing;
 }
 
-// ---------------------------------------------------------------- places
+/// What the indices and pointers do besides having a value is done once, before the numbers are copied.
+bool Analyser::copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out) {
+  for (Expression* place : {&target, &source}) {
+    for (ExpressionPtr& each : place->setup) out.push_back(std::move(each));
+    place->setup.clear();
+    hoist_effects(*place, out);
+  }
+  return copy_record(target.symbol, target, source.symbol, source, out);
+}
 
-/// a[i].b[j] ▶ the symbol of the field and the indices in order. `column`: the indices of an array of structures may be missing.
-Symbol* Analyser::resolve(Expression& expression, std::vector<ExpressionPtr>& indices, bool column) {
-  if (expression.kind == ExpressionKind::index && expression.symbol != nullptr) {
-    // Analysed before, as the extent of a field is for each variable.
-    indices = std::move(expression.operands);
-    return expression.symbol;
+void Analyser::hoist_effects(Expression& place, std::vector<ExpressionPtr>& out) {
+  for (ExpressionPtr& index : place.operands) {
+    if (!has_effects(*index)) continue;
+    Symbol* kept = new_symbol(Symbol::Kind::local, "", index->type, index->position);
+    auto name = std::make_unique<Expression>();
+    name->kind = ExpressionKind::name;
+    name->position = index->position;
+    name->type = index->type;
+    name->symbol = kept;
+    const Position position = index->position;
+    out.push_back(assign_leaf(kept, {}, std::move(index), position));
+    index = std::move(name);
   }
-  const bool is_place = expression.kind == ExpressionKind::index || expression.kind == ExpressionKind::member;
-  if (is_place && expression.operands.empty()) return nullptr;  // behind an error that has been reported
-  if (expression.kind == ExpressionKind::index) {
-    Symbol* symbol = resolve(*expression.operands[0], indices, column);
-    const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
-    if (collection != nullptr && collection->kind == Collection::Kind::map &&
-        indices.size() == collection->leading.size()) {
-      push_key(*expression.operands[1], *collection, indices);
-      return symbol;
-    }
-    require_integer(*expression.operands[1], value(*expression.operands[1]), "an index");
-    indices.push_back(std::move(expression.operands[1]));
-    return symbol;
-  }
-  if (expression.kind == ExpressionKind::member) {
-    Symbol* symbol = resolve(*expression.operands[0], indices, column);
-    if (symbol == nullptr) return nullptr;
-    if (symbol->kind != Symbol::Kind::record) {
-      error(expression.position, "'" + symbol->name + "' has no fields");
-      return nullptr;
-    }
-    if (!column && indices.size() != index_count(*symbol)) {
-      error(expression.position, "'" + symbol->name + "' is an array", "give an index before the field");
-      return nullptr;
-    }
-    std::vector<std::string> names;
-    for (const auto& [name, field] : symbol->fields) {
-      if (name == expression.text) return field;
-      names.push_back(name);
-    }
-    error(expression.position, "'" + symbol->name + "' has no field '" + expression.text + "'",
-          suggestion(expression.text, names));
-    return nullptr;
-  }
-  if (expression.kind == ExpressionKind::name) {
-    Symbol* symbol = find(expression.text);
-    if (symbol == nullptr)
-      error(expression.position, "unknown array '" + expression.text + "'",
-            suggestion(expression.text, visible_names()));
-    return symbol;
-  }
-  if (this->expression(expression) != Type::none) {
-    error(expression.position, "only arrays have elements, and only structures have fields",
-          "declare 'global unsigned long name[THREADS];' at file scope");
-  }
+}
+
+ExpressionPtr Analyser::record_value(Symbol* target, Expression& source) {
+  const Type type = expression(source);
+  if (type == Type::none) return nullptr;
+  if (type == Type::structure && source.structure == target->structure) return record_copy(target, source);
+  error(source.position, "a 'struct " + target->structure + "' is wanted here",
+        "a variable of that type, or a call that gives one");
   return nullptr;
 }
 
-Type Analyser::place(Expression& expression) {
-  std::vector<ExpressionPtr> indices;
-  const bool is_element = expression.kind == ExpressionKind::index;
-  Symbol* symbol = resolve(expression, indices, false);
-  if (symbol == nullptr) {
-    expression.operands.clear();  // those left were moved from
-    return Type::none;
-  }
-  const bool has_elements = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
-  expression.operands = std::move(indices);
-  if (!has_elements && is_element) {
-    error(expression.position, "only arrays have elements, and '" + symbol->name + "' is none",
-          "declare 'global unsigned long name[THREADS];' at file scope");
-    return Type::none;
-  }
-  if (has_elements && expression.operands.size() != index_count(*symbol)) {
-    error(expression.position, "'" + symbol->name + "' has " + std::to_string(symbol->dimensions.size()) +
-                                   " dimensions, not " + std::to_string(expression.operands.size()));
-    return Type::none;
-  }
-  expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;
-  return use(expression, symbol);
+/// The whole of a variable without dimensions.
+ExpressionPtr Analyser::record_place(Symbol* record, const Position& position) {
+  auto place = std::make_unique<Expression>();
+  place->kind = ExpressionKind::index;
+  place->type = Type::structure;
+  place->structure = record->structure;
+  place->symbol = record;
+  place->position = position;
+  return place;
+}
+
+ExpressionPtr Analyser::record_copy(Symbol* target, Expression& source) {
+  const ExpressionPtr place = record_place(target, source.position);
+  auto result = std::make_unique<Expression>();
+  result->kind = ExpressionKind::comma;
+  result->position = source.position;
+  result->type = Type::nothing;
+  return copy_whole(*place, source, result->operands) ? std::move(result) : nullptr;
 }
 
 }  // namespace lynxpp::cod

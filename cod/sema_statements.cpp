@@ -42,6 +42,7 @@ void Analyser::statement(Statement& statement) {
 }
 
 void Analyser::warn_of_unused_value(const Expression& expression) {
+  if (!expression.setup.empty()) return;  // a call whose result is a structure
   switch (expression.kind) {
     case ExpressionKind::assign:
     case ExpressionKind::postfix:
@@ -123,9 +124,14 @@ void Analyser::case_label(Statement& statement) {
 }
 
 void Analyser::declaration(Statement& statement) {
-  if (statement.type == Type::nothing) return error(statement.position, "a variable cannot have type void");
   for (Declarator& declarator : statement.declarators) {
+    if (statement.type == Type::nothing && !declarator.is_pointer)
+      return error(statement.position, "a variable cannot have type void");
     ++context_.uses->nodes;
+    if (declarator.is_pointer) {
+      declare_pointer(statement, declarator);
+      continue;
+    }
     if (statement.type == Type::structure || !declarator.dimensions.empty()) {
       declare_local(statement, declarator);
       continue;
@@ -155,7 +161,7 @@ void Analyser::declaration(Statement& statement) {
   }
 }
 
-void Analyser::condition(Expression& expression) { static_cast<void>(value(expression)); }
+void Analyser::condition(Expression& expression) { static_cast<void>(operand(expression)); }
 
 void Analyser::if_statement(Statement& statement) {
   condition(*statement.condition);
@@ -197,16 +203,22 @@ void Analyser::return_statement(Statement& statement) {
     return;
   }
   if (!statement.expression) {
-    if (context_.result != Type::nothing) {
-      error(statement.position, "this function returns a value of type " + name_of(context_.result),
+    if (context_.result.type != Type::nothing) {
+      error(statement.position, "this function returns a value of type " + describe(context_.result),
             "write 'return value;'");
     }
     return;
   }
-  if (context_.result == Type::nothing) {
+  if (context_.result.type == Type::nothing) {
     return error(statement.expression->position, "this function returns no value", "write 'return;'");
   }
-  convertible(*statement.expression, value(*statement.expression), context_.result);
+  if (context_.result.type == Type::structure) {
+    // The copy into the function's result; the caller takes it from there.
+    ExpressionPtr copy = record_value(context_.helper->result, *statement.expression);
+    if (copy != nullptr) statement.expression = std::move(copy);
+    return;
+  }
+  initial_value(*statement.expression, context_.result);
 }
 
 }  // namespace lynxpp::cod

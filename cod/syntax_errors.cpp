@@ -52,13 +52,6 @@ antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
   return dynamic_cast<antlr4::ParserRuleContext*>(context);
 }
 
-/// The '>' of '->', which is two words of the language.
-bool follows_arrow(antlr4::Parser& parser, antlr4::Token* offending) {
-  if (offending->getText() != ">" || offending->getTokenIndex() == 0) return false;
-  antlr4::Token* before = parser.getTokenStream()->get(offending->getTokenIndex() - 1);
-  return before->getText() == "-" && before->getStopIndex() + 1 == offending->getStartIndex();
-}
-
 }  // namespace
 
 /// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it meets on the way is no
@@ -74,27 +67,32 @@ bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offendin
   return follows;
 }
 
-SourceLocation SyntaxErrors::location_of(antlr4::Token* token) const {
+Position SyntaxErrors::position_of(antlr4::Token* token) const {
   std::uint32_t length = 1;
   if (token->getType() != antlr4::Token::EOF && token->getStopIndex() >= token->getStartIndex()) {
     length = static_cast<std::uint32_t>(token->getStopIndex() - token->getStartIndex() + 1);
   }
-  return {file_, static_cast<std::uint32_t>(token->getLine()),
-          static_cast<std::uint32_t>(token->getCharPositionInLine() + 1), length};
+  return {static_cast<std::uint32_t>(token->getLine()),
+          static_cast<std::uint32_t>(token->getCharPositionInLine() + 1), length, file_};
 }
 
 void SyntaxErrors::add(antlr4::Token* token, std::string message, std::string hint) {
+  add(position_of(token), std::move(message), std::move(hint));
+}
+
+void SyntaxErrors::add(const Position& position, std::string message, std::string hint) {
   if (diagnostics.size() >= maximum_errors) return;
-  diagnostics.push_back({Severity::error, location_of(token), std::move(message), std::move(hint)});
+  diagnostics.push_back(
+      {Severity::error, location_of(files_, position), std::move(message), std::move(hint)});
 }
 
 void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* offending, std::size_t line,
                                std::size_t column, const std::string& message, std::exception_ptr) {
   if (offending == nullptr) {
     if (diagnostics.size() < maximum_errors) {
-      const SourceLocation place{file_, static_cast<std::uint32_t>(line),
-                                 static_cast<std::uint32_t>(column + 1), 1};
-      diagnostics.push_back({Severity::error, place, message, ""});
+      const Position place{static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1), 1,
+                           file_};
+      diagnostics.push_back({Severity::error, location_of(files_, place), message, ""});
     }
     return;
   }
@@ -104,9 +102,9 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
     const std::string word = offending->getText();
     return add(offending, "'" + word + "' is not part of the language", reserved_hint(word));
   }
-  if (parser != nullptr && (offending->getText() == "*" || follows_arrow(*parser, offending))) {
-    return add(offending, "pointers are not part of the language",
-               "name the element: 'array[index]' or 'array[index].field'");
+  if (offending->getText() == "#") {
+    return add(offending, "there is no preprocessor",
+               "write 'include \"file.cod\"', and 'const' or 'enum' for constants");
   }
   const std::string expected = parser != nullptr ? expected_tokens(*parser) : std::string();
   if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "antlr4-runtime.h"
+#include "cod/ast.h"
 #include "support/diagnostic.h"
 
 namespace lynxpp::cod {
@@ -11,20 +12,26 @@ namespace lynxpp::cod {
 /// Collects at most a screenful of syntax errors.
 class SyntaxErrors final : public antlr4::BaseErrorListener {
  public:
-  explicit SyntaxErrors(std::string file) : file_(std::move(file)) {}
+  explicit SyntaxErrors(const std::vector<SourceFile>& files) : files_(files) {}
+
+  /// The file whose tokens come next, an index into the list of files.
+  std::uint32_t file() const { return file_; }
+  void set_file(std::uint32_t file) { file_ = file; }
 
   void syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* offending, std::size_t line,
                    std::size_t column, const std::string& message, std::exception_ptr error) override;
 
-  SourceLocation location_of(antlr4::Token* token) const;
+  Position position_of(antlr4::Token* token) const;
   void add(antlr4::Token* token, std::string message, std::string hint = {});
+  void add(const Position& position, std::string message, std::string hint = {});
 
   Diagnostics diagnostics;
 
  private:
   bool follows_error(antlr4::Parser& parser, antlr4::Token* offending);
 
-  std::string file_;
+  const std::vector<SourceFile>& files_;
+  std::uint32_t file_ = 0;
   bool has_error_ = false;
   std::size_t last_line_ = 0;
   antlr4::ParserRuleContext* last_item_ = nullptr;  ///< with the last error; compared only

@@ -10,6 +10,7 @@ std::string name_of(Type type) {
     case Type::nothing: return "void";
     case Type::structure: return "struct";
     case Type::text: return "string";
+    case Type::pointer: return "pointer";
     case Type::boolean: return "bool";
     case Type::i8: return "char";
     case Type::u8: return "unsigned char";

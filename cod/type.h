@@ -1,5 +1,5 @@
-// The scalar types as semantic analysis and code generation see them: ScalarType of the contract plus void, bool and, for whole
-// structures, one type that has no values.
+// The types as semantic analysis and code generation see them: ScalarType of the contract plus void, bool, pointers and whole
+// structures. What a pointer points to and which structure it is stands beside the type (FullType in ast.h).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ enum class Type : std::uint8_t {
   nothing,
   structure,
   text,
+  pointer,
   boolean,
   i8,
   u8,

@@ -63,9 +63,26 @@ ExpressionPtr next_value(const std::string& previous, const Position& position) 
 
 }  // namespace
 
-Position TypeReader::position_of(antlr4::Token* token) const {
-  const SourceLocation place = errors_.location_of(token);
-  return {place.line, place.column, place.length};
+FullType pointer_to(const TypeSpecification& type) {
+  return {Type::pointer, type.structure, type.type, type.is_const};
+}
+
+void TypeReader::check_stars(CodParser::PointerContext* stars) {
+  const std::string text = stars->getText();
+  if (std::count(text.begin(), text.end(), '*') > 1) {
+    errors_.add(stars->getStart(), "pointers to pointers are not part of the language",
+                "keep an index instead");
+  }
+}
+
+FullType TypeReader::with_stars(const TypeSpecification& type, CodParser::PointerContext* stars) {
+  if (stars == nullptr) return {type.type, type.structure, Type::none, false};
+  check_stars(stars);
+  return pointer_to(type);
+}
+
+FullType TypeReader::read_full(CodParser::TypeNameContext* context, CodParser::PointerContext* stars) {
+  return with_stars(read(context), stars);
 }
 
 TypeSpecification TypeReader::read(CodParser::TypeNameContext* context) {
@@ -78,7 +95,10 @@ TypeSpecification TypeReader::read(CodParser::TypeNameContext* context) {
     const std::string text = word->getStart()->getText();
     if (text == "const") {
       is_const = true;
-    } else if (text != "volatile") {
+    } else if (text == "volatile") {
+      errors_.add(word->getStart(), "'volatile' is not part of the language",
+                  "leave it out; what several threads change takes the atomic functions");
+    } else {
       ++words[text];
       ++count;
       is_named = is_named || word->FixedType() != nullptr || word->TypedefName() != nullptr ||
@@ -103,9 +123,10 @@ TypeSpecification TypeReader::structure(CodParser::StructureContext* context) {
   const bool is_definition = context->getStop()->getText() == "}";
   Structure result;
   antlr4::Token* place = context->tag() != nullptr ? context->tag()->getStart() : context->getStart();
-  result.position = position_of(place);
+  result.position = errors_.position_of(place);
   result.name = context->tag() != nullptr ? context->tag()->getText()
-                                          : "<line " + std::to_string(result.position.line) + ":" +
+                                          : "<line " + std::to_string(result.position.file) + ":" +
+                                                std::to_string(result.position.line) + ":" +
                                                 std::to_string(result.position.column) + ">";
   const auto known = std::find_if(structures.begin(), structures.end(),
                                   [&](const Structure& each) { return each.name == result.name; });
@@ -130,8 +151,12 @@ void TypeReader::read_field(CodParser::FieldContext* context, Structure& structu
     errors_.add(context->getStart(), "a structure cannot hold itself");
   for (auto* declarator : context->declarator()) {
     antlr4::Token* name = declarator->Identifier()->getSymbol();
+    if (declarator->pointer() != nullptr) {
+      errors_.add(declarator->pointer()->getStart(), "a structure holds no pointers",
+                  "keep an index; pointers are variables, parameters and results of functions");
+    }
     if (declarator->initializer() != nullptr) errors_.add(name, "a field has no initial value");
-    Field field{type.type, type.structure, name->getText(), position_of(name), {}};
+    Field field{type.type, type.structure, name->getText(), errors_.position_of(name), {}};
     if (std::any_of(structure.fields.begin(), structure.fields.end(),
                     [&](const Field& each) { return each.name == field.name; })) {
       errors_.add(name, "the field '" + field.name + "' is declared twice");
@@ -158,7 +183,7 @@ TypeSpecification TypeReader::enumeration(CodParser::EnumerationContext* context
     statement->type = Type::i32;
     statement->is_const = true;
     antlr4::Token* name = each->Identifier()->getSymbol();
-    statement->position = position_of(name);
+    statement->position = errors_.position_of(name);
     Declarator declarator;
     declarator.name = name->getText();
     declarator.position = statement->position;
@@ -175,17 +200,20 @@ TypeSpecification TypeReader::enumeration(CodParser::EnumerationContext* context
   return {Type::i32, {}, false};
 }
 
-void mark_typedef_names(antlr4::CommonTokenStream& tokens) {
+void mark_typedef_names(antlr4::CommonTokenStream& tokens, std::set<std::string>& names,
+                        const std::function<void(antlr4::Token*)>& include) {
   tokens.fill();
-  std::set<std::string> names;
   bool is_inside = false;
   int depth = 0;
   antlr4::Token* last_name = nullptr;
   antlr4::Token* previous = nullptr;
   for (antlr4::Token* token : tokens.getTokens()) {
     const std::string text = token->getText();
+    if (token->getType() == CodParser::String && previous != nullptr && previous->getText() == "include")
+      include(token);
     if (token->getType() == CodParser::Identifier) {
-      const bool is_field = previous != nullptr && previous->getText() == ".";
+      const bool is_field =
+          previous != nullptr && (previous->getText() == "." || previous->getText() == "->");
       if (names.contains(text) && !is_field) {
         static_cast<antlr4::WritableToken*>(token)->setType(CodParser::TypedefName);
       } else if (depth == 0) {

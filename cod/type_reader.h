@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class TypeReader {
       : errors_(errors), read_expression_(std::move(read_expression)) {}
 
   TypeSpecification read(grammar::CodParser::TypeNameContext* context);
+  FullType read_full(grammar::CodParser::TypeNameContext* context, grammar::CodParser::PointerContext* stars);
+  FullType with_stars(const TypeSpecification& type, grammar::CodParser::PointerContext* stars);
+  void check_stars(grammar::CodParser::PointerContext* stars);  ///< one is the most
   void define(const std::string& name, const TypeSpecification& type) { typedefs_[name] = type; }
 
   std::vector<Structure> structures;
@@ -37,14 +41,18 @@ class TypeReader {
   TypeSpecification structure(grammar::CodParser::StructureContext* context);
   TypeSpecification enumeration(grammar::CodParser::EnumerationContext* context);
   void read_field(grammar::CodParser::FieldContext* context, Structure& structure);
-  Position position_of(antlr4::Token* token) const;
 
   SyntaxErrors& errors_;
   ReadExpression read_expression_;
   std::map<std::string, TypeSpecification> typedefs_;
 };
 
-/// ANTLR's lexer knows no typedefs: makes TypedefName of every Identifier that one names further up.
-void mark_typedef_names(antlr4::CommonTokenStream& tokens);
+/// The type of a pointer to it.
+FullType pointer_to(const TypeSpecification& type);
+
+/// ANTLR's lexer knows no typedefs: makes TypedefName of every Identifier that one names further up. `names` are those known so far.
+/// `include` is called with the name of each included file, which may add to `names`.
+void mark_typedef_names(antlr4::CommonTokenStream& tokens, std::set<std::string>& names,
+                        const std::function<void(antlr4::Token*)>& include);
 
 }  // namespace lynxpp::cod

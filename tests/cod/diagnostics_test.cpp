@@ -77,15 +77,20 @@ TEST(Diagnostics, SyncThreadsUnderACondition) {
 
 TEST(Diagnostics, Pointers) {
   EXPECT_EQ(
-      errors_of("global int a[4];\nON_KERNEL_EXIT: { int *p = &a[0]; }\nON_KERNEL_ENTRY: { p->x = 1; }"),
-      "t.cod:2:23: error: pointers are not part of the language\n"
-      "  ON_KERNEL_EXIT: { int *p = &a[0]; }\n"
-      "                        ^\n"
-      "  hint: name the element: 'array[index]' or 'array[index].field'\n"
-      "t.cod:3:22: error: pointers are not part of the language\n"
-      "  ON_KERNEL_ENTRY: { p->x = 1; }\n"
-      "                       ^\n"
-      "  hint: name the element: 'array[index]' or 'array[index].field'\n");
+      errors_of(
+          "struct v { int x; }; global struct v a[4];\n"
+          "ON_KERNEL_EXIT: { struct v *p = &a[0]; p.x = 1; const struct v *q = p; q->x = 1; int n = p; }"),
+      "t.cod:2:40: error: 'p' is a pointer\n"
+      "  ON_KERNEL_EXIT: { struct v *p = &a[0]; p.x = 1; const struct v *q = p; q->x = 1; int n = p; }\n"
+      "                                         ^~~\n"
+      "  hint: write 'p->x'\n"
+      "t.cod:2:72: error: 'q' points to what is const\n"
+      "  ON_KERNEL_EXIT: { struct v *p = &a[0]; p.x = 1; const struct v *q = p; q->x = 1; int n = p; }\n"
+      "                                                                         ^~~~\n"
+      "t.cod:2:90: error: a pointer is no number\n"
+      "  ON_KERNEL_EXIT: { struct v *p = &a[0]; p.x = 1; const struct v *q = p; q->x = 1; int n = p; }\n"
+      "                                                                                           ^\n"
+      "  hint: put '*' before it for what it points to; the difference of two pointers is an index\n");
 }
 
 TEST(Diagnostics, AnExtentThatIsWrongBringsNoFurtherErrors) {
@@ -161,9 +166,9 @@ const Refused refused[] = {
     {"global int a[4]; a = 1;", "'a' is an array"},
     {"global int a[4]; a[0][1] = 1;", "'a' has 1 dimensions, not 2"},
     {"global int a[4]; a[1.0] = 1;", "an index needs integers, and this is a double"},
-    {"int x; x[0] = 1;", "only arrays have elements, and 'x' is none"},
-    {"laneId()[0] = 1;", "only arrays have elements, and only structures have fields"},
-    {"b[0] = 1;", "unknown array 'b'"},
+    {"int x; x[0] = 1;", "only arrays and pointers have elements, and 'x' is neither"},
+    {"laneId()[0] = 1;", "only arrays and pointers have elements, and only structures have fields"},
+    {"b[0] = 1;", "unknown name 'b'"},
     {"THREADS = 1;", "an extent cannot be assigned"},
     {"1 = 2;", "this cannot be assigned"},
     {"const int c = 1; c = 2;", "'c' is const"},
@@ -173,7 +178,7 @@ const Refused refused[] = {
     {"double d; d <<= 1;", "this operator needs integers, and this is a double"},
     {"int x = ~1.0;", "'~' needs integers, and this is a double"},
     {"bool b; b++;", "a bool cannot be stepped"},
-    {"int x = &x;", "an address has no value"},
+    {"int y; int x = &y;", "a pointer is no number"},
     {"int x = syncWarp();", "this has no value"},
     {"int x = \"text\";", "a string has no value here"},
     {"int x = laneId;", "'laneId' is a function"},
@@ -220,7 +225,9 @@ const Refused refused[] = {
     {"double x = 1e999;", "this number does not fit a double"},
     {"unsigned float x;", "this is no type"},
     {"int LANES; LANES = 1;", "'LANES' is the name of an extent"},
-    {"int x[4];", "a variable of a thread is no array"},
+    {"int x[200];", "the variables of a thread are too many"},
+    {"int *p;", "a variable of a thread is no pointer"},
+    {"int x[4] = 3;", "the values of 'x' stand in braces"},
     {"print(\"open);", "this string has no end"},
     {"struct point p; p.x = 1;", "there is no 'struct point'"},
     {"struct point { int x; }; struct point { int x; };", "'struct point' is defined twice"},
@@ -231,14 +238,43 @@ const Refused refused[] = {
     {"struct point { int x; } p; struct other { int x; } q; p = q;",
      "a structure takes a structure of the same type with '='"},
     {"struct point { int x; }; global struct point a[4]; a.x = 1;", "'a' is an array"},
-    {"struct point { int x; }; global struct point a[4]; int i; a[i++] = a[0];",
-     "this index would be computed once for each field"},
-    {"struct point { int h[4]; }; struct point p; p.h[0] = 1;", "a variable of a thread holds no arrays"},
-    {"struct s { int x; }; int f(struct s a) { return 1; }", "a helper function takes and gives numbers"},
+    {"struct s { int x; }; struct t { int x; }; int f(struct s a) { return 1; } struct t v; f(v);",
+     "a 'struct s' is wanted here"},
+    {"struct s { int x; }; struct s f() { return 1; } f();", "a 'struct s' is wanted here"},
+    {"struct s { int x; }; struct s f() { struct s v; return v; } f().x = 1;",
+     "the result of a function is no variable"},
+    {"{ int **p; }", "pointers to pointers are not part of the language"},
+    {"{ int x; int *p = &x; p = &p; }", "pointers to pointers are not part of the language"},
+    {"{ int *a[4]; }", "there are no arrays of pointers"},
+    {"struct s { int *p; };", "a structure holds no pointers"},
+    {"typedef int *link;", "a typedef names no pointer type"},
+    {"{ void *p = 0; }", "a pointer needs the type of what it points to"},
+    {"{ int x; long *p = &x; }", "a 'int *' does not fit a 'long *'"},
+    {"{ const int x[2] = {1}; int *p = x; }", "what this points to is const"},
+    {"{ int x; int *p = x; }", "a pointer is wanted here, not a value of type int"},
+    {"{ int x; int *p = &x; p *= 2; }", "a pointer is no number"},
+    {"{ int x; int *p = &x; p + p; }", "a pointer is no number"},
+    {"{ int x; int *p = &x; long y = (long)p; }", "a pointer is no number"},
+    {"{ int x; int *p = &x; long *q; x = p == q; }", "these cannot be compared"},
+    {"{ int *p = &3; }", "only variables and elements of arrays have an address"},
+    {"{ int *p = &THREADS; }", "only variables and elements of arrays have an address"},
+    {"{ int x; int *const p = &x; p = &x; }", "'p' is const"},
+    {"{ int x; int *p = &x; x = sizeof p; }", "a pointer has no size"},
+    {"{ int x; atomicAdd(x, 1); }", "an atomic function needs the address of an element"},
+    {"const int t[2] = {1, 2}; atomicAdd(&t[0], 1);",
+     "only elements of 'global' and 'shared' arrays can be changed atomically"},
+    {"global int a[2]; { const int *p = a; atomicAdd(p, 1); }", "this points to what is const"},
+    {"void f(int a[2][2]) { } f(0);", "a parameter is no array of arrays or of pointers"},
+    {"volatile int x; x = 1;", "'volatile' is not part of the language"},
+    {"#define N 3\nint x;", "there is no preprocessor"},
+    {"int x = 'ab';", "a character constant holds one character"},
+    {"int x = '\\q';", "'\\q' is no escape sequence"},
+    {"include \"no/such/file.cod\"\nint x;", "'no/such/file.cod' cannot be read"},
+    {"include \"t.cod\"", "this includes the file itself"},
     {"struct s { int x; } p, q; q, p;", "a whole structure is no number"},
     {"struct s { int x; } p, q; q = (1, p);", "a whole structure is no number"},
     {"struct s { int x[2[2]]; }; global struct s a[2]; global struct s b[2]; a[0] = b[0];",
-     "only arrays have elements, and only structures have fields"},
+     "only arrays and pointers have elements, and only structures have fields"},
     {"int x; x.y = 1;", "'x' has no fields"},
     {"typedef int number; number number2 = 1.5 % 2;", "this operator needs integers, and this is a double"},
     {"unsigned typedef int x;", "unexpected 'typedef'"},
