@@ -143,8 +143,8 @@ void append(std::vector<std::byte>& bytes, T value) {
 /// A launch of the kernel, with and without probes.
 class Run {
  public:
-  Run(const std::string& source, const Shape& shape, const std::string& kernel)
-      : source_(source), shape_(shape), kernel_(kernel) {}
+  Run(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled)
+      : source_(source), shape_(shape), kernel_(kernel), assembled_(assembled) {}
 
   Measured measure() {
     auto specification = compile(source_, "t.cod");
@@ -158,7 +158,7 @@ class Run {
     request.verify = true;
     auto variant = engine::instrument(request);
     if (!variant) return failed(text_of(variant.error(), source_));
-    if (has_ptxas()) {
+    if (assembled_ && has_ptxas()) {
       EXPECT_EQ(ptxas_errors(variant->ptx, 80), "");
     }
     place(*variant);
@@ -248,12 +248,14 @@ class Run {
     };
     view.print = [&](std::string_view text) { result_.notes.emplace_back(text); };
     const Status status = (*report)->run(view);
+    result_.arrays = arrays_;
     if (!status) result_.failure = text_of(status.error(), source_);
   }
 
   const std::string& source_;
   const Shape& shape_;
   const std::string& kernel_;
+  bool assembled_;
   std::shared_ptr<const Specification> specification_;
   LaunchExtents extents_;
   std::vector<std::vector<std::uint64_t>> arrays_;
@@ -270,8 +272,8 @@ double Measured::operator[](const std::string& name) const {
                                                          : found->second.front();
 }
 
-Measured measure(const std::string& source, const Shape& shape, const std::string& kernel) {
-  return Run(source, shape, kernel).measure();
+Measured measure(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled) {
+  return Run(source, shape, kernel, assembled).measure();
 }
 
 }  // namespace lynxpp::cod

@@ -16,7 +16,8 @@ struct Measured {
   std::map<std::string, std::vector<double>> results;
   std::map<std::string, Emitted> emitted;  ///< the same as they came
   std::vector<std::string> notes;
-  std::uint64_t dropped = 0;              ///< accesses out of bounds
+  std::vector<std::vector<std::uint64_t>> arrays;  ///< the `global` arrays as they are in memory
+  std::uint64_t dropped = 0;                       ///< accesses out of bounds
   std::uint64_t thread_instructions = 0;  ///< of the kernel without instrumentation, counted by the device
   device::cpu::LaunchCounters counters;   ///< all of them
   std::string failure;  ///< of the compilation, the instrumentation, the launch or the report
@@ -38,6 +39,8 @@ struct Shape {
 /// `ways`: switches and branches of which some lead to one place only; the last sends threads 1, 5, 9, … elsewhere.
 /// `patterns`: accesses to shared and global memory of 1 to 16 bytes in patterns that depend on the block: random places near and far,
 /// strides, pairs of lanes at one place; some with lanes left out. At least 64 blocks of 32 threads.
-Measured measure(const std::string& source, const Shape& shape, const std::string& kernel = "straight");
+/// `assembled`: ptxas has to accept the variant, where there is one.
+Measured measure(const std::string& source, const Shape& shape, const std::string& kernel = "straight",
+                 bool assembled = true);
 
 }  // namespace lynxpp::cod
