@@ -31,9 +31,9 @@ class FunctionGenerator {
   struct Element {
     llvm::Value* address = nullptr;
     llvm::Value* in_range = nullptr;
-    llvm::Value* is_shareable = nullptr;  ///< i1: other threads can see it; null: it is known from `memory`
     Type type = Type::none;
     Symbol::Memory memory = Symbol::Memory::global;
+    llvm::Value* is_shareable = nullptr;  ///< i1: other threads can see it; null: it is known from `memory`
   };
   /// A pointer: the array it was made from, and where in it it stands. So no access leaves the array.
   struct Pointer {

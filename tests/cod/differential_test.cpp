@@ -58,7 +58,8 @@ struct Batch {
     const std::string arrays = "global unsigned long integers" + size + "global double reals" + size;
     const std::string code = RandomProgram::prelude() + texts() + arrays;
     if (on_host) return code + "ON_REPORT: {\n" + calls() + "}\n";
-    return code + "ON_KERNEL_EXIT: {\n  if (globalThreadId() == 0) {\n" + calls() + "  }\n}\nON_REPORT: {\n" + report + "}\n";
+    return code + "ON_KERNEL_EXIT: {\n  if (globalThreadId() == 0) {\n" + calls() + "  }\n}\nON_REPORT: {\n" +
+           report + "}\n";
   }
 };
 
@@ -77,11 +78,13 @@ std::vector<Batch> batches() {
 
 /// What the C compiler makes of them; false when there is none.
 bool compute_expected(std::vector<Batch>& batches) {
-  const auto folder = std::filesystem::temp_directory_path() / ("lynxpp_differential_" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("lynxpp_differential_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   std::string source = RandomProgram::prelude();
   for (const Batch& batch : batches) {
-    source += batch.texts() + "void run_" + batch.name + "(unsigned long *integers, double *reals) {\n" + batch.calls() + "}\n";
+    source += batch.texts() + "void run_" + batch.name + "(unsigned long *integers, double *reals) {\n" +
+              batch.calls() + "}\n";
   }
   const std::string base = (folder / "functions").string();
   write_file(base + ".c", source);
@@ -102,17 +105,22 @@ bool compute_expected(std::vector<Batch>& batches) {
 }
 
 bool is_same(double a, double b) {
-  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
 }
 
-void compare(const Batch& batch, const std::uint64_t* integers, const double* reals, const std::string& where) {
+void compare(const Batch& batch, const std::uint64_t* integers, const double* reals,
+             const std::string& where) {
   for (std::size_t i = 0; i < batch.functions.size(); ++i) {
     const RandomProgram::Function& function = batch.functions[i];
-    const bool is_right = function.is_real ? is_same(batch.reals[i], reals[i]) : batch.integers[i] == integers[i];
+    const bool is_right =
+        function.is_real ? is_same(batch.reals[i], reals[i]) : batch.integers[i] == integers[i];
     if (is_right) continue;
     ADD_FAILURE() << where << " computes "
-                  << (function.is_real ? testing::PrintToString(reals[i]) : std::to_string(integers[i])) << ", C "
-                  << (function.is_real ? testing::PrintToString(batch.reals[i]) : std::to_string(batch.integers[i]))
+                  << (function.is_real ? testing::PrintToString(reals[i]) : std::to_string(integers[i]))
+                  << ", C "
+                  << (function.is_real ? testing::PrintToString(batch.reals[i])
+                                       : std::to_string(batch.integers[i]))
                   << ":\n"
                   << function.text;
     return;  // one for each batch will do
@@ -139,15 +147,20 @@ void write_exported(const Batch& batch, const std::string& folder) {
   const std::string size = std::to_string(batch.functions.size());
   const std::string report =
       "  long mismatches = 0;\n"
-      "  for (int i = 0; i < " + size + "; ++i) {\n"
+      "  for (int i = 0; i < " +
+      size +
+      "; ++i) {\n"
       "    double r = reals[i];\n    double e = expected_reals[i];\n"
       "    if (integers[i] == expected_integers[i] && (r == e || (r != r && e != e))) continue;\n"
       "    ++mismatches;\n"
-      "    print(\"function %d: %lu, not %lu; %.17g, not %.17g\\n\", i, integers[i], expected_integers[i], r, e);\n"
-      "  }\n  emit(\"mismatches\", mismatches);\n  emit(\"functions\", " + size + ");\n";
+      "    print(\"function %d: %lu, not %lu; %.17g, not %.17g\\n\", i, integers[i], expected_integers[i], "
+      "r, e);\n"
+      "  }\n  emit(\"mismatches\", mismatches);\n  emit(\"functions\", " +
+      size + ");\n";
   const std::string tables = "static const unsigned long expected_integers[" + size + "] = {" + integers +
                              "};\nstatic const double expected_reals[" + size + "] = {" + reals + "};\n";
-  const std::string text = "// Random functions and what C computes\n" + tables + batch.specification(false, report);
+  const std::string text =
+      "// Random functions and what C computes\n" + tables + batch.specification(false, report);
   EXPECT_EQ(errors_of(text), "");
   EXPECT_TRUE(write_file(folder + "/differential_" + batch.name + ".cod", text));
 }
@@ -195,7 +208,8 @@ TEST_F(Differential, TheDeviceComputesWhatCComputes) {
 
 TEST_F(Differential, SpecificationsForAGpuAreExported) {
   const char* folder = std::getenv("LYNXPP_DIFFERENTIAL_EXPORT");
-  const auto temporary = std::filesystem::temp_directory_path() / ("lynxpp_export_" + std::to_string(::getpid()));
+  const auto temporary =
+      std::filesystem::temp_directory_path() / ("lynxpp_export_" + std::to_string(::getpid()));
   const std::string target = folder != nullptr ? folder : temporary.string();
   std::filesystem::create_directories(target);
   for (const Batch& batch : *all_) {

@@ -42,12 +42,12 @@ class Include : public testing::Test {
 TEST_F(Include, BringsTypesFunctionsArraysAndHandlers) {
   write("main.cod",
         "include \"lib/types.cod\"\ninclude \"lib/tools.cod\";\nON_KERNEL_EXIT: { line at = line_of(256); "
-        "record(at); }\n");
+        "remember(at); }\n");
   write("lib/types.cod", "typedef unsigned long line;\nenum { SIZE = 128 };\n");
   write(
       "lib/tools.cod",
       "include \"types.cod\"\nglobal line last;\nstatic line line_of(unsigned long a) { return a / SIZE; }\n"
-      "static void record(line l) { last = l; }\nON_KERNEL_ENTRY: { record(0); }\n");
+      "static void remember(line l) { last = l; }\nON_KERNEL_ENTRY: { remember(0); }\n");
   EXPECT_EQ(errors("main.cod"), "");
   std::string source;
   ASSERT_TRUE(read_file(path("main.cod"), source));

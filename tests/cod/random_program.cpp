@@ -5,8 +5,9 @@
 namespace lynxpp::cod {
 namespace {
 
-constexpr const char* type_names[] = {"signed char",  "unsigned char", "short",         "unsigned short", "int",
-                                      "unsigned int", "long",          "unsigned long", "float",          "double"};
+constexpr const char* type_names[] = {"signed char", "unsigned char", "short", "unsigned short",
+                                      "int",         "unsigned int",  "long",  "unsigned long",
+                                      "float",       "double"};
 constexpr const char* short_names[] = {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"};
 /// Values where conversions and comparisons turn. Those of floating-point types are exact in float.
 constexpr const char* values[] = {
@@ -17,12 +18,20 @@ constexpr const char* values[] = {
     "{0, 1, -1, 2147483647, -2147483647 - 1, 65536, -7, 123456789}",
     "{0, 1, 4294967295u, 2147483647, 2147483648u, 65536, 4000000000u, 123456789}",
     "{0, 1, -1, 9223372036854775807, -9223372036854775807 - 1, 4294967296, -7, 1234567890123}",
-    "{0, 1, 18446744073709551615u, 9223372036854775807, 9223372036854775808u, 4294967296, 16777217, 1234567890123}",
+    "{0, 1, 18446744073709551615u, 9223372036854775807, 9223372036854775808u, 4294967296, 16777217, "
+    "1234567890123}",
     "{0.0f, 1.0f, -1.5f, 16777216.0f, 1e-40f, 3.25f, -1e30f, 0.1f}",
     "{0.0, 1.0, -1.5, 9007199254740993.0, 1e-310, 3.25, -1e300, 0.1}"};
 /// What a conversion from floating point may be given: the open interval.
-constexpr const char* lower_limits[] = {"-129.0", "-1.0", "-32769.0", "-1.0", "-2147483649.0", "-1.0", "-9223372036854775808.0", "-1.0"};
-constexpr const char* upper_limits[] = {"128.0", "256.0", "32768.0", "65536.0", "2147483648.0", "4294967296.0", "9223372036854775808.0",
+constexpr const char* lower_limits[] = {
+    "-129.0", "-1.0", "-32769.0", "-1.0", "-2147483649.0", "-1.0", "-9223372036854775808.0", "-1.0"};
+constexpr const char* upper_limits[] = {"128.0",
+                                        "256.0",
+                                        "32768.0",
+                                        "65536.0",
+                                        "2147483648.0",
+                                        "4294967296.0",
+                                        "9223372036854775808.0",
                                         "18446744073709551616.0"};
 
 }  // namespace
@@ -56,9 +65,10 @@ RandomProgram::Value RandomProgram::leaf() {
     return {array.text + "[" + std::to_string(below(4)) + "]", array.kind};
   }
   if (choice < 8) {
-    static const Value constants[] = {{"0", i32},   {"1", i32},  {"-3", i32},         {"7u", u32},  {"0x7fffffff", i32},
-                                      {"255ul", u64}, {"-9l", i64}, {"0x80000000", u32}, {"1.5f", f32}, {"-2.25", f64},
-                                      {"'A'", i32}, {"011", i32}, {"4294967296", i64}, {"0.1f", f32}};
+    static const Value constants[] = {{"0", i32},          {"1", i32},     {"-3", i32},  {"7u", u32},
+                                      {"0x7fffffff", i32}, {"255ul", u64}, {"-9l", i64}, {"0x80000000", u32},
+                                      {"1.5f", f32},       {"-2.25", f64}, {"'A'", i32}, {"011", i32},
+                                      {"4294967296", i64}, {"0.1f", f32}};
     return constants[below(std::size(constants))];
   }
   const auto kind = static_cast<Kind>(below(kinds));
@@ -95,11 +105,15 @@ RandomProgram::Value RandomProgram::expression(int depth) {
     }
     case 9: {
       const char* operators[] = {"&&", "||"};
-      return {"(" + expression(depth - 1).text + " " + operators[below(2)] + " " + expression(depth - 1).text + ")", i32};
+      return {"(" + expression(depth - 1).text + " " + operators[below(2)] + " " +
+                  expression(depth - 1).text + ")",
+              i32};
     }
     case 10: {
       const char* operators[] = {"<", ">", "<=", ">=", "==", "!="};
-      return {"(" + expression(depth - 1).text + " " + operators[below(6)] + " " + expression(depth - 1).text + ")", i32};
+      return {"(" + expression(depth - 1).text + " " + operators[below(6)] + " " +
+                  expression(depth - 1).text + ")",
+              i32};
     }
     default: return leaf();
   }
@@ -136,7 +150,8 @@ RandomProgram::Value RandomProgram::division(int depth) {
   }
   const Value seed = integer(depth);
   const bool is_negative = chance(30);
-  const std::string divisor = is_negative ? "(-2 - (int)(" + seed.text + " & 15))" : "((" + seed.text + " & 15) + 1)";
+  const std::string divisor =
+      is_negative ? "(-2 - (int)(" + seed.text + " & 15))" : "((" + seed.text + " & 15) + 1)";
   const Kind kind = is_negative ? i32 : common(seed.kind, i32);
   return {"(" + value.text + (chance(50) ? " / " : " % ") + divisor + ")", common(value.kind, kind)};
 }
@@ -180,7 +195,8 @@ std::string RandomProgram::assignment(int depth) {
     return target.text + operators[below(3)] + integer(depth).text;
   }
   if (choice == 3 && !is_floating(target.kind))
-    return target.text + (chance(50) ? " <<= " : " >>= ") + "(" + integer(1).text + " & " + (target.kind >= i64 ? "63" : "31") + ")";
+    return target.text + (chance(50) ? " <<= " : " >>= ") + "(" + integer(1).text + " & " +
+           (target.kind >= i64 ? "63" : "31") + ")";
   if (choice == 4 && !is_floating(target.kind))
     return target.text + (chance(50) ? " /= " : " %= ") + "((" + integer(1).text + " & 15) + 1)";
   if (choice < 6) {
@@ -204,7 +220,8 @@ std::string RandomProgram::statement(int depth) {
       const std::string counter = "k" + std::to_string(depth);
       std::string body = statement(depth - 1);
       if (chance(30)) body += " if (" + expression(1).text + (chance(50) ? ") break;" : ") continue;");
-      return "for (int " + counter + " = 0; " + counter + " < " + std::to_string(1 + below(4)) + "; ++" + counter + ") { " + body + " }";
+      return "for (int " + counter + " = 0; " + counter + " < " + std::to_string(1 + below(4)) + "; ++" +
+             counter + ") { " + body + " }";
     }
     case 5: {
       std::string text = "switch (" + integer(1).text + " & 3) { case 0: " + statement(depth - 1);
@@ -235,8 +252,8 @@ RandomProgram::Function RandomProgram::function(const std::string& name) {
   for (std::uint64_t i = below(4); i > 0; --i) text += "  " + statement(2) + "\n";
   const Value result = expression(4);
   const bool is_real = is_floating(result.kind);
-  return {std::string("static ") + (is_real ? "double " : "unsigned long ") + name + "(void) {\n" + text + "  return " + result.text +
-              ";\n}\n",
+  return {std::string("static ") + (is_real ? "double " : "unsigned long ") + name + "(void) {\n" + text +
+              "  return " + result.text + ";\n}\n",
           is_real};
 }
 
