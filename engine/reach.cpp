@@ -139,7 +139,8 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
     if (function.is_declaration() || !reached.functions.contains(function.name)) continue;
     const std::string* const reason = uninstrumented.why(function.name);
     if (reason != nullptr)
-      unit.notes.push_back("device function " + function.name + " is not instrumented: " + *reason);
+      unit.notes.push_back((function.is_entry ? "kernel " : "device function ") + function.name +
+                           " is not instrumented: " + *reason);
     add(function, reason == nullptr);
   }
   if (reached.indirect && reached.address_taken.empty()) {

@@ -157,8 +157,7 @@ TEST(WholeModule, KernelsThatAreLaunchedFromTheDeviceComeAsTheyAre) {
       "child;\n"
       "  st.global.u64 [%rd1], %rd2;\n  ret;\n}\n");
   EXPECT_THAT(accepted(result), HasSubstr(".entry child()\n"));
-  EXPECT_THAT(result->notes,
-              Contains("device function child is not instrumented: it is launched from the device"));
+  EXPECT_THAT(result->notes, Contains("kernel child is not instrumented: it is launched from the device"));
 }
 
 TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
