@@ -168,7 +168,8 @@ class SpecificationTable {
         array.cells.push_back(
             printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
         elements.cells.push_back(count(totals.elements));
-        sum.cells.push_back(to_text(totals.sum.value(), style));
+        // The columns of a table hold keys and values of all kinds.
+        sum.cells.push_back(totals.table.empty() ? to_text(totals.sum.value(), style) : "");
         least.cells.push_back(to_text(totals.least.value(), style));
         greatest.cells.push_back(to_text(totals.greatest.value(), style));
       }
@@ -192,24 +193,40 @@ class SpecificationTable {
     return text;
   }
 
-  /// Arrays of one length stand side by side.
+  /// Arrays whose elements stand for the same things stand side by side.
   std::string elements_of(const std::string& kernel, std::vector<const ArrayTotals*> arrays) const {
     std::string text;
     while (!arrays.empty()) {
-      const std::size_t elements = arrays.front()->elements;
-      std::vector<TextColumn> columns{TextColumn{{"index"}, {}}};
-      for (std::size_t index = 0; index < elements; ++index)
-        columns[0].cells.push_back(std::to_string(index));
+      const ArrayTotals& first = *arrays.front();
+      const auto is_alike = [&first](const ArrayTotals* array) {
+        return array->elements == first.elements && array->table == first.table &&
+               array->bounds == first.bounds;
+      };
+      std::vector<TextColumn> columns{index_column(first)};
+      std::string outside;
       for (const ArrayTotals* array : arrays) {
-        if (array->elements != elements) continue;
+        if (!is_alike(array)) continue;
         TextColumn column{{printable(array->name)}, {}};
         for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element.value()));
         columns.push_back(std::move(column));
+        if (array->below != 0 || array->beyond != 0) {
+          outside += "  " + printable(array->name) + ": " + count(array->below) + " below, " +
+                     count(array->beyond) + " beyond\n";
+        }
       }
-      std::erase_if(arrays, [elements](const ArrayTotals* array) { return array->elements == elements; });
-      text += "\n" + short_kernel_name(kernel, width_) + "\n" + render_columns(columns, 2);
+      text += "\n" + short_kernel_name(kernel, width_) + "\n" + render_columns(columns, 2) + outside;
+      std::erase_if(arrays, is_alike);
     }
     return text;
+  }
+
+  static TextColumn index_column(const ArrayTotals& array) {
+    TextColumn column{{array.bounds.empty() ? "index" : "from"}, {}};
+    for (std::size_t index = 0; index < array.elements; ++index) {
+      column.cells.push_back(index < array.bounds.size() ? std::to_string(array.bounds[index])
+                                                         : std::to_string(index));
+    }
+    return column;
   }
 
   std::string hot_sites() const {

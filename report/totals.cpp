@@ -1,6 +1,7 @@
 #include "report/totals.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "report/sites.h"
 
@@ -64,9 +65,15 @@ void add_array(KernelTotals& kernel, const ResultValue& result) {
     known->name = result.name;
     known->unit = result.unit;
     known->site_kind = site_kind;
+    known->table = result.table;
+    known->bounds = result.bounds;
     if (is_listed) known->each.assign(elements, FoldedNumber(fold));
+  } else if (!result.table.empty() || known->bounds != result.bounds) {
+    known->each.clear();  // other rows, other bins: not to be added up
   }
   if (!is_listed || known->each.size() != elements) known->each.clear();
+  known->below = std::accumulate(result.underflow.begin(), result.underflow.end(), known->below);
+  known->beyond = std::accumulate(result.overflow.begin(), result.overflow.end(), known->beyond);
   known->extents = result.extents;
   known->elements = elements;
   if (elements == 0) return;

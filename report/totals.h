@@ -43,11 +43,15 @@ struct ArrayTotals {
   std::string name;
   std::string unit;
   std::optional<SiteKind> site_kind;   ///< by instruction or basic block
+  std::string table;                   ///< of which it is a column; its rows are others in another launch
+  std::vector<std::int64_t> bounds;    ///< of a histogram's bins
   std::vector<std::uint64_t> extents;  ///< of the last launch
   std::size_t elements = 0;            ///< of the last launch
   FoldedNumber sum{Fold::sum};         ///< over all elements of all launches
   FoldedNumber least{Fold::minimum};
   FoldedNumber greatest{Fold::maximum};
+  std::uint64_t below = 0;   ///< a histogram's values before its first bin, over all launches
+  std::uint64_t beyond = 0;  ///< and behind its last one
   /// Element by element over launches; empty when there are too many or their number (or their sites) changed from launch to launch.
   std::vector<FoldedNumber> each;
 };

@@ -239,6 +239,33 @@ TEST(Table, NamesOfCFunctionsAreNotTakenForEncodedTypes) {
   EXPECT_NE(table_of({launch_of("f", {})}).find("\nf  "), std::string::npos);
 }
 
+TEST(Table, HistogramsAreListedByTheirBins) {
+  ResultValue bins = array<std::uint64_t>("depth", {4, 0, 9});
+  bins.bounds = {0, 10, 100, 1000};
+  bins.underflow = {2};
+  bins.overflow = {3};
+  const std::string table = table_of({launch_of("k", {bins}), launch_of("k", {bins})});
+  EXPECT_NE(
+      table.find(
+          "k\n  from  depth\n     0      8\n    10      0\n   100     18\n  depth: 4 below, 6 beyond\n"),
+      std::string::npos)
+      << table;
+}
+
+TEST(Table, RowsOfTablesAreNotAddedUpOverLaunches) {
+  ResultValue keys = array<std::uint64_t>("hits.address", {64, 128});
+  ResultValue values = array<std::uint64_t>("hits.count", {7, 8});
+  keys.table = values.table = "hits";
+  const LaunchRecord launch = launch_of("k", {keys, values, array<std::uint64_t>("other", {1, 2})});
+  EXPECT_NE(
+      table_of({launch}).find("k\n  index  hits.address  hits.count\n      0            64           7\n"),
+      std::string::npos)
+      << table_of({launch});
+  const std::string two = table_of({launch, launch});
+  EXPECT_EQ(two.find("index  hits"), std::string::npos) << two;
+  EXPECT_EQ(two.find("384"), std::string::npos) << two;
+}
+
 LaunchRecord site_launch(std::vector<ResultValue> results, std::uint64_t table = 0) {
   LaunchRecord record = launch_of("k", std::move(results));
   record.sites = table;
