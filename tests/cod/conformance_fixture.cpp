@@ -140,6 +140,14 @@ void append(std::vector<std::byte>& bytes, T value) {
   bytes.insert(bytes.end(), begin, begin + sizeof(T));
 }
 
+/// The first element on a boundary of 128 bytes, as a GPU's allocations begin: how many sectors an access touches must not depend on chance. The last
+/// 32 elements are room for it.
+std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
+  constexpr std::uintptr_t boundary = 128;
+  const auto address = reinterpret_cast<std::uintptr_t>(values.data());
+  return reinterpret_cast<std::uint32_t*>((address + boundary - 1) / boundary * boundary);
+}
+
 /// A launch of the kernel, with and without probes.
 class Run {
  public:
@@ -215,8 +223,8 @@ class Run {
       return false;
     }
     std::vector<std::byte> parameters;
-    append(parameters, input_.data());
-    append(parameters, output_.data());
+    append(parameters, aligned(input_));
+    append(parameters, aligned(output_));
     for (const std::uint64_t word : words) append(parameters, word);
     const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
                                          {shape_.block[0], shape_.block[1], shape_.block[2]}};

@@ -366,9 +366,9 @@ void expect_counts(const Measured& measured, const std::string& kind,
 }
 
 TEST(Metrics, AccessesOfEveryPatternCostWhatTheDeviceCounts) {
-  for (const std::uint32_t threads : {32u, 33u, 90u}) {
+  for (const std::uint32_t threads : {33u, 90u}) {
     for (const char* name : {"memory_efficiency", "shared_bank_conflicts"}) {
-      const Measured measured = measure(example(name), line(threads, 200), "patterns");
+      const Measured measured = measure(example(name), line(threads, 72), "patterns");
       ASSERT_EQ(measured.failure, "") << name;
       expect_counts(measured, "load", measured.counters.loads);
       expect_counts(measured, "store", measured.counters.stores);
