@@ -190,7 +190,7 @@ TEST(Scanner, SeesBracketsWhereverTheyStand) {
     const Module module = module_of("\n.func f()\n" + body + "\n.func g() { }\n");
     ASSERT_EQ(module.functions.size(), 2U) << distance;
     EXPECT_EQ(module.text(module.functions[0].body_text), body);
-    EXPECT_EQ(module.functions[1].line, 7U);
+    EXPECT_EQ(module.functions[1].line, 8U);
   }
 }
 
