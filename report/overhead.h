@@ -64,6 +64,10 @@ struct Overhead {
 /// Preconditions: at least one native run, and as many runs of each setting as native ones.
 Overhead overhead_of(const Bench& bench);
 
+/// "20 -> 28", or "20" when nothing changed; empty when one of them is not known.
+std::string change(const std::optional<KernelResources>& before, const std::optional<KernelResources>& after,
+                   std::uint64_t KernelResources::*member);
+
 /// Tables in at most `width` characters a line where names can be shortened to that.
 std::string to_text(const Overhead& overhead, std::size_t width);
 

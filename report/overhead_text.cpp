@@ -24,14 +24,6 @@ std::string fixed(double value, int digits) {
 /// Three digits that matter, at least three behind the point for what is below one.
 std::string milliseconds(double value) { return fixed(value, value < 1 ? 4 : value < 100 ? 3 : 1); }
 
-std::string change(const std::optional<KernelResources>& before, const std::optional<KernelResources>& after,
-                   std::uint64_t KernelResources::*member) {
-  if (!before || !after) return "-";
-  const std::string first = std::to_string((*before).*member);
-  const std::string second = std::to_string((*after).*member);
-  return first == second ? first : first + " -> " + second;
-}
-
 std::string kernel_table(const SettingOverhead& setting, std::size_t width) {
   std::vector<std::string> names;
   TextColumn launches{{"launches"}, {}};
@@ -121,6 +113,14 @@ nlohmann::ordered_json json_of(const SettingOverhead& setting) {
 }
 
 }  // namespace
+
+std::string change(const std::optional<KernelResources>& before, const std::optional<KernelResources>& after,
+                   std::uint64_t KernelResources::*member) {
+  if (!before || !after) return "";
+  const std::string first = std::to_string((*before).*member);
+  const std::string second = std::to_string((*after).*member);
+  return first == second ? first : first + " -> " + second;
+}
 
 std::string to_text(const Overhead& overhead, std::size_t width) {
   std::string text;

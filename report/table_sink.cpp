@@ -11,6 +11,7 @@
 
 #include "report/kernel_name.h"
 #include "report/output.h"
+#include "report/overhead.h"
 #include "report/site_table.h"
 #include "report/summary.h"
 #include "report/text_table.h"
@@ -294,6 +295,19 @@ std::string render_coverage_notes(const std::vector<CoverageRecord>& records, st
   return text;
 }
 
+/// What instrumentation takes of a multiprocessor, where the device says so.
+void add_resources(std::vector<TextColumn>& columns, const std::vector<TimingRecord>& records) {
+  const auto has_both = [](const TimingRecord& record) { return record.original && record.variant; };
+  if (std::none_of(records.begin(), records.end(), has_both)) return;
+  TextColumn registers{{"registers"}, {}};
+  TextColumn warps{{"warps", "per SM"}, {}};
+  for (const TimingRecord& record : records) {
+    registers.cells.push_back(change(record.original, record.variant, &KernelResources::registers));
+    warps.cells.push_back(change(record.original, record.variant, &KernelResources::warps_per_sm));
+  }
+  columns.insert(columns.end(), {registers, warps});
+}
+
 std::string render_timing(std::vector<TimingRecord> records, std::size_t width) {
   if (records.empty()) return {};
   TimingRecord total;
@@ -316,6 +330,7 @@ std::string render_timing(std::vector<TimingRecord> records, std::size_t width) 
       column.cells.push_back(to_text(Number::of_real(record.*phase)));
     columns.push_back(std::move(column));
   }
+  add_resources(columns, records);
   return "== lynxpp: time in milliseconds ==\n" +
          render_with_names(names, columns, room_for_names(columns, width));
 }

@@ -12,7 +12,7 @@ import tempfile
 from common import Findings, TestFailure, total
 
 # What a thread does is the same on every device. What a warp does need not be: hardware need not reconverge where the cpu device does.
-EXACT = re.compile(r"^(total_)?thread|per_thread|^bytes")
+EXACT = re.compile(r"^(total_)?thread|per_thread|bytes_asked")
 
 
 def all_specs(package):

@@ -341,6 +341,20 @@ total   2.500       1.250  1.125  13.000  1,007.0
 )table");
 }
 
+TEST(Table, TimingsShowWhatInstrumentationTakesOfAMultiprocessor) {
+  TimingRecord record{"a", 1, 1, 1, 1, 1};
+  record.original = KernelResources{20, 0, 0, 16, 64, 64};
+  record.variant = KernelResources{28, 0, 0, 16, 64, 64};
+  EXPECT_EQ(table_of({record, TimingRecord{"b", 1, 1, 1, 1, 1}}), R"table(
+== lynxpp: time in milliseconds ==
+kernel  parse  instrument   emit   load  execute  registers   warps
+                                                             per SM
+a       1.000       1.000  1.000  1.000    1.000   20 -> 28      64
+b       1.000       1.000  1.000  1.000    1.000
+total   2.000       2.000  2.000  2.000    2.000
+)table");
+}
+
 TEST(Table, SpecificationsWithoutResultsShowTheLaunches) {
   EXPECT_EQ(table_of({launch_of("k", {})}),
             R"table(
