@@ -54,14 +54,47 @@ def phases(package, apps, findings):
                    ["program", "kernels", "parse", "instrument", "emit", "load", "execute"], rows)
 
 
+def add_measured(kernels, app, measured, findings):
+    """The figures of one program's `lynxpp bench`, kernel by kernel."""
+    found = {}
+    for setting in measured["settings"]:
+        if not setting["same_output"]:
+            findings.fail(f"{app} with {setting['spec']}: the output changed")
+        for kernel in setting["kernels"]:
+            entry = found.setdefault(kernel["kernel"], {"program": app, "kernel": kernel["demangled"].split("(")[0], "native_ms": kernel["native_ms"],
+                                                        "ratios": {}, "resources": {}})
+            entry["ratios"][setting["spec"]] = [kernel["ratio"], kernel["least_ratio"], kernel["most_ratio"]]
+            entry["resources"][setting["spec"]] = [kernel.get("original"), kernel.get("variant")]
+    kernels += sorted(found.values(), key=lambda entry: -entry["native_ms"])
+    return len(found)
+
+
+def tell(findings, specs, is_gpu):
+    """Tables and lines of what was measured; the goals are a GPU's."""
+    kernels, summary = findings.data["kernels"], []
+    for spec in specs:
+        found = [(entry["ratios"][spec][0], entry["program"], entry["kernel"]) for entry in kernels if spec in entry["ratios"]]
+        if not found:
+            continue
+        mean, worst = statistics.geometric_mean(ratio for ratio, _, _ in found), max(found)
+        goal = GOALS.get(spec) if is_gpu else None
+        summary.append([spec, f"{mean:.3f}", f"{goal:.3f}" if goal else "", ("met" if mean <= goal else "MISSED") if goal else "",
+                        f"{worst[0]:.3f}", f"{worst[1]}: {worst[2]}", len(found)])
+    rows = [[entry["program"], entry["kernel"], f"{1000 * entry['native_ms']:.1f}"] +
+            [f"{entry['ratios'][spec][0]:.3f}" if spec in entry["ratios"] else "" for spec in specs] for entry in kernels]
+    findings.table("Geometric means of the kernel-time ratios", ["specification", "measured", "goal", "", "worst", "where", "kernels"], summary)
+    findings.table("Every kernel: native microseconds of a launch, then ratios", ["program", "kernel", "native µs"] + list(specs), rows)
+    findings.table("Registers of a thread and warps on an SM, native to instrumented", ["program", "kernel"] + list(specs), resources(kernels, specs))
+    for row in summary:
+        findings.say(f"{row[0]}: {row[1]}" + (f" (goal {row[2]}, {row[3]})" if row[2] else "") + f", worst {row[4]} in {row[5]}, {row[6]} kernels")
+
+
 def overhead(package, apps, budget, rounds=3, specs=None):
     """Kernel times with every specification over the native ones, side by side in every round."""
     findings = Findings("overhead", overhead.__doc__)
-    findings.data = {"kernels": [], "phases": {}}
     specs = specs or package.specs
-    began = time.monotonic()
-    ratios = collections.defaultdict(list)  # by spec: (ratio, program, kernel)
-    rows, left_out = [], []
+    findings.data = {"kernels": [], "phases": {}, "specs": specs, "device": package.device}
+    began, left_out = time.monotonic(), []
     with tempfile.TemporaryDirectory() as folder:
         for app in apps:
             if time.monotonic() - began > budget:
@@ -72,40 +105,29 @@ def overhead(package, apps, budget, rounds=3, specs=None):
             except (TestFailure, subprocess.SubprocessError) as failure:
                 findings.fail(f"{app}: {failure}")
                 continue
-            kernels = {}
-            for setting in measured["settings"]:
-                if not setting["same_output"]:
-                    findings.fail(f"{app} with {setting['spec']}: the output changed")
-                for kernel in setting["kernels"]:
-                    entry = kernels.setdefault(kernel["kernel"], {"program": app, "kernel": kernel["demangled"].split("(")[0],
-                                                                 "native_ms": kernel["native_ms"], "ratios": {}, "resources": {}})
-                    entry["ratios"][setting["spec"]] = [kernel["ratio"], kernel["least_ratio"], kernel["most_ratio"]]
-                    entry["resources"][setting["spec"]] = [kernel.get("original"), kernel.get("variant")]
-                    ratios[setting["spec"]].append((kernel["ratio"], app, kernel["demangled"].split("(")[0]))
-            findings.data["kernels"] += kernels.values()
-            for entry in sorted(kernels.values(), key=lambda entry: -entry["native_ms"]):
-                rows.append([app, entry["kernel"], f"{1000 * entry['native_ms']:.1f}"] +
-                            [f"{entry['ratios'][spec][0]:.3f}" if spec in entry["ratios"] else "" for spec in specs])
-            print(f"{app}: {len(kernels)} kernels, {time.monotonic() - began:.0f} s", flush=True)
-    summary = []
-    for spec in specs:
-        found = ratios[spec]
-        if not found:
-            continue
-        mean, worst = statistics.geometric_mean(ratio for ratio, _, _ in found), max(found)
-        goal = GOALS.get(spec) if package.device == "cuda" else None
-        summary.append([spec, f"{mean:.3f}", f"{goal:.3f}" if goal else "", ("met" if mean <= goal else "MISSED") if goal else "",
-                        f"{worst[0]:.3f}", f"{worst[1]}: {worst[2]}", len(found)])
-    findings.table("Geometric means of the kernel-time ratios", ["specification", "measured", "goal", "", "worst", "where", "kernels"], summary)
-    findings.table("Every kernel: native microseconds of a launch, then ratios", ["program", "kernel", "native µs"] + list(specs), rows)
-    findings.table("Registers of a thread and warps on an SM, native to instrumented", ["program", "kernel"] + list(specs), resources(findings.data["kernels"], specs))
-    for row in summary:
-        findings.say(f"{row[0]}: {row[1]}" + (f" (goal {row[2]}, {row[3]})" if row[2] else "") + f", worst {row[4]} in {row[5]}, {row[6]} kernels")
+            count = add_measured(findings.data["kernels"], app, measured, findings)
+            print(f"{app}: {count} kernels, {time.monotonic() - began:.0f} s", flush=True)
+    tell(findings, specs, package.device == "cuda")
     if left_out:
         findings.say(f"not measured, the time was up: {', '.join(left_out)} (--apps {','.join(left_out)})")
-    if time.monotonic() - began < budget:
-        phases(package, apps, findings)
+    phases(package, [app for app in apps if app not in left_out], findings)
     return findings
+
+
+def merged(files):
+    """(findings, machine) of several runs of this part over different programs; of a program that is in several, the last counts."""
+    findings = Findings("overhead", overhead.__doc__)
+    parts = [json.loads(file.read_text()) for file in files]
+    specs = list(dict.fromkeys(spec for part in parts for spec in part["data"]["specs"]))
+    findings.data = {"kernels": [], "phases": {}, "specs": specs, "device": parts[-1]["data"]["device"]}
+    for part in parts:
+        again = {entry["program"] for entry in part["data"]["kernels"]}
+        findings.data["kernels"] = [entry for entry in findings.data["kernels"] if entry["program"] not in again] + part["data"]["kernels"]
+        findings.data["phases"].update(part["data"]["phases"])
+        findings.failures += part["failures"]
+    findings.data["kernels"].sort(key=lambda entry: (entry["program"], -entry["native_ms"]))
+    tell(findings, specs, findings.data["device"] == "cuda")
+    return findings, "; ".join(dict.fromkeys(part["machine"] for part in parts))
 
 
 def resources(kernels, specs):

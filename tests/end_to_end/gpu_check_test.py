@@ -64,6 +64,17 @@ class Parts(unittest.TestCase):
         self.assertIn("| vecadd | vecadd |", text)
         self.assertIn("Phases of a run", text)
 
+    def test_overheads_of_several_runs_make_one_table(self):
+        entry = {"kernel": "k", "native_ms": 1, "resources": {}}
+        files = []
+        for name, programs in (("a", {"x": 2, "y": 4}), ("b", {"y": 8})):
+            kernels = [{**entry, "program": program, "ratios": {"instruction_count": [ratio] * 3}} for program, ratio in programs.items()]
+            files.append(pathlib.Path(self.folder.name, name))
+            files[-1].write_text(json.dumps({"machine": "m", "failures": [], "data": {"kernels": kernels, "phases": {}, "specs": SPECS[:1], "device": "cuda"}}))
+        findings, machine = overhead.merged(files)
+        self.assertEqual(machine, "m")
+        self.assertEqual(findings.lines, ["instruction_count: 4.000 (goal 1.030, MISSED), worst 8.000 in y: k, 2 kernels"])
+
     def test_wrong_counts_are_a_failure_for_threads_and_a_row_for_warps(self):
         for name, failures in (("thread_instructions", 1), ("warp_instructions", 0)):
             results = self.package.expected["apps"]["vecadd"]["results"]["instruction_count"][0]["results"]
