@@ -62,7 +62,8 @@ int main(int count, char** arguments) {
   char specification[1024];
   char name[64];
   unsigned int n[6];
-  while (std::fscanf(cases, "%1023s %63s %u %u %u %u %u %u", specification, name, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]) == 8) {
+  while (std::fscanf(cases, "%1023s %63s %u %u %u %u %u %u", specification, name, &n[0], &n[1], &n[2], &n[3],
+                     &n[4], &n[5]) == 8) {
     const Kernel kernel = kernel_of(name);
     const std::size_t wanted = std::size_t{n[0]} * n[1] * n[2] * n[3] * n[4] * n[5];
     if (kernel == nullptr || wanted > threads) return std::fprintf(stderr, "no such case: %s\n", name), 2;
@@ -70,7 +71,9 @@ int main(int count, char** arguments) {
     setenv("LYNXPP_SPEC", specification, 1);
     kernel<<<dim3(n[0], n[1], n[2]), dim3(n[3], n[4], n[5])>>>(memory, memory + threads);
     std::vector<unsigned int> results(threads);
-    if (cudaMemcpy(results.data(), memory + threads, threads * sizeof(unsigned int), cudaMemcpyDeviceToHost) != cudaSuccess) return 2;
+    if (cudaMemcpy(results.data(), memory + threads, threads * sizeof(unsigned int),
+                   cudaMemcpyDeviceToHost) != cudaSuccess)
+      return 2;
     unsigned long sum = 0;
     for (std::size_t i = 0; i < threads; ++i) sum = sum * 31 + results[i];
     std::printf("%s %lx\n", name, sum);
