@@ -189,8 +189,9 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
   if (!bound->is_constant() || !variable->exact || variable->terms.size() != 1) return std::nullopt;
 
   // They are in the order of the loops.
-  for (const InductionVariable& candidate :
-       std::ranges::equal_range(induction_, index, {}, &InductionVariable::loop)) {
+  const auto first = std::ranges::lower_bound(induction_, index, {}, &InductionVariable::loop);
+  for (auto place = first; place != induction_.end() && place->loop == index; ++place) {
+    const InductionVariable& candidate = *place;
     const std::int64_t factor = variable->coefficient_of(value_symbol(candidate.phi));
     if (factor == 0 || !candidate.initial.is_constant() || !candidate.step.is_constant() ||
         candidate.initial.bits != bits)
