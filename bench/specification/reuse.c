@@ -1,14 +1,15 @@
 /* The handler of reuse.cod for clang. */
 typedef unsigned long u64;
 enum { WAYS = 4 };
-u64 *loads;
-u64 *hits;
+u64* loads;
+u64* hits;
 u64 recent[WAYS];
 u64 memory_address(void);
 unsigned instruction_id(void);
 
-static int place_of(const u64 *list, u64 line) {
-  for (int way = 0; way < WAYS; ++way) if (list[way] == line) return way;
+static int place_of(const u64* list, u64 line) {
+  for (int way = 0; way < WAYS; ++way)
+    if (list[way] == line) return way;
   return WAYS;
 }
 
