@@ -13,7 +13,8 @@ constexpr std::uint64_t maximum_local_bytes = 16 * 1024;
 constexpr std::uint64_t maximum_shared_bytes = 48 * 1024;
 constexpr std::uint64_t maximum_table_bytes = 64 * 1024;
 constexpr std::uint64_t maximum_leaves = 4096;
-constexpr std::uint64_t maximum_copied = 256;  ///< elements of arrays inside a structure that `=` copies
+constexpr std::uint64_t maximum_copied = 256;      ///< elements of arrays inside a structure that `=` copies
+constexpr std::size_t maximum_assignments = 4096;  ///< that a copy becomes
 constexpr int maximum_structure_depth = 32;
 constexpr std::size_t maximum_state = 128;  ///< registers of every thread
 
@@ -443,7 +444,7 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
     const std::vector<Dimension> own(
         to->dimensions.begin() + static_cast<std::ptrdiff_t>(target->dimensions.size()),
         to->dimensions.end());
-    if (to->kind == Symbol::Kind::record || count_of(own) > maximum_copied) {
+    if (count_of(own) > maximum_copied || out.size() > maximum_assignments) {
       error(position, "'=' does not copy the array '" + to->name + "'", "copy its elements in a loop");
       return false;
     }
@@ -452,19 +453,24 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
       std::uint64_t rest = k;
       for (std::size_t d = own.size(); d-- > 0; rest /= own[d].constant)
         own_indices[d] = rest % own[d].constant;
-      const auto with_own = [&](const Expression& place) {
-        std::vector<ExpressionPtr> indices = clones(place.operands);
-        for (const std::uint64_t index : own_indices) indices.push_back(unsigned_literal(index));
-        return indices;
+      const auto element_of = [&](const Expression& place) {
+        Expression element;
+        element.position = place.position;
+        element.operands = clones(place.operands);
+        for (const std::uint64_t index : own_indices) element.operands.push_back(unsigned_literal(index));
+        return element;
       };
-      auto value = std::make_unique<Expression>();
+      Expression target_element = element_of(target_place);
+      if (to->kind == Symbol::Kind::record) {
+        if (!copy_record(to, target_element, from, element_of(source_place), out)) return false;
+        continue;
+      }
+      auto value = std::make_unique<Expression>(element_of(source_place));
       value->kind = from->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
-      value->position = source_place.position;
       value->text = from->name;
-      value->operands = with_own(source_place);
       value->type = use(*value, from);
       if (value->type == Type::none) return false;
-      out.push_back(assign_leaf(to, with_own(target_place), std::move(value), position));
+      out.push_back(assign_leaf(to, std::move(target_element.operands), std::move(value), position));
     }
   }
   return true;

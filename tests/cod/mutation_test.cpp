@@ -58,7 +58,16 @@ const char* const fragments[] = {"(",
                                  "sharedMem[0] = 1;",
                                  "globalMem[1]++;",
                                  "OPCODE(\"*\"):",
-                                 "EVERY(2):"};
+                                 "EVERY(2):",
+                                 "*",
+                                 "->",
+                                 "&v",
+                                 "*p",
+                                 "NULL",
+                                 "p + 1",
+                                 "made(p, v)",
+                                 "int *p = &v;",
+                                 "include \"t.cod\""};
 
 const char* const every_construct = R"(
 enum color { RED, GREEN = 5, BLUE };
@@ -86,6 +95,25 @@ ON_INSTRUCTION: MEM_READ: OPCODE("ld.global*"): KERNEL("k.*"): EVERY(2): SOURCE(
 }
 ON_KERNEL_EXIT: { out[0] = warpMax(mine.p.hits) + warpSum(mine.w) + warpAny(1) + sums[0]; }
 ON_REPORT: { emit("h", sum(stats.hits)); emit("p", stats.h); emit("t", table[1]); }
+)";
+
+const char* const every_pointer = R"(
+struct inner { int k[2]; }; struct visit { unsigned int n; double w; struct inner in[2]; };
+global struct visit visits[WARPS]; const int table[4] = {1, 2, 3, 4}; shared unsigned int seen[4];
+unsigned long recent[4] = {1, 2}; struct visit mine = {1, 0.5, {{{1, 2}}}}; bool flags[2];
+static struct visit made(const struct visit *p, struct visit v) { v.n += p->n; return v; }
+static const int *largest(const int values[], int n) {
+  const int *best = NULL;
+  for (const int *p = values; p < values + n; ++p) if (best == NULL || *p > *best) best = p;
+  return best;
+}
+ON_INSTRUCTION: MEM_READ: {
+  struct visit v, *p = &visits[warpId()], *q = laneId() & 1 ? p : &v;
+  v = made(q, made(&mine, *p)); *q = v; p->in[1].k[0] += 1; (*q).w *= 2; int *k = q->in[0].k;
+  k[1] = largest(table, 4) - table; *(k + 1) += (q - p) * 2; atomicAdd(&p->n, 1); unsigned int *s = seen; atomicMax(s + 1, 2);
+  recent[laneId() % 4] = *&recent[1]; bool *b = flags; b[1] = !b[0]; mine = v; q = 0; if (q) q++; made(p, v).in[0].k[1];
+}
+ON_REPORT: { struct visit *v = visits; long n = 0; for (int i = 0; i < 3; ++i) n += v[i].n + (v + i)->in[1].k[0]; emit("n", n); }
 )";
 
 std::string mutated(const std::string& source, std::mt19937& random) {
@@ -117,8 +145,9 @@ TEST(Mutation, DamagedSpecificationsNeverCrash) {
     sources.push_back(source);
   }
   sources.emplace_back(every_construct);
+  sources.emplace_back(every_pointer);
   std::sort(sources.begin(), sources.end());
-  ASSERT_FALSE(sources.empty());
+  ASSERT_EQ(errors_of(every_pointer), "");
   std::mt19937 random(20);
   int accepted = 0;
   int refused = 0;

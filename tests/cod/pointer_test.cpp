@@ -94,6 +94,12 @@ const Construct constructs[] = {
      "struct row a; a = grown(grown(a)); r = a.n * 100 + a.v[1] * 10 + grown(a).v[2];", 200 + 70 + 14},
     {"struct pair { int x; int y; }; static int first(const struct pair p) { return p.x; }",
      "struct pair a[2] = {{1, 2}, {3, 4}}; int i = 0; a[i++] = a[1]; r = first(a[0]) * 10 + i;", 31},
+    {"struct cell { int k[2]; char c; }; struct grid { struct cell cells[2][2]; int n; }; static struct grid "
+     "same(struct grid g) { return g; }",
+     "struct grid a[2]; a[1].cells[1][0].k[1] = 5; a[1].cells[0][1].c = 3; a[1].n = 7; a[0] = a[1]; struct "
+     "grid b "
+     "= same(a[0]); r = b.cells[1][0].k[1] * 100 + b.cells[0][1].c * 10 + b.n;",
+     537},
     {"", "r = 0x1.8p3 * 10 + '\\x41' + '\\101' + '\\t' + 0b101 + 017;", 120 + 65 + 65 + 9 + 5 + 15},
 };
 
