@@ -166,9 +166,10 @@ enum class StatementKind : std::uint8_t {
 struct Statement {
   StatementKind kind = StatementKind::empty;
   Position position;
-  Type type = Type::none;  ///< declaration
-  std::string structure;   ///< declaration of Type::structure
-  bool is_const = false;   ///< declaration
+  Type type = Type::none;   ///< declaration
+  std::string structure;    ///< declaration of Type::structure
+  bool is_const = false;    ///< declaration
+  bool is_counted = false;  ///< the engine counts instead (cod/counters.h)
   std::vector<Declarator> declarators;
   ExpressionPtr condition;   ///< if, loops
   ExpressionPtr expression;  ///< expression, return; for: the step

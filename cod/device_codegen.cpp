@@ -81,7 +81,7 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   function->addFnAttr("no-jump-tables",
                       "true");  // and no look-up tables: the routine must not need variables
   every_ = body.every;
-  generate_body(*function, body.statements);
+  generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
   builder_.CreateRetVoid();
 }
@@ -387,10 +387,14 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
 Result<DeviceCode> generate_device_code(const Program& program, const DeviceTarget& target) {
   DeviceCode code;
   for (const HandlerBody& body : program.handlers) {
+    if (body.handler.is_counted && !target.plain_counters) {
+      code.handlers.emplace_back();
+      continue;
+    }
     llvm::LLVMContext context;
     llvm::Module module("lynxpp", context);
     prepare_nvptx_module(module);
-    DeviceGenerator generator(module, program, target.sm);
+    DeviceGenerator generator(module, program, target);
     generator.generate(body);
     Result<std::string> ptx = emit_ptx(module, target.sm);
     if (!ptx) {

@@ -13,8 +13,10 @@ namespace lynxpp::cod {
 
 class DeviceGenerator final : public FunctionGenerator {
  public:
-  DeviceGenerator(llvm::Module& module, const Program& program, int sm)
-      : FunctionGenerator(module, program), sm_(sm) {}
+  DeviceGenerator(llvm::Module& module, const Program& program, const DeviceTarget& target)
+      : FunctionGenerator(module, program), sm_(target.sm) {
+    skips_counted_ = !target.plain_counters;
+  }
 
   void generate(const HandlerBody& body);
   int minimum_sm() const { return minimum_sm_; }

@@ -46,6 +46,7 @@ void FunctionGenerator::generate_body(llvm::Function& function,
 }
 
 void FunctionGenerator::statement(const Statement& statement) {
+  if (statement.is_counted && skips_counted_) return;
   switch (statement.kind) {
     case StatementKind::empty: return;
     case StatementKind::block:

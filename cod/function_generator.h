@@ -119,6 +119,7 @@ class FunctionGenerator {
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;  ///< without a terminator until the body is complete
   llvm::BasicBlock* exit_ = nullptr;
+  bool skips_counted_ = true;  ///< no code for statements that the engine counts
 
  private:
   struct Loop {

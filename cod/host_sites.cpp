@@ -31,6 +31,7 @@ std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_
   switch (call->api->api) {
     case Api::instruction_is: return unpack(call->value).matches(instruction->labels) ? 1 : 0;
     case Api::instruction_block: return instruction->block;
+    case Api::opcode_id: return instruction->opcode;
     case Api::source_line: return instruction->line;
     case Api::ptx_line: return instruction->ptx_line;
     default: return 0;

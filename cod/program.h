@@ -117,7 +117,7 @@ struct Function {
 struct HandlerBody {
   Handler handler;
   std::uint32_t every = 1;  ///< runs in each every-th thread block
-  std::vector<const Statement*> statements;
+  std::vector<Statement*> statements;
   Uses uses;
 };
 
@@ -135,6 +135,7 @@ struct Program {
   bool checks_bounds = false;  ///< some array's accesses may have to be dropped and counted
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;  ///< ON_REPORT parts, in order
+  std::vector<SiteCounter> counters;
 
   SourceLocation locate(const Position& position) const { return location_of(tree.files, position); }
 };

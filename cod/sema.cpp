@@ -5,6 +5,7 @@
 
 #include "cod/analyser.h"
 #include "cod/constant.h"
+#include "cod/counters.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -445,6 +446,7 @@ Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::strin
     quote_included_lines(files, analyser.errors);
     return Failure{std::move(analyser.errors)};
   }
+  find_counters(*program);
   quote_included_lines(program->tree.files, warnings);
   return std::shared_ptr<const Program>(std::move(program));
 }

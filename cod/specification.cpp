@@ -59,13 +59,15 @@ class CompiledSpecification final : public Specification {
   const std::vector<StateVariable>& state() const override { return program_->state; }
   const std::vector<Word>& words() const override { return program_->words; }
   const std::vector<ModuleVariable>& variables() const override { return program_->variables; }
+  const std::vector<SiteCounter>& counters() const override { return program_->counters; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // Once per compute capability: a program's kernels are mostly made for one.
     const std::lock_guard lock(mutex_);
-    auto found = device_code_.find(target.sm);
+    const auto key = std::pair(target.sm, target.plain_counters);
+    auto found = device_code_.find(key);
     if (found == device_code_.end()) {
-      found = device_code_.emplace(target.sm, generate_device_code(*program_, target)).first;
+      found = device_code_.emplace(key, generate_device_code(*program_, target)).first;
     }
     return found->second;
   }
@@ -83,7 +85,7 @@ class CompiledSpecification final : public Specification {
   std::shared_ptr<const Program> program_;
   std::vector<Handler> handlers_;
   mutable std::mutex mutex_;
-  mutable std::map<int, Result<DeviceCode>> device_code_;
+  mutable std::map<std::pair<int, bool>, Result<DeviceCode>> device_code_;
   mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
 };
 

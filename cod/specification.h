@@ -152,6 +152,31 @@ enum class SiteValue {
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
 
+/// One index of a counted element.
+struct CounterIndex {
+  enum class Kind : std::uint8_t { constant, basic_block, instruction };
+  Kind kind = Kind::constant;
+  std::uint64_t constant = 0;
+};
+
+/// A statement that adds to an array for every execution of its handler's places and does nothing else. There is no device code for it: the
+/// engine finds out how often each place was executed and fills the array before ON_REPORT runs.
+struct SiteCounter {
+  enum class Addend : std::uint8_t {
+    constant,
+    instructions,  ///< basicBlockInstructionCount()
+    guarded,       ///< basicBlockPredicatedInstructionCount()
+    executed,      ///< basicBlockExecutedInstructionCount()
+  };
+  std::uint32_t handler = 0;          ///< in Specification::handlers(): which places
+  std::uint32_t array = 0;            ///< in Specification::arrays()
+  std::vector<CounterIndex> indices;  ///< one for each dimension, in range
+  bool counts_warps = false;          ///< once per warp instead of once per thread
+  Addend addend = Addend::constant;
+  std::uint64_t constant = 1;
+  SourceLocation location;  ///< of the statement
+};
+
 struct Handler {
   TargetKind target = TargetKind::kernel_entry;
   InstructionFilter filter;     ///< of instruction targets
@@ -162,6 +187,8 @@ struct Handler {
   bool needs_convergence = false;  ///< uses warp votes, shuffles or syncWarp
   /// A kernel-exit handler with syncThreads(): only for kernels that all threads of a block leave together.
   bool syncs_at_exit = false;
+  /// All its code is counters: nothing to splice, unless they are lowered as well (DeviceTarget::plain_counters).
+  bool is_counted = false;
   /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for all.
   std::vector<std::string> kernels;
 
@@ -176,12 +203,14 @@ struct HandlerCode {
 
 struct DeviceTarget {
   int sm = 75;  ///< the code may use what this compute capability has, e.g. redux.sync from 80
+  bool plain_counters = false;  ///< counters() become code like all other statements
 };
 
 struct DeviceCode {
-  std::vector<HandlerCode> handlers;  ///< one per Specification::handlers(), same order
-  int minimum_sm = 0;                 ///< the least `.target` the code needs (70 match, 80 redux)
-  int minimum_ptx = 0;                ///< the least `.version` × 10 (62 activemask, 70 redux)
+  /// One per Specification::handlers(), same order; empty where the handler is counted.
+  std::vector<HandlerCode> handlers;
+  int minimum_sm = 0;   ///< the least `.target` the code needs (70 match, 80 redux)
+  int minimum_ptx = 0;  ///< the least `.version` × 10 (62 activemask, 70 redux)
 };
 
 // ---------------------------------------------------------------- host code
@@ -239,6 +268,7 @@ class Specification {
   virtual const std::vector<StateVariable>& state() const = 0;
   virtual const std::vector<Word>& words() const = 0;
   virtual const std::vector<ModuleVariable>& variables() const = 0;
+  virtual const std::vector<SiteCounter>& counters() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 

@@ -112,7 +112,7 @@ std::string target_text(const ptx::Target& target, int sm) {
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
-    const Result<cod::DeviceCode> code = specification.lower_device({sm});
+    const Result<cod::DeviceCode> code = specification.lower_device({sm, request.plain_counters});
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
       return failure("specification '" + specification.name() + "' needs sm_" +
@@ -122,9 +122,14 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
     unit.version = std::max(unit.version, needed);
     for (std::size_t i = 0; i < specification.handlers().size(); ++i) {
       const cod::Handler& handler = specification.handlers()[i];
-      Result<ptx::ProbeRoutine> routine = routine_of(code->handlers[i], specification.name());
-      if (!routine) return routine.error();
       ptx::Probe probe;
+      if (handler.is_counted && !request.plain_counters) {
+        probe.enabled = false;
+      } else {
+        Result<ptx::ProbeRoutine> routine = routine_of(code->handlers[i], specification.name());
+        if (!routine) return routine.error();
+        probe.routine = std::move(*routine);
+      }
       probe.point = point_of(handler.target);
       probe.is_initializer = handler.is_initializer;
       if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
@@ -136,7 +141,6 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
                filter.matches_opcode(instruction.opcode) &&
                filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
       };
-      probe.routine = std::move(*routine);
       probe.first_word = unit.words;
       probe.first_state = static_cast<std::uint32_t>(unit.state_bytes.size());
       probe.first_variable = static_cast<std::uint32_t>(unit.variables.size());
@@ -152,6 +156,24 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
     for (const cod::Word& word : specification.words()) result.probe.push_back({index, word});
     unit.words = static_cast<std::uint32_t>(result.probe.size());
   }
+  return success();
+}
+
+/// What the specifications only count. Where no handler is left to be spliced, the slots are all the variant needs.
+Status add_counters(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
+  if (request.plain_counters) return success();
+  Result<std::shared_ptr<const Counting>> counting = plan_counters(request, unit);
+  if (!counting) return counting.error();
+  result.counting = std::move(*counting);
+  if (result.counting != nullptr) unit.counting = result.counting->plan;
+  const bool has_probes = std::any_of(unit.probes.begin(), unit.probes.end(),
+                                      [](const ptx::Probe& probe) { return probe.enabled; });
+  if (!has_probes) result.probe.clear();
+  if (unit.counting != nullptr && unit.counting->counters != 0) {
+    unit.counter_word = static_cast<std::uint32_t>(result.probe.size());
+    result.probe.push_back({0, {}, true});
+  }
+  unit.words = static_cast<std::uint32_t>(result.probe.size());
   return success();
 }
 
@@ -226,9 +248,11 @@ Result<Instrumented> instrument(const Request& request) {
   result.parse_ms = watch.lap();
 
   const int sm = choose_sm(module->target, request.device_sm);
+  unit.target.sm = sm;
   unit.target.text = target_text(module->target, sm);
   if (sm >= 80) unit.version = std::max(unit.version, ptx::Version{7, 0});
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
+  if (Status added = add_counters(request, unit, result); !added) return added.error();
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
 
   ptx::PassManager passes = ptx::make_pipeline();

@@ -11,6 +11,7 @@
 
 #include "cod/specification.h"
 #include "device/device.h"
+#include "engine/counters.h"
 #include "engine/register_estimate.h"
 #include "ptx/passes/pass.h"
 #include "support/result.h"
@@ -34,6 +35,9 @@ struct Request {
   /// Address of the original module's variable, for all code to share; nullopt when the device has no such name. Null function: the
   /// variant declares its own copies (offline use).
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
+  bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
+  bool wide_counters =
+      false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times
   /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
   bool verify = verifies_by_default;
   ptx::PassObserver observer;            ///< sees the unit between passes
@@ -44,6 +48,8 @@ struct Request {
 struct ProbeWord {
   std::uint32_t specification = 0;  ///< index in Request::specifications
   cod::Word word;
+  bool is_counters =
+      false;  ///< instead: the address of Counting::plan->slots() zeroed numbers, for all specifications
 };
 
 struct Instrumented {
@@ -55,8 +61,9 @@ struct Instrumented {
   std::uint64_t instructions = 0;
   std::shared_ptr<const cod::SiteTable> sites;  ///< of these blocks and instructions
   std::vector<std::uint64_t>
-      sites_per_handler;           ///< flattened: specifications in order, their handlers in order
-  std::vector<std::string> notes;  ///< what could not be covered, for the coverage record
+      sites_per_handler;                     ///< flattened: specifications in order, their handlers in order
+  std::shared_ptr<const Counting> counting;  ///< null: the device does all the counting itself
+  std::vector<std::string> notes;            ///< what could not be covered, for the coverage record
   double parse_ms = 0, instrument_ms = 0, emit_ms = 0;
   std::vector<ptx::PassTiming> passes;
   std::optional<RegisterEstimate> registers;

@@ -25,6 +25,11 @@ std::uint64_t ProbeLayout::dropped(std::size_t specification, std::span<std::byt
   return count;
 }
 
+std::span<const std::uint64_t> ProbeLayout::counters_of(std::span<const std::byte> buffer) const {
+  // The buffer begins at a multiple of `array_alignment`, on the host too.
+  return {reinterpret_cast<const std::uint64_t*>(buffer.data() + counters.first), counters.second};
+}
+
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view) {
   cod::LaunchExtents extents;
   extents.basic_blocks = view.basic_blocks;
@@ -37,9 +42,11 @@ cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchVie
 }
 
 Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
-                            const cod::LaunchExtents& extents) {
+                            const cod::LaunchExtents& extents, std::uint64_t counters) {
   ProbeLayout layout;
   layout.extents = extents;
+  layout.counters = {0, counters};
+  layout.bytes = (8 * counters + array_alignment - 1) / array_alignment * array_alignment;
   for (const engine::SpecificationPtr& specification : specifications) {
     ProbeLayout::Specification placed;
     placed.dropped = layout.bytes;
@@ -64,6 +71,10 @@ std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& wor
                                        std::uint64_t address) {
   std::vector<std::uint64_t> values;
   for (const engine::ProbeWord& word : words) {
+    if (word.is_counters) {
+      values.push_back(address + layout.counters.first);
+      continue;
+    }
     const ProbeLayout::Specification& specification = layout.specifications[word.specification];
     switch (word.word.kind) {
       case cod::Word::Kind::array_address:

@@ -64,12 +64,14 @@ struct Session::Kernel {
   engine::Instrumented instrumented;
   std::size_t sites = 0;  ///< of Seen::sites, this variant's
   std::unique_ptr<device::Variant> variant;
+  bool wide_counters = false;
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
 };
 
 /// Everything known of the kernels of one name. Lives as long as the session.
 struct Session::Seen {
-  bool wanted = true;  ///< by LYNXPP_KERNELS
+  bool wanted = true;          ///< by LYNXPP_KERNELS
+  bool wide_counters = false;  ///< some launch took so long that narrow ones may have wrapped
   report::CoverageRecord coverage;
   report::TimingRecord timing;
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -97,6 +99,9 @@ struct Session::Pending {
   std::size_t sites = 0;  ///< of Seen::sites
   device::DeviceInfo device;
   cod::LaunchView view;
+  std::shared_ptr<const engine::Counting> counting;
+  std::chrono::steady_clock::time_point begin;  ///< before the launch was made
+  bool counters_may_have_wrapped = false;
   ProbeLayout layout;
   std::unique_ptr<device::Readback> readback;
 };
@@ -189,12 +194,15 @@ Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const d
       std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& kernel) {
         return kernel->device == &device && kernel->image == source.image;
       });
-  if (found != seen.kernels.end() && (*found)->attached == attached_) return **found;
+  if (found != seen.kernels.end() && (*found)->attached == attached_ &&
+      (*found)->wide_counters == seen.wide_counters)
+    return **found;
   std::unique_ptr<Kernel>& slot = found != seen.kernels.end() ? *found : seen.kernels.emplace_back();
   slot = std::make_unique<Kernel>();
   slot->device = &device;
   slot->image = source.image;
   slot->attached = attached_;
+  slot->wide_counters = seen.wide_counters;
   if (Status prepared = prepare(seen, *slot, device, launch, source); !prepared) {
     slot->problem = first_message(prepared.error());
     log().warn("{} runs uninstrumented: {}", demangle(source.name), slot->problem);
@@ -210,6 +218,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   engine::Request request;
   request.ptx = &*text;
   request.kernel = source.name;
+  request.wide_counters = seen.wide_counters;
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
   request.variable_address = [&](const std::string& name) {
@@ -263,7 +272,10 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
   std::copy(std::begin(launch.grid), std::end(launch.grid), pending.view.grid);
   std::copy(std::begin(launch.block), std::end(launch.block), pending.view.block);
 
-  Result<ProbeLayout> layout = lay_out(kernel.attached->specifications, extents_of(launch, pending.view));
+  pending.counting = kernel.instrumented.counting;
+  pending.begin = std::chrono::steady_clock::now();
+  Result<ProbeLayout> layout = lay_out(kernel.attached->specifications, extents_of(launch, pending.view),
+                                       pending.counting == nullptr ? 0 : pending.counting->plan->slots());
   if (!layout) return layout.error();
   pending.layout = std::move(*layout);
   const Result<std::uint64_t> address = device.allocate_zeroed(pending.layout.bytes, launch);
@@ -329,9 +341,27 @@ void Session::report(Pending& pending) {
     ++pending.seen->timing.launches;
   }
   if (configuration_.times_only()) return;
+  if (pending.counting != nullptr) {
+    fill_counted_arrays(pending, *bytes);
+    // Without the launch's own time, that until it was seen to be over is an upper bound.
+    const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
+    pending.counters_may_have_wrapped =
+        engine::may_wrap(*pending.counting, pending.readback->kernel_milliseconds().value_or(passed.count()),
+                         pending.device.clock_khz);
+    pending.seen->wide_counters |= pending.counters_may_have_wrapped;
+  }
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
     report_specification(pending, i, *bytes);
   }
+}
+
+void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
+  std::vector<std::vector<std::span<std::byte>>> arrays;
+  for (std::size_t i = 0; i < pending.layout.specifications.size(); ++i)
+    arrays.push_back(pending.layout.arrays_of(i, bytes));
+  engine::fill_counted_arrays(*pending.counting, pending.attached->specifications,
+                              pending.layout.counters_of(bytes), pending.layout.extents.threads,
+                              pending.layout.extents.warps, arrays);
 }
 
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes) {
@@ -357,6 +387,12 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
     record.notes.push_back(first_message(ran.error()));
+  }
+  if (pending.counters_may_have_wrapped && !pending.attached->specifications[index]->counters().empty()) {
+    record.notes.emplace_back(
+        "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "
+        "next launches "
+        "count in 64 bits");
   }
   if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
     record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");

@@ -67,6 +67,7 @@ class Session {
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch, std::uint64_t index);
   void drain(bool wait);
   void report(Pending& pending);
+  static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);
   void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
 

@@ -321,7 +321,7 @@ class CudaDevice final : public Device {
     } else {
       parameters.assign(launch.parameters, launch.parameters + slots.size());
     }
-    parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
+    if (!probe.empty()) parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
     return submit(loaded.function(), launch, parameters.data(), nullptr, measure_);
   }
 

@@ -42,6 +42,8 @@ class Uniformity {
   Variance of_operand(std::uint32_t instruction, const Operand& operand) const;
   /// Of the way a block's last instruction takes: uniform when it has but one.
   Variance of_branch(std::uint32_t block) const { return branches_[block]; }
+  /// Whether threads that took different ways may meet where the block begins.
+  Variance of_meeting(std::uint32_t block) const { return joins_[block] | everywhere_; }
   /// Whether the threads of a warp may leave the loop in different iterations.
   Variance of_loop_exit(std::uint32_t loop) const { return loop_exits_[loop]; }
 

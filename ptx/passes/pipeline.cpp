@@ -1,5 +1,6 @@
 #include "ptx/passes/pipeline.h"
 
+#include "ptx/passes/count.h"
 #include "ptx/passes/extract.h"
 #include "ptx/passes/hidden_parameter.h"
 #include "ptx/passes/keep_rounding.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr PassDescription table[] = {
     {make_share_variables_pass, "names of the program's variables become their addresses"},
     {make_keep_rounding_pass, "debug code: sums and products stay apart"},
+    {make_count_pass, "counters on few edges of the control flow"},
     {make_splice_pass, "probes at their places"},
     {make_hidden_parameter_pass, "the kernel's parameter for the probes, and the frame of device functions"},
     {make_extract_pass, "what the kernel does not need goes; version, target and the probes' variables"},

@@ -209,7 +209,8 @@ class Splice final : public Pass {
   std::string_view name() const override { return "splice"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.probes.empty()) return false;
+    const bool has_probes = std::ranges::any_of(unit.probes, &Probe::enabled);
+    if (!has_probes && !unit.needs_frame()) return false;
     std::uint32_t next_site = 0;
     for (const FunctionUnit& function : unit.functions) {
       if (function.instrumented) FunctionSplicer(unit, function, next_site).run();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ struct ModuleVariable {
   std::vector<std::uint8_t> initial;  ///< `bytes` of them, or none; shared memory has none
 };
 
+struct CountPlan;  // ptx/passes/count_plan.h
+
 struct InstrumentationUnit {
   explicit InstrumentationUnit(const Module& m) : module(m) {}
 
@@ -58,6 +61,8 @@ struct InstrumentationUnit {
   bool calls_indirectly = false;           ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t words = 0;                 ///< of the hidden parameter
+  std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
+  std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
 

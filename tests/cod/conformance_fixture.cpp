@@ -151,8 +151,13 @@ std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
 /// A launch of the kernel, with and without probes.
 class Run {
  public:
-  Run(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled)
-      : source_(source), shape_(shape), kernel_(kernel), assembled_(assembled) {}
+  Run(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled,
+      bool plain_counters)
+      : source_(source),
+        shape_(shape),
+        kernel_(kernel),
+        assembled_(assembled),
+        plain_counters_(plain_counters) {}
 
   Measured measure() {
     auto specification = compile(source_, "t.cod");
@@ -164,6 +169,7 @@ class Run {
     request.specifications = {specification_};
     request.device_sm = 90;
     request.verify = true;
+    request.plain_counters = plain_counters_;
     auto variant = engine::instrument(request);
     if (!variant) return failed(text_of(variant.error(), source_));
     if (assembled_ && has_ptxas()) {
@@ -183,6 +189,8 @@ class Run {
     report(*variant);
     return result_;
   }
+
+  bool has_counters() const { return specification_ != nullptr && !specification_->counters().empty(); }
 
  private:
   Measured failed(const std::string& why) {
@@ -204,6 +212,11 @@ class Run {
   std::vector<std::uint64_t> words(const engine::Instrumented& variant) {
     std::vector<std::uint64_t> values;
     for (const engine::ProbeWord& each : variant.probe) {
+      if (each.is_counters) {
+        slots_.assign(variant.counting->plan->slots(), 0);
+        values.push_back(reinterpret_cast<std::uint64_t>(slots_.data()));
+        continue;
+      }
       switch (each.word.kind) {
         case Word::Kind::array_address:
           values.push_back(reinterpret_cast<std::uint64_t>(arrays_[each.word.index].data()));
@@ -248,6 +261,10 @@ class Run {
     view.sites = variant.sites.get();
     for (std::vector<std::uint64_t>& array : arrays_)
       view.arrays.push_back(std::as_writable_bytes(std::span<std::uint64_t>(array)));
+    if (variant.counting != nullptr) {
+      engine::fill_counted_arrays(*variant.counting, {specification_}, slots_, extents_.threads,
+                                  extents_.warps, {&view.arrays, 1});
+    }
     view.emit = [&](const Emitted& emitted) {
       std::visit(
           [&](const auto& values) { result_.results[emitted.name].assign(values.begin(), values.end()); },
@@ -264,9 +281,11 @@ class Run {
   const Shape& shape_;
   const std::string& kernel_;
   bool assembled_;
+  const bool plain_counters_;
   std::shared_ptr<const Specification> specification_;
   LaunchExtents extents_;
   std::vector<std::vector<std::uint64_t>> arrays_;
+  std::vector<std::uint64_t> slots_;
   std::vector<std::uint32_t> input_;
   std::vector<std::uint32_t> output_;
   Measured result_;
@@ -281,7 +300,15 @@ double Measured::operator[](const std::string& name) const {
 }
 
 Measured measure(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled) {
-  return Run(source, shape, kernel, assembled).measure();
+  Run run(source, shape, kernel, assembled, false);
+  Measured measured = run.measure();
+  if (run.has_counters()) {
+    const Measured plain = Run(source, shape, kernel, assembled, true).measure();
+    EXPECT_EQ(measured.results, plain.results) << "counting on edges and at every place differ\n" << source;
+    EXPECT_EQ(measured.failure, plain.failure);
+    EXPECT_EQ(measured.dropped, plain.dropped);
+  }
+  return measured;
 }
 
 }  // namespace lynxpp::cod

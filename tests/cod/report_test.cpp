@@ -200,19 +200,17 @@ std::string example(const std::string& name) {
   return source;
 }
 
-TEST(Report, InstructionCountAddsTheSlotsOfAllSms) {
-  constexpr std::size_t slot = 16;  // numbers
-  std::vector<std::uint64_t> threads(4 * slot);
-  std::vector<std::uint64_t> warps(4 * slot);
-  threads[0] = 100, threads[slot] = 200, threads[3 * slot] = 180;
-  warps[0] = 10, warps[slot] = 20, warps[3 * slot] = 5;
+TEST(Report, InstructionCountPerThread) {
+  std::vector<std::vector<std::uint64_t>> counts{{480}, {35}, {40}, {30}, {20}, {10}, {5}, {4}, {3}};
   LaunchView launch = small_launch();
-  launch.arrays = {bytes_of_vector(threads), bytes_of_vector(warps)};
+  for (std::vector<std::uint64_t>& count : counts) launch.arrays.push_back(bytes_of_vector(count));
   const ReportRun run = run_report(example("instruction_count"), launch);
   EXPECT_EQ(run.failure, "");
   EXPECT_EQ(run.number("thread_instructions"), 480);
   EXPECT_EQ(run.number("warp_instructions"), 35);
   EXPECT_EQ(run.number("average_per_thread"), 2);
+  EXPECT_EQ(run.number("memory"), 40);
+  EXPECT_EQ(run.number("calls"), 3);
 }
 
 TEST(Report, KernelRuntimeFromClocks) {

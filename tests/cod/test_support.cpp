@@ -57,7 +57,7 @@ std::string errors_of(const std::string& source) {
 
 std::vector<std::string> lowered(const Specification& specification, int sm) {
   std::vector<std::string> routines;
-  const auto code = specification.lower_device({sm});
+  const auto code = specification.lower_device({sm, true});
   if (!code) {
     ADD_FAILURE() << render(code.error().diagnostics, specification.source());
     return routines;

@@ -42,19 +42,20 @@ class RecordingSink : public report::Sink {
 
 class FakeReadback : public device::Readback {
  public:
-  FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost)
-      : bytes_(std::move(bytes)), ready_(ready), lost_(lost) {}
+  FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost, double milliseconds)
+      : bytes_(std::move(bytes)), ready_(ready), lost_(lost), milliseconds_(milliseconds) {}
   bool ready() override { return ready_; }
   Result<std::span<std::byte>> wait() override {
     if (lost_) return failure("the launch died");
     return std::span<std::byte>(bytes_);
   }
-  std::optional<double> kernel_milliseconds() override { return 2.5; }
+  std::optional<double> kernel_milliseconds() override { return milliseconds_; }
 
  private:
   std::vector<std::byte> bytes_;
   const bool& ready_;
   bool lost_;
+  double milliseconds_;
 };
 
 class FakeDevice : public device::Device {
@@ -85,13 +86,14 @@ class FakeDevice : public device::Device {
     slots_seen.assign(slots.begin(), slots.end());
     // Writes 7 at the first word's address, as a handler would.
     const std::uint64_t seven = 7;
-    std::memcpy(buffer_.data() + (probe[0] - 0x1000), &seven, sizeof seven);
+    if (!probe.empty()) std::memcpy(buffer_.data() + (probe[0] - 0x1000), &seven, sizeof seven);
     return success();
   }
   Result<std::unique_ptr<device::Readback>> read_back_and_free(std::uint64_t, std::size_t,
                                                                const device::Launch&) override {
     ++freed;
-    return std::unique_ptr<device::Readback>(std::make_unique<FakeReadback>(buffer_, ready, loses_results));
+    return std::unique_ptr<device::Readback>(
+        std::make_unique<FakeReadback>(buffer_, ready, loses_results, milliseconds));
   }
   bool capturing(const device::Launch&) override { return captures; }
   std::optional<device::KernelResources> resources(const device::Launch&,
@@ -102,7 +104,7 @@ class FakeDevice : public device::Device {
     if (refuses_launch) return failure("a mistake of the program's");
     ++originals;
     return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, loses_results));
+        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, loses_results, milliseconds));
   }
 
   std::vector<std::string> loaded;
@@ -112,6 +114,7 @@ class FakeDevice : public device::Device {
   int freed = 0;
   bool ready = true, captures = false, refuses_load = false, refuses_launch = false, loses_results = false;
   bool has_total = true;
+  double milliseconds = 2.5;
 
  private:
   device::DeviceInfo info_;
@@ -201,6 +204,25 @@ TEST_F(SessionTest, SiteTableStandsOnceBeforeTheFirstLaunchThatNeedsIt) {
   EXPECT_EQ(sites.instructions[1].ptx_line, 9u);
   EXPECT_EQ(sites.instructions[1].file, report::SitesRecord::unknown);
   EXPECT_EQ(sites.blocks, (std::vector<report::SitesRecord::Block>{{0, 0, 3}}));
+}
+
+TEST_F(SessionTest, LongLaunchesGetWideCounters) {
+  std::ofstream(spec_) << "global unsigned long counts[BASIC_BLOCKS];\n"
+                          "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
+  text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
+  start({});
+  EXPECT_TRUE(launch());
+  device_.milliseconds = 5000;
+  EXPECT_TRUE(launch()) << "the one that takes so long";
+  EXPECT_TRUE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 3u);
+  EXPECT_TRUE(records_.launches[0].notes.empty());
+  EXPECT_THAT(records_.launches[1].notes, ElementsAre(HasSubstr("counts are an estimate")));
+  EXPECT_TRUE(records_.launches[2].notes.empty());
+  ASSERT_EQ(device_.loaded.size(), 2u);
+  EXPECT_THAT(device_.loaded[0], HasSubstr(".reg .b32 %lynxpp_count0;"));
+  EXPECT_THAT(device_.loaded[1], HasSubstr(".reg .b64 %lynxpp_count0;"));
 }
 
 TEST_F(SessionTest, LaunchesWithoutValuesPerSiteNeedNoSiteTable) {

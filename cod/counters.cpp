@@ -1,0 +1,213 @@
+#include "cod/counters.h"
+
+#include <optional>
+#include <set>
+
+#include "cod/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+bool contains_return(const Statement& statement) {
+  if (statement.kind == StatementKind::return_value) return true;
+  for (const StatementPtr& child : statement.children) {
+    if (contains_return(*child)) return true;
+  }
+  return false;
+}
+
+bool is_call_of(const Expression& expression, Api api) {
+  return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
+}
+
+std::optional<CounterIndex> index_of(const Expression& expression, const Dimension& dimension) {
+  if (is_call_of(expression, Api::basic_block_id) && dimension.extent == Extent::basic_blocks)
+    return CounterIndex{CounterIndex::Kind::basic_block, 0};
+  if (is_call_of(expression, Api::instruction_id) && dimension.extent == Extent::instructions)
+    return CounterIndex{CounterIndex::Kind::instruction, 0};
+  const std::optional<Constant> constant = evaluate(expression);
+  const bool fits = constant && is_integer(constant->type) && dimension.extent == Extent::constant &&
+                    constant->integer < dimension.constant;
+  return fits ? std::optional(CounterIndex{CounterIndex::Kind::constant, constant->integer}) : std::nullopt;
+}
+
+bool has_known_extents(const Symbol& array) {
+  for (const Dimension& dimension : array.dimensions) {
+    if (dimension.extent != Extent::constant && dimension.extent != Extent::basic_blocks &&
+        dimension.extent != Extent::instructions)
+      return false;
+  }
+  return true;
+}
+
+/// The array and indices of `array[…][…]`.
+bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& array) {
+  array = place.symbol;
+  const bool fits = place.kind == ExpressionKind::index && array != nullptr &&
+                    array->kind == Symbol::Kind::array && array->memory == Symbol::Memory::global &&
+                    is_integer(array->type) && bytes_of(array->type) >= 4 && has_known_extents(*array);
+  if (!fits) return false;
+  // Behind sema the operands are the indices, outermost first.
+  if (place.operands.size() != array->dimensions.size()) return false;
+  for (std::size_t i = 0; i < place.operands.size(); ++i) {
+    const std::optional<CounterIndex> index = index_of(*place.operands[i], array->dimensions[i]);
+    if (!index) return false;
+    counter.indices.push_back(*index);
+  }
+  counter.array = array->index;
+  return true;
+}
+
+bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
+  if (addend.kind == ExpressionKind::call && addend.api != nullptr) {
+    switch (addend.api->api) {
+      case Api::basic_block_instruction_count:
+        counter.addend = SiteCounter::Addend::instructions;
+        return true;
+      case Api::basic_block_predicated_instruction_count:
+        counter.addend = SiteCounter::Addend::guarded;
+        return true;
+      case Api::basic_block_executed_instruction_count:
+        counter.addend = SiteCounter::Addend::executed;
+        return !counter.counts_warps;
+      default: return false;
+    }
+  }
+  const std::optional<Constant> constant = evaluate(addend);
+  if (!constant || !is_arithmetic(constant->type)) return false;
+  counter.constant = convert(*constant, type).integer;
+  return true;
+}
+
+class CounterFinder {
+ public:
+  explicit CounterFinder(Program& program) : program_(program) {}
+
+  void run() {
+    for (std::uint32_t i = 0; i < program_.handlers.size(); ++i) {
+      HandlerBody& body = program_.handlers[i];
+      const bool has_sites = body.handler.target == TargetKind::basic_block_entry ||
+                             body.handler.target == TargetKind::basic_block_exit ||
+                             body.handler.target == TargetKind::instruction;
+      if (!has_sites || body.every > 1) continue;
+      handler_ = i;
+      returned_ = false;
+      for (Statement* statement : body.statements) find_in(*statement);
+    }
+    find_touched();
+    for (Candidate& candidate : candidates_) {
+      if (touched_.contains(candidate.array)) continue;
+      candidate.statement->is_counted = true;
+      program_.counters.push_back(std::move(candidate.counter));
+    }
+    for (HandlerBody& body : program_.handlers) {
+      bool is_counted = !program_.counters.empty() && !body.statements.empty();
+      bool holds_counter = false;
+      for (Statement* statement : body.statements) is_counted &= is_all_counted(*statement, holds_counter);
+      body.handler.is_counted = is_counted && holds_counter;
+    }
+  }
+
+ private:
+  struct Candidate {
+    SiteCounter counter;
+    const Symbol* array = nullptr;
+    Statement* statement = nullptr;
+  };
+
+  /// The statements at the top level of a handler.
+  void find_in(Statement& statement) {
+    if (returned_) return;
+    if (statement.kind == StatementKind::block) {
+      for (const StatementPtr& child : statement.children) find_in(*child);
+      return;
+    }
+    const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
+                            is_call_of(*statement.condition, Api::least_active_thread_in_warp);
+    if (is_elected && !contains_return(statement)) return find_elected(*statement.children[0]);
+    add_candidate(statement, false);
+    returned_ = contains_return(statement);
+  }
+
+  void find_elected(Statement& statement) {
+    if (statement.kind == StatementKind::block) {
+      for (const StatementPtr& child : statement.children) find_elected(*child);
+      return;
+    }
+    add_candidate(statement, true);
+  }
+
+  void add_candidate(Statement& statement, bool is_elected) {
+    if (statement.kind != StatementKind::expression) return;
+    const Expression& update = *statement.expression;
+    const bool is_step = (update.kind == ExpressionKind::unary || update.kind == ExpressionKind::postfix) &&
+                         update.op == Operator::increment;
+    const bool is_sum = update.kind == ExpressionKind::assign && update.op == Operator::add;
+    const bool has_addend = is_sum || is_call_of(update, Api::atomic_add);
+    if (!has_addend && !is_step && !is_call_of(update, Api::atomic_increment)) return;
+    Candidate candidate;
+    candidate.statement = &statement;
+    candidate.counter.handler = handler_;
+    candidate.counter.counts_warps = is_elected;
+    candidate.counter.location = program_.locate(statement.position);
+    if (!read_place(*update.operands[0], candidate.counter, candidate.array)) return;
+    if (has_addend && !read_addend(*update.operands[1], candidate.array->type, candidate.counter)) return;
+    candidates_.push_back(std::move(candidate));
+  }
+
+  /// The arrays that code on the device names outside of the candidates.
+  void find_touched() {
+    std::set<const Statement*> skipped;
+    for (const Candidate& candidate : candidates_) skipped.insert(candidate.statement);
+    for (const HandlerBody& body : program_.handlers) {
+      for (const Statement* statement : body.statements) visit(*statement, skipped);
+    }
+    for (const auto& function : program_.functions) visit(*function->item->body, skipped);
+  }
+
+  void visit(const Statement& statement, const std::set<const Statement*>& skipped) {
+    if (skipped.contains(&statement)) return;
+    if (statement.condition) visit(*statement.condition);
+    if (statement.expression) visit(*statement.expression);
+    for (const Declarator& declarator : statement.declarators) {
+      if (declarator.initializer) visit(*declarator.initializer);
+      for (const ExpressionPtr& each : declarator.assignments) visit(*each);
+    }
+    for (const StatementPtr& child : statement.children) visit(*child, skipped);
+  }
+
+  void visit(const Expression& expression) {
+    if (expression.symbol != nullptr) touch(*expression.symbol);
+    for (const ExpressionPtr& operand : expression.operands) visit(*operand);
+  }
+
+  void touch(const Symbol& symbol) {
+    touched_.insert(&symbol);
+    for (const auto& [name, field] : symbol.fields) touch(*field);
+  }
+
+  /// Whether no code is left of a statement; an `if` around counters alone goes with them.
+  static bool is_all_counted(Statement& statement, bool& holds_counter) {
+    if (statement.kind == StatementKind::empty) return true;
+    if (statement.is_counted) return holds_counter = true;
+    const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
+                            is_call_of(*statement.condition, Api::least_active_thread_in_warp);
+    if (statement.kind != StatementKind::block && !is_elected) return false;
+    bool all = true;
+    for (const StatementPtr& child : statement.children) all &= is_all_counted(*child, holds_counter);
+    if (is_elected && all) statement.is_counted = true;
+    return all;
+  }
+
+  Program& program_;
+  std::uint32_t handler_ = 0;
+  bool returned_ = false;  ///< some lanes may be through with the handler
+  std::vector<Candidate> candidates_;
+  std::set<const Symbol*> touched_;
+};
+
+}  // namespace
+
+void find_counters(Program& program) { CounterFinder(program).run(); }
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,21 @@
+// Which statements of a specification only count how often a place of the program is executed. Such a statement needs no code at
+// every place: the engine counts on few edges of the control flow and works all other counts out on the host (ptx/passes/count_plan.h).
+#pragma once
+
+#include "cod/program.h"
+
+namespace lynxpp::cod {
+
+/// Fills Program::counters and marks the statements (Statement::is_counted) and the handlers of which nothing else is left
+/// (Handler::is_counted). A statement qualifies when
+///   - it stands at the top level of a handler of blocks or instructions, or there under `if (leastActiveThreadInWarp())` alone;
+///   - it is atomicAdd(&array[…], addend), atomicIncrement(&array[…]), array[…] += addend or array[…]++, its result unused;
+///   - `array` is a global array of integers whose extents are constants, BASIC_BLOCKS or INSTRUCTIONS, indexed by constants, basicBlockId()
+///     and instructionId() accordingly;
+///   - the addend is a constant, basicBlockInstructionCount(), basicBlockPredicatedInstructionCount() or, for threads,
+///     basicBlockExecutedInstructionCount();
+///   - nothing else on the device touches the array, and no `return` stands before it.
+/// Precondition: analysed without error.
+void find_counters(Program& program);
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,230 @@
+#include "engine/counters.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "engine/instrument.h"
+
+namespace lynxpp::engine {
+namespace {
+
+using Executions = CountTerm::Executions;
+
+/// Collects the terms of one request.
+class TermCollector {
+ public:
+  TermCollector(const Request& request, ptx::InstrumentationUnit& unit) : request_(request), unit_(unit) {}
+
+  std::vector<CountTerm> run() {
+    std::size_t first_probe = 0;
+    for (std::uint32_t index = 0; index < request_.specifications.size(); ++index) {
+      const cod::Specification& specification = *request_.specifications[index];
+      specification_ = &specification;
+      term_.specification = index;
+      std::vector<std::uint64_t> sites(specification.handlers().size());
+      for (const cod::SiteCounter& counter : specification.counters()) {
+        const cod::Handler& handler = specification.handlers()[counter.handler];
+        if (!handler.wants_kernel(request_.kernel)) continue;
+        counter_ = &counter;
+        probe_ = &unit_.probes[first_probe + counter.handler];
+        sites[counter.handler] = collect();
+      }
+      for (std::size_t i = 0; i < sites.size(); ++i) {
+        if (specification.handlers()[i].is_counted) unit_.probes[first_probe + i].sites = sites[i];
+      }
+      first_probe += specification.handlers().size();
+    }
+    merge();
+    return std::move(terms_);
+  }
+
+ private:
+  std::uint64_t collect() {
+    std::uint64_t sites = 0;
+    for (const ptx::FunctionUnit& function : unit_.functions) {
+      if (!function.instrumented) continue;
+      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block)
+        sites += probe_->point == ptx::ProbePoint::instruction ? collect_instructions(function, block)
+                                                               : collect_block(function, block);
+    }
+    return sites;
+  }
+
+  static bool is_last(const ptx::BasicBlock& range, std::uint32_t index) { return index + 1 == range.end; }
+
+  std::uint64_t collect_block(const ptx::FunctionUnit& function, std::uint32_t block) {
+    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const std::uint32_t id = function.first_block + block;
+    const std::uint64_t element = element_of(id, 0);
+    const Executions executions = counter_->counts_warps ? Executions::warp_block : Executions::thread_block;
+    if (counter_->addend != cod::SiteCounter::Addend::executed) {
+      add(element, executions, id, addend_of(function, block));
+      return 1;
+    }
+    std::uint64_t unguarded = 0;
+    for (std::uint32_t i = range.begin; i < range.end; ++i) {
+      if (function.function->body->instructions[i].guarded()) {
+        add(element, Executions::thread_guard, function.first_instruction + i, 1);
+      } else {
+        ++unguarded;
+      }
+    }
+    if (unguarded != 0) add(element, Executions::thread_block, id, unguarded);
+    return 1;
+  }
+
+  /// Handlers of instructions run for the lanes whose guard holds, those of branches for all.
+  std::uint64_t collect_instructions(const ptx::FunctionUnit& function, std::uint32_t block) {
+    std::uint64_t sites = 0;
+    const ptx::BasicBlock& range = function.graph.blocks[block];
+    for (std::uint32_t i = range.begin; i < range.end; ++i) {
+      const ptx::Instruction& instruction = function.function->body->instructions[i];
+      if (!probe_->matches(instruction)) continue;
+      ++sites;
+      const std::uint32_t block_id = function.first_block + block;
+      const std::uint32_t id = function.first_instruction + i;
+      const bool guarded = instruction.guarded() && instruction.traits.kind != ptx::OpcodeClass::branch;
+      const Executions by_threads = guarded ? Executions::thread_guard : Executions::thread_block;
+      const Executions by_warps = guarded ? Executions::warp_guard : Executions::warp_block;
+      add(element_of(block_id, id), counter_->counts_warps ? by_warps : by_threads, guarded ? id : block_id,
+          addend_of(function, block));
+    }
+    return sites;
+  }
+
+  std::uint64_t addend_of(const ptx::FunctionUnit& function, std::uint32_t block) const {
+    const ptx::BasicBlock& range = function.graph.blocks[block];
+    if (counter_->addend == cod::SiteCounter::Addend::constant) return counter_->constant;
+    if (counter_->addend == cod::SiteCounter::Addend::instructions) return range.size();
+    const auto& instructions = function.function->body->instructions;
+    return static_cast<std::uint64_t>(
+        std::count_if(instructions.begin() + range.begin, instructions.begin() + range.end,
+                      [](const ptx::Instruction& each) { return each.guarded(); }));
+  }
+
+  std::uint64_t element_of(std::uint32_t block, std::uint32_t instruction) const {
+    const cod::GlobalArray& array = specification_->arrays()[counter_->array];
+    cod::LaunchExtents extents;
+    extents.basic_blocks = unit_.basic_blocks;
+    extents.instructions = unit_.instructions;
+    std::uint64_t element = 0;
+    for (std::size_t i = 0; i < array.dimensions.size(); ++i) {
+      const cod::CounterIndex& index = counter_->indices[i];
+      element *= cod::value_of(array.dimensions[i], extents);
+      switch (index.kind) {
+        case cod::CounterIndex::Kind::constant: element += index.constant; break;
+        case cod::CounterIndex::Kind::basic_block: element += block; break;
+        case cod::CounterIndex::Kind::instruction: element += instruction; break;
+      }
+    }
+    return element;
+  }
+
+  void add(std::uint64_t element, Executions executions, std::uint32_t place, std::uint64_t addend) {
+    term_.array = counter_->array;
+    term_.element = element;
+    term_.executions = executions;
+    term_.place = place;
+    term_.addend = addend;
+    terms_.push_back(term_);
+  }
+
+  /// One term for each element and place.
+  void merge() {
+    const auto key = [](const CountTerm& term) {
+      return std::tuple(term.specification, term.array, term.element, term.executions, term.place);
+    };
+    std::ranges::sort(terms_, {}, key);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      if (kept != 0 && key(terms_[kept - 1]) == key(terms_[i])) {
+        terms_[kept - 1].addend += terms_[i].addend;
+      } else {
+        terms_[kept++] = terms_[i];
+      }
+    }
+    terms_.resize(kept);
+  }
+
+  const Request& request_;
+  ptx::InstrumentationUnit& unit_;
+  const cod::Specification* specification_ = nullptr;
+  const cod::SiteCounter* counter_ = nullptr;
+  const ptx::Probe* probe_ = nullptr;
+  CountTerm term_;
+  std::vector<CountTerm> terms_;
+};
+
+std::uint64_t executions_of(const ptx::Executions& executions, const CountTerm& term) {
+  const auto guard = [&](const std::map<std::uint32_t, std::uint64_t>& counts) {
+    const auto found = counts.find(term.place);
+    return found == counts.end() ? 0 : found->second;
+  };
+  switch (term.executions) {
+    case Executions::thread_block: return executions.thread_blocks[term.place];
+    case Executions::warp_block: return executions.warp_blocks[term.place];
+    case Executions::thread_guard: return guard(executions.thread_guards);
+    case Executions::warp_guard: return guard(executions.warp_guards);
+  }
+  return 0;
+}
+
+template <typename Element>
+void add_to(std::span<std::byte> array, std::uint64_t element, std::uint64_t amount) {
+  if (element >= array.size() / sizeof(Element)) return;
+  std::byte* const at = array.data() + element * sizeof(Element);
+  Element value = 0;
+  std::memcpy(&value, at, sizeof value);
+  value = static_cast<Element>(value + amount);  // wraps as it would on the device
+  std::memcpy(at, &value, sizeof value);
+}
+
+}  // namespace
+
+bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
+  constexpr std::uint32_t fastest_khz = 4'000'000;
+  constexpr double cycles_to_wrap = 2.0 * 4294967296.0;
+  const auto has_registers = [](const ptx::FunctionPlan& function) { return function.registers != 0; };
+  if (counting.plan->is_wide || std::ranges::none_of(counting.plan->functions, has_registers)) return false;
+  return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
+}
+
+Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
+                                                      ptx::InstrumentationUnit& unit) {
+  Counting counting;
+  counting.terms = TermCollector(request, unit).run();
+  ptx::CountDemand demand;
+  for (const CountTerm& term : counting.terms) {
+    switch (term.executions) {
+      case Executions::thread_block: demand.thread_blocks.insert(term.place); break;
+      case Executions::warp_block: demand.warp_blocks.insert(term.place); break;
+      case Executions::thread_guard: demand.thread_guards.insert(term.place); break;
+      case Executions::warp_guard: demand.warp_guards.insert(term.place); break;
+    }
+  }
+  if (demand.empty()) return std::shared_ptr<const Counting>();
+  Result<std::shared_ptr<const ptx::CountPlan>> plan =
+      ptx::make_count_plan(unit, demand, request.wide_counters);
+  if (!plan) return plan.error();
+  counting.plan = std::move(*plan);
+  return std::shared_ptr<const Counting>(std::make_shared<Counting>(std::move(counting)));
+}
+
+void fill_counted_arrays(const Counting& counting, const std::vector<SpecificationPtr>& specifications,
+                         std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
+                         std::uint64_t launched_warps,
+                         std::span<const std::vector<std::span<std::byte>>> arrays) {
+  const ptx::Executions executions = counting.plan->evaluate(slots, launched_threads, launched_warps);
+  for (const CountTerm& term : counting.terms) {
+    const std::uint64_t amount = term.addend * executions_of(executions, term);
+    const std::span<std::byte> array = arrays[term.specification][term.array];
+    if (cod::size_of(specifications[term.specification]->arrays()[term.array].type) == 4) {
+      add_to<std::uint32_t>(array, term.element, amount);
+    } else {
+      add_to<std::uint64_t>(array, term.element, amount);
+    }
+  }
+}
+
+}  // namespace lynxpp::engine

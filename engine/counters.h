@@ -1,0 +1,50 @@
+// The counters of specifications (cod::SiteCounter): which executions a kernel's variant has to count, and how the arrays of a launch follow from
+// what it counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cod/specification.h"
+#include "ptx/passes/count_plan.h"
+#include "support/result.h"
+
+namespace lynxpp::engine {
+
+struct Request;
+
+/// `addend` times the executions of a place, added to an element of an array.
+struct CountTerm {
+  enum class Executions : std::uint8_t { thread_block, warp_block, thread_guard, warp_guard };
+  std::uint32_t specification = 0;  ///< in Request::specifications
+  std::uint32_t array = 0;          ///< in Specification::arrays()
+  std::uint64_t element = 0;
+  Executions executions = Executions::thread_block;
+  std::uint32_t place = 0;  ///< a basicBlockId() or instructionId()
+  std::uint64_t addend = 1;
+};
+
+struct Counting {
+  std::shared_ptr<const ptx::CountPlan> plan;
+  std::vector<CountTerm> terms;
+};
+
+/// Whether a counter in a register may be raised 2^32 times in a launch that takes this long: it is raised at most once per iteration of a loop,
+/// and an iteration takes two cycles at least. `clock_khz` 0: not known.
+bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
+
+/// Precondition: unit.probes are those of the request's handlers, in order. Counts their sites where handlers are counted.
+/// Null: there is nothing to count. Failure: the counters cannot be placed.
+Result<std::shared_ptr<const Counting>> plan_counters(const Request& request, ptx::InstrumentationUnit& unit);
+
+/// Adds to arrays[specification][array] what the launch executed. `slots` are the CountPlan::slots() numbers the device left.
+void fill_counted_arrays(const Counting& counting,
+                         const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
+                         std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
+                         std::uint64_t launched_warps,
+                         std::span<const std::vector<std::span<std::byte>>> arrays);
+
+}  // namespace lynxpp::engine

@@ -1,0 +1,155 @@
+#include "ptx/passes/count.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "ptx/passes/count_plan.h"
+#include "ptx/passes/count_text.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// Writes the counters of one function.
+class FunctionCounting {
+ public:
+  FunctionCounting(InstrumentationUnit& unit, const FunctionPlan& plan, std::uint32_t& next_label)
+      : unit_(unit),
+        plan_(plan),
+        function_(unit.functions[plan.unit]),
+        body_(*function_.function->body),
+        is_kernel_(plan.unit == 0),
+        text_({unit.counting->is_wide, unit.target.sm >= 80, is_kernel_, unit.counter_word,
+               unit.counting->replicas, unit.counting->stride},
+              next_label) {}
+
+  void run() {
+    declare();
+    for (const Counter& counter : plan_.counters) {
+      for (const CountPlace& place : counter.places) raise(counter, place);
+    }
+    for (auto& [key, counters] : raised_) write(std::get<0>(key), place_text(std::get<2>(key), counters));
+    if (plan_.registers != 0) flush_everywhere();
+    for (auto& [position, text] : texts_) unit_.edits.insert_before(position, "\n" + text + "\t");
+  }
+
+ private:
+  /// Texts at one position stand in this order.
+  enum class Rank : std::uint8_t { behind, entry, start, before };
+
+  void declare() {
+    if (plan_.registers == 0) return;
+    std::string zeros;
+    for (std::uint32_t i = 0; i < plan_.registers; ++i) zeros += text_.zero(i);
+    unit_.edits.insert_before(function_.function->body_text.begin + 1, text_.declaration(plan_.registers));
+    write(entry_position(), zeros);
+  }
+
+  std::uint32_t entry_position() const {
+    for (const Statement& statement : body_.statements) {
+      if (statement.kind == StatementKind::instruction || statement.kind == StatementKind::label ||
+          statement.kind == StatementKind::scope_begin) {
+        return statement.text.begin;
+      }
+    }
+    return function_.function->body_text.end - 1;
+  }
+
+  void write(std::uint32_t position, const std::string& text) { texts_[position] += text; }
+
+  void raise(const Counter& counter, const CountPlace& place) {
+    const BasicBlock& block = function_.graph.blocks[place.block];
+    const Instruction* last = block.size() == 0 ? nullptr : &body_.instructions[block.end - 1];
+    std::uint32_t position = function_.function->body_text.end - 1;
+    Rank rank = Rank::before;
+    switch (place.kind) {
+      case CountPlace::Kind::entry:
+        position = entry_position();
+        rank = Rank::entry;
+        break;
+      case CountPlace::Kind::block_start:
+        if (last != nullptr) position = body_.instructions[block.begin].text.begin;
+        rank = Rank::start;
+        break;
+      case CountPlace::Kind::guard_holds: position = body_.instructions[place.instruction].text.begin; break;
+      case CountPlace::Kind::switch_target: position = last->text.begin; break;
+      case CountPlace::Kind::fall_through:
+        position = last->text.end;
+        rank = Rank::behind;
+        break;
+      case CountPlace::Kind::block_end:
+        if (last == nullptr) break;
+        position = last->traits.ends_block() ? last->text.begin : last->text.end;
+        if (!last->traits.ends_block()) rank = Rank::behind;
+        break;
+    }
+    raised_[{position, rank, place}].push_back(&counter);
+  }
+
+  std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {
+    if (place.kind == CountPlace::Kind::guard_holds) {
+      return text_.raise(counters, body_.instructions[place.instruction].guard);
+    }
+    if (place.kind != CountPlace::Kind::switch_target) return text_.raise(counters, {});
+    const BasicBlock& block = function_.graph.blocks[place.block];
+    const Instruction& branch = body_.instructions[block.end - 1];
+    std::vector<std::uint32_t> indices;
+    for (std::uint32_t i = 0; i < block.targets.size(); ++i) {
+      if (block.targets[i] == place.target) indices.push_back(i);
+    }
+    return text_.raise_at_switch(counters, std::string(unit_.module.text(branch.operands[0].text)), indices,
+                                 branch.guard, place.target == block.fall_through);
+  }
+
+  /// The registers go to memory before every instruction by which a thread leaves, and where a body ends without one.
+  void flush_everywhere() {
+    std::vector<const Counter*> counters;
+    for (const Counter& counter : plan_.counters) {
+      if (!counter.places.empty() && counter.storage != Counter::Storage::memory)
+        counters.push_back(&counter);
+    }
+    std::ranges::sort(counters, {}, &Counter::slot);
+    for (const Instruction& instruction : body_.instructions) {
+      if (instruction.traits.kind != OpcodeClass::exit) continue;
+      write(instruction.text.begin, text_.flush(counters, instruction.guard));
+    }
+    const BasicBlock& last = function_.graph.blocks.back();
+    if (last.size() == 0) {
+      write(function_.function->body_text.end - 1, text_.flush(counters, {}));
+      return;
+    }
+    const Instruction& instruction = body_.instructions[last.end - 1];
+    const bool ends_there =
+        instruction.traits.kind == OpcodeClass::exit || instruction.traits.kind == OpcodeClass::branch;
+    if (!ends_there || instruction.guarded()) write(instruction.text.end, text_.flush(counters, {}));
+  }
+
+  InstrumentationUnit& unit_;
+  const FunctionPlan& plan_;
+  const FunctionUnit& function_;
+  const Body& body_;
+  const bool is_kernel_;
+  CountText text_;
+  std::map<std::tuple<std::uint32_t, Rank, CountPlace>, std::vector<const Counter*>> raised_;
+  std::map<std::uint32_t, std::string> texts_;
+};
+
+class Count final : public Pass {
+ public:
+  std::string_view name() const override { return "count"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    if (unit.counting == nullptr || unit.counting->counters == 0) return false;
+    constexpr Version activemask{6, 2};
+    unit.version = std::max(unit.version, activemask);
+    std::uint32_t next_label = 0;
+    for (const FunctionPlan& plan : unit.counting->functions) FunctionCounting(unit, plan, next_label).run();
+    return true;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_count_pass() { return std::make_unique<Count>(); }
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,65 @@
+// The flows of threads and of warps through one function, for count_plan.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/analysis/analyses.h"
+#include "ptx/passes/count_plan.h"
+
+namespace lynxpp::ptx {
+
+struct CountedFunction {
+  const FunctionUnit* unit = nullptr;
+  FunctionAnalyses* analyses = nullptr;
+  bool is_kernel = true;
+  bool entry_is_known = true;       ///< how many threads and warps enter will be given
+  std::vector<bool> call_may_exit;  ///< per block: it ends with a call from which threads may not come back
+};
+
+/// An edge of a flow, and the counter that it gets when it has to be counted.
+struct CountedEdge {
+  FlowEdge flow;
+  Counter counter;
+  bool is_entry = false;
+};
+
+/// Nodes are the blocks; unreachable ones have no edges.
+std::vector<CountedEdge> thread_flow(const CountedFunction& function);
+std::vector<CountedEdge> warp_flow(const CountedFunction& function);
+
+/// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.
+bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
+
+/// Helper of both flows: where edges can be counted and how often they are taken.
+class EdgePlaces {
+ public:
+  explicit EdgePlaces(const CountedFunction& function);
+
+  static constexpr std::uint32_t leaves = 0xffffffff;  ///< the target of an edge out of the function
+
+  bool is_reachable(std::uint32_t block) const;
+  /// Blocks that `block` leads to, and `leaves`.
+  const std::vector<std::uint32_t>& ways(std::uint32_t block) const { return ways_[block]; }
+  /// The edge's counter, its unit left open. Precondition: it can be counted.
+  Counter edge(std::uint32_t source, std::uint32_t target) const;
+  bool can_count(std::uint32_t source, std::uint32_t target) const;
+  Counter block_start(std::uint32_t block) const;
+  Counter block_end(std::uint32_t block) const;
+  Counter entry() const;
+
+ private:
+  bool is_repeated(std::uint32_t block) const;
+  double frequency(std::uint32_t block) const;
+  bool is_rare(std::uint32_t source, std::uint32_t target) const;
+  bool is_short_end(std::uint32_t block) const;
+  std::vector<CountPlace> places(std::uint32_t source, std::uint32_t target) const;
+
+  const CountedFunction& function_;
+  const ControlFlowGraph& graph_;
+  const std::vector<Instruction>& instructions_;
+  std::vector<std::vector<std::uint32_t>> ways_;
+  std::vector<std::uint32_t> ways_in_;
+};
+
+}  // namespace lynxpp::ptx

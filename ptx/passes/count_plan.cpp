@@ -1,0 +1,450 @@
+#include "ptx/passes/count_plan.h"
+
+#include <algorithm>
+
+#include "ptx/analysis/call_graph.h"
+#include "ptx/passes/count_flow.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::uint32_t narrow_registers = 24;  // per function, so that the kernel keeps its occupancy
+constexpr std::uint32_t wide_registers = 12;
+constexpr std::uint32_t line_slots = 16;  // of 8 bytes
+constexpr std::uint32_t most_replicas = 128;
+constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
+constexpr std::size_t pruning_budget = 200'000'000;
+constexpr double likely = 0.5;
+
+/// One function while it is planned.
+struct Draft {
+  FunctionPlan plan;
+  std::unique_ptr<FunctionAnalyses> analyses;
+  CountedFunction counted;
+  bool may_exit = false;         ///< some thread may leave the kernel in it
+  bool loses_registers = false;  ///< … in a function that it calls
+  CountDemand demand;            ///< ids in the function
+};
+
+class Planner {
+ public:
+  Planner(const InstrumentationUnit& unit, const CountDemand& demand, bool is_wide)
+      : unit_(unit), demand_(demand) {
+    plan_.is_wide = is_wide;
+    plan_.basic_blocks = unit.basic_blocks;
+  }
+
+  Result<std::shared_ptr<const CountPlan>> run() {
+    make_drafts();
+    // Callees first: how often they are entered is asked of their callers.
+    for (std::size_t i = drafts_.size(); i-- > 0;) {
+      if (Status planned = plan_function(drafts_[i]); !planned) return planned.error();
+    }
+    for (Draft& draft : drafts_) choose_storage(draft);
+    finish();
+    return std::shared_ptr<const CountPlan>(std::make_shared<CountPlan>(std::move(plan_)));
+  }
+
+ private:
+  // ---- functions and calls
+
+  void make_drafts() {
+    const std::vector<std::uint32_t> order = callers_first();
+    for (const std::uint32_t index : order) {
+      Draft draft;
+      const FunctionUnit& function = unit_.functions[index];
+      draft.plan.unit = index;
+      draft.plan.first_block = function.first_block;
+      draft.plan.first_instruction = function.first_instruction;
+      draft.plan.block_of = function.graph.block_of;
+      draft.analyses = std::make_unique<FunctionAnalyses>(*function.function);
+      drafts_.push_back(std::move(draft));
+    }
+    for (Draft& draft : drafts_) {
+      const FunctionUnit& function = unit_.functions[draft.plan.unit];
+      draft.counted.unit = &function;
+      draft.counted.analyses = draft.analyses.get();
+      draft.counted.is_kernel = draft.plan.unit == 0;
+      draft.counted.call_may_exit.assign(function.graph.blocks.size(), false);
+      cut_demand(draft);
+    }
+    find_exits();
+    find_callers();
+  }
+
+  std::vector<std::uint32_t> callers_first() {
+    recursive_.assign(unit_.functions.size(), false);
+    if (unit_.functions.size() == 1) return {0};
+    const CallGraph calls(unit_.module);
+    std::vector<std::uint32_t> order;
+    for (std::size_t i = calls.callees_first().size(); i-- > 0;) {
+      const CallNode& node = calls.nodes()[calls.callees_first()[i]];
+      for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
+        if (unit_.functions[index].function != node.function) continue;
+        recursive_[index] = node.is_recursive;
+        if (unit_.functions[index].instrumented) order.push_back(index);
+      }
+    }
+    return order;
+  }
+
+  void cut_demand(Draft& draft) {
+    const FunctionUnit& function = unit_.functions[draft.plan.unit];
+    const auto blocks = static_cast<std::uint32_t>(function.graph.blocks.size());
+    const auto instructions = static_cast<std::uint32_t>(function.function->body->instructions.size());
+    const auto cut = [](const std::set<std::uint32_t>& all, std::uint32_t first, std::uint32_t count,
+                        std::set<std::uint32_t>& out) {
+      for (auto at = all.lower_bound(first); at != all.end() && *at < first + count; ++at)
+        out.insert(*at - first);
+    };
+    cut(demand_.thread_blocks, function.first_block, blocks, draft.demand.thread_blocks);
+    cut(demand_.warp_blocks, function.first_block, blocks, draft.demand.warp_blocks);
+    cut(demand_.thread_guards, function.first_instruction, instructions, draft.demand.thread_guards);
+    cut(demand_.warp_guards, function.first_instruction, instructions, draft.demand.warp_guards);
+  }
+
+  /// From which calls threads may not come back because they have left the kernel. `trap` ends the whole launch.
+  void find_exits() {
+    std::vector<bool> may_exit(unit_.functions.size());
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
+        if (may_exit[index]) continue;
+        const auto& instructions = unit_.functions[index].function->body->instructions;
+        may_exit[index] = std::ranges::any_of(instructions, [&](const Instruction& instruction) {
+          if (instruction.opcode == "exit") return true;
+          const std::uint32_t callee = callee_of(instruction);
+          return callee != no_counter && may_exit[callee];
+        });
+        changed |= may_exit[index];
+      }
+    }
+    for (Draft& draft : drafts_) {
+      const FunctionUnit& function = unit_.functions[draft.plan.unit];
+      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+        const Instruction* call = call_at_end(function, block);
+        const std::uint32_t callee = call == nullptr ? no_counter : callee_of(*call);
+        if (callee == no_counter || !may_exit[callee]) continue;
+        draft.counted.call_may_exit[block] = true;
+        draft.loses_registers = true;
+      }
+    }
+  }
+
+  static const Instruction* call_at_end(const FunctionUnit& function, std::uint32_t block) {
+    const BasicBlock& range = function.graph.blocks[block];
+    if (range.size() == 0) return nullptr;
+    const Instruction& last = function.function->body->instructions[range.end - 1];
+    return last.traits.kind == OpcodeClass::call ? &last : nullptr;
+  }
+
+  /// Index of the unit's function that the instruction calls by name; no_counter: none.
+  std::uint32_t callee_of(const Instruction& instruction) const {
+    if (instruction.traits.kind != OpcodeClass::call) return no_counter;
+    const std::string_view name = direct_callee(unit_.module, instruction);
+    for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
+      if (unit_.functions[index].function->name == name) return index;
+    }
+    return no_counter;
+  }
+
+  /// Where every way into a function can be counted by its callers, its entry needs no counter.
+  void find_callers() {
+    std::vector<bool> is_counted = recursive_;
+    std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> callers(unit_.functions.size());
+    for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
+      const FunctionUnit& function = unit_.functions[index];
+      const auto draft = std::ranges::find(drafts_, index, [](const Draft& each) { return each.plan.unit; });
+      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+        const Instruction* call = call_at_end(function, block);
+        const std::uint32_t callee = call == nullptr ? no_counter : callee_of(*call);
+        if (callee == no_counter) continue;
+        if (call->guarded() || draft == drafts_.end()) is_counted[callee] = true;
+        callers[callee].emplace_back(draft - drafts_.begin(), block);
+      }
+    }
+    for (Draft& draft : drafts_) {
+      const std::uint32_t index = draft.plan.unit;
+      draft.counted.entry_is_known = index == 0 || !is_counted[index];
+      if (index != 0 && !is_counted[index]) draft.plan.callers = callers[index];
+    }
+  }
+
+  // ---- flows and guards
+
+  Status plan_function(Draft& draft) {
+    FunctionPlan& plan = draft.plan;
+    const FunctionUnit& function = unit_.functions[plan.unit];
+    std::set<std::uint32_t> exits;  // blocks whose fall-through tells of their guard
+    for (const std::uint32_t instruction : draft.demand.thread_guards) {
+      const std::uint32_t block = plan.block_of[instruction];
+      const bool is_last = function.graph.blocks[block].end == instruction + 1;
+      if (!is_last || !guard_follows_from_flow(function, block)) continue;
+      exits.insert(block);
+      draft.demand.thread_blocks.insert(block);
+    }
+    if (!draft.demand.thread_blocks.empty()) {
+      if (!plan_flow(draft, thread_flow(draft.counted), plan.threads)) return unplaceable(function);
+    }
+    if (!draft.demand.warp_blocks.empty()) {
+      if (!plan_flow(draft, warp_flow(draft.counted), plan.warps)) return unplaceable(function);
+    }
+    plan_thread_guards(draft, exits);
+    plan_warp_guards(draft);
+    if (plan.threads) prune(plan, *plan.threads, draft.demand.thread_blocks, exits);
+    if (plan.warps) prune(plan, *plan.warps, draft.demand.warp_blocks, {});
+    ask_callers(draft);
+    return success();
+  }
+
+  static Status unplaceable(const FunctionUnit& function) {
+    return failure("no way was found to count the executions of " + function.function->name);
+  }
+
+  static bool plan_flow(Draft& draft, std::vector<CountedEdge> edges, std::optional<FlowPlan>& out) {
+    std::vector<FlowEdge> flows;
+    for (const CountedEdge& edge : edges) flows.push_back(edge.flow);
+    const auto blocks = static_cast<std::uint32_t>(draft.counted.unit->graph.blocks.size());
+    std::optional<EdgePlacement> placement = EdgePlacement::make(blocks, std::move(flows));
+    if (!placement) return false;
+    FlowPlan plan{std::move(*placement), {}, 0, false, {}};
+    plan.counters.assign(edges.size(), no_counter);
+    plan.edges_into.resize(blocks);
+    for (std::uint32_t edge = 0; edge < edges.size(); ++edge) {
+      if (edges[edge].flow.target < blocks) plan.edges_into[edges[edge].flow.target].push_back(edge);
+      if (!edges[edge].is_entry || !edges[edge].flow.is_known) continue;
+      plan.entry = edge;
+      plan.entry_is_known = true;
+    }
+    for (const std::uint32_t edge : plan.placement.counted()) {
+      plan.counters[edge] = static_cast<std::uint32_t>(draft.plan.counters.size());
+      draft.plan.counters.push_back(std::move(edges[edge].counter));
+    }
+    out = std::move(plan);
+    return true;
+  }
+
+  Counter guard_counter(Draft& draft, std::uint32_t instruction) {
+    const EdgePlaces places(draft.counted);
+    const std::uint32_t block = draft.plan.block_of[instruction];
+    Counter counter = places.block_start(block);
+    counter.places = {{CountPlace::Kind::guard_holds, block, instruction, 0}};
+    return counter;
+  }
+
+  /// The value of an instruction's guard, for those with the same value in the same block to share a counter.
+  std::pair<std::uint32_t, ValueId> guard_value(Draft& draft, std::uint32_t instruction) {
+    const std::uint32_t block = draft.plan.block_of[instruction];
+    const Instruction& guarded = draft.counted.unit->function->body->instructions[instruction];
+    const RegisterId reg = draft.analyses->registers().find(guarded.guard.predicate, instruction);
+    return {block, reg == no_register ? no_value : draft.analyses->ssa().read_of(instruction, reg)};
+  }
+
+  void plan_thread_guards(Draft& draft, const std::set<std::uint32_t>& exits) {
+    FunctionPlan& plan = draft.plan;
+    const auto& instructions = draft.counted.unit->function->body->instructions;
+    std::map<std::pair<std::uint32_t, ValueId>, std::pair<std::uint32_t, bool>> known;  // counter, negated
+    for (const std::uint32_t instruction : draft.demand.thread_guards) {
+      const std::uint32_t block = plan.block_of[instruction];
+      GuardPlan guard{instruction, no_counter, false, 0};
+      const BasicBlock& range = draft.counted.unit->graph.blocks[block];
+      if (exits.contains(block) && range.end == instruction + 1) {
+        for (const std::uint32_t edge : plan.threads->edges_into[range.fall_through]) {
+          if (plan.threads->placement.edges()[edge].source == block) guard.fall_through_edge = edge;
+        }
+        // A block that is never reached has no edges.
+        if (draft.analyses->dominators().is_reachable(block)) plan.thread_guards.push_back(guard);
+        continue;
+      }
+      const auto value = guard_value(draft, instruction);
+      const bool negated = instructions[instruction].guard.negated;
+      const auto found = value.second == no_value ? known.end() : known.find(value);
+      if (found != known.end() && (found->second.second == negated || plan.threads)) {
+        guard.counter = found->second.first;
+        guard.is_opposite = found->second.second != negated;
+        if (guard.is_opposite) draft.demand.thread_blocks.insert(block);
+      } else {
+        guard.counter = static_cast<std::uint32_t>(plan.counters.size());
+        plan.counters.push_back(guard_counter(draft, instruction));
+        if (value.second != no_value) known.try_emplace(value, guard.counter, negated);
+      }
+      plan.thread_guards.push_back(guard);
+    }
+  }
+
+  void plan_warp_guards(Draft& draft) {
+    FunctionPlan& plan = draft.plan;
+    for (const std::uint32_t instruction : draft.demand.warp_guards) {
+      Counter counter = guard_counter(draft, instruction);
+      counter.counts_warps = true;
+      plan.warp_guards.push_back({instruction, static_cast<std::uint32_t>(plan.counters.size()), false, 0});
+      plan.counters.push_back(std::move(counter));
+    }
+  }
+
+  /// Takes counters away that nothing in demand depends on.
+  static void prune(FunctionPlan& plan, FlowPlan& flow, const std::set<std::uint32_t>& blocks,
+                    const std::set<std::uint32_t>& exits) {
+    const auto& edges = flow.placement.edges();
+    if (blocks.size() == flow.edges_into.size()) return;
+    if (flow.placement.counted().size() * edges.size() > pruning_budget) return;
+    std::vector<std::uint64_t> flows(edges.size());
+    const auto matters = [&] {
+      for (const std::uint32_t block : blocks) {
+        std::uint64_t sum = 0;
+        for (const std::uint32_t edge : flow.edges_into[block]) sum += flows[edge];
+        if (sum != 0) return true;
+      }
+      for (std::uint32_t edge = 0; edge < edges.size(); ++edge) {
+        if (flows[edge] != 0 && exits.contains(edges[edge].source)) return true;
+      }
+      return false;
+    };
+    for (const std::uint32_t edge : flow.placement.counted()) {
+      std::ranges::fill(flows, 0);
+      flows[edge] = 1;
+      flow.placement.solve(flows);
+      if (matters()) continue;
+      plan.counters[flow.counters[edge]].places.clear();
+      flow.counters[edge] = no_counter;
+    }
+  }
+
+  void ask_callers(Draft& draft) {
+    for (const auto& [caller, block] : draft.plan.callers) {
+      if (draft.plan.threads) drafts_[caller].demand.thread_blocks.insert(block);
+      if (draft.plan.warps) drafts_[caller].demand.warp_blocks.insert(block);
+    }
+  }
+
+  // ---- storage
+
+  void choose_storage(Draft& draft) {
+    FunctionPlan& plan = draft.plan;
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < plan.counters.size(); ++i) {
+      if (!plan.counters[i].places.empty()) order.push_back(i);
+    }
+    std::ranges::stable_sort(order, [&](std::uint32_t left, std::uint32_t right) {
+      const Counter& a = plan.counters[left];
+      const Counter& b = plan.counters[right];
+      return a.is_repeated != b.is_repeated ? a.is_repeated : a.weight > b.weight;
+    });
+    const std::uint32_t limit = draft.loses_registers ? 0 : plan_.is_wide ? wide_registers : narrow_registers;
+    // The registers are flushed for the first counter's sake; others may come along.
+    std::map<std::pair<bool, std::vector<CountPlace>>, std::uint32_t> registers;  // by election and places
+    for (const std::uint32_t index : order) {
+      Counter& counter = plan.counters[index];
+      if (!counter.is_repeated && (registers.empty() || counter.weight < likely)) continue;
+      const bool is_elected = counter.counts_warps && !counter.is_whole;
+      const auto key = std::pair(is_elected, counter.places);
+      const auto found = registers.find(key);
+      if (found == registers.end() && registers.size() >= limit) continue;
+      counter.storage =
+          counter.counts_warps && counter.is_whole ? Counter::Storage::from_lane_0 : Counter::Storage::summed;
+      counter.reg = registers.try_emplace(key, static_cast<std::uint32_t>(registers.size())).first->second;
+    }
+    plan.registers = static_cast<std::uint32_t>(registers.size());
+    // Those in registers first: lanes beside each other add them.
+    for (const bool in_memory : {false, true}) {
+      for (const std::uint32_t index : order) {
+        if ((plan.counters[index].storage == Counter::Storage::memory) == in_memory)
+          plan.counters[index].slot = plan_.counters++;
+      }
+    }
+  }
+
+  void finish() {
+    for (Draft& draft : drafts_) plan_.functions.push_back(std::move(draft.plan));
+    if (plan_.counters == 0) return;
+    plan_.stride = (plan_.counters + line_slots - 1) / line_slots * line_slots;
+    plan_.replicas = most_replicas;
+    while (plan_.replicas > 1 && plan_.slots() * 8 > most_bytes) plan_.replicas /= 2;
+  }
+
+  const InstrumentationUnit& unit_;
+  const CountDemand& demand_;
+  std::vector<Draft> drafts_;
+  std::vector<bool> recursive_;
+  CountPlan plan_;
+};
+
+/// From the slots to executions, callers before callees.
+class Evaluation {
+ public:
+  Evaluation(const CountPlan& plan, std::span<const std::uint64_t> slots, std::uint64_t threads,
+             std::uint64_t warps)
+      : plan_(plan), launched_threads_(threads), launched_warps_(warps), totals_(plan.counters) {
+    for (std::uint32_t replica = 0; replica < plan.replicas; ++replica) {
+      for (std::uint32_t slot = 0; slot < plan.counters; ++slot)
+        totals_[slot] += slots[std::size_t{replica} * plan.stride + slot];
+    }
+    result_.thread_blocks.resize(plan.basic_blocks);
+    result_.warp_blocks.resize(plan.basic_blocks);
+  }
+
+  Executions run() {
+    for (const FunctionPlan& function : plan_.functions) {
+      std::vector<std::uint64_t> flows;
+      if (function.threads) {
+        flows = solve(function, *function.threads, launched_threads_, result_.thread_blocks);
+      }
+      if (function.warps) solve(function, *function.warps, launched_warps_, result_.warp_blocks);
+      for (const GuardPlan& guard : function.thread_guards) {
+        const std::uint32_t block = function.first_block + function.block_of[guard.instruction];
+        std::uint64_t count =
+            guard.counter != no_counter ? total(function, guard.counter) : flows[guard.fall_through_edge];
+        if (guard.counter == no_counter || guard.is_opposite) count = result_.thread_blocks[block] - count;
+        result_.thread_guards[function.first_instruction + guard.instruction] = count;
+      }
+      for (const GuardPlan& guard : function.warp_guards)
+        result_.warp_guards[function.first_instruction + guard.instruction] = total(function, guard.counter);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::uint64_t total(const FunctionPlan& function, std::uint32_t counter) const {
+    return totals_[function.counters[counter].slot];
+  }
+
+  std::vector<std::uint64_t> solve(const FunctionPlan& function, const FlowPlan& flow, std::uint64_t launched,
+                                   std::vector<std::uint64_t>& blocks) const {
+    std::vector<std::uint64_t> flows(flow.counters.size());
+    for (std::size_t edge = 0; edge < flows.size(); ++edge) {
+      if (flow.counters[edge] != no_counter) flows[edge] = total(function, flow.counters[edge]);
+    }
+    if (flow.entry_is_known) {
+      std::uint64_t entered = function.unit == 0 ? launched : 0;
+      for (const auto& [caller, block] : function.callers)
+        entered += blocks[plan_.functions[caller].first_block + block];
+      flows[flow.entry] = entered;
+    }
+    flow.placement.solve(flows);
+    for (std::size_t block = 0; block < flow.edges_into.size(); ++block) {
+      for (const std::uint32_t edge : flow.edges_into[block])
+        blocks[function.first_block + block] += flows[edge];
+    }
+    return flows;
+  }
+
+  const CountPlan& plan_;
+  const std::uint64_t launched_threads_;
+  const std::uint64_t launched_warps_;
+  std::vector<std::uint64_t> totals_;
+  Executions result_;
+};
+
+}  // namespace
+
+Executions CountPlan::evaluate(std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
+                               std::uint64_t launched_warps) const {
+  return Evaluation(*this, slots, launched_threads, launched_warps).run();
+}
+
+Result<std::shared_ptr<const CountPlan>> make_count_plan(const InstrumentationUnit& unit,
+                                                         const CountDemand& demand, bool is_wide) {
+  return Planner(unit, demand, is_wide).run();
+}
+
+}  // namespace lynxpp::ptx

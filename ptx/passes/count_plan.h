@@ -1,0 +1,133 @@
+// Which numbers the device has to count so that the host can tell how often every block ran.
+//
+// Threads: what enters a block leaves it, so counters on the chords of a spanning tree determine all blocks (ptx/analysis/edge_placement.h). How
+// many threads enter the kernel is known from the launch, and how many enter a function from the blocks that call it.
+//
+// Warps: a warp's execution of a block is conserved as long as its lanes stay together. Behind a branch that divides them, behind calls, and where
+// ways meet again, an execution begins anew ("source"): there a lane elected on the spot counts. Where a divided region has one beginning and
+// one end in the same loop, its end runs as often as its beginning. A block is `whole` when all launched lanes of the warp pass it together: lane 0
+// counts for the warp there, with no election.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "ptx/analysis/edge_placement.h"
+#include "ptx/passes/unit.h"
+#include "support/result.h"
+
+namespace lynxpp::ptx {
+
+/// Where a counter is raised. `block` and `instruction` are indices in the function.
+struct CountPlace {
+  enum class Kind : std::uint8_t {
+    entry,          ///< at the function's entry
+    block_start,    ///< before the block's first instruction
+    block_end,      ///< before what ends the block, or behind its last instruction
+    guard_holds,    ///< before `instruction`, for the lanes whose guard holds
+    fall_through,   ///< behind the block's last instruction
+    switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
+  };
+  Kind kind = Kind::block_start;
+  std::uint32_t block = 0;
+  std::uint32_t instruction = 0;
+  std::uint32_t target = 0;
+
+  auto operator<=>(const CountPlace&) const = default;
+};
+
+/// One number counted on the device.
+struct Counter {
+  enum class Storage : std::uint8_t {
+    memory,       ///< added to memory on the spot, once per warp
+    summed,       ///< a register of every lane; their sum counts
+    from_lane_0,  ///< a register of every lane; that of lane 0 counts
+  };
+  bool counts_warps = false;
+  Storage storage = Storage::memory;
+  std::vector<CountPlace> places;
+  double weight = 1;         ///< estimated executions per entry of the function
+  bool is_repeated = false;  ///< perhaps more than once for an entry of the function
+  bool is_whole = false;     ///< only raised while all launched lanes of a warp are together
+  std::uint32_t slot = 0;
+  std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
+};
+
+inline constexpr std::uint32_t no_counter = 0xffffffff;
+
+/// The flow of threads or warps through a function.
+struct FlowPlan {
+  EdgePlacement placement;
+  std::vector<std::uint32_t> counters;  ///< per edge: in FunctionPlan::counters, or no_counter
+  std::uint32_t entry = 0;              ///< the edge into block 0, when `entry_is_known`
+  bool entry_is_known = false;
+  std::vector<std::vector<std::uint32_t>> edges_into;  ///< per block; together they are its executions
+};
+
+/// A guarded instruction whose executions are wanted.
+struct GuardPlan {
+  std::uint32_t instruction = 0;  ///< in the function
+  std::uint32_t counter =
+      no_counter;            ///< counted; else the executions of the block less those that fall through
+  bool is_opposite = false;  ///< the counter counts the lanes for which the guard does not hold
+  std::uint32_t fall_through_edge = 0;
+};
+
+struct FunctionPlan {
+  std::uint32_t unit = 0;  ///< in InstrumentationUnit::functions
+  std::uint32_t first_block = 0;
+  std::uint32_t first_instruction = 0;
+  std::vector<std::uint32_t> block_of;  ///< per instruction
+  std::vector<Counter> counters;
+  std::uint32_t registers = 0;
+  std::optional<FlowPlan> threads;
+  std::optional<FlowPlan> warps;
+  std::vector<GuardPlan> thread_guards;
+  std::vector<GuardPlan> warp_guards;
+  /// The calls that lead here, as (function plan, block); empty for the kernel and where the entry is counted.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> callers;
+};
+
+/// What the host wants to know; ids as in InstrumentationUnit.
+struct CountDemand {
+  std::set<std::uint32_t> thread_blocks;  ///< executions of a block by threads
+  std::set<std::uint32_t> warp_blocks;    ///< … by warps
+  std::set<std::uint32_t> thread_guards;  ///< threads for which an instruction's guard held
+  std::set<std::uint32_t> warp_guards;    ///< executions by warps in which it held for some lane
+
+  bool empty() const {
+    return thread_blocks.empty() && warp_blocks.empty() && thread_guards.empty() && warp_guards.empty();
+  }
+};
+
+/// How often everything in demand was executed; 0 for what was not in demand.
+struct Executions {
+  std::vector<std::uint64_t> thread_blocks, warp_blocks;  ///< per block
+  std::map<std::uint32_t, std::uint64_t> thread_guards, warp_guards;
+};
+
+struct CountPlan {
+  std::vector<FunctionPlan> functions;  ///< callers before the functions they call
+  std::uint32_t basic_blocks = 0;
+  std::uint32_t counters = 0;  ///< slots in use
+  /// Slots of one replica, a multiple of a cache line; replicas, a power of two: a warp adds to replica %smid mod `replicas`.
+  std::uint32_t stride = 0;
+  std::uint32_t replicas = 0;
+  bool is_wide = false;  ///< registers of 64 bits
+
+  std::uint64_t slots() const { return std::uint64_t{stride} * replicas; }
+  /// `slots` has slots() elements, as the device left them.
+  Executions evaluate(std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
+                      std::uint64_t launched_warps) const;
+};
+
+/// Guarded instructions may be in demand only where they have a guard. Failure: the counters cannot be placed.
+Result<std::shared_ptr<const CountPlan>> make_count_plan(const InstrumentationUnit& unit,
+                                                         const CountDemand& demand, bool is_wide);
+
+}  // namespace lynxpp::ptx

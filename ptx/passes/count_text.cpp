@@ -1,0 +1,246 @@
+#include "ptx/passes/count_text.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::uint32_t lanes = 32;
+/// The sum of 32 numbers below it fits 32 bits.
+constexpr std::uint32_t large = 0xffffffffu / lanes;
+
+std::string number(std::uint64_t value) { return std::to_string(value); }
+
+std::string register_of(std::uint32_t reg) { return "%lynxpp_count" + number(reg); }
+
+std::string at_slot(std::uint32_t slot) { return "[%lynxpp_place+" + number(8 * std::uint64_t{slot}) + "]"; }
+
+/// "%p1", "!%p1".
+std::string truth(const Guard& guard) { return (guard.negated ? "!" : "") + std::string(guard.predicate); }
+
+std::string opposite(const Guard& guard) { return (guard.negated ? "" : "!") + std::string(guard.predicate); }
+
+bool is_guarded(const Guard& guard) { return !guard.predicate.empty(); }
+
+bool in_memory(const Counter* counter) { return counter->storage == Counter::Storage::memory; }
+
+/// Counts warps in a register of the lane that leads them.
+bool is_elected(const Counter* counter) {
+  return counter->counts_warps && counter->storage == Counter::Storage::summed;
+}
+
+constexpr std::string_view scratch =
+    "\t{\n\t.reg .pred %lynxpp_leads;\n\t.reg .b32 %lynxpp_mask, %lynxpp_lower, %lynxpp_amount, "
+    "%lynxpp_part;\n"
+    "\t.reg .b64 %lynxpp_place, %lynxpp_sum;\n";
+
+}  // namespace
+
+std::string CountText::label() { return "$lynxpp_count_" + number(next_label_++); }
+
+std::string CountText::declaration(std::uint32_t registers) const {
+  std::string text = "\n";
+  for (std::uint32_t i = 0; i < registers; ++i)
+    text += std::string("\t.reg .b") + (target_.is_wide ? "64 " : "32 ") + register_of(i) + ";\n";
+  return text;
+}
+
+std::string CountText::zero(std::uint32_t reg) const {
+  return std::string("\tmov.b") + (target_.is_wide ? "64 " : "32 ") + register_of(reg) + ", 0;\n";
+}
+
+std::string CountText::add_one(std::uint32_t reg, const std::string& guard) const {
+  const std::string name = register_of(reg);
+  return "\t" + (guard.empty() ? "" : "@" + guard + " ") + "add.u" + (target_.is_wide ? "64 " : "32 ") +
+         name + ", " + name + ", 1;\n";
+}
+
+// ---------------------------------------------------------------- counting
+
+std::string CountText::raise(const std::vector<const Counter*>& counters, const Guard& guard) {
+  return raise_registers(counters, guard) + raise_by_leader(counters, guard);
+}
+
+std::string CountText::raise_registers(const std::vector<const Counter*>& counters,
+                                       const Guard& guard) const {
+  std::set<std::uint32_t> registers;  // shared ones once
+  for (const Counter* counter : counters) {
+    if (!in_memory(counter) && !is_elected(counter)) registers.insert(counter->reg);
+  }
+  std::string text;
+  for (const std::uint32_t reg : registers) text += add_one(reg, is_guarded(guard) ? truth(guard) : "");
+  return text;
+}
+
+/// What one lane counts for all lanes that are here.
+std::string CountText::raise_by_leader(const std::vector<const Counter*>& counters, const Guard& guard) {
+  const bool adds_to_memory = std::ranges::any_of(counters, in_memory);
+  if (!adds_to_memory && std::ranges::none_of(counters, is_elected)) return {};
+  const std::string done = adds_to_memory ? label() : "";
+  std::string text(scratch);
+  // Lanes that add to memory go there by a branch, so that all others pay for no more than that.
+  const bool votes = is_guarded(guard) && !adds_to_memory;
+  if (is_guarded(guard) && adds_to_memory) text += "\t@" + opposite(guard) + " bra " + done + ";\n";
+  text += "\tactivemask.b32 %lynxpp_mask;\n";
+  if (votes) text += "\tvote.sync.ballot.b32 %lynxpp_mask, " + truth(guard) + ", %lynxpp_mask;\n";
+  text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
+  text += votes ? "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, " + truth(guard) + ";\n"
+                : std::string("\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n");
+  std::set<std::uint32_t> elected;  // shared ones once
+  for (const Counter* counter : counters) {
+    if (is_elected(counter)) elected.insert(counter->reg);
+  }
+  for (const std::uint32_t reg : elected) text += add_one(reg, "%lynxpp_leads");
+  if (adds_to_memory) {
+    text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp();
+    const auto add = [&](bool warps) {
+      for (const Counter* counter : counters) {
+        if (in_memory(counter) && counter->counts_warps == warps)
+          text += "\tred.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
+      }
+    };
+    if (std::ranges::any_of(counters,
+                            [](const Counter* each) { return in_memory(each) && !each->counts_warps; })) {
+      text += "\tpopc.b32 %lynxpp_amount, %lynxpp_mask;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n";
+      add(false);
+    }
+    if (std::ranges::any_of(counters,
+                            [](const Counter* each) { return in_memory(each) && each->counts_warps; })) {
+      text += "\tmov.u64 %lynxpp_sum, 1;\n";
+      add(true);
+    }
+    text += done + ":\n";
+  }
+  return text + "\t}\n";
+}
+
+/// %lynxpp_place = the slots of the replica for this SM.
+std::string CountText::place_of_warp() const {
+  const std::string at = "+" + number(8 * std::uint64_t{target_.word}) + "];\n";
+  std::string text;
+  if (target_.is_kernel) {
+    text = "\tld.param.b64 %lynxpp_place, [" + std::string(probe_parameter) + at;
+  } else {
+    text = "\tld.param.b64 %lynxpp_place, [" + std::string(frame_parameter) +
+           "];\n\tld.local.b64 %lynxpp_place, [%lynxpp_place" + at;
+  }
+  if (target_.replicas == 1) return text;
+  return text + "\tmov.u32 %lynxpp_part, %smid;\n\tand.b32 %lynxpp_part, %lynxpp_part, " +
+         number(target_.replicas - 1) + ";\n\tmad.wide.u32 %lynxpp_place, %lynxpp_part, " +
+         number(8 * std::uint64_t{target_.stride}) + ", %lynxpp_place;\n";
+}
+
+std::string CountText::raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,
+                                       const std::vector<std::uint32_t>& indices, const Guard& guard,
+                                       bool or_falls) {
+  const std::string goes = "%lynxpp_goes";
+  std::string text = "\t{\n\t.reg .pred " + goes + ", %lynxpp_holds;\n";
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    text += i == 0
+                ? "\tsetp.eq.u32 " + goes + ", " + index + ", " + number(indices[i]) + ";\n"
+                : "\tsetp.eq.or.u32 " + goes + ", " + index + ", " + number(indices[i]) + ", " + goes + ";\n";
+  }
+  if (is_guarded(guard)) {
+    // With or_falls: the opposite of the guard, or the index.
+    text += std::string(guard.negated != or_falls ? "\tnot" : "\tmov") + ".pred %lynxpp_holds, " +
+            std::string(guard.predicate) + ";\n\t" + (or_falls ? "or" : "and") + ".pred " + goes + ", " +
+            goes + ", %lynxpp_holds;\n";
+  }
+  return text + raise(counters, {goes, false}) + "\t}\n";
+}
+
+// ---------------------------------------------------------------- giving the registers away
+
+std::string CountText::flush(const std::vector<const Counter*>& counters, const Guard& guard) {
+  const std::string done = label();
+  std::string text(scratch);
+  if (is_guarded(guard)) text += "\t@" + opposite(guard) + " bra " + done + ";\n";
+  text += target_.is_wide || !target_.has_redux ? place_of_warp() + flush_by_lane(counters)
+                                                : flush_by_warp(counters, done);
+  return text + done + ":\n\t}\n";
+}
+
+std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters, const std::string& done) {
+  const std::string some = label();
+  std::set<std::uint32_t> registers;
+  for (const Counter* counter : counters) registers.insert(counter->reg);
+  std::string text = "\tmov.b32 %lynxpp_amount, 0;\n";
+  for (const std::uint32_t reg : registers)
+    text += "\tor.b32 %lynxpp_amount, %lynxpp_amount, " + register_of(reg) + ";\n";
+  text +=
+      "\tactivemask.b32 %lynxpp_mask;\n\tredux.sync.or.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_mask;\n"
+      "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\t@%lynxpp_leads bra " +
+      done + ";\n";
+  text += place_of_warp();
+  text += "\tsetp.gt.u32 %lynxpp_leads, %lynxpp_amount, " + number(large) +
+          ";\n\tsetp.ne.or.b32 %lynxpp_leads, %lynxpp_mask, -1, %lynxpp_leads;\n\t@%lynxpp_leads bra " +
+          some + ";\n";
+  return text + flush_full_warp(counters, done) + some + ":\n" + flush_some_lanes(counters);
+}
+
+/// All lanes are here: lane i adds the i-th number, so that memory sees one access for 32 counters.
+std::string CountText::flush_full_warp(const std::vector<const Counter*>& counters,
+                                       const std::string& done) const {
+  std::string text =
+      "\tmov.u32 %lynxpp_lower, %laneid;\n\tmad.wide.u32 %lynxpp_place, %lynxpp_lower, 8, %lynxpp_place;\n";
+  for (std::size_t first = 0; first < counters.size(); first += lanes) {
+    text += "\tmov.u32 %lynxpp_amount, 0;\n";
+    const std::size_t end = std::min<std::size_t>(counters.size(), first + lanes);
+    for (std::size_t i = first; i < end; ++i) {
+      const bool is_sum = counters[i]->storage == Counter::Storage::summed;
+      std::string value = register_of(counters[i]->reg);
+      if (is_sum) {
+        text += "\tredux.sync.add.u32 %lynxpp_part, " + value + ", %lynxpp_mask;\n";
+        value = "%lynxpp_part";
+      }
+      text += "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, " + number(i - first) +
+              ";\n\t@%lynxpp_leads mov.u32 %lynxpp_amount, " + value + ";\n";
+    }
+    text +=
+        "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n"
+        "\t@%lynxpp_leads red.global.add.u64 " +
+        at_slot(counters[first]->slot) + ", %lynxpp_sum;\n";
+  }
+  return text + "\tbra " + done + ";\n";
+}
+
+/// Some lanes only, or numbers whose sum may not fit: in halves, one counter after the other.
+std::string CountText::flush_some_lanes(const std::vector<const Counter*>& counters) const {
+  std::string text =
+      "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
+  for (const Counter* counter : counters) {
+    const std::string name = register_of(counter->reg);
+    if (counter->storage == Counter::Storage::from_lane_0) {
+      text +=
+          "\tmov.u32 %lynxpp_part, %laneid;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_part, 0;\n\tcvt.u64.u32 "
+          "%lynxpp_sum, " +
+          name + ";\n";
+    } else {
+      text += "\tand.b32 %lynxpp_part, " + name +
+              ", 65535;\n\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n"
+              "\tshr.u32 %lynxpp_amount, " +
+              name +
+              ", 16;\n\tredux.sync.add.u32 %lynxpp_amount, %lynxpp_amount, %lynxpp_mask;\n"
+              "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n\tmad.wide.u32 %lynxpp_sum, %lynxpp_amount, 65536, "
+              "%lynxpp_sum;\n"
+              "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+    }
+    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
+  }
+  return text;
+}
+
+std::string CountText::flush_by_lane(const std::vector<const Counter*>& counters) const {
+  std::string text = "\tmov.u32 %lynxpp_lower, %laneid;\n";
+  for (const Counter* counter : counters) {
+    text += std::string(target_.is_wide ? "\tmov.b64" : "\tcvt.u64.u32") + " %lynxpp_sum, " +
+            register_of(counter->reg) + ";\n\tsetp.ne.u64 %lynxpp_leads, %lynxpp_sum, 0;\n";
+    if (counter->storage == Counter::Storage::from_lane_0)
+      text += "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, %lynxpp_leads;\n";
+    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
+  }
+  return text;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,53 @@
+// The PTX of counters, for count.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptx/passes/count_plan.h"
+
+namespace lynxpp::ptx {
+
+struct CountTarget {
+  bool is_wide = false;    ///< 64-bit registers
+  bool has_redux = false;  ///< sm_80
+  bool is_kernel = true;   ///< else the address comes through the frame
+  std::uint32_t word = 0;  ///< of the slots' address
+  std::uint32_t replicas = 1;
+  std::uint32_t stride = 0;
+};
+
+/// All texts consist of whole lines.
+class CountText {
+ public:
+  CountText(const CountTarget& target, std::uint32_t& next_label)
+      : target_(target), next_label_(next_label) {}
+
+  std::string declaration(std::uint32_t registers) const;
+  std::string zero(std::uint32_t reg) const;
+  /// Counts one execution for each of `counters`, which stand at the same place; with a guard for the lanes for which it holds.
+  std::string raise(const std::vector<const Counter*>& counters, const Guard& guard);
+  /// … for the lanes whose `index` is one of `indices` and for which the guard, if any, holds; with `or_falls` also for those for which it
+  /// does not hold. All are counted before they part: code on one of two ways to the same block would keep them apart.
+  std::string raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,
+                              const std::vector<std::uint32_t>& indices, const Guard& guard, bool or_falls);
+  /// Adds the registers of `counters`, ascending in slots without a gap, to memory, for the lanes for which the guard holds.
+  std::string flush(const std::vector<const Counter*>& counters, const Guard& guard);
+
+ private:
+  std::string raise_registers(const std::vector<const Counter*>& counters, const Guard& guard) const;
+  std::string raise_by_leader(const std::vector<const Counter*>& counters, const Guard& guard);
+  std::string place_of_warp() const;
+  std::string add_one(std::uint32_t reg, const std::string& guard) const;
+  std::string flush_by_warp(const std::vector<const Counter*>& counters, const std::string& done);
+  std::string flush_full_warp(const std::vector<const Counter*>& counters, const std::string& done) const;
+  std::string flush_some_lanes(const std::vector<const Counter*>& counters) const;
+  std::string flush_by_lane(const std::vector<const Counter*>& counters) const;
+  std::string label();
+
+  const CountTarget target_;
+  std::uint32_t& next_label_;
+};
+
+}  // namespace lynxpp::ptx

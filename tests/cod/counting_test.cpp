@@ -1,0 +1,328 @@
+// Counting on few edges against the device's own counters: kernels with every shape of control flow, and thousands of random ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "device/cpu/simt_executor.h"
+#include "engine/instrument.h"
+#include "tests/cod/test_support.h"
+
+namespace lynxpp::cod {
+namespace {
+
+// Blocks and instructions, by threads and by warps: all that can be counted.
+constexpr const char* everything = R"(
+global unsigned long thread_blocks[BASIC_BLOCKS];
+global unsigned long warp_blocks[BASIC_BLOCKS];
+global unsigned long executed[BASIC_BLOCKS];
+global unsigned long threads[INSTRUCTIONS];
+global unsigned long warps[INSTRUCTIONS];
+ON_BASIC_BLOCK_ENTRY: {
+  atomicAdd(&thread_blocks[basicBlockId()], 1);
+  if (leastActiveThreadInWarp()) atomicAdd(&warp_blocks[basicBlockId()], 1);
+}
+ON_BASIC_BLOCK_EXIT: atomicAdd(&executed[basicBlockId()], basicBlockExecutedInstructionCount());
+ON_INSTRUCTION: {
+  atomicAdd(&threads[instructionId()], 1);
+  if (leastActiveThreadInWarp()) atomicAdd(&warps[instructionId()], 1);
+}
+)";
+
+std::string module_of(const std::string& functions, const std::string& body) {
+  return ".version 8.0\n.target sm_80\n.address_size 64\n" + functions +
+         ".visible .entry k(.param .u64 out)\n{\n.reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n"
+         "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"
+         "mad.lo.u32 %r4, %r2, %r3, %r1;\nmul.wide.u32 %rd2, %r4, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
+         "mul.lo.u32 %r5, %r4, 2654435761;\nmov.u32 %r6, 12345;\nmov.u32 %r7, 0;\nmov.u32 %r8, 0;\n" +
+         body + "\n}\n";
+}
+
+using Bytes = std::vector<std::byte>;
+
+/// A launch of k: what it computed, and what was counted.
+class Launch {
+ public:
+  Launch(const std::string& ptx, std::uint32_t blocks, std::uint32_t threads)
+      : ptx_(ptx), blocks_(blocks), threads_(threads) {}
+
+  void native() {
+    const auto module = device::cpu::load_module(ptx_, "k.ptx");
+    ASSERT_TRUE(module.ok()) << render(module.error().diagnostics, ptx_);
+    run(**module, {}, &counters_);
+    native_output_ = output_;
+  }
+
+  /// The arrays of `everything`.
+  std::vector<std::vector<std::uint64_t>> count(bool plain, bool wide, int sm) {
+    engine::Request request;
+    request.ptx = &ptx_;
+    request.kernel = "k";
+    request.specifications = {compiled(everything)};
+    request.device_sm = sm;
+    request.plain_counters = plain;
+    request.wide_counters = wide;
+    request.verify = true;
+    const auto variant = engine::instrument(request);
+    if (!variant) {
+      ADD_FAILURE() << render(variant.error().diagnostics, ptx_);
+      return {};
+    }
+    variant_ = variant->ptx;
+    functions_ = variant->sites->functions;
+    LaunchExtents extents;
+    extents.basic_blocks = variant->basic_blocks;
+    extents.instructions = variant->instructions;
+    std::vector<std::vector<std::uint64_t>> arrays;
+    for (const GlobalArray& array : request.specifications[0]->arrays())
+      arrays.emplace_back(element_count(array, extents));
+    std::vector<std::uint64_t> slots(variant->counting == nullptr ? 0 : variant->counting->plan->slots());
+    std::vector<std::uint64_t> words;
+    for (const engine::ProbeWord& word : variant->probe) {
+      words.push_back(word.is_counters ? reinterpret_cast<std::uint64_t>(slots.data())
+                                       : reinterpret_cast<std::uint64_t>(arrays[word.word.index].data()));
+    }
+    const auto module = device::cpu::load_module(variant_, "variant.ptx");
+    if (!module) {
+      ADD_FAILURE() << render(module.error().diagnostics, variant_);
+      return {};
+    }
+    run(**module, words, nullptr);
+    EXPECT_EQ(output_, native_output_) << "the variant computes something else";
+    EXPECT_EQ(variant->counting == nullptr, plain);
+    if (variant->counting != nullptr) {
+      std::vector<std::span<std::byte>> views;
+      for (auto& array : arrays) views.push_back(std::as_writable_bytes(std::span(array)));
+      engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
+                                  std::uint64_t{blocks_} * threads_,
+                                  std::uint64_t{blocks_} * ((threads_ + 31) / 32), {&views, 1});
+    }
+    return arrays;
+  }
+
+  void expect_exact(bool wide = false, int sm = 90) {
+    const auto counted = count(false, wide, sm);
+    const std::string text = variant_;
+    const auto plain = count(true, false, sm);
+    ASSERT_EQ(counted.size(), 5u);
+    // The device may have the functions in another order.
+    const auto place = [&](const auto& of_function) {
+      return std::ranges::find(functions_, of_function.function) - functions_.begin();
+    };
+    std::ranges::stable_sort(counters_.blocks, {}, place);
+    std::ranges::stable_sort(counters_.sites, {}, place);
+    ASSERT_EQ(counted[0].size(), counters_.blocks.size());
+    ASSERT_EQ(counted[3].size(), counters_.sites.size());
+    for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
+      const device::cpu::BlockCounters& block = counters_.blocks[i];
+      ASSERT_EQ(counted[0][i], block.thread_executions) << "threads, block " << i << "\n" << text;
+      ASSERT_EQ(counted[1][i], block.warp_executions) << "warps, block " << i << "\n" << text;
+      ASSERT_EQ(counted[2][i], block.thread_instructions) << "instructions, block " << i << "\n" << text;
+    }
+    for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
+      const device::cpu::SiteCounters& site = counters_.sites[i];
+      const bool is_branch = site.traits.kind == ptx::OpcodeClass::branch;
+      ASSERT_EQ(counted[3][i], is_branch ? site.active_lanes : site.thread_executions)
+          << i << " " << site.opcode << "\n"
+          << text;
+      ASSERT_EQ(counted[4][i], is_branch ? site.warp_issues : site.executing_warps)
+          << i << " " << site.opcode << "\n"
+          << text;
+    }
+    EXPECT_EQ(counted, plain);
+    if (has_ptxas()) {
+      EXPECT_EQ(ptxas_errors(text, 80), "");
+    }
+  }
+
+  /// Without ptxas, which takes too long for thousands of kernels.
+  bool is_exact() {
+    const auto counted = count(false, false, 90);
+    for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
+      if (counted[0][i] != counters_.blocks[i].thread_executions ||
+          counted[1][i] != counters_.blocks[i].warp_executions ||
+          counted[2][i] != counters_.blocks[i].thread_instructions) {
+        ADD_FAILURE() << "block " << i << ": " << counted[0][i] << " threads, " << counted[1][i] << " warps, "
+                      << counted[2][i] << " instructions; the device has "
+                      << counters_.blocks[i].thread_executions << ", " << counters_.blocks[i].warp_executions
+                      << ", " << counters_.blocks[i].thread_instructions;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const std::string& variant() const { return variant_; }
+
+ private:
+  void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
+           device::cpu::LaunchCounters* counters) {
+    output_.assign(std::size_t{blocks_} * threads_, 0);
+    const std::uint32_t* data = output_.data();
+    Bytes parameters(8 + 8 * words.size());
+    std::memcpy(parameters.data(), &data, 8);
+    if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
+    const Status status = module.launch("k", {{blocks_, 1, 1}, {threads_, 1, 1}}, parameters, counters);
+    EXPECT_TRUE(status.ok()) << render(status.error().diagnostics);
+  }
+
+  const std::string ptx_;
+  const std::uint32_t blocks_;
+  const std::uint32_t threads_;
+  device::cpu::LaunchCounters counters_;
+  std::vector<std::uint32_t> output_, native_output_;
+  std::string variant_;
+  std::vector<std::string> functions_;  ///< in the order of their numbers
+};
+
+struct Kernel {
+  const char* name;
+  const char* functions;
+  const char* body;
+};
+
+constexpr Kernel kernels[] = {
+    {"straight", "", "st.global.u32 [%rd1], %r4;\nret;"},
+    {"falls_off", "", "st.global.u32 [%rd1], %r4;"},
+    {"early_exit", "", "setp.gt.u32 %p1, %r4, 40;\n@%p1 bra E;\nst.global.u32 [%rd1], %r4;\nE: ret;"},
+    {"guarded_exits", "",
+     "and.b32 %r9, %r4, 1;\nsetp.ne.u32 %p1, %r9, 0;\n@%p1 exit;\nsetp.lt.u32 %p2, %r4, 20;\n@!%p2 "
+     "ret;\nst.global.u32 [%rd1], %r4;\n@%p2 "
+     "exit;"},
+    {"uniform_loop", "",
+     "L: add.u32 %r7, %r7, 1;\nadd.u32 %r8, %r8, %r4;\nsetp.lt.u32 %p1, %r7, 9;\n@%p1 bra L;\nst.global.u32 "
+     "[%rd1], %r8;\nret;"},
+    {"divergent_loop", "",
+     "and.b32 %r9, %r4, 7;\nsetp.eq.u32 %p2, %r9, 5;\nL: add.u32 %r7, %r7, 1;\n@%p2 add.u32 %r8, %r8, "
+     "1;\nsetp.gt.u32 %p2, %r7, 3;\n@!%p2 sub.u32 %r8, %r8, 1;\nsetp.lt.u32 "
+     "%p1, %r7, %r9;\n@%p1 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"diamond_in_loop", "",
+     "L: add.u32 %r7, %r7, 1;\nxor.b32 %r9, %r7, %r4;\nand.b32 %r9, %r9, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 "
+     "bra A;\nadd.u32 %r8, %r8, 3;\nbra "
+     "B;\nA: add.u32 %r8, %r8, 5;\nB: setp.lt.u32 %p2, %r7, 20;\n@%p2 bra L;\nst.global.u32 [%rd1], "
+     "%r8;\nret;"},
+    {"switch", "",
+     "T: .branchtargets A, B, A, C;\nL: shr.u32 %r9, %r5, 3;\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r7, "
+     "3;\n@%p1 brx.idx %r9, T;\nadd.u32 %r8, %r8, "
+     "7;\nA: add.u32 %r8, %r8, 1;\nB: add.u32 %r8, %r8, 2;\nC: add.u32 %r7, %r7, 1;\nmul.lo.u32 %r5, %r5, "
+     "5;\nsetp.lt.u32 %p2, %r7, 6;\n@%p2 bra "
+     "L;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"irreducible", "",
+     "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra B;\nA: add.u32 %r8, %r8, 1;\nB: add.u32 %r7, "
+     "%r7, 1;\nsetp.lt.u32 %p2, %r7, 5;\n@%p2 "
+     "bra A;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"unreachable", "", "bra E;\nadd.u32 %r8, %r8, 1;\nX: @%p1 bra X;\nE: st.global.u32 [%rd1], %r4;\nret;"},
+    {"barriers", "",
+     "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: bar.sync 0;\nL: "
+     "add.u32 %r7, %r7, 1;\nbar.sync "
+     "0;\nsetp.lt.u32 %p2, %r7, 4;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"functions",
+     ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
+     "[a];\nmov.u32 %i, 0;\nL: add.u32 %i, %i, 1;\nsetp.lt.u32 "
+     "%p, %i, %a;\n@%p bra L;\nst.param.u32 [r], %i;\nret;\n}\n"
+     ".func (.param .u32 r) f(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %b;\nld.param.u32 %a, "
+     "[a];\nsetp.gt.u32 %p, %a, 4;\n@%p bra "
+     "E;\n{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %a;\ncall (y), g, (x);\nld.param.u32 %b, "
+     "[y];\n}\nadd.u32 %a, %a, %b;\nE: "
+     "st.param.u32 [r], %a;\nret;\n}\n",
+     "and.b32 %r9, %r4, 7;\nL: add.u32 %r7, %r7, 1;\n{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], "
+     "%r9;\ncall (y), f, (x);\nld.param.u32 %r10, "
+     "[y];\n}\nadd.u32 %r8, %r8, %r10;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nst.global.u32 [%rd1], "
+     "%r8;\nret;"},
+    {"exits_in_a_function",
+     ".func f(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a;\nld.param.u32 %a, [a];\nsetp.gt.u32 %p, %a, "
+     "5;\n@%p exit;\nret;\n}\n",
+     "and.b32 %r9, %r4, 7;\nL: add.u32 %r7, %r7, 1;\nst.global.u32 [%rd1], %r7;\nadd.u32 %r10, %r9, "
+     "%r7;\n{\n.param .u32 x;\nst.param.u32 [x], "
+     "%r10;\ncall f, (x);\n}\nsetp.lt.u32 %p1, %r7, 4;\n@%p1 bra L;\nret;"},
+    {"recursion",
+     ".func (.param .u32 r) f(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %b;\nld.param.u32 %a, "
+     "[a];\nmov.u32 %b, 0;\nsetp.eq.u32 %p, %a, 0;\n@%p bra E;\n"
+     "{\n.param .u32 x;\n.param .u32 y;\nsub.u32 %a, %a, 1;\nst.param.u32 [x], %a;\ncall (y), f, "
+     "(x);\nld.param.u32 %b, [y];\n}\nadd.u32 %b, %b, 1;\nE: "
+     "st.param.u32 [r], %b;\nret;\n}\n",
+     "and.b32 %r9, %r4, 3;\n{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %r9;\ncall (y), f, "
+     "(x);\nld.param.u32 %r10, [y];\n}\nst.global.u32 [%rd1], "
+     "%r10;\nret;"},
+    {"guarded_call", ".func f()\n{\nret;\n}\n",
+     "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 call f;\nst.global.u32 [%rd1], %r4;\nret;"},
+};
+
+class CountedKernel : public testing::TestWithParam<Kernel> {};
+
+TEST_P(CountedKernel, EqualsTheDevicesCounters) {
+  for (const std::uint32_t threads : {1u, 31u, 32u, 96u, 100u}) {
+    Launch launch(module_of(GetParam().functions, GetParam().body), 3, threads);
+    launch.native();
+    if (HasFatalFailure()) return;
+    launch.expect_exact();
+    launch.expect_exact(true);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CountedKernel, testing::ValuesIn(kernels),
+                         [](const auto& each) { return each.param.name; });
+
+/// Jumps forward as they like, jumps back as long as there is fuel.
+std::string random_kernel(std::mt19937& random) {
+  const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const std::uint32_t blocks = 2 + below(9);
+  const auto name = [](std::uint32_t block) { return "B" + std::to_string(block); };
+  std::string body = "mov.u32 %r10, " + std::to_string(below(12)) + ";\n";
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    body +=
+        name(block) +
+        ":\nmad.lo.u32 %r5, %r5, 1664525, 1013904223;\nmad.lo.u32 %r6, %r6, 69069, 5;\nadd.u32 %r8, %r8, " +
+        std::to_string(block) + ";\n";
+    // %r5 differs from lane to lane, %r6 does not as long as the lanes stay together.
+    const std::string source = below(2) == 0 ? "%r5" : "%r6";
+    body += "shr.u32 %r9, " + source + ", " + std::to_string(5 + below(20)) +
+            ";\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r9, " + std::to_string(below(4)) + ";\n";
+    if (below(3) == 0) body += "@%p1 add.u32 %r8, %r8, 11;\n";
+    if (below(4) == 0) body += "@!%p1 add.u32 %r8, %r8, 13;\n";
+    const std::string not_taken = below(2) == 0 ? "!" : "";
+    const std::uint32_t ahead = block + 1 + below(blocks - block);
+    const std::string forward = ahead < blocks ? name(ahead) : "E";
+    switch (below(8)) {
+      case 0: body += "bra " + forward + ";\n"; break;
+      case 1:
+      case 2: body += "@" + not_taken + "%p1 bra " + forward + ";\n"; break;
+      case 3:
+      case 4: {
+        const std::string target = name(below(block + 1));
+        body += "setp.ne.and.u32 %p2, %r10, 0, %p1;\n@%p2 sub.u32 %r10, %r10, 1;\n@%p2 bra " + target + ";\n";
+        break;
+      }
+      case 5:
+        body += below(2) == 0 ? "st.global.u32 [%rd1], %r8;\n@%p1 ret;\n"
+                              : "st.global.u32 [%rd1], %r8;\n@!%p1 exit;\n";
+        break;
+      case 6: {
+        const std::string list = "T" + std::to_string(block);
+        body += list + ": .branchtargets " + forward + ", E, " +
+                (block + 1 < blocks ? name(block + 1) : "E") + ", " + forward + ";\n" +
+                (below(2) == 0 ? "@%p1 " : "") + "brx.idx %r9, " + list + ";\n";
+        break;
+      }
+      default: break;
+    }
+  }
+  return module_of("", body + "E: st.global.u32 [%rd1], %r8;\nret;");
+}
+
+TEST(CountedKernels, RandomOnesEqualTheDevicesCounters) {
+  std::mt19937 random(20);
+  for (int round = 0; round < 200; ++round) {
+    const std::string ptx = random_kernel(random);
+    Launch launch(ptx, 2, 32 + 7 * (round % 6));
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure()) << ptx;
+    ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx;
+  }
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
