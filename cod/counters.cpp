@@ -44,8 +44,9 @@ bool has_known_extents(const Symbol& array) {
 bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& array) {
   array = place.symbol;
   const bool fits = place.kind == ExpressionKind::index && array != nullptr &&
-                    array->kind == Symbol::Kind::array && array->memory == Symbol::Memory::global &&
-                    is_integer(array->type) && bytes_of(array->type) >= 4 && has_known_extents(*array);
+                    array->kind == Symbol::Kind::array && array->collection == nullptr &&
+                    array->memory == Symbol::Memory::global && is_integer(array->type) &&
+                    bytes_of(array->type) >= 4 && has_known_extents(*array);
   if (!fits) return false;
   // Behind sema the operands are the indices, outermost first.
   if (place.operands.size() != array->dimensions.size()) return false;
