@@ -20,6 +20,7 @@ const char* name_of(cod::TargetKind target) {
     case cod::TargetKind::kernel_exit: return "ON_KERNEL_EXIT";
     case cod::TargetKind::basic_block_entry: return "ON_BASIC_BLOCK_ENTRY";
     case cod::TargetKind::basic_block_exit: return "ON_BASIC_BLOCK_EXIT";
+    case cod::TargetKind::instruction_after: return "ON_INSTRUCTION_AFTER";
     case cod::TargetKind::instruction: break;
   }
   return "ON_INSTRUCTION";

@@ -15,6 +15,8 @@ namespace lynxpp::cod {
 
 /// Whether computing it twice is not as good as once.
 bool has_effects(const Expression& expression);
+struct ApiFunction;
+const ApiFunction& overload_of(const Expression& call, const ApiFunction& here);
 
 class Analyser {
  public:
@@ -75,7 +77,7 @@ class Analyser {
   bool resolve_label_with_arguments(const Label& label, HandlerBody& body);  ///< false: none of that name
   std::optional<std::uint64_t> positive_argument(const Label& label, std::size_t index);
   const std::string* string_argument(const Label& label, std::size_t index);
-  void check_kernel_pattern(const Label& label, const std::string& pattern);
+  std::shared_ptr<const std::regex> name_pattern(const Label& label, const std::string& pattern);
   void check_filter_target(const Label& label, const HandlerBody& body);
 
   // sema_statements.cpp
@@ -234,7 +236,10 @@ class Analyser {
   Type warp_value_call(Expression& expression, const ApiFunction& api);
   Type atomic_call(Expression& expression, const ApiFunction& api);
   Type array_call(Expression& expression, const ApiFunction& api);
-  Type site_call(Expression& expression, const ApiFunction& api);  // sema_sites.cpp
+  // sema_sites.cpp
+  Type site_call(Expression& expression, const ApiFunction& api);
+  void label_arguments(Expression& expression, const ApiFunction& api, std::size_t first);
+  Type position_call(Expression& expression, const ApiFunction& api);
   void text_or_value(Expression& expression);
   void emit_call(Expression& expression, const ApiFunction& api);
   void print_call(Expression& expression);

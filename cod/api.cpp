@@ -1,13 +1,13 @@
 #include "cod/api.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <memory>
+#include <charconv>
 #include <regex>
 #include <span>
+
+#include "ptx/ir/memory_access.h"
+#include "support/text.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 constexpr ApiFunction functions[] = {
 #define LYNXPP_API(name, identifier, result, arguments, places, uniform) \
   {Api::identifier, #name, Type::result, ApiArguments::arguments, places, uniform, std::nullopt},
-#define LYNXPP_API_SITE(name, identifier, result, places, uniform, site) \
-  {Api::identifier, #name, Type::result, ApiArguments::none, places, uniform, SiteValue::site},
+#define LYNXPP_API_SITE_ARGUMENTS(name, identifier, result, arguments, places, uniform, site) \
+  {Api::identifier, #name, Type::result, ApiArguments::arguments, places, uniform, SiteValue::site},
 #include "cod/api.def"
 };
 
@@ -47,6 +47,7 @@ constexpr std::array targets{
     Named<TargetKind>{"ON_BASIC_BLOCK_ENTRY", TargetKind::basic_block_entry},
     Named<TargetKind>{"ON_BASIC_BLOCK_EXIT", TargetKind::basic_block_exit},
     Named<TargetKind>{"ON_INSTRUCTION", TargetKind::instruction},
+    Named<TargetKind>{"ON_INSTRUCTION_AFTER", TargetKind::instruction_after},
 };
 
 struct FilterBit {
@@ -131,6 +132,11 @@ const ApiFunction* find_api(std::string_view name) {
   return found == std::end(functions) ? nullptr : &*found;
 }
 
+const ApiFunction& api_of(Api api) {
+  return *std::find_if(std::begin(functions), std::end(functions),
+                       [&](const ApiFunction& each) { return each.api == api; });
+}
+
 std::optional<Extent> find_extent(std::string_view name) {
   const auto found = find_named(extents, name);
   return found == extents.end() ? std::nullopt : std::optional(found->value);
@@ -174,7 +180,7 @@ std::string_view label_of(TargetKind target) {
 }
 
 std::vector<std::string> label_names() {
-  std::vector<std::string> names{"ON_REPORT", "KERNEL", "OPCODE", "SOURCE", "EVERY"};
+  std::vector<std::string> names{"ON_REPORT", "KERNEL", "OPCODE", "SOURCE", "CALL_TARGET", "EVERY"};
   append_names(targets, names);
   append_names(filters, names);
   return names;
@@ -185,6 +191,8 @@ std::vector<std::string> filter_names() {
   append_names(filters, names);
   return names;
 }
+
+bool is_label(std::string_view name) { return find_named(filters, name) != filters.end(); }
 
 bool add_filter(std::string_view label, InstructionFilter& filter) {
   const auto found = find_named(filters, label);
@@ -197,13 +205,50 @@ InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded) {
   return {class_bits(traits, guarded), space_bits(traits), data_bits(traits)};
 }
 
+LabelSets labels_of(const ptx::Instruction& instruction) {
+  const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
+  if (accesses.count < 2) return {labels_of(instruction.traits, instruction.guarded()), std::nullopt};
+  const auto side = [&](const ptx::MemoryAccess& access) {
+    ptx::OpcodeTraits traits = instruction.traits;
+    traits.reads_memory = access.reads;
+    traits.writes_memory = access.writes;
+    traits.space = access.space;
+    return labels_of(traits, instruction.guarded());
+  };
+  return {side(accesses.access[0]), side(accesses.access[1])};
+}
+
+InstructionLabels united(const LabelSets& sets) {
+  InstructionLabels labels = sets.first;
+  if (!sets.second) return labels;
+  labels.classes |= sets.second->classes;
+  labels.spaces |= sets.second->spaces;
+  labels.data |= sets.second->data;
+  return labels;
+}
+
+std::optional<std::uint32_t> InstructionFilter::choose(const LabelSets& labels) const {
+  if (matches(labels.first)) return 0;
+  if (labels.second && matches(*labels.second)) return 1;
+  return std::nullopt;
+}
+
 std::vector<std::string_view> names_of(const InstructionLabels& labels) {
-  const InstructionFilter bits{labels.classes, labels.spaces, labels.data, {}, {}};
+  InstructionFilter bits;
+  bits.classes = labels.classes;
+  bits.spaces = labels.spaces;
+  bits.data = labels.data;
   std::vector<std::string_view> names;
   for (const auto& entry : filters) {
     if ((bits.*(entry.value.kind) & entry.value.bit) != 0) names.push_back(entry.name);
   }
   return names;
+}
+
+std::optional<std::uint32_t> find_space(std::string_view name) {
+  const auto found = find_named(filters, name);
+  if (found == filters.end() || found->value.kind != &InstructionFilter::spaces) return std::nullopt;
+  return found->value.bit;
 }
 
 bool InstructionFilter::matches(const InstructionLabels& labels) const {
@@ -255,11 +300,18 @@ bool InstructionFilter::matches_source(const std::string* file, std::uint32_t li
          });
 }
 
+bool InstructionFilter::matches_callee(const std::string* callee) const {
+  if (call_targets.empty()) return true;
+  if (callee == nullptr) return false;
+  const std::string demangled = demangle(*callee);
+  return std::any_of(call_targets.begin(), call_targets.end(), [&](const NamePattern& pattern) {
+    return std::regex_search(*callee, *pattern.expression) ||
+           std::regex_search(demangled, *pattern.expression);
+  });
+}
+
 bool Handler::wants_kernel(const std::string& mangled) const {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-  const std::string demangled = name != nullptr ? name.get() : mangled;
+  const std::string demangled = demangle(mangled);
   return kernels.empty() || std::any_of(kernels.begin(), kernels.end(), [&](const std::string& pattern) {
            const std::regex expression(pattern, std::regex::ECMAScript);
            return std::regex_search(mangled, expression) || std::regex_search(demangled, expression);
@@ -280,9 +332,47 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::access_size: return "access_size";
     case SiteValue::access_kind: return "access_kind";
     case SiteValue::branch_target: return "branch_target";
+    case SiteValue::access_space: return "access_space";
+    case SiteValue::bulk_size: return "bulk_size";
+    case SiteValue::vector_width: return "vector_width";
+    case SiteValue::source_line: return "source_line";
+    case SiteValue::ptx_line: return "ptx_line";
+    case SiteValue::instruction_is: return "instruction_is";
+    case SiteValue::loaded_value: return "loaded_value";
+    case SiteValue::stored_value: return "stored_value";
+    case SiteValue::operand_value: return "operand_value";
     case SiteValue::predicate_value: break;
   }
   return "predicate_value";
+}
+
+bool is_wide(SiteValue value) {
+  switch (value) {
+    case SiteValue::memory_address:
+    case SiteValue::bulk_size:
+    case SiteValue::loaded_value:
+    case SiteValue::stored_value:
+    case SiteValue::operand_value: return true;
+    default: return false;
+  }
+}
+
+std::optional<InstructionFilter> filter_of_value(std::string_view name) {
+  const std::string prefix = std::string(name_of(SiteValue::instruction_is)) + "_";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::uint64_t bits = 0;
+  std::from_chars(name.data() + prefix.size(), name.data() + name.size(), bits);
+  return unpack(bits);
+}
+
+bool has_parameter(SiteValue value) {
+  switch (value) {
+    case SiteValue::instruction_is:
+    case SiteValue::loaded_value:
+    case SiteValue::stored_value:
+    case SiteValue::operand_value: return true;
+    default: return false;
+  }
 }
 
 }  // namespace lynxpp::cod

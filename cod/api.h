@@ -18,11 +18,12 @@ enum class Api : std::uint8_t {
 
 /// Bits of ApiFunction::places: 1 << TargetKind, and the host.
 enum Places : std::uint32_t {
-  on_device = 0x1f,
-  on_host = 0x20,
+  on_device = 0x3f,
+  on_host = 0x40,
   anywhere = on_device | on_host,
   at_block_exit = 1u << static_cast<int>(TargetKind::basic_block_exit),
-  at_instruction = 1u << static_cast<int>(TargetKind::instruction),
+  behind_instruction = 1u << static_cast<int>(TargetKind::instruction_after),
+  at_instruction = behind_instruction | 1u << static_cast<int>(TargetKind::instruction),
   in_blocks = at_block_exit | at_instruction | 1u << static_cast<int>(TargetKind::basic_block_entry),
 };
 
@@ -37,6 +38,8 @@ enum class ApiArguments : std::uint8_t {
   instruction,
   instruction_labels,
   block,
+  labels,
+  position,
   emit,
   print,
   append,
@@ -57,8 +60,9 @@ struct ApiFunction {
   std::optional<SiteValue> site;
 };
 
-/// Null when there is none of that name.
+/// Null when there is none of that name. Of functions that share a name the first one.
 const ApiFunction* find_api(std::string_view name);
+const ApiFunction& api_of(Api api);
 
 /// "BASIC_BLOCKS" ▶ Extent::basic_blocks.
 std::optional<Extent> find_extent(std::string_view name);
@@ -77,9 +81,13 @@ std::string_view label_of(TargetKind target);
 std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, those with arguments included
 
 std::vector<std::string> filter_names();
+bool is_label(std::string_view name);  ///< of a filter
 
 /// Adds the filter bit of a label such as "MEM_READ"; false when there is none of that name.
 bool add_filter(std::string_view label, InstructionFilter& filter);
+
+/// "GLOBAL" ▶ its bit, as accessSpace() gives it.
+std::optional<std::uint32_t> find_space(std::string_view name);
 
 /// The bits of a filter in one number, for generated code.
 constexpr std::uint64_t pack(const InstructionFilter& filter) {

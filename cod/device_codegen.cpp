@@ -103,15 +103,17 @@ llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent 
   return value;
 }
 
-llvm::Value* DeviceGenerator::site_value(SiteValue value) {
-  llvm::Value*& known = sites_[value];
+llvm::Value* DeviceGenerator::site_value(SiteValue value, std::uint64_t parameter) {
+  llvm::Value*& known = sites_[{value, parameter}];
   if (known == nullptr) {
     const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
     builder_.SetInsertPoint(entry_);
-    const bool is_wide = value == SiteValue::memory_address;
-    known = assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + std::string(site_prefix) +
-                         std::string(name_of(value)) + ";",
-                     is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::none);
+    const bool wide = is_wide(value);
+    const std::string name =
+        std::string(name_of(value)) + (has_parameter(value) ? "_" + std::to_string(parameter) : "");
+    known = assembly(
+        std::string("mov.b") + (wide ? "64" : "32") + " $0, " + std::string(site_prefix) + name + ";",
+        wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::none);
   }
   return known;
 }
@@ -368,7 +370,7 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
   if (call.api->api == Api::compute_base_address)
     return builder_.CreateAnd(site_value(SiteValue::memory_address),
                               builder_.getInt64(static_cast<std::uint64_t>(-segment_bytes)));
-  if (call.api->site) return site_value(*call.api->site);
+  if (call.api->site) return site_value(*call.api->site, call.value);
   switch (call.api->arguments) {
     case ApiArguments::element:
     case ApiArguments::element_value: return atomic_call(call);

@@ -50,7 +50,7 @@ class DeviceGenerator final : public FunctionGenerator {
                         Effect effect);
   llvm::Value* special_register(unsigned intrinsic);
   llvm::Value* word(Word::Kind kind, std::uint32_t index, Extent extent);
-  llvm::Value* site_value(SiteValue value);
+  llvm::Value* site_value(SiteValue value, std::uint64_t parameter = 0);
   void write_states();
   void require(int sm, int ptx);
 
@@ -146,7 +146,7 @@ class DeviceGenerator final : public FunctionGenerator {
   std::uint32_t every_ = 1;  ///< of the handler
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
-  std::map<SiteValue, llvm::Value*> sites_;
+  std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;
   struct State {
     llvm::AllocaInst* slot = nullptr;
     bool assigned = false;

@@ -29,11 +29,11 @@ std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_
   const SiteTable::Instruction* instruction = find_instruction(*run, call, index);
   if (instruction == nullptr) return 0;
   switch (call->api->api) {
-    case Api::instruction_is: return unpack(call->value).matches(instruction->labels) ? 1 : 0;
+    case Api::instruction_is_of: return unpack(call->value).choose(instruction->labels) ? 1 : 0;
     case Api::instruction_block: return instruction->block;
     case Api::opcode_id: return instruction->opcode;
-    case Api::source_line: return instruction->line;
-    case Api::ptx_line: return instruction->ptx_line;
+    case Api::source_line_of: return instruction->line;
+    case Api::ptx_line_of: return instruction->ptx_line;
     default: return 0;
   }
 }

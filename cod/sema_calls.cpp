@@ -28,7 +28,7 @@ bool is_vote(Api api) {
 /// "ON_BASIC_BLOCK_ENTRY, ON_BASIC_BLOCK_EXIT or ON_INSTRUCTION"
 std::string places_text(std::uint32_t places) {
   std::vector<std::string> labels;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i <= static_cast<int>(TargetKind::instruction_after); ++i) {
     if ((places >> i & 1u) != 0) labels.emplace_back(label_of(static_cast<TargetKind>(i)));
   }
   if ((places & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
@@ -139,7 +139,8 @@ Type Analyser::structure_result(Expression& call, const Symbol& function) {
   return Type::structure;
 }
 
-Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
+Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
+  const ApiFunction& api = overload_of(expression, named);
   expression.api = &api;
   expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {
@@ -169,7 +170,9 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& api) {
     case ApiArguments::array: return array_call(expression, api);
     case ApiArguments::instruction:
     case ApiArguments::instruction_labels:
+    case ApiArguments::labels:
     case ApiArguments::block: return site_call(expression, api);
+    case ApiArguments::position: return position_call(expression, api);
     case ApiArguments::emit:
     case ApiArguments::emit_top: emit_call(expression, api); break;
     case ApiArguments::print: print_call(expression); break;
@@ -194,6 +197,8 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::instruction:
     case ApiArguments::block: least = most = 1; break;
     case ApiArguments::instruction_labels: least = 2, most = 32; break;
+    case ApiArguments::labels: least = 1, most = 32; break;
+    case ApiArguments::position: most = 1; break;
     case ApiArguments::unique: least = 1, most = 2; break;
     case ApiArguments::element_value: least = most = 2; break;
     case ApiArguments::emit: least = 2, most = 3; break;

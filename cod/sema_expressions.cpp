@@ -110,6 +110,11 @@ Type Analyser::name(Expression& expression) {
       expression.kind = ExpressionKind::null;
       return Type::pointer;
     }
+    if (const auto space = find_space(expression.text)) {
+      expression.kind = ExpressionKind::integer;
+      expression.value = *space;
+      return Type::u32;
+    }
     if (find_api(expression.text) != nullptr) {
       error(expression.position, "'" + expression.text + "' is a function",
             "call it: '" + expression.text + "()'");

@@ -31,19 +31,20 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
       is_known = is_known && has_target;
     } else if (label.has_arguments) {
       error(label.position, label.name + " takes no arguments");
-    } else if (is_known && (!has_target || body.handler.target != TargetKind::instruction)) {
+    } else if (is_known && (!has_target || !is_instruction(body.handler.target))) {
       error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
             "write 'ON_INSTRUCTION: " + label.name + ": { ... }'");
     }
   }
   for (const Label& label : item.labels) {
-    if (label.name == "OPCODE" || label.name == "SOURCE") check_filter_target(label, body);
+    if (label.name == "OPCODE" || label.name == "SOURCE" || label.name == "CALL_TARGET")
+      check_filter_target(label, body);
   }
   return is_known;
 }
 
 void Analyser::check_filter_target(const Label& label, const HandlerBody& body) {
-  if (body.handler.target == TargetKind::instruction) return;
+  if (is_instruction(body.handler.target)) return;
   error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
         "write 'ON_INSTRUCTION: " + label.name + "(...): { ... }'");
 }
@@ -52,9 +53,14 @@ bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& bod
   InstructionFilter& filter = body.handler.filter;
   if (label.name == "KERNEL") {
     if (const std::string* pattern = string_argument(label, 0)) {
-      check_kernel_pattern(label, *pattern);
-      body.handler.kernels.push_back(*pattern);
+      if (name_pattern(label, *pattern)) body.handler.kernels.push_back(*pattern);
     }
+    return true;
+  }
+  if (label.name == "CALL_TARGET") {
+    const std::string* pattern = string_argument(label, 0);
+    auto compiled = pattern != nullptr ? name_pattern(label, *pattern) : nullptr;
+    if (compiled != nullptr) filter.call_targets.push_back({*pattern, std::move(compiled)});
     return true;
   }
   if (label.name == "OPCODE") {
@@ -85,9 +91,10 @@ const std::string* Analyser::string_argument(const Label& label, std::size_t ind
                          label.arguments[index]->kind == ExpressionKind::string &&
                          !label.arguments[index]->text.empty();
   if (is_string) return &label.arguments[index]->text;
-  const std::string example = label.name == "KERNEL"   ? "KERNEL(\"matmul.*\")"
-                              : label.name == "OPCODE" ? "OPCODE(\"ld.global.*\")"
-                                                       : "SOURCE(\"kernel.cu\", 10, 20)";
+  const std::string example = label.name == "KERNEL"        ? "KERNEL(\"matmul.*\")"
+                              : label.name == "CALL_TARGET" ? "CALL_TARGET(\"malloc|free\")"
+                              : label.name == "OPCODE"      ? "OPCODE(\"ld.global.*\")"
+                                                            : "SOURCE(\"kernel.cu\", 10, 20)";
   error(label.position, label.name + " needs a string", "write '" + example + ":'");
   return nullptr;
 }
@@ -109,12 +116,14 @@ std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std
   return std::nullopt;
 }
 
-void Analyser::check_kernel_pattern(const Label& label, const std::string& pattern) {
+/// The regular expression that a label names; null after an error.
+std::shared_ptr<const std::regex> Analyser::name_pattern(const Label& label, const std::string& pattern) {
   try {
-    const std::regex expression(pattern, std::regex::ECMAScript);
+    return std::make_shared<const std::regex>(pattern, std::regex::ECMAScript);
   } catch (const std::regex_error& problem) {
     error(label.arguments[0]->position, "this is no regular expression: " + std::string(problem.what()),
           "for any characters write '.*'");
+    return nullptr;
   }
 }
 

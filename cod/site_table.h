@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ptx/ir/opcode.h"
+#include "ptx/ir/module.h"
 
 namespace lynxpp::cod {
 
@@ -20,6 +21,17 @@ struct InstructionLabels {
 };
 
 InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded);
+
+/// A copy has two sets, one for its source and one for its destination; every other instruction has one. A filter chooses an
+/// instruction when it chooses one of them.
+struct LabelSets {
+  InstructionLabels first;
+  std::optional<InstructionLabels> second;
+  bool operator==(const LabelSets&) const = default;
+};
+LabelSets labels_of(const ptx::Instruction& instruction);
+InstructionLabels united(const LabelSets& sets);
+
 /// {"MEM_READ", "GLOBAL", "FLOATING_POINT"}
 std::vector<std::string_view> names_of(const InstructionLabels& labels);
 
@@ -30,7 +42,7 @@ struct SiteTable {
   struct Instruction {
     std::uint32_t block = 0;   ///< basicBlockId()
     std::uint32_t opcode = 0;  ///< in `opcodes`
-    InstructionLabels labels;
+    LabelSets labels;
     std::uint32_t ptx_line = 0;    ///< in the module's text, from 1
     std::uint32_t file = unknown;  ///< in `files`
     std::uint32_t line = 0;        ///< in that file; 0: not known

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <regex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +26,16 @@ namespace lynxpp::cod {
 
 // ---------------------------------------------------------------- where a handler goes
 
-enum class TargetKind { kernel_entry, kernel_exit, basic_block_entry, basic_block_exit, instruction };
+/// instruction: before it; instruction_after: behind it, for the lanes that executed it
+enum class TargetKind {
+  kernel_entry,
+  kernel_exit,
+  basic_block_entry,
+  basic_block_exit,
+  instruction,
+  instruction_after
+};
+constexpr bool is_instruction(TargetKind target) { return target >= TargetKind::instruction; }
 
 /// Instruction classes of a filter; bits of InstructionFilter::classes.
 enum InstructionClass : std::uint32_t {
@@ -48,6 +59,12 @@ enum AddressSpace : std::uint32_t {
 };
 enum DataKind : std::uint32_t { integer = 1u << 0, floating_point = 1u << 1 };
 
+/// A regular expression; for names as linked and as written.
+struct NamePattern {
+  std::string text;
+  std::shared_ptr<const std::regex> expression;
+};
+
 /// Within a kind the bits add up, between kinds they narrow; a kind without a bit does not narrow.
 struct InstructionFilter {
   std::uint32_t classes = 0;
@@ -58,6 +75,8 @@ struct InstructionFilter {
   bool matches(const ptx::OpcodeTraits& traits, bool guarded) const {
     return matches(labels_of(traits, guarded));
   }
+  /// Which side of a copy the filter chooses, its source (0) before its destination (1); of other instructions 0. Null: none.
+  std::optional<std::uint32_t> choose(const LabelSets& labels) const;
 
   std::vector<std::string> opcodes;  ///< patterns with * and ? for the whole opcode; one has to fit
   struct SourceLines {
@@ -66,8 +85,12 @@ struct InstructionFilter {
     std::uint32_t last = 0;
   };
   std::vector<SourceLines> sources;  ///< one has to fit
+  std::vector<NamePattern>
+      call_targets;  ///< one has to be found in the name, mangled or not, of the function called
 
   bool matches_opcode(std::string_view opcode) const;
+  /// `callee` is null when the instruction calls nothing, or calls through a pointer.
+  bool matches_callee(const std::string* callee) const;
   /// `file` is null when the instruction's place is not known.
   bool matches_source(const std::string* file, std::uint32_t line) const;
 };
@@ -130,7 +153,7 @@ struct StateVariable {
 ///   mov.b64 %rd1, __lynxpp_state_0;        read of a state register   (b32 for types up to 32 bits, b64 else; f32/f64 likewise by size)
 ///   mov.b64 __lynxpp_state_0, %rd1;        write
 ///   mov.b64 %rd1, __lynxpp_memory_0;       address of a module variable in its own state space
-///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, but u64 for memory_address
+///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, or u64 when is_wide(value)
 inline constexpr std::string_view word_prefix = "__lynxpp_word_";
 inline constexpr std::string_view state_prefix = "__lynxpp_state_";
 inline constexpr std::string_view site_prefix = "__lynxpp_site_";
@@ -144,13 +167,27 @@ enum class SiteValue {
   basic_block_predicated_instruction_count,  ///< guarded instructions of the block
   instruction_id,  ///< index of the instruction in the kernel and what it calls, from 0
   instruction_count,
-  memory_address,   ///< address of this access with its offset, u64 (instruction targets)
-  access_size,      ///< bytes per thread (instruction targets)
-  access_kind,      ///< 0 reads memory, 1 writes it, 2 is atomic (instruction targets)
+  memory_address,   ///< address of this access with its offset, u64 (instruction targets, as all that follow)
+  access_size,      ///< bytes per thread
+  access_kind,      ///< 0 reads memory, 1 writes it, 2 is atomic
   branch_target,    ///< of a branch: where this lane goes; the same number for the same block
+  access_space,     ///< bit of AddressSpace; of a generic access the space its address leads to
+  bulk_size,        ///< bytes of a bulk copy, u64; 0 of all else
+  vector_width,     ///< elements per thread
+  source_line,      ///< 0: not known
+  ptx_line,         ///< of the original module
+  instruction_is,   ///< 1 when a filter fits; the parameter is the filter, packed
+  loaded_value,     ///< bits of element <parameter> that was read, u64 (behind the instruction)
+  stored_value,     ///< bits of element <parameter> that is written, u64
+  operand_value,    ///< bits of operand <parameter>, as written from 0, u64
   predicate_value,  ///< 1 when the instruction's guard holds or it has none
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
+bool is_wide(SiteValue value);
+/// Those with a parameter are named "<name>_<parameter>": "operand_value_2".
+bool has_parameter(SiteValue value);
+/// "instruction_is_17" ▶ the filter that is asked about; null for other values.
+std::optional<InstructionFilter> filter_of_value(std::string_view name);
 
 /// One index of a counted element.
 struct CounterIndex {

@@ -32,6 +32,7 @@ ptx::ProbePoint point_of(cod::TargetKind target) {
     case cod::TargetKind::kernel_exit: return ptx::ProbePoint::kernel_exit;
     case cod::TargetKind::basic_block_entry: return ptx::ProbePoint::block_entry;
     case cod::TargetKind::basic_block_exit: return ptx::ProbePoint::block_exit;
+    case cod::TargetKind::instruction_after: return ptx::ProbePoint::instruction_after;
     case cod::TargetKind::instruction: break;
   }
   return ptx::ProbePoint::instruction;
@@ -109,6 +110,42 @@ std::string target_text(const ptx::Target& target, int sm) {
   return text;
 }
 
+std::uint32_t space_code(ptx::StateSpace space) {
+  switch (space) {
+    case ptx::StateSpace::global: return cod::space_global;
+    case ptx::StateSpace::local: return cod::space_local;
+    case ptx::StateSpace::shared: return cod::space_shared;
+    case ptx::StateSpace::constant: return cod::space_const;
+    case ptx::StateSpace::param: return cod::space_param;
+    case ptx::StateSpace::texture:
+    case ptx::StateSpace::surface: return cod::space_texture;
+    case ptx::StateSpace::generic: return cod::space_generic;
+    default: return 0;
+  }
+}
+
+/// What a handler's filter makes of instructions.
+void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module, ptx::Probe& probe) {
+  probe.matches = [filter, &module](const ptx::Instruction& instruction) {
+    const auto callee = [&] {
+      return instruction.traits.kind == ptx::OpcodeClass::call
+                 ? std::string(ptx::direct_callee(module, instruction))
+                 : std::string();
+    };
+    const std::string called = filter.call_targets.empty() ? std::string() : callee();
+    return filter.choose(cod::labels_of(instruction)) && filter.matches_opcode(instruction.opcode) &&
+           filter.matches_callee(called.empty() ? nullptr : &called) &&
+           filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
+  };
+  probe.access = [filter](const ptx::Instruction& instruction) {
+    return filter.choose(cod::labels_of(instruction)).value_or(0);
+  };
+  probe.constant = [](std::string_view name, const ptx::Instruction& instruction) -> std::uint64_t {
+    const std::optional<cod::InstructionFilter> asked = cod::filter_of_value(name);
+    return asked && asked->choose(cod::labels_of(instruction)) ? 1 : 0;
+  };
+}
+
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
@@ -136,11 +173,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       if (probe.enabled && handler.syncs_at_exit) {
         if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
       }
-      probe.matches = [filter = handler.filter, &module = unit.module](const ptx::Instruction& instruction) {
-        return filter.matches(instruction.traits, instruction.guarded()) &&
-               filter.matches_opcode(instruction.opcode) &&
-               filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
-      };
+      set_filter(handler.filter, unit.module, probe);
       probe.first_word = unit.words;
       probe.first_state = static_cast<std::uint32_t>(unit.state_bytes.size());
       probe.first_variable = static_cast<std::uint32_t>(unit.variables.size());
@@ -244,6 +277,7 @@ Result<Instrumented> instrument(const Request& request) {
   ptx::InstrumentationUnit unit(*module);
   unit.version = module->version;
   unit.target = module->target;
+  unit.space_code = space_code;
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.parse_ms = watch.lap();
 

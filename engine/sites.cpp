@@ -50,7 +50,7 @@ cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
       cod::SiteTable::Instruction& site = table.instructions.emplace_back();
       site.block = function.first_block + function.graph.block_of[i];
       site.opcode = opcodes.index_of(instruction.opcode);
-      site.labels = cod::labels_of(instruction.traits, instruction.guarded());
+      site.labels = cod::labels_of(instruction);
       site.ptx_line = instruction.line;
       const std::string* file = unit.module.find_file(instruction.source_file);
       if (file == nullptr) continue;

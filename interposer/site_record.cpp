@@ -44,7 +44,7 @@ report::SitesRecord site_record(const cod::SiteTable& sites, const std::string& 
     const std::uint32_t file =
         each.file == cod::SiteTable::unknown ? report::SitesRecord::unknown : each.file;
     record.instructions.push_back(
-        {each.block, each.opcode, labels.index_of(each.labels), each.ptx_line, file, each.line});
+        {each.block, each.opcode, labels.index_of(cod::united(each.labels)), each.ptx_line, file, each.line});
   }
   return record;
 }

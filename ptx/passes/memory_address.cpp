@@ -1,22 +1,17 @@
 #include "ptx/passes/memory_address.h"
 
-#include <algorithm>
-
 namespace lynxpp::ptx {
 
 void append_memory_address(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
-                           std::string_view target_register, std::string& text) {
+                           const Operand* address, std::string_view target_register, std::string& text) {
   const std::string target(target_register);
-  const auto found =
-      std::find_if(instruction.operands.begin(), instruction.operands.end(),
-                   [](const Operand& operand) { return operand.kind == OperandKind::address; });
-  if (found == instruction.operands.end() || found->elements.empty()) {
+  if (address == nullptr || address->elements.empty()) {
     text += "\tmov.b64 " + target + ", 0;\n";
     return;
   }
-  const Operand& base = found->elements[0];
+  const Operand& base = address->elements[0];
   const std::uint32_t scope = body.statements[instruction.statement].scope;
-  const std::int64_t offset = found->offset + base.offset;
+  const std::int64_t offset = address->offset + base.offset;
   if (base.kind == OperandKind::integer) {
     text += "\tmov.b64 " + target + ", " + std::to_string(base.integer + offset) + ";\n";
     return;
@@ -28,7 +23,6 @@ void append_memory_address(const InstrumentationUnit& unit, const Body& body, co
              shared != unit.shared_variables.end()) {
     text += "\tmov.b64 " + target + ", " + std::to_string(shared->second) + ";\n";
   } else if (instruction.traits.space == StateSpace::param) {
-    // Call parameters have no address: the offset within the parameter.
     text += "\tmov.b64 " + target + ", 0;\n";
   } else {
     text += "\tmov.u64 " + target + ", " + name + ";\n";

@@ -7,8 +7,9 @@
 
 namespace lynxpp::ptx {
 
-/// Appends what sets the 64-bit register `target` to the address that `instruction` accesses, offset included; to 0 when it has none.
+/// Appends what sets the 64-bit register `target` to the address that `address`, an operand of `instruction`, stands for: base and
+/// offset. 0 without an operand; of parameters the offset, since they have no address.
 void append_memory_address(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
-                           std::string_view target, std::string& text);
+                           const Operand* address, std::string_view target, std::string& text);
 
 }  // namespace lynxpp::ptx

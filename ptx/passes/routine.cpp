@@ -195,7 +195,9 @@ class RoutineBuilder {
       routine_.pieces_.push_back(
           {Piece::Kind::state, {}, trailing_number(name.substr(prefixes_.state.size()))});
     } else if (name.starts_with(prefixes_.site)) {
-      routine_.pieces_.push_back({Piece::Kind::site_value, std::string(name.substr(prefixes_.site.size()))});
+      const std::string value(name.substr(prefixes_.site.size()));
+      routine_.site_values_.insert(value);
+      routine_.pieces_.push_back({Piece::Kind::site_value, value});
     } else if (!prefixes_.variable.empty() && name.starts_with(prefixes_.variable)) {
       routine_.pieces_.push_back(
           {Piece::Kind::variable, {}, trailing_number(name.substr(prefixes_.variable.size()))});
@@ -244,12 +246,6 @@ void ProbeRoutine::append(const SiteBinding& binding, std::string& out) const {
       }
     }
   }
-}
-
-bool ProbeRoutine::reads_site_value(std::string_view name) const {
-  return std::any_of(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
-    return piece.kind == Piece::Kind::site_value && piece.text == name;
-  });
 }
 
 }  // namespace lynxpp::ptx

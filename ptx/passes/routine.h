@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,8 @@ class ProbeRoutine {
   /// Appends one copy, a scope `{ … }` of its own, to `out`.
   void append(const SiteBinding& binding, std::string& out) const;
 
-  bool reads_site_value(std::string_view name) const;
+  bool reads_site_value(std::string_view name) const { return site_values_.contains(name); }
+  const std::set<std::string, std::less<>>& site_values() const { return site_values_; }
   std::uint64_t depot_bytes() const { return depot_bytes_; }  ///< local memory that a copy needs
 
  private:
@@ -60,6 +62,7 @@ class ProbeRoutine {
   };
   friend class RoutineBuilder;
   std::vector<Piece> pieces_;
+  std::set<std::string, std::less<>> site_values_;  ///< names of those that it reads
   std::uint64_t depot_bytes_ = 0;
 };
 

@@ -1,11 +1,14 @@
 // What a routine can know of the place it stands at. Most values are immediates; those that the thread has to find out are put into
-// registers right before the routine.
+// registers right before the routine, or, for routines behind an instruction, before the instruction, which may overwrite what they
+// come from.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "ptx/ir/memory_access.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
@@ -14,7 +17,8 @@ namespace lynxpp::ptx {
 struct Site {
   ProbePoint point = ProbePoint::kernel_entry;
   std::uint32_t block = 0;
-  const Instruction* instruction = nullptr;  ///< before which, or null
+  const Instruction* instruction = nullptr;  ///< before or behind which, or null
+  std::uint32_t access = 0;                  ///< of memory_accesses(*instruction)
 };
 
 /// "@%p1 " or "@!%p1 ": the instruction's guard, or its opposite.
@@ -23,17 +27,16 @@ std::string guard_prefix(const Guard& guard, bool opposite);
 /// The values at the sites of one function.
 class SiteValues {
  public:
-  SiteValues(const InstrumentationUnit& unit, const FunctionUnit& function);
+  SiteValues(InstrumentationUnit& unit, const FunctionUnit& function);
 
   void append_declarations(std::string& text) const;
 
-  /// What the routine's values need, right before the routine.
-  void append_preparation(const ProbeRoutine& routine, const Site& site, std::string& text) const;
+  /// What the probe's values need and stands before its site's instruction.
+  void append_preparation(const Probe& probe, const Site& site, std::string& text) const;
+  /// What it needs besides, behind the instruction.
+  void append_loaded_values(const Probe& probe, const Site& site, std::string& text) const;
   /// The operand that stands for the value `name`.
-  std::string operand(std::string_view name, const Site& site) const;
-
-  /// target_register = where the lane goes from this branch; lanes with the same number go to the same block.
-  void append_branch_target(const Instruction& branch, std::string& text) const;
+  std::string operand(const Probe& probe, std::string_view name, const Site& site) const;
 
   // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may be overwritten
   void append_block_start(std::uint32_t block, std::string& text) const;
@@ -48,12 +51,20 @@ class SiteValues {
   const Instruction* terminator_of(const BasicBlock& block) const;
   std::uint32_t inner_guarded(const BasicBlock& block) const;
   bool counts_guards(const BasicBlock& block) const;
+  std::string block_operand(std::string_view name, const Site& site) const;
+  std::string instruction_operand(const Probe& probe, std::string_view name, const Site& site) const;
+  void append_value(std::string_view name, const Site& site, std::string& text) const;
+  /// target_register = where the lane goes from this branch; lanes with the same number go to the same block.
+  void append_branch_target(const Instruction& branch, std::string& text) const;
+  void append_operand(std::string_view name, const Site& site, std::string& text) const;
+  void append_space(const MemoryAccess& access, const Site& site, std::string& text) const;
+  void append_bits(std::string_view name, const Site& site, const Operand* operand, std::uint32_t element,
+                   std::uint32_t most_bytes, std::string& text) const;
 
-  const InstrumentationUnit& unit_;
+  InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
-  bool wants_executed_ = false;  ///< some routine asks for executed instructions
-  bool wants_target_ = false;    ///< some routine asks where a branch leads
+  std::set<std::string, std::less<>> wanted_;  ///< what some routine asks for
 };
 
 }  // namespace lynxpp::ptx

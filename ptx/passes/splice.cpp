@@ -10,6 +10,25 @@ namespace {
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
+/// Keeps the guard of an instruction that overwrites it.
+constexpr std::string_view guard_register = "%lynxpp_guard";
+
+bool writes_register(const Operand& operand, std::string_view name) {
+  if (operand.name == name) return true;
+  return operand.kind != OperandKind::address &&
+         std::any_of(operand.elements.begin(), operand.elements.end(),
+                     [&](const Operand& element) { return writes_register(element, name); });
+}
+
+bool overwrites_guard(const Instruction& instruction) {
+  if (!instruction.guarded()) return false;
+  const std::size_t written =
+      std::min<std::size_t>(instruction.traits.destinations, instruction.operands.size());
+  return std::any_of(
+      instruction.operands.begin(), instruction.operands.begin() + static_cast<std::ptrdiff_t>(written),
+      [&](const Operand& operand) { return writes_register(operand, instruction.guard.predicate); });
+}
+
 bool leaves(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
 
 /// Splices one function: finds the places and writes the routines there.
@@ -39,6 +58,7 @@ class FunctionSplicer {
       text += "\t.reg .b" + number(8 * unit_.state_bytes[i]) + " " + state_register(i) + ";\n";
     }
     values_.append_declarations(text);
+    text += "\t.reg .pred " + std::string(guard_register) + ";\n";
     frame_.append_declarations(text);
     std::uint64_t depot_bytes = 0;
     for (const Probe& probe : unit_.probes) depot_bytes = std::max(depot_bytes, probe.routine.depot_bytes());
@@ -90,6 +110,7 @@ class FunctionSplicer {
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       const Instruction& instruction = body_.instructions[i];
       append_instruction_probes(block, instruction, text);
+      const std::string behind = probes_behind(block, instruction, text);
       if (i + 1 == range.end && instruction.traits.ends_block()) {
         append_block_exit(block, &instruction, text);
         append_departure(block, instruction, text);
@@ -98,20 +119,22 @@ class FunctionSplicer {
       }
       insert(instruction.text.begin, text);
       text.clear();
+      splice_behind(block, i, behind);
     }
-    splice_behind(block, body_.instructions[range.end - 1]);
   }
 
-  /// Behind the last instruction: the exit of a block that falls through, and what follows a call.
-  void splice_behind(std::uint32_t block, const Instruction& last) {
+  /// Behind an instruction: its probes, and behind the last one the exit of a block that falls through, or what follows a call.
+  void splice_behind(std::uint32_t block, std::uint32_t index, const std::string& probes) {
+    const BasicBlock& range = function_.graph.blocks[block];
+    const Instruction& instruction = body_.instructions[index];
     std::string text;
-    if (!last.traits.ends_block()) {
+    if (frame_.is_passed_by(instruction)) frame_.append_load(text);
+    text += probes;
+    if (index + 1 == range.end && !instruction.traits.ends_block()) {
       append_block_exit(block, nullptr, text);
-      append_fall_off(function_.graph.blocks[block], block, text);
-    } else if (frame_.is_passed_by(last)) {
-      frame_.append_load(text);
+      append_fall_off(range, block, text);
     }
-    if (!text.empty()) unit_.edits.insert_before(last.text.end, "\n" + text);
+    if (!text.empty()) unit_.edits.insert_before(instruction.text.end, "\n" + text);
   }
 
   void append_block_exit(std::uint32_t block, const Instruction* terminator, std::string& text) {
@@ -148,9 +171,8 @@ class FunctionSplicer {
   void append_instruction_probes(std::uint32_t block, const Instruction& instruction, std::string& text) {
     std::string probes;
     for (Probe& probe : unit_.probes) {
-      const bool is_here =
-          probe.enabled && probe.point == ProbePoint::instruction && probe.matches(instruction);
-      if (is_here) append_copy(probe, {ProbePoint::instruction, block, &instruction}, probes);
+      if (!stands_at(probe, ProbePoint::instruction, instruction)) continue;
+      append_prepared(probe, site_at(probe, block, instruction), probes);
     }
     if (instruction.traits.kind == OpcodeClass::branch) {
       text += probes;
@@ -159,27 +181,66 @@ class FunctionSplicer {
     }
   }
 
-  /// `probes` for the lanes whose guard holds.
+  static bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
+    return probe.enabled && probe.point == point && probe.matches(instruction);
+  }
+
+  static Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) {
+    return {probe.point, block, &instruction, probe.access ? probe.access(instruction) : 0};
+  }
+
+  /// The probes behind an instruction; what they need of the registers before it goes to `before`. Nothing stands behind an instruction that
+  /// control leaves.
+  std::string probes_behind(std::uint32_t block, const Instruction& instruction, std::string& before) {
+    if (instruction.traits.kind == OpcodeClass::branch || leaves(instruction)) return {};
+    std::string probes;
+    for (Probe& probe : unit_.probes) {
+      if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;
+      const Site site = site_at(probe, block, instruction);
+      values_.append_preparation(probe, site, before);
+      values_.append_loaded_values(probe, site, probes);
+      append_copy(probe, site, probes);
+    }
+    std::string text;
+    if (probes.empty()) return text;
+    Guard guard = instruction.guard;
+    if (overwrites_guard(instruction)) {
+      before += "\tmov.pred " + std::string(guard_register) + ", " + std::string(guard.predicate) + ";\n";
+      guard.predicate = guard_register;
+    }
+    append_guarded(guard, probes, text);
+    return text;
+  }
+
   void append_guarded(const Instruction& instruction, const std::string& probes, std::string& text) {
+    append_guarded(instruction.guard, probes, text);
+  }
+
+  /// `probes` for the lanes whose guard holds.
+  void append_guarded(const Guard& guard, const std::string& probes, std::string& text) {
     if (probes.empty()) return;
-    if (!instruction.guarded()) {
+    if (guard.predicate.empty()) {
       text += probes;
       return;
     }
     const std::string label = "$lynxpp_skip_" + number(next_site_++);
-    text += "\t" + guard_prefix(instruction.guard, true) + "bra " + label + ";\n" + probes + label + ":\n";
+    text += "\t" + guard_prefix(guard, true) + "bra " + label + ";\n" + probes + label + ":\n";
   }
 
   void append_probes(const Site& site, std::string& text, bool initializers = false) {
     for (Probe& probe : unit_.probes) {
       if (probe.enabled && probe.point == site.point && probe.is_initializer == initializers)
-        append_copy(probe, site, text);
+        append_prepared(probe, site, text);
     }
+  }
+
+  void append_prepared(Probe& probe, const Site& site, std::string& text) {
+    values_.append_preparation(probe, site, text);
+    append_copy(probe, site, text);
   }
 
   void append_copy(Probe& probe, const Site& site, std::string& text) {
     ++probe.sites;
-    values_.append_preparation(probe.routine, site, text);
     SiteBinding binding;
     binding.site = next_site_++;
     binding.word_opcode = is_kernel_ ? "ld.param.b64" : "ld.local.b64";
@@ -187,7 +248,7 @@ class FunctionSplicer {
     binding.first_word = probe.first_word;
     binding.first_state = probe.first_state;
     binding.first_variable = probe.first_variable;
-    binding.site_value = [&](std::string_view name) { return values_.operand(name, site); };
+    binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
     probe.routine.append(binding, text);
   }
 

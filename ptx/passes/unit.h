@@ -17,13 +17,18 @@
 
 namespace lynxpp::ptx {
 
-enum class ProbePoint { kernel_entry, kernel_exit, block_entry, block_exit, instruction };
+/// instruction: before it; instruction_after: behind it
+enum class ProbePoint { kernel_entry, kernel_exit, block_entry, block_exit, instruction, instruction_after };
 
 /// One handler of one specification.
 struct Probe {
   ProbePoint point = ProbePoint::kernel_entry;
   bool is_initializer = false;                      ///< runs before all other kernel-entry probes
   std::function<bool(const Instruction&)> matches;  ///< instruction probes: which ones
+  /// Which of memory_accesses(instruction) the probe is about; null: the first one.
+  std::function<std::uint32_t(const Instruction&)> access;
+  /// Values of a site that only the specification can tell, by name.
+  std::function<std::uint64_t(std::string_view, const Instruction&)> constant;
   ProbeRoutine routine;
   std::uint32_t first_word = 0;
   std::uint32_t first_state = 0;
@@ -58,6 +63,8 @@ struct InstrumentationUnit {
   std::vector<Probe> probes;
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
+  /// What the value access_space says of a state space. Null: nobody asks.
+  std::function<std::uint32_t(StateSpace)> space_code;
   bool calls_indirectly = false;           ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t words = 0;                 ///< of the hidden parameter

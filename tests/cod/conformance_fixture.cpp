@@ -151,11 +151,12 @@ std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
 /// A launch of the kernel, with and without probes.
 class Run {
  public:
-  Run(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled,
-      bool plain_counters)
+  Run(const std::string& source, const Shape& shape, const std::string& kernel,
+      const std::string& module, bool assembled, bool plain_counters)
       : source_(source),
         shape_(shape),
         kernel_(kernel),
+        module_(module),
         assembled_(assembled),
         plain_counters_(plain_counters) {}
 
@@ -164,7 +165,7 @@ class Run {
     if (!specification) return failed(text_of(specification.error(), source_));
     specification_ = *specification;
     engine::Request request;
-    request.ptx = &kernels();
+    request.ptx = &module_;
     request.kernel = kernel_;
     request.specifications = {specification_};
     request.device_sm = 90;
@@ -176,10 +177,11 @@ class Run {
       EXPECT_EQ(ptxas_errors(variant->ptx, 80), "");
     }
     place(*variant);
+    parameters_ = variant->parameters;
     input_.assign(shape_.blocks() * shape_.threads() + 32, 5);
     output_.assign(input_.size(), 0);
     device::cpu::LaunchCounters counters;
-    if (!launch(kernels(), {}, &counters)) return result_;
+    if (!launch(module_, {}, &counters)) return result_;
     const std::vector<std::uint32_t> expected = output_;
     output_.assign(input_.size(), 0);
     if (!launch(variant->ptx, words(*variant), nullptr)) return result_;
@@ -236,8 +238,13 @@ class Run {
       return false;
     }
     std::vector<std::byte> parameters;
-    append(parameters, aligned(input_));
-    append(parameters, aligned(output_));
+    const std::uint64_t addresses[] = {reinterpret_cast<std::uint64_t>(aligned(input_)),
+                                       reinterpret_cast<std::uint64_t>(aligned(output_))};
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      parameters.resize(parameters_[i].offset + parameters_[i].bytes);
+      if (i < 2) std::memcpy(&parameters[parameters_[i].offset], &addresses[i], sizeof addresses[i]);
+    }
+    parameters.resize((parameters.size() + 7) / 8 * 8);
     for (const std::uint64_t word : words) append(parameters, word);
     const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
                                          {shape_.block[0], shape_.block[1], shape_.block[2]}};
@@ -280,10 +287,12 @@ class Run {
   const std::string& source_;
   const Shape& shape_;
   const std::string& kernel_;
+  const std::string& module_;
   bool assembled_;
   const bool plain_counters_;
   std::shared_ptr<const Specification> specification_;
   LaunchExtents extents_;
+  std::vector<device::ParameterSlot> parameters_;
   std::vector<std::vector<std::uint64_t>> arrays_;
   std::vector<std::uint64_t> slots_;
   std::vector<std::uint32_t> input_;
@@ -293,6 +302,20 @@ class Run {
 
 }  // namespace
 
+/// Counted on few edges and at every place, where that makes a difference.
+static Measured measure_both(const std::string& source, const Shape& shape, const std::string& kernel,
+                             const std::string& module, bool assembled) {
+  Run run(source, shape, kernel, module, assembled, false);
+  Measured measured = run.measure();
+  if (run.has_counters()) {
+    const Measured plain = Run(source, shape, kernel, module, assembled, true).measure();
+    EXPECT_EQ(measured.results, plain.results) << "counting on edges and at every place differ\n" << source;
+    EXPECT_EQ(measured.failure, plain.failure);
+    EXPECT_EQ(measured.dropped, plain.dropped);
+  }
+  return measured;
+}
+
 double Measured::operator[](const std::string& name) const {
   const auto found = results.find(name);
   return found == results.end() || found->second.empty() ? std::numeric_limits<double>::quiet_NaN()
@@ -300,15 +323,11 @@ double Measured::operator[](const std::string& name) const {
 }
 
 Measured measure(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled) {
-  Run run(source, shape, kernel, assembled, false);
-  Measured measured = run.measure();
-  if (run.has_counters()) {
-    const Measured plain = Run(source, shape, kernel, assembled, true).measure();
-    EXPECT_EQ(measured.results, plain.results) << "counting on edges and at every place differ\n" << source;
-    EXPECT_EQ(measured.failure, plain.failure);
-    EXPECT_EQ(measured.dropped, plain.dropped);
-  }
-  return measured;
+  return measure_both(source, shape, kernel, kernels(), assembled);
+}
+
+Measured measure_module(const std::string& source, const Shape& shape, const std::string& module) {
+  return measure_both(source, shape, "k", module, true);
 }
 
 }  // namespace lynxpp::cod

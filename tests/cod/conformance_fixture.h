@@ -43,4 +43,8 @@ struct Shape {
 Measured measure(const std::string& source, const Shape& shape, const std::string& kernel = "straight",
                  bool assembled = true);
 
+/// The same with the kernel `k` of `module`, whose parameters are 64-bit addresses like those of the kernels above: `in`, of one 32-bit number
+/// 5 for each thread and 32 more, and `out`, of the same size.
+Measured measure_module(const std::string& source, const Shape& shape, const std::string& module);
+
 }  // namespace lynxpp::cod

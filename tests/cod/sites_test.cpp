@@ -16,7 +16,7 @@ SiteTable small_table() {
   table.files = {"src/vecadd.cu"};
   table.blocks = {{0, 0, 2}, {0, 2, 0}, {1, 2, 2}};
   const auto labels = [](const char* opcode, bool guarded) {
-    return labels_of(ptx::classify(opcode), guarded);
+    return LabelSets{labels_of(ptx::classify(opcode), guarded), std::nullopt};
   };
   table.instructions = {{0, 0, labels("ld.global.f32", false), 12, 0, 7},
                         {0, 1, labels("bra", true), 13, 0, 8},

@@ -29,8 +29,10 @@ void declare_registers(std::string& text) {
   }
   for (int i = 0; i <= static_cast<int>(SiteValue::predicate_value); ++i) {
     const auto value = static_cast<SiteValue>(i);
-    const char* type = value == SiteValue::memory_address ? ".b64 " : ".b32 ";
-    text += "  .reg " + std::string(type) + std::string(site_prefix) + std::string(name_of(value)) + ";\n";
+    const std::string name = std::string(is_wide(value) ? ".b64 " : ".b32 ") + std::string(site_prefix) +
+                             std::string(name_of(value));
+    for (int parameter = 0; parameter < (has_parameter(value) ? 4 : 1); ++parameter)
+      text += "  .reg " + name + (has_parameter(value) ? "_" + std::to_string(parameter) : "") + ";\n";
   }
 }
 

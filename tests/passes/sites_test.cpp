@@ -74,11 +74,11 @@ TEST(SiteTable, HoldsEveryInstructionInTheOrderOfItsId) {
   EXPECT_THAT(lines, ElementsAre(0, 20, 21, 21, 21, 21, 21, 7, 7));
   EXPECT_THAT(files, ElementsAre("-", "src/k.cu", "src/k.cu", "src/k.cu", "src/k.cu", "src/k.cu", "src/k.cu",
                                  "helper.cuh", "helper.cuh"));
-  EXPECT_THAT(cod::names_of(sites.instructions[1].labels),
+  EXPECT_THAT(cod::names_of(cod::united(sites.instructions[1].labels)),
               ElementsAre("MEM_READ", "PREDICATED", "GLOBAL", "FLOATING_POINT"));
-  EXPECT_THAT(cod::names_of(sites.instructions[5].labels),
+  EXPECT_THAT(cod::names_of(cod::united(sites.instructions[5].labels)),
               ElementsAre("MEM_READ", "MEM_WRITE", "ATOMIC", "GLOBAL", "FLOATING_POINT"));
-  EXPECT_THAT(cod::names_of(sites.instructions[4].labels), ElementsAre("CALL"));
+  EXPECT_THAT(cod::names_of(cod::united(sites.instructions[4].labels)), ElementsAre("CALL"));
 }
 
 }  // namespace

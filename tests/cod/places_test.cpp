@@ -1,0 +1,133 @@
+// Handlers at every place a kernel can have: what they count agrees with what the device counts by itself.
+#include <gtest/gtest.h>
+
+#include "tests/cod/conformance_fixture.h"
+
+namespace lynxpp::cod {
+namespace {
+
+struct PlacesCase {
+  const char* name;
+  std::string file_scope;
+  std::string parameters;
+  std::string body;
+  bool callee_exits = false;  ///< some calls do not come back
+};
+
+std::string module_of(const PlacesCase& each) {
+  return std::string(".version 8.0\n.target sm_80\n.address_size 64\n") + each.file_scope +
+         ".visible .entry k(" + each.parameters + ")\n{\n" + each.body + "}\n";
+}
+
+constexpr const char* in_and_out = ".param .u64 in, .param .u64 out";
+#define REGISTERS                                                                                      \
+  "  .reg .pred %p<4>;\n  .reg .b32 %r<9>;\n  .reg .b64 %rd<9>;\n  mov.u32 %r1, %tid.x;\n"             \
+  "  ld.param.u64 %rd2, [out];\n  mul.wide.u32 %rd3, %r1, 4;\n  add.u64 %rd2, %rd2, %rd3;\n  mov.u32 " \
+  "%r2, 0;\n  setp.lt.u32 %p1, %r1, 7;\n"
+#define STORE "  st.global.u32 [%rd2], %r2;\n"
+
+constexpr const char* call_helper =
+    "  {\n  .param .b32 a;\n  .param .b32 r;\n  st.param.b32 [a], %r1;\n  call (r), helper, (a);\n"
+    "  ld.param.b32 %r2, [r];\n  }\n";
+
+const PlacesCase cases[] = {
+    {"only_ret", "", in_and_out, "  ret;\n"},
+    {"no_instruction", "", in_and_out, ""},
+    {"no_parameters", "", "", "  .reg .b32 %r<3>;\n  mov.u32 %r1, %tid.x;\n  add.u32 %r2, %r1, 1;\n  ret;\n"},
+    {"parameters_of_4_KB", "", ".param .u64 in, .param .u64 out, .param .align 8 .b8 pad[4080]",
+     REGISTERS "  ld.param.u32 %r2, [pad+4072];\n" STORE "  ret;\n"},
+    {"guarded_instructions", "", in_and_out,
+     REGISTERS
+     "  @%p1 add.u32 %r2, %r1, 3;\n  @!%p1 mov.u32 %r2, 4;\n  @%p1 st.global.u32 [%rd2], %r2;\n  ret;\n"},
+    {"guarded_exits", "", in_and_out,
+     REGISTERS "  @%p1 exit;\n  setp.gt.u32 %p2, %r1, 20;\n  @!%p2 ret;\n" STORE "  ret;\n"},
+    {"falls_off_the_end", "", in_and_out, REGISTERS STORE},
+    {"guarded_end_of_a_block_that_falls_through", "", in_and_out,
+     REGISTERS "  @%p1 mov.u32 %r2, 5;\n$next:\n  @%p1 add.u32 %r2, %r2, 1;\n$last:\n" STORE "  ret;\n"},
+    {"empty_blocks", "", in_and_out,
+     REGISTERS "$a:\n$b:\n  @%p1 bra $c;\n" STORE
+               "$c:\n$d:\n  @!%p1 bra $end;\n  st.global.u32 [%rd2], 9;\n$end:\n"},
+    {"unreachable_blocks", "", in_and_out,
+     REGISTERS "  bra $end;\n$dead:\n  add.u32 %r2, %r2, 1;\n  bra $dead;\n$end:\n" STORE
+               "  ret;\n  add.u32 %r2, %r2, 2;\n"},
+    {"divergent_loop", "", in_and_out,
+     REGISTERS "  and.b32 %r3, %r1, 3;\n$loop:\n  add.u32 %r2, %r2, %r3;\n  @%p1 add.u32 %r2, %r2, 1;\n  "
+               "sub.u32 %r3, %r3, 1;\n"
+               "  setp.gt.s32 %p2, %r3, 0;\n  @%p2 bra $loop;\n" STORE "  ret;\n"},
+    {"loop_to_the_entry", "", in_and_out,
+     "  .reg .pred %p<2>;\n  .reg .b32 %r<3>;\n$begin:\n  add.u32 %r1, %r1, 1;\n  setp.lt.u32 %p1, %r1, 4;\n "
+     " @%p1 bra $begin;\n"
+     "  ret;\n"},
+    {"branch_tables", "", in_and_out,
+     REGISTERS "  and.b32 %r3, %r1, 1;\n$targets: .branchtargets $even, $odd;\n  brx.idx %r3, "
+               "$targets;\n$even:\n  mov.u32 %r2, 2;\n"
+               "  bra $end;\n$odd:\n  mov.u32 %r2, 3;\n$end:\n" STORE "  ret;\n"},
+    {"device_function",
+     ".func (.param .b32 r) helper(.param .b32 n)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<4>;\n  "
+     "ld.param.b32 %r1, [n];\n"
+     "  setp.gt.u32 %p1, %r1, 5;\n  @%p1 add.u32 %r1, %r1, 100;\n  st.param.b32 [r], %r1;\n  @%p1 ret;\n"
+     "  add.u32 %r1, %r1, 1;\n  st.param.b32 [r], %r1;\n  ret;\n}\n",
+     in_and_out, std::string(REGISTERS) + call_helper + STORE + "  ret;\n"},
+    {"function_that_exits",
+     ".func (.param .b32 r) helper(.param .b32 n)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<4>;\n  "
+     "ld.param.b32 %r1, [n];\n"
+     "  setp.gt.u32 %p1, %r1, 5;\n  @%p1 exit;\n  st.param.b32 [r], %r1;\n  ret;\n}\n",
+     in_and_out, std::string(REGISTERS) + call_helper + STORE + "  ret;\n", true},
+    {"guarded_call",
+     ".func helper(.param .b64 p)\n{\n  .reg .b64 %rd<2>;\n  ld.param.b64 %rd1, [p];\n  st.global.u32 "
+     "[%rd1], 77;\n}\n",
+     in_and_out,
+     REGISTERS STORE
+     "  {\n  .param .b64 a;\n  st.param.b64 [a], %rd2;\n  @%p1 call helper, (a);\n  }\n  ret;\n"},
+    {"recursion",
+     ".func (.param .b32 r) helper(.param .b32 n);\n"
+     ".func (.param .b32 r) helper(.param .b32 n)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<4>;\n  "
+     "ld.param.b32 %r1, [n];\n"
+     "  and.b32 %r1, %r1, 7;\n  setp.eq.u32 %p1, %r1, 0;\n  mov.u32 %r3, 0;\n  @%p1 bra $end;\n  sub.u32 "
+     "%r2, %r1, 1;\n"
+     "  {\n  .param .b32 a;\n  .param .b32 q;\n  st.param.b32 [a], %r2;\n  call (q), helper, (a);\n  "
+     "ld.param.b32 %r3, [q];\n"
+     "  }\n  add.u32 %r3, %r3, %r1;\n$end:\n  st.param.b32 [r], %r3;\n  ret;\n}\n",
+     in_and_out, std::string(REGISTERS) + call_helper + STORE + "  ret;\n"},
+};
+
+constexpr const char* counts_everything = R"(
+  global unsigned long entries; global unsigned long exits; global unsigned long block_entries; global unsigned long block_exits;
+  global unsigned long in_blocks; global unsigned long executed; global unsigned long behind; global unsigned long jumps;
+  unsigned int instructions;
+  ON_KERNEL_ENTRY: { atomicAdd(&entries, 1); }
+  ON_KERNEL_EXIT: { atomicAdd(&exits, 1); atomicAdd(&in_blocks, instructions); }
+  ON_BASIC_BLOCK_ENTRY: { atomicAdd(&block_entries, 1); }
+  ON_BASIC_BLOCK_EXIT: { atomicAdd(&block_exits, 1); instructions += basicBlockExecutedInstructionCount(); }
+  ON_INSTRUCTION: { atomicAdd(&executed, getPredicateValue()); }
+  ON_INSTRUCTION: OPCODE("bra*"): OPCODE("ret*"): OPCODE("exit*"): { atomicAdd(&jumps, getPredicateValue()); }
+  ON_INSTRUCTION: OPCODE("brx*"): { atomicAdd(&jumps, 1); }
+  ON_INSTRUCTION_AFTER: { atomicAdd(&behind, 1); })";
+
+class Places : public testing::TestWithParam<PlacesCase> {};
+
+TEST_P(Places, CountsAgreeWithTheDevice) {
+  for (const std::uint32_t threads : {1u, 33u, 64u}) {
+    const Measured measured =
+        measure_module(counts_everything, Shape{{1, 1, 1}, {threads, 1, 1}}, module_of(GetParam()));
+    ASSERT_EQ(measured.failure, "");
+    const auto expected = static_cast<double>(measured.thread_instructions);
+    EXPECT_EQ(measured["entries"], threads);
+    EXPECT_EQ(measured["exits"], threads);
+    EXPECT_EQ(measured["block_entries"], measured["block_exits"]);
+    EXPECT_EQ(measured["in_blocks"], expected);
+    EXPECT_EQ(measured["executed"], expected);
+    const double returned = measured["behind"] + measured["jumps"];
+    if (GetParam().callee_exits) {
+      EXPECT_LE(returned, expected);
+    } else {
+      EXPECT_EQ(returned, expected);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Places, testing::ValuesIn(cases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace lynxpp::cod
