@@ -49,6 +49,9 @@ struct ReportArguments {
 struct CheckArguments {
   std::vector<std::string> files;
   bool emit_ptx = false;
+  std::string explain;  ///< a PTX file: show where handlers would stand in it
+  std::string kernel;   ///< explain: mangled, demangled or plain; empty: every entry
+  bool json = false;    ///< explain
   int sm = 90;
 };
 

@@ -14,18 +14,6 @@ std::string counted(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-const char* name_of(cod::TargetKind target) {
-  switch (target) {
-    case cod::TargetKind::kernel_entry: return "ON_KERNEL_ENTRY";
-    case cod::TargetKind::kernel_exit: return "ON_KERNEL_EXIT";
-    case cod::TargetKind::basic_block_entry: return "ON_BASIC_BLOCK_ENTRY";
-    case cod::TargetKind::basic_block_exit: return "ON_BASIC_BLOCK_EXIT";
-    case cod::TargetKind::instruction_after: return "ON_INSTRUCTION_AFTER";
-    case cod::TargetKind::instruction: break;
-  }
-  return "ON_INSTRUCTION";
-}
-
 std::string summary(const cod::Specification& specification, const cod::DeviceCode& code) {
   std::string text = "ok, " + counted(specification.handlers().size(), "handler") + ", " +
                      counted(specification.arrays().size(), "array") + ", " +
@@ -37,10 +25,10 @@ std::string summary(const cod::Specification& specification, const cod::DeviceCo
 void print_ptx(const cod::Specification& specification, const cod::DeviceCode& code) {
   for (std::size_t i = 0; i < code.handlers.size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];
-    const std::string place =
-        handler.is_initializer
-            ? "initial values"
-            : name_of(handler.target) + (" of line " + std::to_string(handler.location.line));
+    const std::string place = handler.is_initializer
+                                  ? "initial values"
+                                  : std::string(cod::name_of(handler.target)) +
+                                        (" of line " + std::to_string(handler.location.line));
     const std::string text = "// " + specification.name() + ": " + place + "\n" + code.handlers[i].ptx + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
@@ -76,6 +64,7 @@ bool check_one(const instrumentors::LoadedSpecification& file, const CheckArgume
 }  // namespace
 
 int check(const CheckArguments& arguments) {
+  if (!arguments.explain.empty()) return explain(arguments);
   bool is_good = true;
   for (const std::string& name : arguments.files) {
     const auto file = instrumentors::find_specification(name);

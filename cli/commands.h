@@ -10,6 +10,8 @@ int run(const RunArguments& arguments);
 int bench(const BenchArguments& arguments);
 int report(const ReportArguments& arguments);
 int check(const CheckArguments& arguments);
+/// The part of check() behind --explain: where the specifications' handlers would stand.
+int explain(const CheckArguments& arguments);
 int instrument(const InstrumentArguments& arguments);
 int list(const ListArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);

@@ -179,6 +179,8 @@ std::string_view label_of(TargetKind target) {
   return {};
 }
 
+std::string_view name_of(TargetKind target) { return label_of(target); }
+
 std::vector<std::string> label_names() {
   std::vector<std::string> names{"ON_REPORT", "KERNEL", "OPCODE", "SOURCE", "CALL_TARGET", "EVERY"};
   append_names(targets, names);

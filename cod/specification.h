@@ -35,6 +35,7 @@ enum class TargetKind {
   instruction,
   instruction_after
 };
+std::string_view name_of(TargetKind target);  ///< its label, "ON_KERNEL_ENTRY"
 constexpr bool is_instruction(TargetKind target) { return target >= TargetKind::instruction; }
 
 /// Instruction classes of a filter; bits of InstructionFilter::classes.

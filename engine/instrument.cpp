@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/places.h"
 #include "engine/reach.h"
 #include "engine/sites.h"
 #include "engine/verify.h"
@@ -127,15 +128,7 @@ std::uint32_t space_code(ptx::StateSpace space) {
 /// What a handler's filter makes of instructions.
 void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module, ptx::Probe& probe) {
   probe.matches = [filter, &module](const ptx::Instruction& instruction) {
-    const auto callee = [&] {
-      return instruction.traits.kind == ptx::OpcodeClass::call
-                 ? std::string(ptx::direct_callee(module, instruction))
-                 : std::string();
-    };
-    const std::string called = filter.call_targets.empty() ? std::string() : callee();
-    return filter.choose(cod::labels_of(instruction)) && filter.matches_opcode(instruction.opcode) &&
-           filter.matches_callee(called.empty() ? nullptr : &called) &&
-           filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
+    return chooses(filter, module, instruction);
   };
   probe.access = [filter](const ptx::Instruction& instruction) {
     return filter.choose(cod::labels_of(instruction)).value_or(0);

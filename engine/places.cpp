@@ -1,0 +1,242 @@
+#include "engine/places.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/reach.h"
+
+namespace lynxpp::engine {
+namespace {
+
+constexpr std::size_t shown_names = 6;
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  std::size_t count = 0;
+  for (const std::string& name : names) {
+    if (count++ == shown_names) return text + ", …";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+std::string joined(const std::vector<std::string_view>& names) {
+  return joined(std::set<std::string>(names.begin(), names.end()));
+}
+
+/// Lines and runs of spaces become one space.
+std::string on_one_line(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_space) {
+      result += c;
+    } else if (!result.empty() && result.back() != ' ') {
+      result += ' ';
+    }
+  }
+  return result;
+}
+
+class PlaceFinder {
+ public:
+  PlaceFinder(const ptx::InstrumentationUnit& unit, const cod::Handler& handler)
+      : unit_(unit), handler_(handler) {}
+
+  HandlerPlaces find() {
+    for (const ptx::FunctionUnit& function : unit_.functions) {
+      if (function.instrumented) visit(function);
+    }
+    if (result_.places.empty()) result_.hint = hint();
+    return std::move(result_);
+  }
+
+ private:
+  void visit(const ptx::FunctionUnit& function) {
+    const bool is_kernel = function.function->is_entry;
+    if (handler_.target == cod::TargetKind::kernel_entry && is_kernel)
+      add(function, 0, first_of(function, 0));
+    for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) visit_block(function, block);
+  }
+
+  void visit_block(const ptx::FunctionUnit& function, std::uint32_t block) {
+    const ptx::BasicBlock& range = function.graph.blocks[block];
+    const ptx::Instruction* last = last_of(function, block);
+    switch (handler_.target) {
+      case cod::TargetKind::basic_block_entry: add(function, block, first_of(function, block)); break;
+      case cod::TargetKind::basic_block_exit: add(function, block, last); break;
+      case cod::TargetKind::kernel_exit: {
+        const bool leaves = last != nullptr && last->traits.kind == ptx::OpcodeClass::exit;
+        const bool is_kernel = function.function->is_entry;
+        const bool falls_off = range.leaves_function && (last == nullptr || !last->traits.ends_block());
+        if ((leaves && (is_kernel || last->traits.is_thread_exit)) || (falls_off && is_kernel))
+          add(function, block, last);
+        break;
+      }
+      case cod::TargetKind::instruction:
+      case cod::TargetKind::instruction_after:
+        for (std::uint32_t i = range.begin; i < range.end; ++i) {
+          const ptx::Instruction& instruction = function.function->body->instructions[i];
+          if (is_chosen(instruction)) add(function, block, &instruction);
+        }
+        break;
+      case cod::TargetKind::kernel_entry: break;
+    }
+  }
+
+  bool is_chosen(const ptx::Instruction& instruction) const {
+    const bool stays = instruction.traits.kind != ptx::OpcodeClass::branch &&
+                       instruction.traits.kind != ptx::OpcodeClass::exit;
+    return (stays || handler_.target == cod::TargetKind::instruction) &&
+           chooses(handler_.filter, unit_.module, instruction);
+  }
+
+  static const ptx::Instruction* first_of(const ptx::FunctionUnit& function, std::uint32_t block) {
+    const ptx::BasicBlock& range = function.graph.blocks[block];
+    return range.size() == 0 ? nullptr : &function.function->body->instructions[range.begin];
+  }
+  static const ptx::Instruction* last_of(const ptx::FunctionUnit& function, std::uint32_t block) {
+    const ptx::BasicBlock& range = function.graph.blocks[block];
+    return range.size() == 0 ? nullptr : &function.function->body->instructions[range.end - 1];
+  }
+
+  void add(const ptx::FunctionUnit& function, std::uint32_t block, const ptx::Instruction* instruction) {
+    Place& place = result_.places.emplace_back();
+    place.function = function.function->name;
+    place.block = function.first_block + block;
+    place.line = instruction != nullptr ? instruction->line : function.function->line;
+    if (instruction == nullptr) return;
+    place.instruction = on_one_line(unit_.module.text(instruction->text));
+    const std::string* file = unit_.module.find_file(instruction->source_file);
+    if (file == nullptr) return;
+    place.file = *file;
+    place.source_line = instruction->source_line;
+  }
+
+  template <typename Visit>
+  void for_each_instruction(Visit visit) const {
+    for (const ptx::FunctionUnit& function : unit_.functions) {
+      if (!function.instrumented) continue;
+      for (const ptx::Instruction& instruction : function.function->body->instructions) visit(instruction);
+    }
+  }
+
+  // ---- why nothing matches
+
+  std::string hint() const {
+    if (!cod::is_instruction(handler_.target)) return "the kernel is never left";
+    const cod::InstructionFilter& filter = handler_.filter;
+    if (std::string text = hint_of_labels(filter); !text.empty()) return text;
+    if (std::string text = hint_of_opcodes(filter); !text.empty()) return text;
+    if (std::string text = hint_of_calls(filter); !text.empty()) return text;
+    if (std::string text = hint_of_sources(filter); !text.empty()) return text;
+    return "no instruction fits all of the handler's filters together";
+  }
+
+  std::string hint_of_labels(const cod::InstructionFilter& filter) const {
+    bool has_any = false;
+    std::set<std::string> spaces;
+    cod::InstructionFilter without_space = filter;
+    without_space.spaces = 0;
+    for_each_instruction([&](const ptx::Instruction& instruction) {
+      const cod::LabelSets labels = cod::labels_of(instruction);
+      has_any |= filter.choose(labels).has_value();
+      if (!without_space.choose(labels)) return;
+      for (const std::string_view name : cod::names_of({0, cod::united(labels).spaces, 0}))
+        spaces.emplace(name);
+    });
+    if (has_any) return {};
+    const std::string wanted = joined(cod::names_of({filter.classes, 0, filter.data}));
+    if (filter.spaces == 0 || spaces.empty())
+      return "no instruction is " + joined(cod::names_of({filter.classes, filter.spaces, filter.data}));
+    std::string text = (wanted.empty() ? "accesses" : wanted) + " in this kernel: " + joined(spaces);
+    if (spaces.contains("GENERIC")) text += "; add GENERIC, and ask accessSpace() where its pointers lead";
+    return text;
+  }
+
+  std::string hint_of_opcodes(const cod::InstructionFilter& filter) const {
+    if (filter.opcodes.empty()) return {};
+    bool has_any = false;
+    std::set<std::string> opcodes;
+    for_each_instruction([&](const ptx::Instruction& instruction) {
+      has_any |= filter.matches_opcode(instruction.opcode);
+      const std::string_view root = instruction.opcode.substr(0, instruction.opcode.find('.'));
+      const bool is_close =
+          std::any_of(filter.opcodes.begin(), filter.opcodes.end(),
+                      [&](const std::string& pattern) { return pattern.starts_with(root); });
+      if (is_close) opcodes.emplace(instruction.opcode);
+    });
+    if (has_any) return {};
+    const std::string close = joined(opcodes);
+    return "no opcode fits the pattern" + (close.empty() ? std::string() : "; the kernel has " + close);
+  }
+
+  std::string hint_of_calls(const cod::InstructionFilter& filter) const {
+    if (filter.call_targets.empty()) return {};
+    bool has_any = false;
+    std::set<std::string> called;
+    for_each_instruction([&](const ptx::Instruction& instruction) {
+      if (instruction.traits.kind != ptx::OpcodeClass::call) return;
+      const std::string callee(ptx::direct_callee(unit_.module, instruction));
+      has_any |= filter.matches_callee(callee.empty() ? nullptr : &callee);
+      called.insert(callee.empty() ? "functions through pointers" : callee);
+    });
+    if (has_any) return {};
+    return called.empty() ? "the kernel calls nothing" : "the kernel calls " + joined(called);
+  }
+
+  std::string hint_of_sources(const cod::InstructionFilter& filter) const {
+    if (filter.sources.empty()) return {};
+    bool has_lines = false;
+    bool has_any = false;
+    std::set<std::string> files;
+    for_each_instruction([&](const ptx::Instruction& instruction) {
+      const std::string* file = unit_.module.find_file(instruction.source_file);
+      has_lines |= file != nullptr;
+      has_any |= filter.matches_source(file, instruction.source_line);
+      if (file != nullptr) files.insert(*file);
+    });
+    if (!has_lines) return "the PTX has no line information; compile with nvcc -lineinfo";
+    return has_any ? std::string()
+                   : "no instruction comes from these lines; the kernel's files are " + joined(files);
+  }
+
+  const ptx::InstrumentationUnit& unit_;
+  const cod::Handler& handler_;
+  HandlerPlaces result_;
+};
+
+}  // namespace
+
+bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module,
+             const ptx::Instruction& instruction) {
+  if (!filter.choose(cod::labels_of(instruction)) || !filter.matches_opcode(instruction.opcode)) return false;
+  if (!filter.call_targets.empty()) {
+    const bool is_call = instruction.traits.kind == ptx::OpcodeClass::call;
+    const std::string callee(is_call ? ptx::direct_callee(module, instruction) : std::string_view());
+    if (!filter.matches_callee(callee.empty() ? nullptr : &callee)) return false;
+  }
+  return filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
+}
+
+Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
+                                               const cod::Specification& specification) {
+  ptx::InstrumentationUnit unit(module);
+  if (Status reached = find_reachable(module, kernel, unit); !reached) return reached.error();
+  std::vector<HandlerPlaces> result;
+  for (std::uint32_t i = 0; i < specification.handlers().size(); ++i) {
+    const cod::Handler& handler = specification.handlers()[i];
+    HandlerPlaces found;
+    if (handler.wants_kernel(kernel)) {
+      found = PlaceFinder(unit, handler).find();
+    } else {
+      found.hint = "its KERNEL filter is for other kernels";
+    }
+    found.handler = i;
+    result.push_back(std::move(found));
+  }
+  return result;
+}
+
+}  // namespace lynxpp::engine
