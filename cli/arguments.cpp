@@ -133,14 +133,12 @@ CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
       ->required()
       ->type_name("");
   check->add_flag("--emit-ptx", arguments.emit_ptx, "Print the PTX of every handler");
-  CLI::Option* explain = check
-                             ->add_option("--explain", arguments.explain,
-                                          "Show where each handler would stand in the kernels of FILE.ptx")
-                             ->type_name("FILE.ptx");
-  check->add_option("-k,--kernel", arguments.kernel, "With --explain: this kernel only")
-      ->type_name("KERNEL")
-      ->needs(explain);
-  check->add_flag("--json", arguments.json, "With --explain: one JSON object a line")->needs(explain);
+  check
+      ->add_option("--explain", arguments.explain,
+                   "Show where handlers would stand in the kernels of FILE.ptx")
+      ->type_name("FILE.ptx");
+  check->add_option("-k,--kernel", arguments.kernel, "With --explain: this kernel only")->type_name("KERNEL");
+  check->add_flag("--json", arguments.json, "With --explain: one JSON object a line");
   check->add_option("--sm", arguments.sm, "Compute capability of the PTX, times ten (default: 90)")
       ->type_name("NUMBER")
       ->check(compute_capability());

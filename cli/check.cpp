@@ -65,6 +65,10 @@ bool check_one(const instrumentors::LoadedSpecification& file, const CheckArgume
 
 int check(const CheckArguments& arguments) {
   if (!arguments.explain.empty()) return explain(arguments);
+  if (arguments.json || !arguments.kernel.empty()) {
+    print_error("--json and --kernel go with --explain FILE.ptx");
+    return exit_usage_error;
+  }
   bool is_good = true;
   for (const std::string& name : arguments.files) {
     const auto file = instrumentors::find_specification(name);

@@ -157,6 +157,8 @@ std::optional<std::uint64_t> find_limit(std::string_view name) {
 std::vector<std::string> api_names() {
   std::vector<std::string> names;
   append_names(functions, names);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // two functions may share a name
   return names;
 }
 

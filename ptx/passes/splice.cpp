@@ -58,7 +58,10 @@ class FunctionSplicer {
       text += "\t.reg .b" + number(8 * unit_.state_bytes[i]) + " " + state_register(i) + ";\n";
     }
     values_.append_declarations(text);
-    text += "\t.reg .pred " + std::string(guard_register) + ";\n";
+    const bool stands_behind = std::any_of(unit_.probes.begin(), unit_.probes.end(), [](const Probe& probe) {
+      return probe.enabled && probe.point == ProbePoint::instruction_after;
+    });
+    if (stands_behind) text += "\t.reg .pred " + std::string(guard_register) + ";\n";
     frame_.append_declarations(text);
     std::uint64_t depot_bytes = 0;
     for (const Probe& probe : unit_.probes) depot_bytes = std::max(depot_bytes, probe.routine.depot_bytes());

@@ -63,6 +63,82 @@ TEST(Check, EmitsThePtxOfEveryHandler) {
   EXPECT_THAT(outcome.out, HasSubstr("__lynxpp_site_basic_block_id"));
 }
 
+constexpr const char* two_kernels =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"src/k.cu\"\n"
+    ".visible .entry _Z1kPf(.param .u64 p)\n{\n.reg .b64 %rd<2>;\n.reg .f32 %f<3>;\n.reg .pred %p<2>;\n"
+    ".loc 1 4 1\n  ld.param.u64 %rd1, [p];\n  @%p1 ld.f32\n    %f1, [%rd1];\n  @%p1 bra $end;\n"
+    "  st.global.f32 [%rd1], %f1;\n$end:\n  ret;\n}\n"
+    ".visible .entry other()\n{\n  ret;\n}\n";
+
+TEST(Explain, EveryPlaceHasItsLinesAndInstruction) {
+  const TemporaryFolder folder;
+  const std::string ptx = folder.write("k.ptx", two_kernels);
+  const std::string spec = folder.write("s.cod",
+                                        "ON_INSTRUCTION: GENERIC: { }\nON_BASIC_BLOCK_EXIT: { }\n"
+                                        "ON_INSTRUCTION_AFTER: { }\nON_KERNEL_EXIT: { }\n");
+  const Outcome outcome = lynxpp({"check", spec, "--explain", ptx, "-k", "k"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              testing::StartsWith(spec +
+                                  ": k(float*): ON_INSTRUCTION of line 1: 1 place\n"
+                                  "  line 12     block 0    @%p1 ld.f32 %f1, [%rd1];  // src/k.cu:4\n" +
+                                  spec +
+                                  ": k(float*): ON_BASIC_BLOCK_EXIT of line 2: 3 places\n"
+                                  "  line 14     block 0    @%p1 bra $end;  // src/k.cu:4\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("ON_INSTRUCTION_AFTER of line 3: 3 places\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("ON_KERNEL_EXIT of line 4: 1 place\n  line 17     block 2    ret;"));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("other")));
+}
+
+TEST(Explain, AHandlerWithoutAPlaceGetsAHint) {
+  const TemporaryFolder folder;
+  const std::string ptx = folder.write("k.ptx", two_kernels);
+  const auto hint_of = [&](const std::string& labels) {
+    const std::string spec = folder.write("s.cod", "ON_INSTRUCTION: " + labels + ": { }\n");
+    const Outcome outcome = lynxpp({"check", spec, "--explain", ptx, "-k", "_Z1kPf"});
+    EXPECT_THAT(outcome.out, HasSubstr(": 0 places\n")) << labels;
+    const std::size_t hint = outcome.out.find("hint: ");
+    return hint == std::string::npos ? outcome.out
+                                     : outcome.out.substr(hint + 6, outcome.out.size() - hint - 7);
+  };
+  EXPECT_EQ(
+      hint_of("MEM_READ: GLOBAL"),
+      "MEM_READ in this kernel: GENERIC, PARAM; add GENERIC, and ask accessSpace() where its pointers lead");
+  EXPECT_EQ(hint_of("ATOMIC"), "no instruction is ATOMIC");
+  EXPECT_EQ(hint_of("OPCODE(\"st.shared.*\")"), "no opcode fits the pattern; the kernel has st.global.f32");
+  EXPECT_EQ(hint_of("CALL_TARGET(\"malloc\")"), "the kernel calls nothing");
+  EXPECT_EQ(hint_of("SOURCE(\"k.cu\", 5, 9)"),
+            "no instruction comes from these lines; the kernel's files are src/k.cu");
+  EXPECT_EQ(hint_of("KERNEL(\"other\")"), "its KERNEL filter is for other kernels");
+  EXPECT_EQ(hint_of("BRANCH: OPCODE(\"ld.*\")"), "no instruction fits all of the handler's filters together");
+}
+
+TEST(Explain, JsonHoldsTheSame) {
+  const TemporaryFolder folder;
+  const std::string ptx = folder.write("k.ptx", two_kernels);
+  const std::string spec = folder.write("s.cod", "ON_KERNEL_ENTRY: { }\n");
+  const Outcome outcome = lynxpp({"check", spec, "--explain", ptx, "--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(
+      outcome.out,
+      "{\"spec\":\"s\",\"kernel\":\"_Z1kPf\",\"demangled\":\"k(float*)\",\"target\":\"ON_KERNEL_ENTRY\","
+      "\"line\":1,"
+      "\"count\":1,\"places\":[{\"function\":\"_Z1kPf\",\"block\":0,\"ptx_line\":11,\"file\":\"src/"
+      "k.cu\",\"line\":4,"
+      "\"instruction\":\"ld.param.u64 %rd1, [p];\"}]}\n"
+      "{\"spec\":\"s\",\"kernel\":\"other\",\"demangled\":\"other\",\"target\":\"ON_KERNEL_ENTRY\",\"line\":"
+      "1,"
+      "\"count\":1,\"places\":[{\"function\":\"other\",\"block\":0,\"ptx_line\":21,\"file\":null,\"line\":0,"
+      "\"instruction\":\"ret;\"}]}\n");
+}
+
+TEST(Explain, WhatCannotBeReadIsAnError) {
+  const TemporaryFolder folder;
+  const std::string spec = folder.write("s.cod", "ON_KERNEL_ENTRY: { }\n");
+  EXPECT_EQ(lynxpp({"check", spec, "--explain", folder.path("absent.ptx")}).exit_code, 1);
+  EXPECT_EQ(lynxpp({"check", spec, "--json"}).exit_code, 2) << "only with --explain";
+}
+
 TEST(Check, EveryReadyMadeSpecificationIsGood) {
   std::vector<std::string> arguments{"check"};
   for (const instrumentors::ReadyMade& entry : instrumentors::ready_made())

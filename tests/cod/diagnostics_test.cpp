@@ -64,7 +64,7 @@ TEST(Diagnostics, SeveralErrorsInOneRun) {
             "t.cod:2:26: error: memoryAddress() has no meaning in ON_KERNEL_EXIT\n"
             "  ON_KERNEL_EXIT: { b = 2; memoryAddress(); }\n"
             "                           ^~~~~~~~~~~~~~~\n"
-            "  hint: use it in ON_INSTRUCTION\n");
+            "  hint: use it in ON_INSTRUCTION or ON_INSTRUCTION_AFTER\n");
 }
 
 TEST(Diagnostics, SyncThreadsUnderACondition) {
