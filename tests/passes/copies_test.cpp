@@ -1,0 +1,125 @@
+// Copies between global and shared memory have two sides, each with its own labels, address and size.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/instrument.h"
+#include "engine/places.h"
+#include "ptx/ir/memory_access.h"
+#include "ptx/parser/parser.h"
+#include "tests/passes/splice_fixture.h"
+
+namespace lynxpp::engine {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr const char* ptx_text = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 in)
+{
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<3>;
+	.shared .align 128 .b8 tile[1024];
+	.shared .align 8 .b64 arrived;
+	ld.param.u64 %rd1, [in];
+	mov.u32 %r1, tile;
+	cp.async.ca.shared.global [%r1], [%rd1], 4;
+	cp.async.cg.shared.global [%r1+16], [%rd1+32], 16;
+	cp.async.ca.shared.global [tile+64], [%rd1], 8, %r2;
+	cp.async.commit_group;
+	cp.async.wait_group 0;
+	mov.u32 %r3, 64;
+	mov.u32 %r4, arrived;
+	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r3, [%r4];
+	cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 32;
+	cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], %r3;
+	ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r1];
+	ret;
+}
+)";
+
+struct Side {
+  bool reads, writes;
+  ptx::StateSpace space;
+  std::uint32_t bytes;
+  std::string address;
+  std::string size;
+  bool operator==(const Side&) const = default;
+};
+
+std::vector<Side> sides_of(const ptx::Module& module, const ptx::Instruction& instruction) {
+  const auto text_of = [&](const ptx::Operand* operand) {
+    return operand == nullptr ? std::string() : std::string(module.text(operand->text));
+  };
+  std::vector<Side> sides;
+  for (const ptx::MemoryAccess& access : ptx::memory_accesses(instruction)) {
+    sides.push_back({access.reads, access.writes, access.space, access.bytes, text_of(access.address),
+                     text_of(access.size)});
+  }
+  return sides;
+}
+
+TEST(Copies, HaveASourceAndADestination) {
+  constexpr auto global = ptx::StateSpace::global;
+  constexpr auto shared = ptx::StateSpace::shared;
+  Result<ptx::Module> module = ptx::parse_module(ptx_text);
+  ASSERT_TRUE(module);
+  ptx::Function* function = module->find_function("k");
+  ASSERT_TRUE(ptx::parse_body(*module, *function));
+  const auto sides = [&](std::size_t index) {
+    return sides_of(*module, function->body->instructions[index]);
+  };
+  EXPECT_THAT(sides(2), ElementsAre(Side{true, false, global, 4, "[%rd1]", ""},
+                                    Side{false, true, shared, 4, "[%r1]", ""}));
+  EXPECT_THAT(sides(3), ElementsAre(Side{true, false, global, 16, "[%rd1+32]", ""},
+                                    Side{false, true, shared, 16, "[%r1+16]", ""}));
+  EXPECT_THAT(sides(4), ElementsAre(Side{true, false, global, 8, "[%rd1]", ""},
+                                    Side{false, true, shared, 8, "[tile+64]", ""}));
+  EXPECT_TRUE(sides(5).empty());
+  EXPECT_THAT(sides(9), ElementsAre(Side{true, false, global, 0, "[%rd1]", "%r3"},
+                                    Side{false, true, shared, 0, "[%r1]", "%r3"}));
+  EXPECT_THAT(sides(10), ElementsAre(Side{true, false, shared, 32, "[%r1]", "32"},
+                                     Side{false, true, global, 32, "[%rd1]", "32"}));
+  EXPECT_THAT(sides(11), ElementsAre(Side{true, false, shared, 0, "[%r1]", "%r3"},
+                                     Side{true, true, global, 0, "[%rd1]", "%r3"}));
+  EXPECT_THAT(sides(12), ElementsAre(Side{true, false, shared, 16, "[%r1]", ""}));
+}
+
+TEST(Copies, FiltersChooseASide) {
+  const std::string text = ptx_text;
+  const std::string body =
+      "{ values[instructionId()] += memoryAddress() + accessSize() + bulkSize() + accessSpace() + "
+      "vectorWidth() + operandValue(1); }\n";
+  const auto specification = cod::compile(
+      "global unsigned long values[INSTRUCTIONS];\n"
+      "ON_INSTRUCTION: MEM_READ: GLOBAL: " +
+          body + "ON_INSTRUCTION: MEM_WRITE: SHARED: " + body + "ON_INSTRUCTION_AFTER: MEM_READ: SHARED: " +
+          body + "ON_INSTRUCTION_AFTER: MEM_WRITE: GLOBAL: " + body +
+          "ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL: SHARED: " + body,
+      "t.cod");
+  ASSERT_TRUE(specification) << render(specification.error().diagnostics);
+  Request request;
+  request.ptx = &text;
+  request.kernel = "k";
+  request.specifications = {*specification};
+  request.device_sm = 90;
+  const Result<Instrumented> result = instrument(request);
+  ASSERT_TRUE(result) << render(result.error().diagnostics);
+  EXPECT_THAT(result->sites_per_handler, ElementsAre(5, 4, 3, 2, 7));
+  std::string messages;
+  bool available = false;
+  const bool accepted = ptx::testing::assemble(result->ptx, messages, available);
+  EXPECT_TRUE(accepted || !available) << messages << result->ptx;
+
+  Result<ptx::Module> module = ptx::parse_module(text);
+  ASSERT_TRUE(module);
+  const auto places = find_places(*module, "k", **specification);
+  ASSERT_TRUE(places);
+  std::vector<std::uint64_t> explained;
+  for (const HandlerPlaces& each : *places) explained.push_back(each.places.size());
+  EXPECT_EQ(explained, result->sites_per_handler);
+}
+
+}  // namespace
+}  // namespace lynxpp::engine
