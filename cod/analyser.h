@@ -75,6 +75,7 @@ class Analyser {
   bool resolve_labels(const Item& item, HandlerBody& body,
                       bool& is_report);                                      ///< false: the target is unknown
   bool resolve_label_with_arguments(const Label& label, HandlerBody& body);  ///< false: none of that name
+  bool resolve_sampling(const Label& label, HandlerBody& body);
   std::optional<std::uint64_t> positive_argument(const Label& label, std::size_t index);
   const std::string* string_argument(const Label& label, std::size_t index);
   std::shared_ptr<const std::regex> name_pattern(const Label& label, const std::string& pattern);

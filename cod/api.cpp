@@ -184,7 +184,9 @@ std::string_view label_of(TargetKind target) {
 std::string_view name_of(TargetKind target) { return label_of(target); }
 
 std::vector<std::string> label_names() {
-  std::vector<std::string> names{"ON_REPORT", "KERNEL", "OPCODE", "SOURCE", "CALL_TARGET", "EVERY"};
+  std::vector<std::string> names{"ON_REPORT",       "KERNEL",        "OPCODE",
+                                 "SOURCE",          "CALL_TARGET",   "EVERY",
+                                 "SAMPLE_LAUNCHES", "SAMPLE_BLOCKS", "SAMPLE_WARPS"};
   append_names(targets, names);
   append_names(filters, names);
   return names;
@@ -312,6 +314,17 @@ bool InstructionFilter::matches_callee(const std::string* callee) const {
     return std::regex_search(*callee, *pattern.expression) ||
            std::regex_search(demangled, *pattern.expression);
   });
+}
+
+std::string describe(const Sampling& sampling) {
+  std::string text;
+  const auto add = [&](std::uint32_t every, const char* what) {
+    if (every > 1) text += (text.empty() ? "1 of " : ", 1 of ") + std::to_string(every) + " " + what;
+  };
+  add(sampling.launches, "launches");
+  add(sampling.blocks, "thread blocks");
+  add(sampling.warps, "warps");
+  return text;
 }
 
 bool Handler::wants_kernel(const std::string& mangled) const {

@@ -90,7 +90,7 @@ class CounterFinder {
       const bool has_sites = body.handler.target == TargetKind::basic_block_entry ||
                              body.handler.target == TargetKind::basic_block_exit ||
                              body.handler.target == TargetKind::instruction;
-      if (!has_sites || body.every > 1) continue;
+      if (!has_sites || body.sampling.blocks > 1 || body.sampling.warps > 1) continue;
       handler_ = i;
       returned_ = false;
       for (Statement* statement : body.statements) find_in(*statement);

@@ -80,7 +80,7 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   function->addFnAttr(llvm::Attribute::Convergent);
   function->addFnAttr("no-jump-tables",
                       "true");  // and no look-up tables: the routine must not need variables
-  every_ = body.every;
+  sampling_ = body.sampling;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
   builder_.CreateRetVoid();
@@ -191,9 +191,15 @@ llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
 }
 
 void DeviceGenerator::begin_body() {
-  if (every_ <= 1) return;
-  llvm::BasicBlock* chosen = new_block("chosen_block");
-  llvm::Value* rest = builder_.CreateURem(block_id(), builder_.getInt64(every_));
+  // The numbers are the same for all lanes of a warp, so no vote of the handler misses lanes.
+  if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
+  if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
+}
+
+/// What follows runs where `number` is divisible by `every`.
+void DeviceGenerator::run_every(std::uint32_t every, llvm::Value* number) {
+  llvm::BasicBlock* chosen = new_block("chosen");
+  llvm::Value* rest = builder_.CreateURem(number, builder_.getInt64(every));
   builder_.CreateCondBr(builder_.CreateICmpEQ(rest, builder_.getInt64(0)), chosen, exit_);
   builder_.SetInsertPoint(chosen);
 }

@@ -28,6 +28,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* array_base(const Symbol& array) override;
   llvm::Value* variable_base(const Symbol& array) override;
   void begin_body() override;
+  void run_every(std::uint32_t every, llvm::Value* number);
   llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) override;
   bool has_threads() const override { return true; }
   bool updates_atomically(const Expression& target) override;
@@ -143,7 +144,7 @@ class DeviceGenerator final : public FunctionGenerator {
   int minimum_sm_ = 0;
   int minimum_ptx_ = 0;
   llvm::Value* entry_mask_ = nullptr;
-  std::uint32_t every_ = 1;  ///< of the handler
+  Sampling sampling_;  ///< of the handler
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
   std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;

@@ -116,7 +116,7 @@ struct Function {
 /// A handler and its code; of the host when it is ON_REPORT.
 struct HandlerBody {
   Handler handler;
-  std::uint32_t every = 1;  ///< runs in each every-th thread block
+  Sampling sampling;  ///< of thread blocks and warps
   std::vector<Statement*> statements;
   Uses uses;
 };
@@ -132,6 +132,7 @@ struct Program {
   std::vector<StateVariable> state;
   std::vector<Word> words;
   std::vector<ModuleVariable> variables;
+  std::uint32_t every_launch = 1;
   bool checks_bounds = false;  ///< some array's accesses may have to be dropped and counted
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;  ///< ON_REPORT parts, in order

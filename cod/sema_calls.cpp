@@ -460,6 +460,11 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
 void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
   auto& sites = body.handler.site_values;
   if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
+  if (api.api == Api::sync_threads && body.sampling.warps > 1) {
+    errors.push_back({Severity::error, body.handler.location,
+                      "syncThreads() would wait for the warps that SAMPLE_WARPS leaves out",
+                      "sample thread blocks: 'SAMPLE_BLOCKS(16):'"});
+  }
   if (api.api == Api::sync_threads && body.handler.target == TargetKind::kernel_exit)
     body.handler.syncs_at_exit = true;
   body.handler.needs_convergence = body.handler.needs_convergence || needs_all_lanes(api);

@@ -79,11 +79,25 @@ bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& bod
     filter.sources.push_back(std::move(lines));
     return true;
   }
-  if (label.name == "EVERY") {
-    if (const auto every = positive_argument(label, 0)) body.every = static_cast<std::uint32_t>(*every);
-    return true;
+  return resolve_sampling(label, body);
+}
+
+bool Analyser::resolve_sampling(const Label& label, HandlerBody& body) {
+  const bool of_launches = label.name == "SAMPLE_LAUNCHES";
+  const bool of_blocks = label.name == "SAMPLE_BLOCKS" || label.name == "EVERY";
+  if (!of_launches && !of_blocks && label.name != "SAMPLE_WARPS") return false;
+  const auto every = positive_argument(label, 0);
+  if (!every) return true;
+  const auto number = static_cast<std::uint32_t>(*every);
+  if (of_blocks) body.sampling.blocks = number;
+  if (label.name == "SAMPLE_WARPS") body.sampling.warps = number;
+  if (!of_launches) return true;
+  if (program_.every_launch != 1 && program_.every_launch != number) {
+    error(label.position, "launches are sampled for the whole file, and another handler samples 1 of " +
+                              std::to_string(program_.every_launch));
   }
-  return false;
+  program_.every_launch = number;
+  return true;
 }
 
 const std::string* Analyser::string_argument(const Label& label, std::size_t index) {
@@ -111,8 +125,8 @@ std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std
       return constant->integer;
   }
   error(label.position, label.name + " needs a positive constant",
-        label.name == "EVERY" ? "write 'EVERY(16):' for each 16th thread block"
-                              : "write 'SOURCE(\"kernel.cu\", 10):' or 'SOURCE(\"kernel.cu\", 10, 20):'");
+        label.name == "SOURCE" ? "write 'SOURCE(\"kernel.cu\", 10):' or 'SOURCE(\"kernel.cu\", 10, 20):'"
+                               : "write '" + label.name + "(16):' for 1 of 16");
   return std::nullopt;
 }
 

@@ -55,6 +55,15 @@ class CompiledSpecification final : public Specification {
   const std::string& summary() const override { return summary_; }
   const std::string& source() const override { return source_; }
   const std::vector<Handler>& handlers() const override { return handlers_; }
+  Sampling sampling() const override {
+    Sampling rarest;
+    rarest.launches = program_->every_launch;
+    for (const HandlerBody& body : program_->handlers) {
+      rarest.blocks = std::max(rarest.blocks, body.sampling.blocks);
+      rarest.warps = std::max(rarest.warps, body.sampling.warps);
+    }
+    return rarest;
+  }
   const std::vector<GlobalArray>& arrays() const override { return program_->arrays; }
   const std::vector<StateVariable>& state() const override { return program_->state; }
   const std::vector<Word>& words() const override { return program_->words; }

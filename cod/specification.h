@@ -215,6 +215,16 @@ struct SiteCounter {
   SourceLocation location;  ///< of the statement
 };
 
+/// Of so many launches, thread blocks and warps one is measured: those whose number is divisible by it. Numbers are never scaled up.
+struct Sampling {
+  std::uint32_t launches = 1;
+  std::uint32_t blocks = 1;
+  std::uint32_t warps = 1;
+  bool operator==(const Sampling&) const = default;
+};
+/// "1 of 4 launches, 1 of 16 thread blocks"; empty when everything is measured.
+std::string describe(const Sampling& sampling);
+
 struct Handler {
   TargetKind target = TargetKind::kernel_entry;
   InstructionFilter filter;     ///< of instruction targets
@@ -302,6 +312,8 @@ class Specification {
   virtual const std::string& summary() const = 0;  ///< the first comment line of the file
   virtual const std::string& source() const = 0;
   virtual const std::vector<Handler>& handlers() const = 0;
+  /// The rarest sampling among the handlers; that of launches is the same for all.
+  virtual Sampling sampling() const = 0;
   virtual const std::vector<GlobalArray>& arrays() const = 0;
   virtual const std::vector<StateVariable>& state() const = 0;
   virtual const std::vector<Word>& words() const = 0;

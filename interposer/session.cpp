@@ -45,6 +45,13 @@ struct Session::Attached {
   std::vector<engine::SpecificationPtr> specifications;
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
 
+  /// Whether some specification wants a kernel's launch of this number.
+  bool samples(std::uint64_t launch) const {
+    return std::any_of(
+        specifications.begin(), specifications.end(),
+        [&](const engine::SpecificationPtr& each) { return launch % each->sampling().launches == 0; });
+  }
+
   Status add(const instrumentors::LoadedSpecification& item) {
     Result<engine::SpecificationPtr> specification = cod::compile(item.source, item.path);
     if (!specification) return specification.error();
@@ -149,6 +156,10 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   }
   if (!configuration_.launches.wants(index)) {
     if (coverage.instrumented_launches == 0) coverage.reason = "no launch selected by LYNXPP_LAUNCHES";
+    return false;
+  }
+  if (!attached_->samples(index)) {
+    if (coverage.instrumented_launches == 0) coverage.reason = "no launch was sampled";
     return false;
   }
   if (device.capturing(launch)) {
@@ -351,7 +362,8 @@ void Session::report(Pending& pending) {
     pending.seen->wide_counters |= pending.counters_may_have_wrapped;
   }
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
-    report_specification(pending, i, *bytes);
+    const bool is_sampled = pending.launch % pending.attached->specifications[i]->sampling().launches == 0;
+    if (is_sampled) report_specification(pending, i, *bytes);
   }
 }
 
@@ -384,6 +396,9 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
          std::move(emitted.unit), std::move(emitted.dimension_names), std::move(emitted.table),
          std::move(emitted.bounds), std::move(emitted.underflow), std::move(emitted.overflow)});
   };
+  const cod::Sampling sampling = pending.attached->specifications[index]->sampling();
+  record.sampling = {sampling.launches, sampling.blocks, sampling.warps};
+  if (!record.sampling.is_whole()) record.notes.push_back("sampled " + cod::describe(sampling));
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
     record.notes.push_back(first_message(ran.error()));

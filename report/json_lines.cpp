@@ -249,6 +249,14 @@ class JsonLinesSink final : public Sink {
     json.member("spec", record.spec);
     write_results(json, record.results);
     if (record.sites) json.member("sites", *record.sites);
+    if (!record.sampling.is_whole()) {
+      json.key("sampling");
+      json.open();
+      json.member("launches", record.sampling.launches);
+      json.member("blocks", record.sampling.blocks);
+      json.member("warps", record.sampling.warps);
+      json.close();
+    }
     if (!record.notes.empty()) json.member("notes", record.notes);
     write(json.finish());
   }

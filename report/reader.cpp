@@ -278,6 +278,14 @@ Complaint read_launch(const Json& object, LaunchRecord& record) {
   reader.read("spec", record.spec);
   reader.read_results(record.results);
   reader.read_optional("sites", record.sites);
+  if (object.contains("sampling")) {
+    if (!object["sampling"].is_object()) return "member 'sampling' is not an object";
+    MemberReader sampling(object["sampling"]);
+    sampling.read("launches", record.sampling.launches);
+    sampling.read("blocks", record.sampling.blocks);
+    sampling.read("warps", record.sampling.warps);
+    if (!sampling.complaint().empty()) return sampling.complaint();
+  }
   reader.read_optional("notes", record.notes);
   return reader.complaint();
 }

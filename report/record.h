@@ -2,7 +2,7 @@
 //
 // JSON Lines (LYNXPP_OUTPUT), one object a line:
 //   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],"spec":…,
-//    "results":{name: number | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N, …}
+//    "results":{name: number | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N, "sampling":{"launches":N,"blocks":N,"warps":N}, …}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N, "sites":N, "notes":[…]}
 //   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],"files":[…],"labels":[["MEM_READ",…],…],
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
@@ -11,6 +11,7 @@
 // for each instruction, in the order of basicBlockId() and instructionId(). "function", "opcode", "labels" and "file" are indices into
 // the lists above them; a file that is not known is null, its line 0. The record stands before the first launch with such results, whose
 // "sites" is the "table" of its kernel that belongs to it; a kernel whose variants have the same instructions has one table, number 0.
+// "sampling" stands where not everything was measured: 1 of so many, and nothing was scaled up.
 // A launch counts from 0, per kernel, over the launches made while a specification was attached.
 #pragma once
 
@@ -50,6 +51,12 @@ struct LaunchRecord {
   std::vector<ResultValue> results;
   /// The table of this kernel's sites that results with BASIC_BLOCKS or INSTRUCTIONS go by: SitesRecord::table.
   std::optional<std::uint64_t> sites;
+  /// Of so many launches, thread blocks and warps one was measured; all 1: everything was. Results are as measured, not scaled.
+  struct Sampling {
+    std::uint64_t launches = 1, blocks = 1, warps = 1;
+    bool is_whole() const { return launches == 1 && blocks == 1 && warps == 1; }
+  };
+  Sampling sampling;
   std::vector<std::string> notes;  ///< e.g. accesses dropped
 };
 

@@ -317,6 +317,16 @@ const Refused refused[] = {
     {"ON_INSTRUCTION: SOURCE(\"a.cu\"): { int x; }", "SOURCE needs a positive constant"},
     {"ON_INSTRUCTION: SOURCE(\"a.cu\", 4, 3): { int x; }", "the last line stands before the first"},
     {"ON_KERNEL_EXIT: EVERY(0): { int x; }", "EVERY needs a positive constant"},
+    {"ON_KERNEL_EXIT: SAMPLE_WARPS(-1): { }", "SAMPLE_WARPS needs a positive constant"},
+    {"ON_KERNEL_EXIT: SAMPLE_LAUNCHES(2): { } ON_KERNEL_ENTRY: SAMPLE_LAUNCHES(3): { }",
+     "launches are sampled for the whole file, and another handler samples 1 of 2"},
+    {"ON_KERNEL_ENTRY: SAMPLE_WARPS(2): { syncThreads(); }",
+     "syncThreads() would wait for the warps that SAMPLE_WARPS leaves out"},
+    {"ON_INSTRUCTION: { unsigned long v = loadedValue(); }",
+     "loadedValue() has no meaning in ON_INSTRUCTION"},
+    {"ON_INSTRUCTION: { unsigned long v = operandValue(laneId()); }",
+     "operandValue() takes a constant from 0 to 63"},
+    {"ON_KERNEL_EXIT: CALL_TARGET(\"f\"): { }", "the filter CALL_TARGET needs the target ON_INSTRUCTION"},
     {"ON_REPORT: KERNEL(\"a\"): { print(\"x\"); }", "KERNEL has no meaning in ON_REPORT"},
 };
 

@@ -129,5 +129,22 @@ TEST_P(Places, CountsAgreeWithTheDevice) {
 INSTANTIATE_TEST_SUITE_P(Each, Places, testing::ValuesIn(cases),
                          [](const auto& test) { return std::string(test.param.name); });
 
+TEST(Sampling, BlocksAndWarpsWhoseNumbersAreDivisible) {
+  const Measured measured = measure(R"(
+    global unsigned long blocks; global unsigned long same; global unsigned long warps; global unsigned long both; global unsigned long all;
+    ON_KERNEL_EXIT: SAMPLE_BLOCKS(4): { atomicAdd(&blocks, 1); }
+    ON_KERNEL_EXIT: EVERY(4): { atomicAdd(&same, 1); }
+    ON_INSTRUCTION: OPCODE("ret"): SAMPLE_WARPS(3): { if (leastActiveThreadInWarp()) atomicAdd(&warps, activeThreadCount()); }
+    ON_KERNEL_ENTRY: SAMPLE_WARPS(2): SAMPLE_BLOCKS(2): { atomicAdd(&both, 1); }
+    ON_KERNEL_EXIT: { atomicAdd(&all, 1); })",
+                                    Shape{{10, 1, 1}, {96, 1, 1}});
+  ASSERT_EQ(measured.failure, "");
+  EXPECT_EQ(measured["blocks"], 3 * 96) << "blocks 0, 4 and 8";
+  EXPECT_EQ(measured["same"], 3 * 96);
+  EXPECT_EQ(measured["warps"], 10 * 32) << "warps 0, 3, … 27";
+  EXPECT_EQ(measured["both"], 10 * 32) << "two warps of each of the blocks 0, 2, 4, 6 and 8";
+  EXPECT_EQ(measured["all"], 960);
+}
+
 }  // namespace
 }  // namespace lynxpp::cod

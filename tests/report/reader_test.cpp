@@ -52,6 +52,7 @@ SitesRecord small_table() {
 TEST(Reader, SiteTablesComeBack) {
   LaunchRecord launch = vecadd_launch();
   launch.sites = 1;
+  launch.sampling = {4, 16, 2};
   launch.results = {array<std::uint64_t>("counts", {5, 6})};
   launch.results[0].extent_names = {"INSTRUCTIONS"};
   const Reading reading = read_json_lines(lines_of({small_table(), launch}), "out.jsonl");
@@ -69,6 +70,9 @@ TEST(Reader, SiteTablesComeBack) {
   EXPECT_EQ(table.instructions, expected.instructions);
   const auto& read = std::get<LaunchRecord>(reading.records[1]);
   EXPECT_EQ(read.sites, 1u);
+  EXPECT_EQ(read.sampling.launches, 4u);
+  EXPECT_EQ(read.sampling.blocks, 16u);
+  EXPECT_EQ(read.sampling.warps, 2u);
   EXPECT_EQ(read.results.at(0).extent_names, std::vector<std::string>{"INSTRUCTIONS"});
 }
 

@@ -232,6 +232,27 @@ TEST_F(SessionTest, LaunchesWithoutValuesPerSiteNeedNoSiteTable) {
   EXPECT_EQ(records_.launches.at(0).sites, std::nullopt);
 }
 
+TEST_F(SessionTest, SampledLaunchesAloneAreInstrumentedAndSaySo) {
+  std::ofstream(spec_)
+      << "global unsigned long sevens;\n"
+         "ON_KERNEL_EXIT: SAMPLE_LAUNCHES(3): SAMPLE_BLOCKS(2): { atomicAdd(&sevens, 1); }\n";
+  start({});
+  std::vector<bool> instrumented;
+  for (int i = 0; i < 7; ++i) instrumented.push_back(launch());
+  EXPECT_THAT(instrumented, ElementsAre(true, false, false, true, false, false, true));
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 3u);
+  EXPECT_EQ(records_.launches[2].launch, 6u);
+  EXPECT_EQ(records_.launches[2].sampling.launches, 3u);
+  EXPECT_EQ(records_.launches[2].sampling.blocks, 2u);
+  EXPECT_EQ(records_.launches[2].sampling.warps, 1u);
+  EXPECT_THAT(records_.launches[2].notes, ElementsAre("sampled 1 of 3 launches, 1 of 2 thread blocks"));
+  EXPECT_EQ(std::get<std::vector<std::uint64_t>>(records_.launches[2].results[0].values)[0], 7u)
+      << "nothing is scaled";
+  EXPECT_EQ(records_.coverage[0].launches, 7u);
+  EXPECT_EQ(records_.coverage[0].instrumented_launches, 3u);
+}
+
 TEST_F(SessionTest, ResultsThatAreNotThereYetWaitAndKeepTheirOrder) {
   device_.ready = false;
   EXPECT_TRUE(launch());
