@@ -170,6 +170,7 @@ struct Statement {
   std::string structure;    ///< declaration of Type::structure
   bool is_const = false;    ///< declaration
   bool is_counted = false;  ///< the engine counts instead (cod/counters.h)
+  std::uint32_t tally = 0;  ///< position in Program::tallies + 1; 0: is none
   std::vector<Declarator> declarators;
   ExpressionPtr condition;   ///< if, loops
   ExpressionPtr expression;  ///< expression, return; for: the step

@@ -71,6 +71,7 @@ bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
       case Api::basic_block_executed_instruction_count:
         counter.addend = SiteCounter::Addend::executed;
         return !counter.counts_warps;
+      case Api::access_size: counter.addend = SiteCounter::Addend::access_size; return true;
       default: return false;
     }
   }
@@ -95,11 +96,17 @@ class CounterFinder {
       returned_ = false;
       for (Statement* statement : body.statements) find_in(*statement);
     }
+    find_tallies();
     find_touched();
     for (Candidate& candidate : candidates_) {
       if (touched_.contains(candidate.array)) continue;
       candidate.statement->is_counted = true;
       program_.counters.push_back(std::move(candidate.counter));
+    }
+    for (TallyCandidate& candidate : tallies_) {
+      if (touched_.contains(candidate.array)) continue;
+      program_.tallies.push_back(std::move(candidate.tally));
+      candidate.statement->tally = static_cast<std::uint32_t>(program_.tallies.size());
     }
     for (HandlerBody& body : program_.handlers) {
       bool is_counted = !program_.counters.empty() && !body.statements.empty();
@@ -115,6 +122,49 @@ class CounterFinder {
     const Symbol* array = nullptr;
     Statement* statement = nullptr;
   };
+
+  struct TallyCandidate {
+    Tally tally;
+    const Symbol* array = nullptr;
+    Statement* statement = nullptr;
+  };
+
+  void find_tallies() {
+    for (const Candidate& candidate : candidates_) known_.insert(candidate.statement);
+    for (std::uint32_t i = 0; i < program_.handlers.size(); ++i) {
+      HandlerBody& body = program_.handlers[i];
+      if (body.handler.target != TargetKind::instruction) continue;
+      handler_ = i;
+      for (Statement* statement : body.statements) find_tallies(*statement);
+    }
+  }
+
+  void find_tallies(Statement& statement) {
+    for (const StatementPtr& child : statement.children) find_tallies(*child);
+    if (statement.kind != StatementKind::expression || known_.contains(&statement)) return;
+    const Expression& call = *statement.expression;
+    const bool adds = is_call_of(call, Api::atomic_add);
+    if (!adds && !is_call_of(call, Api::atomic_increment)) return;
+    SiteCounter place;
+    TallyCandidate candidate;
+    if (!read_place(*call.operands[0], place, candidate.array)) return;
+    candidate.tally.adds_one = !adds;
+    if (adds && !read_tally(*call.operands[1], candidate.tally)) return;
+    candidate.statement = &statement;
+    candidate.tally.handler = handler_;
+    candidate.tally.array = place.array;
+    candidate.tally.indices = std::move(place.indices);
+    tallies_.push_back(std::move(candidate));
+    known_.insert(&statement);
+  }
+
+  static bool read_tally(const Expression& addend, Tally& tally) {
+    if (const std::optional<Constant> constant = evaluate(addend); constant) {
+      tally.adds_one = is_integer(constant->type) && constant->integer == 1;
+      return is_integer(constant->type) && constant->integer <= 0xffffffffu;
+    }
+    return is_integer(addend.type) && !is_signed(addend.type) && bits_of(addend.type) <= 32;
+  }
 
   /// The statements at the top level of a handler.
   void find_in(Statement& statement) {
@@ -158,12 +208,14 @@ class CounterFinder {
 
   /// The arrays that code on the device names outside of the candidates.
   void find_touched() {
-    std::set<const Statement*> skipped;
-    for (const Candidate& candidate : candidates_) skipped.insert(candidate.statement);
     for (const HandlerBody& body : program_.handlers) {
-      for (const Statement* statement : body.statements) visit(*statement, skipped);
+      for (const Statement* statement : body.statements) visit(*statement, known_);
     }
-    for (const auto& function : program_.functions) visit(*function->item->body, skipped);
+    for (const auto& function : program_.functions) visit(*function->item->body, known_);
+    for (const TallyCandidate& candidate : tallies_) {
+      const auto& operands = candidate.statement->expression->operands;
+      if (operands.size() > 1) visit(*operands[1]);
+    }
   }
 
   void visit(const Statement& statement, const std::set<const Statement*>& skipped) {
@@ -204,6 +256,8 @@ class CounterFinder {
   std::uint32_t handler_ = 0;
   bool returned_ = false;  ///< some lanes may be through with the handler
   std::vector<Candidate> candidates_;
+  std::vector<TallyCandidate> tallies_;
+  std::set<const Statement*> known_;  ///< statements of both
   std::set<const Symbol*> touched_;
 };
 

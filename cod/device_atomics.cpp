@@ -142,6 +142,29 @@ void DeviceGenerator::add_for_all(const Element& element, const Expression& plac
   });
 }
 
+/// The place's registers are the splice pass's; nobody but the statements of this tally touches them.
+void DeviceGenerator::add_to_tally(const Statement& statement) {
+  const std::uint32_t index = statement.tally - 1;
+  const bool adds_one = program_.tallies[index].adds_one;
+  const auto& operands = statement.expression->operands;
+  const std::string low = std::string(site_prefix) + std::string(tally_value) + std::to_string(index);
+  const std::string high = std::string(site_prefix) + std::string(high_tally_value) + std::to_string(index);
+  llvm::Type* nothing = builder_.getVoidTy();
+  const std::string add = "add.u32 " + low + ", " + low + ", ";
+  if (wide_counters_) {
+    llvm::Value* addend = adds_one ? builder_.getInt64(1) : expression_as(*operands[1], Type::u64);
+    assembly("add.u64 " + low + ", " + low + ", $0;", nothing, {addend}, Effect::volatile_read);
+  } else if (adds_one) {
+    assembly(add + "1;", nothing, {}, Effect::volatile_read);
+  } else {
+    llvm::Value* addend = expression_as(*operands[1], Type::u32);
+    llvm::Value* sum = assembly(add + "$1; mov.b32 $0, " + low + ";", builder_.getInt32Ty(), {addend},
+                                Effect::volatile_read);
+    llvm::Value* wrapped = builder_.CreateZExt(builder_.CreateICmpULT(sum, addend), builder_.getInt32Ty());
+    assembly("add.u32 " + high + ", " + high + ", $0;", nothing, {wrapped}, Effect::volatile_read);
+  }
+}
+
 // ---------------------------------------------------------------- `a[i] op= x`
 
 namespace {

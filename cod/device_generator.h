@@ -16,6 +16,7 @@ class DeviceGenerator final : public FunctionGenerator {
   DeviceGenerator(llvm::Module& module, const Program& program, const DeviceTarget& target)
       : FunctionGenerator(module, program), sm_(target.sm) {
     skips_counted_ = !target.plain_counters;
+    wide_counters_ = target.wide_counters;
   }
 
   void generate(const HandlerBody& body);
@@ -45,6 +46,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* read_state(std::uint32_t index, Type type);
   void write_state(std::uint32_t index, llvm::Value* value, Type type);
   llvm::Value* call_api(const Expression& call) override;
+  void add_to_tally(const Statement& statement) override;
 
   /// Inline PTX. Operands are $1…, or $0… when `result` is void.
   llvm::Value* assembly(const std::string& text, llvm::Type* result, std::vector<llvm::Value*> operands,
@@ -141,6 +143,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* bank_wavefronts(bool conflicts_only);
 
   int sm_;
+  bool wide_counters_ = false;
   int minimum_sm_ = 0;
   int minimum_ptx_ = 0;
   llvm::Value* entry_mask_ = nullptr;

@@ -47,6 +47,7 @@ void FunctionGenerator::generate_body(llvm::Function& function,
 
 void FunctionGenerator::statement(const Statement& statement) {
   if (statement.is_counted && skips_counted_) return;
+  if (statement.tally != 0 && skips_counted_) return add_to_tally(statement);
   switch (statement.kind) {
     case StatementKind::empty: return;
     case StatementKind::block:

@@ -64,6 +64,7 @@ class FunctionGenerator {
   virtual llvm::Value* call_api(const Expression& call) = 0;
   /// Where in the arrays of a map the key of `index` is, as an i64; all ones: nowhere. Has counted what finds no room.
   virtual llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) = 0;
+  virtual void add_to_tally(const Statement&) {}  ///< statements with a tally: on the device only
   /// Behind the start of the body, before its first statement.
   virtual void begin_body() {}
   // ---- `a[i] op= x`, ++ and -- where several threads may meet (device_atomics.cpp)

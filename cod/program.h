@@ -137,6 +137,7 @@ struct Program {
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;  ///< ON_REPORT parts, in order
   std::vector<SiteCounter> counters;
+  std::vector<Tally> tallies;
 
   SourceLocation locate(const Position& position) const { return location_of(tree.files, position); }
 };

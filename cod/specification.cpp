@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <tuple>
 
 #include "cod/device_codegen.h"
 #include "cod/host_codegen.h"
@@ -69,11 +70,12 @@ class CompiledSpecification final : public Specification {
   const std::vector<Word>& words() const override { return program_->words; }
   const std::vector<ModuleVariable>& variables() const override { return program_->variables; }
   const std::vector<SiteCounter>& counters() const override { return program_->counters; }
+  const std::vector<Tally>& tallies() const override { return program_->tallies; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // Once per compute capability: a program's kernels are mostly made for one.
     const std::lock_guard lock(mutex_);
-    const auto key = std::pair(target.sm, target.plain_counters);
+    const auto key = std::tuple(target.sm, target.plain_counters, target.wide_counters);
     auto found = device_code_.find(key);
     if (found == device_code_.end()) {
       found = device_code_.emplace(key, generate_device_code(*program_, target)).first;
@@ -94,7 +96,7 @@ class CompiledSpecification final : public Specification {
   std::shared_ptr<const Program> program_;
   std::vector<Handler> handlers_;
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<int, bool>, Result<DeviceCode>> device_code_;
+  mutable std::map<std::tuple<int, bool, bool>, Result<DeviceCode>> device_code_;
   mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
 };
 

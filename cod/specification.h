@@ -205,6 +205,7 @@ struct SiteCounter {
     instructions,  ///< basicBlockInstructionCount()
     guarded,       ///< basicBlockPredicatedInstructionCount()
     executed,      ///< basicBlockExecutedInstructionCount()
+    access_size,   ///< accessSize()
   };
   std::uint32_t handler = 0;          ///< in Specification::handlers(): which places
   std::uint32_t array = 0;            ///< in Specification::arrays()
@@ -224,6 +225,18 @@ struct Sampling {
 };
 /// "1 of 4 launches, 1 of 16 thread blocks"; empty when everything is measured.
 std::string describe(const Sampling& sampling);
+
+/// A statement that adds an unsigned number, found out on the device, to an element that its place tells. The routine adds to the registers which the
+/// site values `tally_<index>` and, where a number may be greater than 1, `tally_high_<index>` name; the engine fills the array before ON_REPORT
+/// runs. The second register counts how often the first has wrapped around. With DeviceTarget::wide_counters there is only the first, of 64 bits.
+struct Tally {
+  std::uint32_t handler = 0;          ///< in Specification::handlers(): which instructions
+  std::uint32_t array = 0;            ///< in Specification::arrays()
+  std::vector<CounterIndex> indices;  ///< one for each dimension, in range
+  bool adds_one = false;              ///< each time
+};
+inline constexpr std::string_view tally_value = "tally_";
+inline constexpr std::string_view high_tally_value = "tally_high_";
 
 struct Handler {
   TargetKind target = TargetKind::kernel_entry;
@@ -251,7 +264,8 @@ struct HandlerCode {
 
 struct DeviceTarget {
   int sm = 75;  ///< the code may use what this compute capability has, e.g. redux.sync from 80
-  bool plain_counters = false;  ///< counters() become code like all other statements
+  bool plain_counters = false;  ///< counters() and tallies() become code like all other statements
+  bool wide_counters = false;   ///< registers of tallies() have 64 bits
 };
 
 struct DeviceCode {
@@ -319,6 +333,7 @@ class Specification {
   virtual const std::vector<Word>& words() const = 0;
   virtual const std::vector<ModuleVariable>& variables() const = 0;
   virtual const std::vector<SiteCounter>& counters() const = 0;
+  virtual const std::vector<Tally>& tallies() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 

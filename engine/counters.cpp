@@ -30,6 +30,7 @@ class TermCollector {
         probe_ = &unit_.probes[first_probe + counter.handler];
         sites[counter.handler] = collect();
       }
+      collect_tallies(static_cast<std::uint32_t>(first_probe));
       for (std::size_t i = 0; i < sites.size(); ++i) {
         if (specification.handlers()[i].is_counted) unit_.probes[first_probe + i].sites = sites[i];
       }
@@ -87,10 +88,40 @@ class TermCollector {
       const bool guarded = instruction.guarded() && instruction.traits.kind != ptx::OpcodeClass::branch;
       const Executions by_threads = guarded ? Executions::thread_guard : Executions::thread_block;
       const Executions by_warps = guarded ? Executions::warp_guard : Executions::warp_block;
+      const std::uint64_t addend = counter_->addend == cod::SiteCounter::Addend::access_size
+                                       ? instruction.traits.access_bytes()
+                                       : addend_of(function, block);
       add(element_of(block_id, id), counter_->counts_warps ? by_warps : by_threads, guarded ? id : block_id,
-          addend_of(function, block));
+          addend);
     }
     return sites;
+  }
+
+  void collect_tallies(std::uint32_t first_probe) {
+    const std::vector<cod::Tally>& tallies = specification_->tallies();
+    for (std::uint32_t number = 0; number < tallies.size(); ++number) {
+      const cod::Tally& wanted = tallies[number];
+      ptx::Probe& probe = unit_.probes[first_probe + wanted.handler];
+      if (!probe.enabled) continue;
+      probe.tallies.push_back(number);
+      term_.array = wanted.array;
+      for (const ptx::FunctionUnit& function : unit_.functions) {
+        if (!function.instrumented) continue;
+        const auto& instructions = function.function->body->instructions;
+        for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+          if (!probe.matches(instructions[i])) continue;
+          const std::uint32_t id = function.first_instruction + i;
+          const std::uint32_t block = function.first_block + function.graph.block_of[i];
+          const std::uint64_t element = element_of(wanted.array, wanted.indices, block, id);
+          for (const bool is_high : {false, true}) {
+            if (is_high && (wanted.adds_one || request_.wide_counters)) continue;
+            term_.tally = {first_probe + wanted.handler, number, is_high, id};
+            add(element, Executions::tally, id, is_high ? std::uint64_t{1} << 32 : 1);
+          }
+        }
+      }
+    }
+    term_.tally = {};
   }
 
   std::uint64_t addend_of(const ptx::FunctionUnit& function, std::uint32_t block) const {
@@ -104,13 +135,18 @@ class TermCollector {
   }
 
   std::uint64_t element_of(std::uint32_t block, std::uint32_t instruction) const {
-    const cod::GlobalArray& array = specification_->arrays()[counter_->array];
+    return element_of(counter_->array, counter_->indices, block, instruction);
+  }
+
+  std::uint64_t element_of(std::uint32_t array_index, const std::vector<cod::CounterIndex>& indices,
+                           std::uint32_t block, std::uint32_t instruction) const {
+    const cod::GlobalArray& array = specification_->arrays()[array_index];
     cod::LaunchExtents extents;
     extents.basic_blocks = unit_.basic_blocks;
     extents.instructions = unit_.instructions;
     std::uint64_t element = 0;
     for (std::size_t i = 0; i < array.dimensions.size(); ++i) {
-      const cod::CounterIndex& index = counter_->indices[i];
+      const cod::CounterIndex& index = indices[i];
       element *= cod::value_of(array.dimensions[i], extents);
       switch (index.kind) {
         case cod::CounterIndex::Kind::constant: element += index.constant; break;
@@ -122,7 +158,7 @@ class TermCollector {
   }
 
   void add(std::uint64_t element, Executions executions, std::uint32_t place, std::uint64_t addend) {
-    term_.array = counter_->array;
+    if (executions != Executions::tally) term_.array = counter_->array;
     term_.element = element;
     term_.executions = executions;
     term_.place = place;
@@ -133,7 +169,8 @@ class TermCollector {
   /// One term for each element and place.
   void merge() {
     const auto key = [](const CountTerm& term) {
-      return std::tuple(term.specification, term.array, term.element, term.executions, term.place);
+      return std::tuple(term.specification, term.array, term.element, term.executions, term.place,
+                        term.tally);
     };
     std::ranges::sort(terms_, {}, key);
     std::size_t kept = 0;
@@ -166,6 +203,10 @@ std::uint64_t executions_of(const ptx::Executions& executions, const CountTerm& 
     case Executions::warp_block: return executions.warp_blocks[term.place];
     case Executions::thread_guard: return guard(executions.thread_guards);
     case Executions::warp_guard: return guard(executions.warp_guards);
+    case Executions::tally: {
+      const auto found = executions.tallies.find(term.tally);
+      return found == executions.tallies.end() ? 0 : found->second;
+    }
   }
   return 0;
 }
@@ -201,6 +242,7 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
       case Executions::warp_block: demand.warp_blocks.insert(term.place); break;
       case Executions::thread_guard: demand.thread_guards.insert(term.place); break;
       case Executions::warp_guard: demand.warp_guards.insert(term.place); break;
+      case Executions::tally: demand.tallies.insert(term.tally); break;
     }
   }
   if (demand.empty()) return std::shared_ptr<const Counting>();

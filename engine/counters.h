@@ -18,12 +18,13 @@ struct Request;
 
 /// `addend` times the executions of a place, added to an element of an array.
 struct CountTerm {
-  enum class Executions : std::uint8_t { thread_block, warp_block, thread_guard, warp_guard };
+  enum class Executions : std::uint8_t { thread_block, warp_block, thread_guard, warp_guard, tally };
   std::uint32_t specification = 0;  ///< in Request::specifications
   std::uint32_t array = 0;          ///< in Specification::arrays()
   std::uint64_t element = 0;
   Executions executions = Executions::thread_block;
   std::uint32_t place = 0;  ///< a basicBlockId() or instructionId()
+  ptx::Tally tally;         ///< Executions::tally
   std::uint64_t addend = 1;
 };
 

@@ -142,7 +142,8 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module,
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
-    const Result<cod::DeviceCode> code = specification.lower_device({sm, request.plain_counters});
+    const Result<cod::DeviceCode> code =
+        specification.lower_device({sm, request.plain_counters, request.wide_counters});
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
       return failure("specification '" + specification.name() + "' needs sm_" +

@@ -105,9 +105,10 @@ class FunctionCounting {
   void flush_everywhere() {
     std::vector<const Counter*> counters;
     for (const Counter& counter : plan_.counters) {
-      if (!counter.places.empty() && counter.storage != Counter::Storage::memory)
-        counters.push_back(&counter);
+      const bool is_raised = !counter.places.empty() || counter.is_tally;
+      if (is_raised && counter.storage != Counter::Storage::memory) counters.push_back(&counter);
     }
+    if (counters.empty()) return;
     std::ranges::sort(counters, {}, &Counter::slot);
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind != OpcodeClass::exit) continue;

@@ -345,6 +345,7 @@ class Planner {
       counter.reg = registers.try_emplace(key, static_cast<std::uint32_t>(registers.size())).first->second;
     }
     plan.registers = static_cast<std::uint32_t>(registers.size());
+    const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
     // Those in registers first: lanes beside each other add them.
     for (const bool in_memory : {false, true}) {
       for (const std::uint32_t index : order) {
@@ -352,6 +353,53 @@ class Planner {
           plan.counters[index].slot = plan_.counters++;
       }
     }
+    for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
+  }
+
+  /// The function's tallies: those of repeated blocks get registers first. Position in the plan's counters, which are appended to `order`.
+  std::map<Tally, std::uint32_t> place_tallies(Draft& draft, std::uint32_t limit,
+                                               std::vector<std::uint32_t>& order) {
+    FunctionPlan& plan = draft.plan;
+    const FunctionUnit& function = unit_.functions[plan.unit];
+    const auto& instructions = function.function->body->instructions;
+    const EdgePlaces places(draft.counted);
+    std::map<Tally, std::uint32_t> placed;
+    std::vector<std::pair<Tally, Counter>> wanted;
+    for (const Tally& tally : demand_.tallies) {
+      const std::uint32_t index = tally.instruction - plan.first_instruction;
+      if (tally.instruction < plan.first_instruction || index >= instructions.size()) continue;
+      Counter counter = places.block_start(plan.block_of[index]);
+      counter.places.clear();
+      counter.counts_warps = false;
+      counter.is_tally = true;
+      // At an exit the registers have been given away before the routine runs.
+      counter.storage = instructions[index].traits.kind == OpcodeClass::exit ? Counter::Storage::memory
+                                                                             : Counter::Storage::summed;
+      wanted.emplace_back(tally, counter);
+    }
+    std::ranges::stable_sort(wanted, [](const auto& left, const auto& right) {
+      return left.second.is_repeated != right.second.is_repeated ? left.second.is_repeated
+                                                                 : left.second.weight > right.second.weight;
+    });
+    for (auto& [tally, counter] : wanted) {
+      if (counter.storage == Counter::Storage::summed && plan.registers < limit) {
+        counter.reg = plan.registers++;
+      } else {
+        counter.storage = Counter::Storage::memory;
+      }
+    }
+    // The others share registers with those of other places; a routine may add to several tallies.
+    const std::uint32_t first_shared = plan.registers;
+    for (auto& [tally, counter] : wanted) {
+      if (counter.storage == Counter::Storage::memory) {
+        counter.reg = first_shared + 2 * tally.number + (tally.is_high ? 1 : 0);
+        plan.registers = std::max(plan.registers, counter.reg + 1);
+      }
+      placed.emplace(tally, static_cast<std::uint32_t>(plan.counters.size()));
+      order.push_back(static_cast<std::uint32_t>(plan.counters.size()));
+      plan.counters.push_back(counter);
+    }
+    return placed;
   }
 
   void finish() {
@@ -400,6 +448,7 @@ class Evaluation {
       for (const GuardPlan& guard : function.warp_guards)
         result_.warp_guards[function.first_instruction + guard.instruction] = total(function, guard.counter);
     }
+    for (const auto& [tally, counter] : plan_.tallies) result_.tallies[tally] = totals_[counter.slot];
     return std::move(result_);
   }
 

@@ -54,6 +54,7 @@ struct Counter {
   double weight = 1;         ///< estimated executions per entry of the function
   bool is_repeated = false;  ///< perhaps more than once for an entry of the function
   bool is_whole = false;     ///< only raised while all launched lanes of a warp are together
+  bool is_tally = false;     ///< raised by a routine, see Tally
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
 };
@@ -93,15 +94,28 @@ struct FunctionPlan {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> callers;
 };
 
+/// A register that the routine of a probe adds to at one instruction. Where it lies in memory (Storage::memory), tallies of the same number share a register
+/// of the function: zero before the routine, and given away right behind it.
+struct Tally {
+  std::uint32_t probe = 0;        ///< in InstrumentationUnit::probes
+  std::uint32_t number = 0;       ///< one of Probe::tallies
+  bool is_high = false;           ///< counts how often the other one has wrapped around
+  std::uint32_t instruction = 0;  ///< id in the unit
+
+  auto operator<=>(const Tally&) const = default;
+};
+
 /// What the host wants to know; ids as in InstrumentationUnit.
 struct CountDemand {
   std::set<std::uint32_t> thread_blocks;  ///< executions of a block by threads
   std::set<std::uint32_t> warp_blocks;    ///< … by warps
   std::set<std::uint32_t> thread_guards;  ///< threads for which an instruction's guard held
   std::set<std::uint32_t> warp_guards;    ///< executions by warps in which it held for some lane
+  std::set<Tally> tallies;
 
   bool empty() const {
-    return thread_blocks.empty() && warp_blocks.empty() && thread_guards.empty() && warp_guards.empty();
+    return thread_blocks.empty() && warp_blocks.empty() && thread_guards.empty() && warp_guards.empty() &&
+           tallies.empty();
   }
 };
 
@@ -109,10 +123,12 @@ struct CountDemand {
 struct Executions {
   std::vector<std::uint64_t> thread_blocks, warp_blocks;  ///< per block
   std::map<std::uint32_t, std::uint64_t> thread_guards, warp_guards;
+  std::map<Tally, std::uint64_t> tallies;
 };
 
 struct CountPlan {
   std::vector<FunctionPlan> functions;  ///< callers before the functions they call
+  std::map<Tally, Counter> tallies;
   std::uint32_t basic_blocks = 0;
   std::uint32_t counters = 0;  ///< slots in use
   /// Slots of one replica, a multiple of a cache line; replicas, a power of two: a warp adds to replica %smid mod `replicas`.

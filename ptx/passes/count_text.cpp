@@ -39,6 +39,8 @@ constexpr std::string_view scratch =
 
 std::string CountText::label() { return "$lynxpp_count_" + number(next_label_++); }
 
+std::string CountText::name(std::uint32_t reg) { return register_of(reg); }
+
 std::string CountText::declaration(std::uint32_t registers) const {
   std::string text = "\n";
   for (std::uint32_t i = 0; i < registers; ++i)

@@ -24,6 +24,7 @@ class CountText {
   CountText(const CountTarget& target, std::uint32_t& next_label)
       : target_(target), next_label_(next_label) {}
 
+  static std::string name(std::uint32_t reg);
   std::string declaration(std::uint32_t registers) const;
   std::string zero(std::uint32_t reg) const;
   /// Counts one execution for each of `counters`, which stand at the same place; with a guard for the lanes for which it holds.

@@ -1,12 +1,17 @@
 #include "ptx/passes/splice.h"
 
 #include <algorithm>
+#include <charconv>
 
+#include "ptx/passes/count_text.h"
 #include "ptx/passes/frame.h"
 #include "ptx/passes/site_values.h"
 
 namespace lynxpp::ptx {
 namespace {
+
+/// Labels of the count pass have the numbers below.
+constexpr std::uint32_t first_tally_label = 1u << 30;
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
@@ -34,11 +39,13 @@ bool leaves(const Instruction& instruction) { return instruction.traits.kind == 
 /// Splices one function: finds the places and writes the routines there.
 class FunctionSplicer {
  public:
-  FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_site)
+  FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_site,
+                  std::uint32_t& next_tally_label)
       : unit_(unit),
         function_(function),
         body_(*function.function->body),
         next_site_(next_site),
+        next_tally_label_(next_tally_label),
         is_kernel_(function.function->is_entry),
         frame_(unit, is_kernel_),
         values_(unit, function) {}
@@ -251,8 +258,49 @@ class FunctionSplicer {
     binding.first_word = probe.first_word;
     binding.first_state = probe.first_state;
     binding.first_variable = probe.first_variable;
-    binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
+    binding.site_value = [&](std::string_view name) {
+      return name.starts_with("tally_") ? tally_register(probe, name, site) : values_.operand(probe, name, site);
+    };
     probe.routine.append(binding, text);
+    append_tallies(probe, site, text);
+  }
+
+  // ---- tallies
+
+  /// Null: nothing is added to it here.
+  const Counter* find_tally(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const {
+    if (unit_.counting == nullptr || site.instruction == nullptr) return nullptr;
+    const auto index = static_cast<std::uint32_t>(site.instruction - body_.instructions.data());
+    const Tally tally{static_cast<std::uint32_t>(&probe - unit_.probes.data()), number, is_high,
+                      function_.first_instruction + index};
+    const auto found = unit_.counting->tallies.find(tally);
+    return found == unit_.counting->tallies.end() ? nullptr : &found->second;
+  }
+
+  std::string tally_register(const Probe& probe, std::string_view name, const Site& site) const {
+    const bool is_high = name.starts_with("tally_high_");
+    const std::string_view digits = name.substr(name.rfind('_') + 1);
+    std::uint32_t number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const Counter* counter = find_tally(probe, number, is_high, site);
+    return CountText::name(counter == nullptr ? 0 : counter->reg);
+  }
+
+  /// Tallies without a register of their own go to memory.
+  void append_tallies(const Probe& probe, const Site& site, std::string& text) {
+    for (const std::uint32_t number : probe.tallies) {
+      for (const bool is_high : {false, true}) {
+        const Counter* counter = find_tally(probe, number, is_high, site);
+        if (counter == nullptr || counter->storage != Counter::Storage::memory) continue;
+        const CountPlan& plan = *unit_.counting;
+        Counter given = *counter;
+        given.storage = Counter::Storage::summed;
+        CountText counts(
+            {plan.is_wide, unit_.target.sm >= 80, is_kernel_, unit_.counter_word, plan.replicas, plan.stride},
+            next_tally_label_);
+        text += counts.flush({&given}, {}) + counts.zero(given.reg);
+      }
+    }
   }
 
   void insert(std::uint32_t position, const std::string& text) {
@@ -263,6 +311,7 @@ class FunctionSplicer {
   const FunctionUnit& function_;
   const Body& body_;
   std::uint32_t& next_site_;
+  std::uint32_t& next_tally_label_;
   const bool is_kernel_;
   const Frame frame_;
   const SiteValues values_;
@@ -276,8 +325,9 @@ class Splice final : public Pass {
     const bool has_probes = std::ranges::any_of(unit.probes, &Probe::enabled);
     if (!has_probes && !unit.needs_frame()) return false;
     std::uint32_t next_site = 0;
+    std::uint32_t next_tally_label = first_tally_label;
     for (const FunctionUnit& function : unit.functions) {
-      if (function.instrumented) FunctionSplicer(unit, function, next_site).run();
+      if (function.instrumented) FunctionSplicer(unit, function, next_site, next_tally_label).run();
     }
     return true;
   }

@@ -33,8 +33,9 @@ struct Probe {
   std::uint32_t first_word = 0;
   std::uint32_t first_state = 0;
   std::uint32_t first_variable = 0;
-  bool enabled = true;      ///< false: has no sites
-  std::uint64_t sites = 0;  ///< filled in by the splice pass
+  std::vector<std::uint32_t> tallies = {};  ///< numbers of the tallies that the routine adds to
+  bool enabled = true;                      ///< false: has no sites
+  std::uint64_t sites = 0;                  ///< filled in by the splice pass
 };
 
 /// A function of the variant. The kernel is the first of InstrumentationUnit::functions.

@@ -379,5 +379,63 @@ TEST(Metrics, AccessesOfEveryPatternCostWhatTheDeviceCounts) {
   }
 }
 
+// ---------------------------------------------------------------- numbers kept in registers for each place
+
+TEST(Tallies, AddNumbersThatDoNotFitARegister) {
+  const std::string source = R"(
+    global unsigned long total[INSTRUCTIONS];
+    ON_INSTRUCTION: MEM_READ: MEM_WRITE: {
+      unsigned int big = 4000000000u - laneId();
+      if (laneId() % 3 != 1) atomicAdd(&total[instructionId()], big);
+    }
+    ON_REPORT: { emit("sum", sum(total)); }
+  )";
+  // Two loads of parameters, a load and a store.
+  double expected = 0;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) expected += lane % 3 == 1 ? 0 : 4000000000.0 - lane;
+  const Measured measured = measure(source, line(96, 5));
+  EXPECT_EQ(measured["sum"], 5 * 3 * 4 * expected);
+  EXPECT_EQ(measure(source, line(70), "divergent").failure, "");
+  EXPECT_EQ(measure(source, line(33), "early").failure, "");
+}
+
+TEST(Tallies, StayApartWhereOnePlaceHasSeveral) {
+  // More places than there are registers.
+  const Measured measured = measure(R"(
+    global unsigned long one[INSTRUCTIONS];
+    global unsigned long two[INSTRUCTIONS];
+    global unsigned long lanes[INSTRUCTIONS];
+    ON_INSTRUCTION: MEM_READ: MEM_WRITE: {
+      unsigned int n = 1 + laneId() / 32;
+      if (laneId() != 3) {
+        atomicAdd(&one[instructionId()], n);
+        atomicAdd(&two[instructionId()], 2 * n);
+        atomicAdd(&lanes[instructionId()], laneId());
+      }
+    }
+    ON_REPORT: { emit("one", sum(one)); emit("two", sum(two)); emit("lanes", sum(lanes)); }
+  )",
+                                    line(64, 8), "patterns");
+  ASSERT_EQ(measured.failure, "");
+  EXPECT_GT(measured["one"], 0);
+  EXPECT_EQ(measured["two"], 2 * measured["one"]);
+}
+
+TEST(Tallies, KeepTheirArrayToThemselves) {
+  // The second statement reads what the first adds up: both stay in memory.
+  const Measured measured = measure(R"(
+    global unsigned long seen[INSTRUCTIONS];
+    global unsigned long late;
+    ON_INSTRUCTION: MEM_WRITE: GLOBAL: {
+      if (laneId() < 5) atomicAdd(&seen[instructionId()], 1);
+      if (seen[instructionId()] != 0) atomicAdd(&late, 1);
+    }
+    ON_REPORT: { emit("seen", sum(seen)); emit("late", late); }
+  )",
+                                    line(32, 1));
+  EXPECT_EQ(measured["seen"], 5);
+  EXPECT_GT(measured["late"], 0);
+}
+
 }  // namespace
 }  // namespace lynxpp::cod
