@@ -47,7 +47,7 @@ bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& ar
                     array->kind == Symbol::Kind::array && array->collection == nullptr &&
                     array->memory == Symbol::Memory::global && is_integer(array->type) &&
                     bytes_of(array->type) >= 4 && has_known_extents(*array);
-  if (!fits) return false;
+  if (!fits || !place.setup.empty()) return false;
   // Behind sema the operands are the indices, outermost first.
   if (place.operands.size() != array->dimensions.size()) return false;
   for (std::size_t i = 0; i < place.operands.size(); ++i) {
@@ -231,6 +231,7 @@ class CounterFinder {
 
   void visit(const Expression& expression) {
     if (expression.symbol != nullptr) touch(*expression.symbol);
+    for (const auto& before : expression.setup) visit(*before);
     for (const ExpressionPtr& operand : expression.operands) visit(*operand);
   }
 
