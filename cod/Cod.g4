@@ -9,6 +9,7 @@ specification : item* EOF ;
 item
   : inclusion
   | globalDeclaration
+  | hostDeclaration
   | functionDefinition
   | targetHandler
   | statement
@@ -25,6 +26,9 @@ globalDeclaration
     (by=Identifier key=typeName)? ('=' binning)? ';'
   ;
 binning : Identifier '(' (expression (',' expression)*)? ')' ;
+
+// `word` is host.
+hostDeclaration : word=Identifier declaration ';' ;
 
 functionDefinition : ('static' | 'inline')* typeName pointer? Identifier '(' parameters? ')' block ;
 parameters         : 'void' | parameter (',' parameter)* ;

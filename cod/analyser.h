@@ -46,7 +46,8 @@ class Analyser {
     std::set<const Symbol*> counted;  ///< arrays that every lane has assigned to in this handler
     int conditions = 0;               ///< if, loops and short-circuit operators around
     int elections = 0;                ///< conditions with leastActiveThreadInWarp() around
-    bool on_host() const { return places == on_host_only; }
+    bool on_host() const { return places == on_host_only || at_end(); }
+    bool at_end() const { return places == static_cast<std::uint32_t>(cod::on_end); }
     static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
   };
 
@@ -59,6 +60,7 @@ class Analyser {
   void declare_function(const Item& item);
   Symbol* make_parameter(const Parameter& parameter);
   void declare_file_scope(Statement& statement);
+  void declare_host(Statement& statement);
   void declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol);
   void analyse_functions();
   void analyse_bodies();
@@ -72,6 +74,7 @@ class Analyser {
   void make_words();
 
   // sema_labels.cpp
+  /// `is_report`: or ON_END.
   bool resolve_labels(const Item& item, HandlerBody& body,
                       bool& is_report);                                      ///< false: the target is unknown
   bool resolve_label_with_arguments(const Label& label, HandlerBody& body);  ///< false: none of that name
@@ -98,7 +101,7 @@ class Analyser {
   std::vector<std::string> visible_names() const;
 
   // sema_records.cpp: arrays and structures. One symbol for each field: structures are gone behind sema.
-  enum class Storage { state, local, global, shared, table, indirect };
+  enum class Storage { state, local, global, shared, table, indirect, host };
   struct Variable {
     std::string name;
     Type type = Type::none;
@@ -200,6 +203,8 @@ class Analyser {
   Type assignment(Expression& expression);
   bool require_integer(const Expression& expression, Type type, const std::string& what);
   bool check_target(Expression& target);
+  bool use_launch_data(const std::string& name, const Position& position);
+  bool use_host_variable(Symbol* symbol, const Position& position);
   void note_update(Expression& target);
   void convertible(const Expression& expression, Type from, Type to);
   bool has_value(const Expression& expression, Type type);  ///< an error otherwise
@@ -243,6 +248,8 @@ class Analyser {
   Type position_call(Expression& expression, const ApiFunction& api);
   void text_or_value(Expression& expression);
   void emit_call(Expression& expression, const ApiFunction& api);
+  void emit_table_call(Expression& expression);
+  void emit_record(Expression& result, Symbol* record);
   void print_call(Expression& expression);
   void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
                    const std::string& label, bool elected, bool conditional, const std::string& through);

@@ -184,9 +184,8 @@ std::string_view label_of(TargetKind target) {
 std::string_view name_of(TargetKind target) { return label_of(target); }
 
 std::vector<std::string> label_names() {
-  std::vector<std::string> names{"ON_REPORT",       "KERNEL",        "OPCODE",
-                                 "SOURCE",          "CALL_TARGET",   "EVERY",
-                                 "SAMPLE_LAUNCHES", "SAMPLE_BLOCKS", "SAMPLE_WARPS"};
+  std::vector<std::string> names{"ON_REPORT",   "ON_END", "KERNEL",          "OPCODE",        "SOURCE",
+                                 "CALL_TARGET", "EVERY",  "SAMPLE_LAUNCHES", "SAMPLE_BLOCKS", "SAMPLE_WARPS"};
   append_names(targets, names);
   append_names(filters, names);
   return names;

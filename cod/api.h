@@ -19,7 +19,9 @@ enum class Api : std::uint8_t {
 /// Bits of ApiFunction::places: 1 << TargetKind, and the host.
 enum Places : std::uint32_t {
   on_device = 0x3f,
-  on_host = 0x40,
+  on_host = 0x40,  ///< ON_REPORT
+  on_end = 0x80,
+  in_reports = on_host | on_end,
   anywhere = on_device | on_host,
   at_block_exit = 1u << static_cast<int>(TargetKind::basic_block_exit),
   behind_instruction = 1u << static_cast<int>(TargetKind::instruction_after),
@@ -47,7 +49,8 @@ enum class ApiArguments : std::uint8_t {
   collection,
   bin,
   entry,
-  emit_top
+  emit_top,
+  emit_table
 };
 
 struct ApiFunction {

@@ -219,6 +219,7 @@ struct Item {
   StorageClause storage;               ///< arrays
   std::vector<Parameter> parameters;   ///< function
   std::vector<Label> labels;           ///< handler
+  bool is_host = false;                ///< statement: the declaration of 'host' variables
   StatementPtr body;                   ///< function, handler, statement
 };
 

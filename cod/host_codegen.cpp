@@ -6,6 +6,10 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
 #include <mutex>
 
 #include "cod/function_generator.h"
@@ -14,23 +18,23 @@
 namespace lynxpp::cod {
 namespace {
 
-constexpr const char* entry_name = "lynxpp_report";
+constexpr const char* report_name = "lynxpp_report";
+constexpr const char* end_name = "lynxpp_end";
 
 class HostGenerator final : public FunctionGenerator {
  public:
   using FunctionGenerator::FunctionGenerator;
 
-  /// `void lynxpp_report(HostRun*)`
-  void generate() {
+  /// `void name(HostRun*)`
+  void generate(const char* name, const std::vector<HandlerBody>& bodies) {
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false);
-    llvm::Function* function =
-        llvm::Function::Create(type, llvm::Function::ExternalLinkage, entry_name, module_);
+    llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
     function->addFnAttr(llvm::Attribute::NoUnwind);
     function->addFnAttr("no-jump-tables", "true");
     run_ = function->getArg(0);
     std::vector<const Statement*> statements;
-    for (const HandlerBody& report : program_.reports) {
-      statements.insert(statements.end(), report.statements.begin(), report.statements.end());
+    for (const HandlerBody& body : bodies) {
+      statements.insert(statements.end(), body.statements.begin(), body.statements.end());
     }
     generate_body(*function, statements);
     builder_.CreateRetVoid();
@@ -65,6 +69,8 @@ class HostGenerator final : public FunctionGenerator {
   }
   /// A table, by the address of its contents: the program outlives the code.
   llvm::Value* variable_base(const Symbol& array) override {
+    if (array.memory == Symbol::Memory::host)
+      return call_runtime(&host_variable, builder_.getPtrTy(), {builder_.getInt64(array.index)});
     const std::uint8_t* data = program_.variables[array.index].initial.data();
     return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(data)),
                                    builder_.getPtrTy());
@@ -151,6 +157,9 @@ class HostGenerator final : public FunctionGenerator {
       case ApiArguments::bin:
       case ApiArguments::entry: return collection_call(call);
       case ApiArguments::print: print(call); return nullptr;
+      case ApiArguments::emit_table:
+        call_runtime(&host_emit_table, builder_.getVoidTy(), {pointer_to(call)});
+        return nullptr;
       case ApiArguments::array: {
         llvm::Value* bits = call_runtime(&host_reduce, builder_.getInt64Ty(), {pointer_to(call)});
         return call.type == Type::f64 ? builder_.CreateBitCast(bits, builder_.getDoubleTy()) : bits;
@@ -160,6 +169,9 @@ class HostGenerator final : public FunctionGenerator {
       case ApiArguments::block: return site_call(call);
       default: break;
     }
+    if (call.type == Type::text)
+      return call_runtime(&host_launch_text, builder_.getInt64Ty(),
+                          {builder_.getInt64(static_cast<std::uint64_t>(call.api->api))});
     llvm::Value* value = call_runtime(&host_launch_value, builder_.getInt64Ty(),
                                       {builder_.getInt64(static_cast<std::uint64_t>(call.api->api))});
     return convert(value, Type::u64, call.type);
@@ -188,6 +200,12 @@ class HostGenerator final : public FunctionGenerator {
         value.symbol->collection != nullptr) {
       call_runtime(&host_emit_collection, builder_.getVoidTy(),
                    {pointer_to(call), name, unit, builder_.getInt64(all_of_them)});
+      return;
+    }
+    const bool is_record = value.kind == ExpressionKind::name && value.symbol != nullptr &&
+                           value.symbol->kind == Symbol::Kind::record && !value.symbol->dimensions.empty();
+    if (is_record) {
+      call_runtime(&host_emit_record, builder_.getVoidTy(), {pointer_to(call), name, unit});
       return;
     }
     const bool is_array = value.kind == ExpressionKind::name && value.symbol != nullptr &&
@@ -228,79 +246,113 @@ void initialize_native_target() {
   });
 }
 
-Status run_checked(const Program& program, const LaunchView& launch, void (*entry)(HostRun*)) {
-  HostRun run{program, launch, extents_of(launch), {}, {}, {}};
-  if (const Status status = check_arrays(program, launch, run); !status) return status;
-  if (entry != nullptr) {
-    entry(&run);
-  } else {
-    for (std::uint32_t i = 0; i < program.arrays.size(); ++i) {
-      if (!program.arrays[i].is_hidden) emit_array(run, i, program.arrays[i].name, "");
-    }
-    for (const auto& collection : program.collections)
-      emit_collection(run, *collection, collection->name, "", all_of_them);
+using Entry = void (*)(HostRun*);
+
+/// The state of a run, without the launch's arrays.
+HostRun prepare(const Program& program, const LaunchView& launch, std::vector<std::byte>& own_host) {
+  HostRun run{
+      program, launch, extents_of(launch), {}, {}, {}, launch.host.data(), {}, std::string(launch.device)};
+  if (launch.host.size() < program.host_initial.size()) {
+    const auto* initial = reinterpret_cast<const std::byte*>(program.host_initial.data());
+    own_host.assign(initial, initial + program.host_initial.size());
+    run.host = own_host.data();
   }
-  note_dropped(run);
+  const std::string mangled(launch.kernel);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+  run.kernel_name = name != nullptr ? name.get() : mangled;
+  return run;
+}
+
+Status mishaps_of(const HostRun& run) {
   if (run.mishaps.empty()) return success();
   Failure failed;
   for (const HostRun::Mishap& mishap : run.mishaps) {
     std::string message = mishap.message;
     if (mishap.times > 1) message += " (" + std::to_string(mishap.times) + " times)";
     failed.diagnostics.push_back(
-        {Severity::error, program.locate(mishap.place->position), std::move(message), ""});
+        {Severity::error, run.program.locate(mishap.place->position), std::move(message), ""});
   }
   quote_included_lines(program.tree.files, failed.diagnostics);
   return failed;
 }
 
+void emit_everything(HostRun& run) {
+  const Program& program = run.program;
+  for (std::uint32_t i = 0; i < program.arrays.size(); ++i) {
+    if (!program.arrays[i].is_hidden) emit_array(run, i, program.arrays[i].name, "");
+  }
+  for (const auto& collection : program.collections)
+    emit_collection(run, *collection, collection->name, "", all_of_them);
+}
+
+/// The report and the end as native code; null: there is none, and a report emits every array under its own name.
 class CompiledReport final : public HostReport {
  public:
-  CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit,
-                 void (*entry)(HostRun*))
-      : program_(std::move(program)), jit_(std::move(jit)), entry_(entry) {}
-  Status run(const LaunchView& launch) const override { return run_checked(*program_, launch, entry_); }
+  CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit, Entry report,
+                 Entry end_entry)
+      : program_(std::move(program)), jit_(std::move(jit)), report_(report), end_(end_entry) {}
+
+  Status run(const LaunchView& launch) const override {
+    std::vector<std::byte> own_host;
+    HostRun run = prepare(*program_, launch, own_host);
+    if (const Status status = check_arrays(*program_, launch, run); !status) return status;
+    report_ != nullptr ? report_(&run) : emit_everything(run);
+    note_dropped(run);
+    return mishaps_of(run);
+  }
+  std::vector<std::byte> initial_state() const override {
+    const auto* initial = reinterpret_cast<const std::byte*>(program_->host_initial.data());
+    return {initial, initial + program_->host_initial.size()};
+  }
+  bool has_end() const override { return end_ != nullptr; }
+  Status end(const LaunchView& view) const override {
+    if (end_ == nullptr) return success();
+    std::vector<std::byte> own_host;
+    HostRun run = prepare(*program_, view, own_host);
+    end_(&run);
+    return mishaps_of(run);
+  }
 
  private:
   std::shared_ptr<const Program> program_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
-  void (*entry_)(HostRun*);
-};
-
-/// Without ON_REPORT: every array under its own name.
-class PlainReport final : public HostReport {
- public:
-  explicit PlainReport(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
-  Status run(const LaunchView& launch) const override { return run_checked(*program_, launch, nullptr); }
-
- private:
-  std::shared_ptr<const Program> program_;
+  Entry report_;
+  Entry end_;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<const Program> program) {
-  if (program->reports.empty())
-    return std::shared_ptr<const HostReport>(std::make_shared<PlainReport>(std::move(program)));
+  if (program->reports.empty() && program->ends.empty())
+    return std::shared_ptr<const HostReport>(
+        std::make_shared<CompiledReport>(std::move(program), nullptr, nullptr, nullptr));
   initialize_native_target();
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit) return failure_of(jit.takeError());
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("lynxpp_report", *context);
   module->setDataLayout((*jit)->getDataLayout());
-  HostGenerator(*module, *program).generate();
+  if (!program->reports.empty()) HostGenerator(*module, *program).generate(report_name, program->reports);
+  if (!program->ends.empty()) HostGenerator(*module, *program).generate(end_name, program->ends);
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(*module, &problems)) {
-    return failure("the native code of ON_REPORT is malformed: " + problem,
+    return failure("the native code of the report is malformed: " + problem,
                    "please report this specification");
   }
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
     return failure_of(std::move(error));
-  auto address = (*jit)->lookup(entry_name);
-  if (!address) return failure_of(address.takeError());
-  auto* entry = address->toPtr<void (*)(HostRun*)>();
+  Entry entries[2] = {nullptr, nullptr};
+  for (const bool is_end : {false, true}) {
+    if ((is_end ? program->ends : program->reports).empty()) continue;
+    auto address = (*jit)->lookup(is_end ? end_name : report_name);
+    if (!address) return failure_of(address.takeError());
+    entries[is_end ? 1 : 0] = address->toPtr<Entry>();
+  }
   return std::shared_ptr<const HostReport>(
-      std::make_shared<CompiledReport>(std::move(program), std::move(*jit), entry));
+      std::make_shared<CompiledReport>(std::move(program), std::move(*jit), entries[0], entries[1]));
 }
 
 }  // namespace lynxpp::cod

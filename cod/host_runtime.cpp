@@ -122,9 +122,18 @@ std::uint64_t host_launch_value(HostRun* run, std::uint64_t api) {
     case Api::basic_block_count: return launch.basic_blocks;
     case Api::instruction_count: return launch.instructions;
     case Api::clock_rate: return launch.clock_khz;
+    case Api::multiprocessor_count: return launch.multiprocessors;
+    case Api::compute_capability: return launch.compute_capability;
+    case Api::launch_index: return launch.launch;
     default: return 0;
   }
 }
+
+const std::string* host_launch_text(HostRun* run, std::uint64_t api) {
+  return static_cast<Api>(api) == Api::kernel_name ? &run->kernel_name : &run->device_name;
+}
+
+void* host_variable(HostRun* run, std::uint64_t offset) { return run->host + offset; }
 
 void host_out_of_range(HostRun* run, const Expression* place) {
   run->add_mishap(place, "this index is out of range; the access did not happen");
@@ -153,19 +162,26 @@ void host_emit_value(HostRun* run, const Expression* call, const std::string* na
 
 namespace {
 
-/// An array's elements; of a part of a trace or a map those of the entries that are there.
+/// An array's elements; of a part of a trace or map those of the entries that are there.
 struct Elements {
   const std::byte* data = nullptr;
   std::uint64_t count = 0;
+  ScalarType type = ScalarType::u64;
   bool are_entries = false;
   std::vector<std::byte> copied;
 };
 
-Elements elements_of(HostRun& run, std::uint32_t index, const Symbol* symbol) {
-  Elements elements{run.launch.arrays[index].data(), run.counts[index], false, {}};
-  const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
+Elements elements_of(HostRun& run, const Symbol& symbol) {
+  if (symbol.memory == Symbol::Memory::host) {
+    std::uint64_t count = 1;
+    for (const Dimension& dimension : symbol.dimensions) count *= dimension.constant;
+    return {run.host + symbol.index, count, storage_of(symbol.type), false, {}};
+  }
+  Elements elements{
+      run.launch.arrays[symbol.index].data(), run.counts[symbol.index], storage_of(symbol.type), false, {}};
+  const Collection* collection = symbol.collection;
   if (collection == nullptr || collection->kind == Collection::Kind::histogram) return elements;
-  const std::size_t bytes = size_of(run.program.arrays[index].type);
+  const std::size_t bytes = size_of(elements.type);
   for (const std::uint64_t place : entry_places(run, *collection)) {
     const std::byte* element = elements.data + place * bytes;
     elements.copied.insert(elements.copied.end(), element, element + bytes);
@@ -176,23 +192,18 @@ Elements elements_of(HostRun& run, std::uint32_t index, const Symbol* symbol) {
   return elements;
 }
 
-void emit_elements(HostRun& run, std::uint32_t index, const Symbol* symbol, const std::string& name,
-                   const std::string& unit) {
+void emit_elements(HostRun& run, const Elements& elements, const std::vector<Dimension>& dimensions,
+                   Emitted emitted) {
   if (!run.launch.emit) return;
-  const GlobalArray& array = run.program.arrays[index];
-  const Elements elements = elements_of(run, index, symbol);
-  Emitted emitted;
-  emitted.name = name;
-  emitted.unit = unit;
   if (elements.are_entries) {
     emitted.dimensions = {elements.count};
   } else {
-    for (const Dimension& dimension : array.dimensions) {
+    for (const Dimension& dimension : dimensions) {
       emitted.dimensions.push_back(value_of(dimension, run.extents));
       emitted.dimension_names.push_back(dimension.name);
     }
   }
-  with_type(array.type, [&](auto element) {
+  with_type(elements.type, [&](auto element) {
     using Element = decltype(element);
     std::vector<Widened<Element>> values(elements.count);
     for (std::uint64_t i = 0; i < values.size(); ++i)
@@ -202,21 +213,56 @@ void emit_elements(HostRun& run, std::uint32_t index, const Symbol* symbol, cons
   run.launch.emit(std::move(emitted));
 }
 
+Emitted named(const std::string& name, const std::string* unit) {
+  Emitted emitted;
+  emitted.name = name;
+  if (unit != nullptr) emitted.unit = *unit;
+  return emitted;
+}
+
+void emit_column(HostRun& run, const Symbol& leaf, const std::string& table, const std::string& column,
+                 const std::string* unit) {
+  Emitted emitted = named(table + "." + column, unit);
+  emitted.table = table;
+  emit_elements(run, elements_of(run, leaf), leaf.dimensions, std::move(emitted));
+}
+
 }  // namespace
 
 void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
-  emit_elements(run, index, nullptr, name, unit);
+  const GlobalArray& array = run.program.arrays[index];
+  const Elements elements{run.launch.arrays[index].data(), run.counts[index], array.type, false, {}};
+  emit_elements(run, elements, array.dimensions, named(name, &unit));
+}
+
+void host_emit_record(HostRun* run, const Expression* call, const std::string* name,
+                      const std::string* unit) {
+  const auto emit = [&](const auto& self, const Symbol& record, const std::string& prefix) -> void {
+    for (const auto& [field, symbol] : record.fields) {
+      if (symbol->kind == Symbol::Kind::record) {
+        self(self, *symbol, prefix + field + ".");
+      } else {
+        emit_column(*run, *symbol, *name, prefix + field, unit);
+      }
+    }
+  };
+  emit(emit, *call->operands[1]->symbol, "");
+}
+
+void host_emit_table(HostRun* run, const Expression* call) {
+  for (std::size_t i = 1; i + 1 < call->operands.size(); i += 2)
+    emit_column(*run, *call->operands[i + 1]->symbol, call->operands[0]->text, call->operands[i]->text,
+                nullptr);
 }
 
 void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
   const Symbol& symbol = *call->operands[1]->symbol;
-  emit_elements(*run, symbol.index, &symbol, *name, unit != nullptr ? *unit : std::string());
+  emit_elements(*run, elements_of(*run, symbol), symbol.dimensions, named(*name, unit));
 }
 
 std::uint64_t host_reduce(HostRun* run, const Expression* call) {
-  const Symbol& symbol = *call->operands[0]->symbol;
-  const Elements elements = elements_of(*run, symbol.index, &symbol);
-  return with_type(run->program.arrays[symbol.index].type, [&](auto element) {
+  const Elements elements = elements_of(*run, *call->operands[0]->symbol);
+  return with_type(elements.type, [&](auto element) {
     return reduce<decltype(element)>(call->api->api, elements.data, elements.count);
   });
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "cod/program.h"
@@ -29,6 +30,10 @@ struct HostRun {
   };
   std::map<std::pair<const Collection*, std::uint64_t>, Entries> entries;
 
+  std::byte* host = nullptr;  ///< LaunchView::host, or variables of this run alone
+  std::string kernel_name;    ///< demangled
+  std::string device_name;
+
   void add_mishap(const Expression* place, const char* message);
 };
 
@@ -41,6 +46,11 @@ Status check_arrays(const Program& program, const LaunchView& launch, HostRun& r
 std::uint64_t host_extent(HostRun* run, std::uint64_t extent);
 void* host_array(HostRun* run, std::uint64_t array);
 std::uint64_t host_launch_value(HostRun* run, std::uint64_t api);
+const std::string* host_launch_text(HostRun* run, std::uint64_t api);
+void* host_variable(HostRun* run, std::uint64_t offset);
+/// Of an array, or of an array of structures, whose fields become the columns of a table.
+void host_emit_record(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
+void host_emit_table(HostRun* run, const Expression* call);
 void host_out_of_range(HostRun* run, const Expression* place);
 void host_division_by_zero(HostRun* run, const Expression* place);
 /// `unit` may be null.

@@ -52,7 +52,7 @@ struct Symbol {
   /// record: a variable whose type is a structure; its fields are symbols of their own
   enum class Kind : std::uint8_t { local, state, constant, array, record, function };
   /// thread: an array of thread variables; indirect: where a pointer points to
-  enum class Memory : std::uint8_t { global, shared, local, table, thread, indirect };
+  enum class Memory : std::uint8_t { global, shared, local, table, thread, indirect, host };
   Kind kind = Kind::local;
   std::string name;
   Type type = Type::none;  ///< array: of its elements; function: result
@@ -68,7 +68,8 @@ struct Symbol {
   const Symbol* pointer = nullptr;                      ///< array in Memory::indirect
   std::uint32_t leaf = 0;                               ///< …: which number of what the pointer points to
   std::vector<std::pair<std::string, Symbol*>> fields;  ///< record
-  /// state, array of Memory::thread: in Program::state; array: in Program::arrays, or in Program::variables when shared or a table
+  /// state, array of Memory::thread: in Program::state; array: in Program::arrays, or in Program::variables when shared or a table;
+  /// on the host its offset in Program::host_initial
   std::uint32_t index = 0;
   std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
   bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps
@@ -99,8 +100,10 @@ struct Uses {
   std::vector<Helper> helpers;
   std::vector<std::pair<Symbol*, Position>> states;
   std::vector<std::pair<Symbol*, Position>> shared_arrays;
-  std::uint64_t nodes = 0;      ///< expressions and statements
-  bool updates_memory = false;  ///< has `a[i] op= x`, ++ or --
+  std::vector<std::pair<Symbol*, Position>> host_variables;
+  std::vector<std::pair<std::string, Position>> launch_data;  ///< names of 'global' arrays and extents
+  std::uint64_t nodes = 0;                                    ///< expressions and statements
+  bool updates_memory = false;                                ///< has `a[i] op= x`, ++ or --
 };
 
 struct Function {
@@ -116,7 +119,8 @@ struct Function {
 /// A handler and its code; of the host when it is ON_REPORT.
 struct HandlerBody {
   Handler handler;
-  Sampling sampling;  ///< of thread blocks and warps
+  bool is_end = false;  ///< of the host: ON_END, not ON_REPORT
+  Sampling sampling;    ///< of thread blocks and warps
   std::vector<Statement*> statements;
   Uses uses;
 };
@@ -135,7 +139,9 @@ struct Program {
   std::uint32_t every_launch = 1;
   bool checks_bounds = false;  ///< some array's accesses may have to be dropped and counted
   std::vector<HandlerBody> handlers;
-  std::vector<HandlerBody> reports;  ///< ON_REPORT parts, in order
+  std::vector<HandlerBody> reports;        ///< ON_REPORT parts, in order
+  std::vector<HandlerBody> ends;           ///< ON_END parts, in order
+  std::vector<std::uint8_t> host_initial;  ///< 'host' variables, as they are before the first launch
   std::vector<SiteCounter> counters;
   std::vector<Tally> tallies;
 

@@ -71,7 +71,7 @@ void Analyser::run() {
   declare_lynx_arrays();
   analyse_functions();
   analyse_bodies();
-  if (program_.handlers.empty() && program_.reports.empty() && errors.empty()) {
+  if (program_.handlers.empty() && program_.reports.empty() && program_.ends.empty() && errors.empty()) {
     errors.push_back({Severity::error,
                       {program_.file, 0, 0, 1},
                       "the specification does nothing",
@@ -90,7 +90,7 @@ void Analyser::declare_globals() {
     if (item.kind == Item::Kind::shared_array) declare_shared_array(item);
     if (item.kind == Item::Kind::function) declare_function(item);
     if (item.kind == Item::Kind::statement && item.body->kind == StatementKind::declaration)
-      declare_file_scope(*item.body);
+      item.is_host ? declare_host(*item.body) : declare_file_scope(*item.body);
   }
 }
 
@@ -227,6 +227,29 @@ void Analyser::declare_file_scope(Statement& statement) {
   }
 }
 
+/// `host` variables: they keep their values from launch to launch.
+void Analyser::declare_host(Statement& statement) {
+  if (statement.is_const)
+    error(statement.position, "a 'host' variable changes", "leave out 'host' for a constant");
+  for (Declarator& declarator : statement.declarators) {
+    const auto dimensions = constant_dimensions(declarator, "host");
+    const std::size_t before = errors.size();
+    Symbol* symbol =
+        declare_variable(Storage::host, {declarator.name, statement.type, statement.structure,
+                                         dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+    declarator.symbol = symbol;
+    if (!dimensions || errors.size() != before) continue;
+    if (declarator.initializer != nullptr && symbol->kind == Symbol::Kind::array &&
+        symbol->dimensions.empty()) {
+      store_table_value({symbol, {}, std::move(declarator.initializer)});
+    } else if (declarator.initializer != nullptr) {
+      error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
+            "write the values in braces");
+    }
+    for (Spread& each : spread_list(symbol, declarator)) store_table_value(each);
+  }
+}
+
 void Analyser::declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol) {
   if (!declarator.initializer) {
     return error(declarator.position, "the constant '" + declarator.name + "' has no value",
@@ -312,6 +335,7 @@ void Analyser::analyse_bodies() {
     finish_handler(body, 1u << target, std::string(label_of(body.handler.target)));
   }
   for (HandlerBody& body : program_.reports) finish_handler(body, cod::on_host, "ON_REPORT");
+  for (HandlerBody& body : program_.ends) finish_handler(body, cod::on_end, "ON_END");
 }
 
 HandlerBody& Analyser::entry_handler(const Position& position) {
@@ -372,8 +396,11 @@ void Analyser::analyse_handler(Item& item) {
   body.handler.location = program_.locate(item.position);
   if (!resolve_labels(item, body, is_report)) return;  // what the code may use is unknown
   if (is_report) {
-    program_.reports.push_back(std::move(body));
-    return analyse_body(program_.reports.back(), cod::on_host, "ON_REPORT", *item.body);
+    const bool is_end = body.is_end;
+    std::vector<HandlerBody>& bodies = is_end ? program_.ends : program_.reports;
+    bodies.push_back(std::move(body));
+    return analyse_body(bodies.back(), is_end ? cod::on_end : cod::on_host, is_end ? "ON_END" : "ON_REPORT",
+                        *item.body);
   }
   program_.handlers.push_back(std::move(body));
   HandlerBody& kept = program_.handlers.back();

@@ -32,6 +32,7 @@ std::string places_text(std::uint32_t places) {
     if ((places >> i & 1u) != 0) labels.emplace_back(label_of(static_cast<TargetKind>(i)));
   }
   if ((places & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
+  if ((places & cod::on_end) != 0) labels.emplace_back("ON_END");
   std::string text;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (i != 0) text += i + 1 == labels.size() ? " or " : ", ";
@@ -181,6 +182,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::collection:
     case ApiArguments::bin: return collection_call(expression, api);
     case ApiArguments::entry: return entry_call(expression, api, nullptr);
+    case ApiArguments::emit_table: emit_table_call(expression); break;
   }
   return api.result;
 }
@@ -203,6 +205,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::element_value: least = most = 2; break;
     case ApiArguments::emit: least = 2, most = 3; break;
     case ApiArguments::emit_top: least = 3, most = 4; break;
+    case ApiArguments::emit_table: least = 3, most = 33; break;
     case ApiArguments::print: least = 1, most = 32; break;
     case ApiArguments::append: least = 2, most = 65; break;
     case ApiArguments::record: least = 2, most = 3; break;
@@ -294,9 +297,11 @@ Symbol* Analyser::array_argument(Expression& argument) {
     argument.operands.clear();
     if (symbol != nullptr) argument.text = symbol->name;
   }
-  const bool is_array =
-      symbol != nullptr && symbol->kind == Symbol::Kind::array && symbol->memory == Symbol::Memory::global;
-  return is_array ? symbol : nullptr;
+  if (symbol == nullptr || symbol->kind != Symbol::Kind::array) return nullptr;
+  if (symbol->memory == Symbol::Memory::host && !symbol->dimensions.empty())
+    return use_host_variable(symbol, argument.position) ? symbol : nullptr;
+  if (symbol->memory != Symbol::Memory::global) return nullptr;
+  return use_launch_data(symbol->name, argument.position) ? symbol : nullptr;
 }
 
 /// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half): of what the lanes have last assigned to it.
@@ -366,6 +371,38 @@ Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
   return is_signed(symbol->type) ? Type::i64 : Type::u64;
 }
 
+/// emitTable(name, column, array, column, array, …)
+void Analyser::emit_table_call(Expression& expression) {
+  const std::string hint = "write 'emitTable(\"loads\", \"count\", counts, \"lanes\", lanes)'";
+  if (expression.operands.size() % 2 == 0)
+    error(expression.position, "each column of a table is a name and an array", hint);
+  Expression& name = *expression.operands[0];
+  if (name.kind != ExpressionKind::string || name.text.empty())
+    error(name.position, "the name of a table must be a string that is not empty", hint);
+  const Symbol* first = nullptr;
+  for (std::size_t i = 1; i + 1 < expression.operands.size(); i += 2) {
+    const Expression& column = *expression.operands[i];
+    Expression& array = *expression.operands[i + 1];
+    if (column.kind != ExpressionKind::string || column.text.empty())
+      error(column.position, "the name of a column must be a string that is not empty", hint);
+    const std::size_t before = errors.size();
+    array.symbol = array_argument(array);
+    if (array.symbol == nullptr) {
+      if (errors.size() == before) error(array.position, "a column of a table is an array", hint);
+      continue;
+    }
+    const auto same = [](const Dimension& a, const Dimension& b) {
+      return a.extent == b.extent && a.constant == b.constant;
+    };
+    if (first == nullptr) first = array.symbol;
+    const auto& extents = first->dimensions;
+    const auto& others = array.symbol->dimensions;
+    if (!std::equal(extents.begin(), extents.end(), others.begin(), others.end(), same))
+      error(array.position, "'" + array.symbol->name + "' has other extents than '" + first->name + "'",
+            "the columns of a table are of one length");
+  }
+}
+
 /// emit(name, value, unit) and emitTop(name, map, count, unit).
 void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
   const auto require_string = [&](Expression& argument, const std::string& what) {
@@ -387,8 +424,35 @@ void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
     return;
   }
   if (collection != nullptr) return;
+  Symbol* record = result.kind == ExpressionKind::name ? find(result.text) : nullptr;
+  if (record != nullptr && record->kind == Symbol::Kind::record && !record->dimensions.empty()) {
+    emit_record(result, record);
+    return;
+  }
+  const std::size_t before = errors.size();
   result.symbol = array_argument(result);
-  if (result.symbol == nullptr) static_cast<void>(value(result));
+  if (result.symbol == nullptr && errors.size() == before) static_cast<void>(value(result));
+}
+
+/// An array of structures is a table: a column for each field.
+void Analyser::emit_record(Expression& result, Symbol* record) {
+  std::vector<Symbol*> leaves;
+  const auto add = [&](const auto& self, const Symbol* each) -> void {
+    for (const auto& [name, field] : each->fields)
+      field->kind == Symbol::Kind::record ? self(self, field) : leaves.push_back(field);
+  };
+  add(add, record);
+  for (Symbol* leaf : leaves) {
+    const bool is_host = leaf->memory == Symbol::Memory::host;
+    if (!is_host && leaf->memory != Symbol::Memory::global)
+      return error(result.position, "only 'global' and 'host' arrays can be emitted");
+    if (is_host ? !use_host_variable(leaf, result.position) : !use_launch_data(leaf->name, result.position))
+      return;
+    if (leaf->dimensions.size() == record->dimensions.size()) continue;
+    return error(result.position, "the field '" + leaf->name + "' is an array itself",
+                 "emit the fields one by one: 'emit(\"name\", " + record->name + ".field)'");
+  }
+  result.symbol = record;
 }
 
 void Analyser::print_call(Expression& expression) {
@@ -475,7 +539,16 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
                                const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;
   const std::string& name = call.symbol->name;
-  if (places == cod::on_host) {
+  const bool is_host = (places & cod::in_reports) == places;
+  if (!is_host && !function.uses.host_variables.empty()) {
+    error(call.position, "'" + name + "()' uses '" + function.uses.host_variables.front().first->name +
+                             "', which is a variable of the host");
+  }
+  if (places == cod::on_end && !function.uses.launch_data.empty()) {
+    error(call.position, "'" + name + "()' uses '" + function.uses.launch_data.front().first +
+                             "', which belongs to a launch and is gone in ON_END");
+  }
+  if (is_host) {
     for (const auto* used : {&function.uses.states, &function.uses.shared_arrays}) {
       if (used->empty()) continue;
       error(call.position, "'" + name + "()' uses '" + used->front().first->name +

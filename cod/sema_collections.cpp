@@ -461,6 +461,7 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
 const Collection* Analyser::emitted_collection(Expression& argument) {
   Symbol* symbol = argument.kind == ExpressionKind::name ? find(argument.text) : nullptr;
   if (symbol == nullptr || symbol->collection == nullptr) return nullptr;
+  static_cast<void>(use_launch_data(symbol->name, argument.position));
   argument.symbol = symbol;
   return symbol->collection;
 }

@@ -98,6 +98,7 @@ Type Analyser::name(Expression& expression) {
   if (symbol == nullptr) {
     if (const auto extent = find_extent(expression.text)) {
       expression.extent = 1 + static_cast<std::uint32_t>(*extent);
+      if (!use_launch_data(expression.text, expression.position)) return Type::none;
       if (!context_.on_host()) used_extents_.insert(*extent);
       return Type::u64;
     }
@@ -154,6 +155,10 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
         if (context_.on_host()) return gone("threads");
         context_.uses->states.emplace_back(symbol, expression.position);
       }
+      if (symbol->memory == Symbol::Memory::host && !use_host_variable(symbol, expression.position))
+        return Type::none;
+      if (symbol->memory == Symbol::Memory::global && !use_launch_data(symbol->name, expression.position))
+        return Type::none;
       if (symbol->memory == Symbol::Memory::shared) {
         if (context_.on_host()) return gone("thread blocks");
         context_.uses->shared_arrays.emplace_back(symbol, expression.position);
@@ -178,6 +183,22 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
     expression.to_const = symbol->to_const;
   }
   return symbol->type;
+}
+
+/// Arrays and extents of a launch are there while it is reported.
+bool Analyser::use_launch_data(const std::string& name, const Position& position) {
+  context_.uses->launch_data.emplace_back(name, position);
+  if (!context_.at_end()) return true;
+  error(position, "'" + name + "' belongs to a launch and is gone in ON_END",
+        "add it to a 'host' variable in ON_REPORT");
+  return false;
+}
+
+bool Analyser::use_host_variable(Symbol* symbol, const Position& position) {
+  context_.uses->host_variables.emplace_back(symbol, position);
+  if (context_.on_host() || context_.helper != nullptr) return true;
+  error(position, "'" + symbol->name + "' is a variable of the host", "use it in ON_REPORT and ON_END");
+  return false;
 }
 
 bool Analyser::require_integer(const Expression& expression, Type type, const std::string& what) {

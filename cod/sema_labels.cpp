@@ -11,19 +11,22 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
   bool is_known = true;
   for (const Label& label : item.labels) {
     const auto target = find_target(label.name);
-    if (target || label.name == "ON_REPORT") {
+    const bool is_end = label.name == "ON_END";
+    if (target || is_end || label.name == "ON_REPORT") {
       if (label.has_arguments) error(label.position, label.name + " takes no arguments");
       if (has_target) {
         error(label.position, "a handler has one target", "write a handler of its own for " + label.name);
         continue;
       }
       has_target = true;
-      is_report = label.name == "ON_REPORT";
+      is_report = !target;
+      body.is_end = is_end;
       if (target) body.handler.target = *target;
       continue;
     }
     if (resolve_label_with_arguments(label, body)) {
-      if (is_report) error(label.position, label.name + " has no meaning in ON_REPORT");
+      if (is_report)
+        error(label.position, label.name + " has no meaning in " + (body.is_end ? "ON_END" : "ON_REPORT"));
       continue;
     }
     if (!add_filter(label.name, body.handler.filter)) {

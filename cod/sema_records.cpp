@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t maximum_local_bytes = 16 * 1024;
 constexpr std::uint64_t maximum_shared_bytes = 48 * 1024;
 constexpr std::uint64_t maximum_table_bytes = 64 * 1024;
+constexpr std::uint64_t maximum_host_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t maximum_leaves = 4096;
 constexpr std::uint64_t maximum_copied = 256;      ///< elements of arrays inside a structure that `=` copies
 constexpr std::size_t maximum_assignments = 4096;  ///< that a copy becomes
@@ -39,6 +40,7 @@ std::string with_article(Symbol::Memory memory) {
   switch (memory) {
     case Symbol::Memory::shared: return "a 'shared' array";
     case Symbol::Memory::local: return "an array of a handler";
+    case Symbol::Memory::host: return "a 'host' array";
     default: return "a table";
   }
 }
@@ -172,6 +174,10 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
       error(variable.position, "the variables of a thread are too many",
             "each element is a register; " + std::to_string(maximum_state) + " are the most");
       return false;
+    case Storage::host:
+      limit = maximum_host_bytes;
+      bytes += program_.host_initial.size();
+      break;
     case Storage::shared:
       limit = maximum_shared_bytes;
       for (const ModuleVariable& each : program_.variables) bytes += each.is_shared ? each.bytes : 0;
@@ -181,6 +187,7 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
   if (bytes <= limit) return true;
   const Symbol::Memory memory = storage == Storage::local    ? Symbol::Memory::local
                                 : storage == Storage::shared ? Symbol::Memory::shared
+                                : storage == Storage::host   ? Symbol::Memory::host
                                                              : Symbol::Memory::table;
   error(variable.position, with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
         std::to_string(limit) + " bytes are the most" +
@@ -269,6 +276,13 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
       symbol->index = static_cast<std::uint32_t>(program_.arrays.size());
       program_.arrays.push_back({variable.name, storage_of(variable.type), variable.dimensions});
       break;
+    case Storage::host:
+      symbol->memory = Symbol::Memory::host;
+      symbol->index = static_cast<std::uint32_t>(program_.host_initial.size());
+      // Each begins at a multiple of 8 bytes.
+      program_.host_initial.resize(
+          (symbol->index + bytes_of(variable.type) * count_of(variable.dimensions) + 7) / 8 * 8);
+      break;
     case Storage::shared:
     case Storage::table: {
       const bool is_shared = storage == Storage::shared;
@@ -343,13 +357,19 @@ void Analyser::store_table_value(const Spread& each) {
   const std::size_t before = errors.size();
   if (value(*each.value) == Type::none || errors.size() != before) return;
   const auto constant = evaluate(*each.value);
-  if (!constant) return error(each.value->position, "a table needs values known at compile time");
+  const bool is_host = each.leaf->memory == Symbol::Memory::host;
+  if (!constant)
+    return error(each.value->position, is_host ? "a 'host' variable begins with a value known at compile time"
+                                               : "a table needs values known at compile time");
   const Constant converted = convert(*constant, each.leaf->type);
   std::uint64_t position = 0;
   for (std::size_t i = 0; i < each.indices.size(); ++i)
     position = position * each.leaf->dimensions[i].constant + each.indices[i];
   const std::size_t bytes = bytes_of(each.leaf->type);
-  std::uint8_t* target = program_.variables[each.leaf->index].initial.data() + position * bytes;
+  std::uint8_t* begin = each.leaf->memory == Symbol::Memory::host
+                            ? program_.host_initial.data() + each.leaf->index
+                            : program_.variables[each.leaf->index].initial.data();
+  std::uint8_t* target = begin + position * bytes;
   if (each.leaf->type == Type::f32) {
     const auto single = static_cast<float>(converted.real);
     std::memcpy(target, &single, bytes);

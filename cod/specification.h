@@ -301,7 +301,13 @@ struct LaunchView {
   std::uint64_t basic_blocks = 0;
   std::uint64_t instructions = 0;
   std::uint64_t sms = 0;
-  std::uint32_t clock_khz = 0;       ///< SM clock, 0 when unknown
+  std::uint32_t clock_khz = 0;  ///< SM clock, 0 when unknown
+  std::string_view device;      ///< its name
+  std::uint32_t multiprocessors = 0;
+  std::uint32_t compute_capability = 0;  ///< × 10
+  std::uint64_t launch = 0;              ///< number of this launch of the kernel
+  /// The host's variables, of HostReport::initial_state()'s size; empty: this report has its own that nobody sees later.
+  std::span<std::byte> host;
   const SiteTable* sites = nullptr;  ///< null: nothing is known of the instructions
   std::vector<std::span<std::byte>>
       arrays;  ///< contents of Specification::arrays(), same order; ON_REPORT may change them
@@ -314,6 +320,12 @@ class HostReport {
   virtual ~HostReport() = default;
   /// Runs ON_REPORT once. Out-of-bounds reads of arrays yield 0 and are reported in the failure.
   virtual Status run(const LaunchView& launch) const = 0;
+
+  /// What LaunchView::host holds before the first report. Whoever attaches a specification keeps it from launch to launch.
+  virtual std::vector<std::byte> initial_state() const = 0;
+  /// ON_END: once, behind the last report. Reads `host`, calls `emit` and `print`; nothing else of the view.
+  virtual bool has_end() const = 0;
+  virtual Status end(const LaunchView& view) const = 0;
 };
 
 // ---------------------------------------------------------------- the specification

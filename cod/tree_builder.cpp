@@ -7,6 +7,7 @@
 
 #include "cod/literals.h"
 #include "cod/type_reader.h"
+#include "support/diagnostic.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -87,9 +88,26 @@ class TreeBuilder {
     return position;
   }
 
+  /// `host` is no reserved word, hence told apart here.
+  Item host_variables(CodParser::HostDeclarationContext* context) {
+    Item result;
+    const std::string word = text_of(context->word);
+    if (word != "host") {
+      const std::string match =
+          closest_match(word, {"global", "shared", "host", "const", "static", "unsigned", "signed"});
+      errors_.add(context->word, "unknown word '" + word + "' before a type",
+                  match.empty() ? "write 'global', 'shared' or 'host'" : "did you mean '" + match + "'?");
+    }
+    result.is_host = true;
+    result.position = position_of(context->word);
+    result.body = declaration(context->declaration());
+    return result;
+  }
+
   Item item(CodParser::ItemContext* context) {
     if (auto* global = context->globalDeclaration()) return global_array(global);
     if (auto* definition = context->functionDefinition()) return function(definition);
+    if (auto* host = context->hostDeclaration()) return host_variables(host);
     Item result;
     if (auto* handler = context->targetHandler()) {
       result.kind = Item::Kind::handler;

@@ -24,6 +24,12 @@ std::string first_message(const Failure& failure) {
   return text;
 }
 
+report::ResultValue result_of(cod::Emitted emitted) {
+  return {std::move(emitted.name),   std::move(emitted.dimensions),      std::move(emitted.values),
+          std::move(emitted.unit),   std::move(emitted.dimension_names), std::move(emitted.table),
+          std::move(emitted.bounds), std::move(emitted.underflow),       std::move(emitted.overflow)};
+}
+
 void add_once(std::vector<std::string>& notes, const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
@@ -44,6 +50,9 @@ void set_once(std::optional<report::KernelResources>& slot,
 struct Session::Attached {
   std::vector<engine::SpecificationPtr> specifications;
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
+  // Guarded by the session: variables of the host, and whether a launch has been reported.
+  mutable std::vector<std::vector<std::byte>> host;
+  mutable bool has_launches = false;
 
   /// Whether some specification wants a kernel's launch of this number.
   bool samples(std::uint64_t launch) const {
@@ -55,10 +64,11 @@ struct Session::Attached {
   Status add(const instrumentors::LoadedSpecification& item) {
     Result<engine::SpecificationPtr> specification = cod::compile(item.source, item.path);
     if (!specification) return specification.error();
-    Result<std::shared_ptr<const cod::HostReport>> host = (*specification)->compile_host();
-    if (!host) return host.error();
+    Result<std::shared_ptr<const cod::HostReport>> compiled = (*specification)->compile_host();
+    if (!compiled) return compiled.error();
     specifications.push_back(std::move(*specification));
-    reports.push_back(std::move(*host));
+    host.push_back((*compiled)->initial_state());
+    reports.push_back(std::move(*compiled));
     return success();
   }
 };
@@ -136,6 +146,8 @@ bool Session::attach(const std::string& list, std::string& problem) {
   const std::lock_guard lock(mutex_);
   attached_ = attached->specifications.empty() ? nullptr : attached;
   ever_attached_ |= attached_ != nullptr;
+  const auto has_end = [](const auto& report) { return report->has_end(); };
+  if (std::any_of(attached->reports.begin(), attached->reports.end(), has_end)) ever_.push_back(attached);
   return true;
 }
 
@@ -390,12 +402,13 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   Seen::Sites& sites = pending.seen->sites[pending.sites];
   view.sites = sites.table.get();
   view.arrays = pending.layout.arrays_of(index, bytes);
-  view.emit = [&](cod::Emitted emitted) {
-    record.results.push_back(
-        {std::move(emitted.name), std::move(emitted.dimensions), std::move(emitted.values),
-         std::move(emitted.unit), std::move(emitted.dimension_names), std::move(emitted.table),
-         std::move(emitted.bounds), std::move(emitted.underflow), std::move(emitted.overflow)});
-  };
+  view.device = record.device;
+  view.multiprocessors = pending.device.multiprocessors;
+  view.compute_capability = static_cast<std::uint32_t>(pending.device.compute_capability);
+  view.launch = pending.launch;
+  view.host = pending.attached->host[index];
+  pending.attached->has_launches = true;
+  view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
   const cod::Sampling sampling = pending.attached->specifications[index]->sampling();
   record.sampling = {sampling.launches, sampling.blocks, sampling.warps};
   if (!record.sampling.is_whole()) record.notes.push_back("sampled " + cod::describe(sampling));
@@ -428,12 +441,30 @@ void Session::forget_image(std::uint64_t image) {
   }
 }
 
+void Session::report_ends() {
+  for (const std::shared_ptr<const Attached>& attached : ever_) {
+    for (std::size_t i = 0; i < attached->reports.size() && attached->has_launches; ++i) {
+      if (!attached->reports[i]->has_end()) continue;
+      report::TotalRecord record;
+      record.spec = attached->specifications[i]->name();
+      cod::LaunchView view;
+      view.host = attached->host[i];
+      view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
+      view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
+      if (const Status ran = attached->reports[i]->end(view); !ran)
+        record.notes.push_back(first_message(ran.error()));
+      sink_->total(record);
+    }
+  }
+}
+
 void Session::finish() {
   const std::lock_guard lock(mutex_);
   if (finished_) return;
   drain(true);
   finished_ = true;
   if (!ever_attached_) return;
+  report_ends();
   std::vector<const Seen*> sorted;
   for (const auto& [name, seen] : seen_) sorted.push_back(seen.get());
   std::sort(sorted.begin(), sorted.end(),

@@ -69,12 +69,14 @@ class Session {
   void report(Pending& pending);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);
+  void report_ends();
   void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
 
   std::mutex mutex_;
   Configuration configuration_;
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
+  std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
   bool finished_ = false;
   bool ever_attached_ = false;
   std::unordered_map<std::string, std::unique_ptr<Seen>> seen_;  // by kernel name

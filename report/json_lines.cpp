@@ -22,9 +22,12 @@ namespace {
 /// and every integer stays one.
 class ObjectWriter {
  public:
-  void begin(std::string_view record, const std::string& kernel) {
+  void begin(std::string_view record) {
     text_ = "{";
     member("record", record);
+  }
+  void begin(std::string_view record, const std::string& kernel) {
+    begin(record);
     member("kernel", kernel);
     member("demangled", demangle(kernel));
   }
@@ -257,6 +260,15 @@ class JsonLinesSink final : public Sink {
       json.member("warps", record.sampling.warps);
       json.close();
     }
+    if (!record.notes.empty()) json.member("notes", record.notes);
+    write(json.finish());
+  }
+
+  void total(const TotalRecord& record) override {
+    ObjectWriter json;
+    json.begin("total");
+    json.member("spec", record.spec);
+    write_results(json, record.results);
     if (!record.notes.empty()) json.member("notes", record.notes);
     write(json.finish());
   }

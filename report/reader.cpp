@@ -290,6 +290,14 @@ Complaint read_launch(const Json& object, LaunchRecord& record) {
   return reader.complaint();
 }
 
+Complaint read_total(const Json& object, TotalRecord& record) {
+  MemberReader reader(object);
+  reader.read("spec", record.spec);
+  reader.read_results(record.results);
+  reader.read_optional("notes", record.notes);
+  return reader.complaint();
+}
+
 Complaint read_coverage(const Json& object, CoverageRecord& record) {
   MemberReader reader(object);
   reader.read("kernel", record.kernel);
@@ -345,6 +353,7 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
   };
   if (*kind == "sites") return add(SitesRecord(), read_sites);
   if (*kind == "launch") return add(LaunchRecord(), read_launch);
+  if (*kind == "total") return add(TotalRecord(), read_total);
   if (*kind == "coverage") return add(CoverageRecord(), read_coverage);
   if (*kind == "timing") return add(TimingRecord(), read_timing);
   return "unknown kind of record '" + kind->get<std::string>() + "'";
@@ -400,6 +409,7 @@ void feed(const std::vector<Record>& records, Sink& sink) {
     Sink& sink;
     void operator()(const SitesRecord& record) const { sink.sites(record); }
     void operator()(const LaunchRecord& record) const { sink.launch(record); }
+    void operator()(const TotalRecord& record) const { sink.total(record); }
     void operator()(const CoverageRecord& record) const { sink.coverage(record); }
     void operator()(const TimingRecord& record) const { sink.timing(record); }
   };

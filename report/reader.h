@@ -11,7 +11,7 @@
 
 namespace lynxpp::report {
 
-using Record = std::variant<SitesRecord, LaunchRecord, CoverageRecord, TimingRecord>;
+using Record = std::variant<SitesRecord, LaunchRecord, CoverageRecord, TimingRecord, TotalRecord>;
 
 struct Reading {
   std::vector<Record> records;  ///< in the order of the file

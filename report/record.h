@@ -3,6 +3,7 @@
 // JSON Lines (LYNXPP_OUTPUT), one object a line:
 //   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],"spec":…,
 //    "results":{name: number | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N, "sampling":{"launches":N,"blocks":N,"warps":N}, …}
+//   {"record":"total","spec":…,"results":{…},…}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N, "sites":N, "notes":[…]}
 //   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],"files":[…],"labels":[["MEM_READ",…],…],
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
@@ -120,6 +121,13 @@ struct TimingRecord {
   std::string device = {};
 };
 
+/// What a specification says of all launches together (its ON_END), behind the last one.
+struct TotalRecord {
+  std::string spec;
+  std::vector<ResultValue> results;
+  std::vector<std::string> notes;
+};
+
 /// Receives records as they are made; finish() is called once, at exit or detach. Not thread safe: the session serialises.
 class Sink {
  public:
@@ -127,6 +135,7 @@ class Sink {
   /// Before the first launch that refers to it.
   virtual void sites(const SitesRecord& record) = 0;
   virtual void launch(const LaunchRecord& record) = 0;
+  virtual void total(const TotalRecord& /*record*/) {}
   virtual void coverage(const CoverageRecord& record) = 0;
   virtual void timing(const TimingRecord& record) = 0;
   virtual void finish() = 0;

@@ -337,15 +337,47 @@ std::string render_timing(std::vector<TimingRecord> records, std::size_t width) 
 
 // ---------------------------------------------------------------- the sink
 
+/// What ON_END emitted.
+std::string render_total(const TotalRecord& record) {
+  TextColumn name{{"result"}, {}, false};
+  TextColumn value{{"value"}, {}};
+  TextColumn unit{{"unit"}, {}, false};
+  const auto add_row = [&](const std::string& row, const Number& number, const std::string& of) {
+    name.cells.push_back(printable(row));
+    value.cells.push_back(to_text(number));
+    unit.cells.push_back(printable(of));
+  };
+  for (const ResultValue& result : record.results) {
+    const std::size_t elements = size_of(result.values);
+    const bool is_listed = elements <= listed_elements;
+    FoldedNumber sum(Fold::sum);
+    for (std::size_t i = 0; i < elements; ++i) {
+      const Number number = number_at(result.values, i);
+      sum.add(number);
+      if (is_listed)
+        add_row(result.extents.empty() ? result.name : result.name + "[" + std::to_string(i) + "]", number,
+                result.unit);
+    }
+    if (!is_listed) add_row("sum of " + result.name, sum.value(), result.unit);
+  }
+  std::string text = "== lynxpp: " + printable(record.spec) + ", all launches ==\n";
+  if (!name.cells.empty()) text += render_columns({name, value, unit});
+  for (const std::string& note : record.notes) text += note_line(record.spec, note);
+  return text;
+}
+
 class TableSink final : public SummarySink {
  public:
   explicit TableSink(TableOptions options) : options_(std::move(options)) {}
+
+  void total(const TotalRecord& record) override { ends_.push_back(record); }
 
   void finish() override {
     std::vector<std::string> sections;
     for (const SpecificationTotals& totals : summary().specifications) {
       sections.push_back(SpecificationTable(totals, summary(), options_.width).render());
     }
+    for (const TotalRecord& record : ends_) sections.push_back(render_total(record));
     sections.push_back(render_coverage(summary().coverage, options_.width) +
                        render_coverage_notes(summary().coverage, options_.width));
     sections.push_back(render_timing(summary().timings, options_.width));
@@ -358,6 +390,7 @@ class TableSink final : public SummarySink {
 
  private:
   TableOptions options_;
+  std::vector<TotalRecord> ends_;
 };
 
 }  // namespace

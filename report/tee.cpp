@@ -17,6 +17,9 @@ class Tee final : public Sink {
   void launch(const LaunchRecord& record) override {
     for (const auto& sink : sinks_) sink->launch(record);
   }
+  void total(const TotalRecord& record) override {
+    for (const auto& sink : sinks_) sink->total(record);
+  }
   void coverage(const CoverageRecord& record) override {
     for (const auto& sink : sinks_) sink->coverage(record);
   }

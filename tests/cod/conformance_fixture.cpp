@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -151,28 +152,32 @@ std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
 /// A launch of the kernel, with and without probes.
 class Run {
  public:
-  Run(const std::string& source, const Shape& shape, const std::string& kernel,
+  Run(const std::vector<std::string>& sources, const Shape& shape, const std::string& kernel,
       const std::string& module, bool assembled, bool plain_counters)
-      : source_(source),
+      : sources_(sources),
         shape_(shape),
         kernel_(kernel),
         module_(module),
         assembled_(assembled),
-        plain_counters_(plain_counters) {}
+        plain_counters_(plain_counters),
+        results_(sources.size()),
+        arrays_(sources.size()) {}
 
-  Measured measure() {
-    auto specification = compile(source_, "t.cod");
-    if (!specification) return failed(text_of(specification.error(), source_));
-    specification_ = *specification;
+  std::vector<Measured> measure() {
     engine::Request request;
+    for (const std::string& source : sources_) {
+      auto specification = compile(source, "t.cod");
+      if (!specification) return failed(text_of(specification.error(), source));
+      request.specifications.push_back(*specification);
+    }
+    specifications_ = request.specifications;
     request.ptx = &module_;
     request.kernel = kernel_;
-    request.specifications = {specification_};
     request.device_sm = 90;
     request.verify = true;
     request.plain_counters = plain_counters_;
     auto variant = engine::instrument(request);
-    if (!variant) return failed(text_of(variant.error(), source_));
+    if (!variant) return failed(text_of(variant.error(), sources_[0]));
     if (assembled_ && has_ptxas()) {
       EXPECT_EQ(ptxas_errors(variant->ptx, 80), "");
     }
@@ -181,23 +186,31 @@ class Run {
     input_.assign(shape_.blocks() * shape_.threads() + 32, 5);
     output_.assign(input_.size(), 0);
     device::cpu::LaunchCounters counters;
-    if (!launch(module_, {}, &counters)) return result_;
+    if (!launch(module_, {}, &counters)) return results_;
     const std::vector<std::uint32_t> expected = output_;
     output_.assign(input_.size(), 0);
-    if (!launch(variant->ptx, words(*variant), nullptr)) return result_;
+    if (!launch(variant->ptx, words(*variant), nullptr)) return results_;
     EXPECT_EQ(output_, expected) << "the instrumented kernel computes something else";
-    result_.thread_instructions = counters.thread_instructions;
-    result_.counters = std::move(counters);
-    report(*variant);
-    return result_;
+    fill_counted(*variant);
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      results_[i].thread_instructions = counters.thread_instructions;
+      results_[i].counters = counters;
+      report(*variant, i);
+    }
+    return results_;
   }
 
-  bool has_counters() const { return specification_ != nullptr && !specification_->counters().empty(); }
+  /// Whether the specification of this number has some, or any has.
+  bool has_counters(std::size_t index) const { return !specifications_[index]->counters().empty(); }
+  bool has_counters() const {
+    return std::any_of(specifications_.begin(), specifications_.end(),
+                       [](const auto& each) { return !each->counters().empty(); });
+  }
 
  private:
-  Measured failed(const std::string& why) {
-    result_.failure = why;
-    return result_;
+  std::vector<Measured> failed(const std::string& why) {
+    for (Measured& each : results_) each.failure = why;
+    return results_;
   }
 
   void place(const engine::Instrumented& variant) {
@@ -207,8 +220,10 @@ class Run {
     extents_.warps = shape_.blocks() * shape_.warps();
     extents_.threads = shape_.blocks() * shape_.threads();
     extents_.sms = device::cpu::multiprocessors();
-    for (const GlobalArray& array : specification_->arrays())
-      arrays_.emplace_back((element_count(array, extents_) * size_of(array.type) + 7) / 8);
+    for (std::size_t i = 0; i < specifications_.size(); ++i) {
+      for (const GlobalArray& array : specifications_[i]->arrays())
+        arrays_[i].emplace_back((element_count(array, extents_) * size_of(array.type) + 7) / 8);
+    }
   }
 
   std::vector<std::uint64_t> words(const engine::Instrumented& variant) {
@@ -221,10 +236,13 @@ class Run {
       }
       switch (each.word.kind) {
         case Word::Kind::array_address:
-          values.push_back(reinterpret_cast<std::uint64_t>(arrays_[each.word.index].data()));
+          values.push_back(
+              reinterpret_cast<std::uint64_t>(arrays_[each.specification][each.word.index].data()));
           break;
         case Word::Kind::extent: values.push_back(value_of({each.word.extent, 1, {}}, extents_)); break;
-        case Word::Kind::dropped: values.push_back(reinterpret_cast<std::uint64_t>(&result_.dropped)); break;
+        case Word::Kind::dropped:
+          values.push_back(reinterpret_cast<std::uint64_t>(&results_[each.specification].dropped));
+          break;
       }
     }
     return values;
@@ -234,7 +252,7 @@ class Run {
               device::cpu::LaunchCounters* counters) {
     auto module = device::cpu::load_module(ptx, "variant.ptx");
     if (!module) {
-      result_.failure = text_of(module.error(), ptx);
+      failed(text_of(module.error(), ptx));
       return false;
     }
     std::vector<std::byte> parameters;
@@ -249,14 +267,30 @@ class Run {
     const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
                                          {shape_.block[0], shape_.block[1], shape_.block[2]}};
     const Status status = (*module)->launch(kernel_, shape, parameters, counters);
-    if (!status) result_.failure = text_of(status.error(), ptx);
+    if (!status) failed(text_of(status.error(), ptx));
     return status.ok();
   }
 
-  void report(const engine::Instrumented& variant) {
-    const auto report = specification_->compile_host();
+  static std::vector<std::span<std::byte>> bytes_of(std::vector<std::vector<std::uint64_t>>& arrays) {
+    std::vector<std::span<std::byte>> bytes;
+    for (std::vector<std::uint64_t>& array : arrays)
+      bytes.push_back(std::as_writable_bytes(std::span<std::uint64_t>(array)));
+    return bytes;
+  }
+
+  void fill_counted(const engine::Instrumented& variant) {
+    if (variant.counting == nullptr) return;
+    std::vector<std::vector<std::span<std::byte>>> arrays;
+    for (auto& each : arrays_) arrays.push_back(bytes_of(each));
+    engine::fill_counted_arrays(*variant.counting, specifications_, slots_, extents_.threads, extents_.warps,
+                                arrays);
+  }
+
+  void report(const engine::Instrumented& variant, std::size_t index) {
+    Measured& result = results_[index];
+    const auto report = specifications_[index]->compile_host();
     if (!report) {
-      result_.failure = text_of(report.error(), source_);
+      result.failure = text_of(report.error(), sources_[index]);
       return;
     }
     LaunchView view;
@@ -266,52 +300,54 @@ class Run {
     view.instructions = variant.instructions;
     view.sms = extents_.sms;
     view.sites = variant.sites.get();
-    for (std::vector<std::uint64_t>& array : arrays_)
-      view.arrays.push_back(std::as_writable_bytes(std::span<std::uint64_t>(array)));
-    if (variant.counting != nullptr) {
-      engine::fill_counted_arrays(*variant.counting, {specification_}, slots_, extents_.threads,
-                                  extents_.warps, {&view.arrays, 1});
-    }
+    view.arrays = bytes_of(arrays_[index]);
     view.emit = [&](const Emitted& emitted) {
       std::visit(
-          [&](const auto& values) { result_.results[emitted.name].assign(values.begin(), values.end()); },
+          [&](const auto& values) { result.results[emitted.name].assign(values.begin(), values.end()); },
           emitted.values);
-      result_.emitted[emitted.name] = emitted;
+      result.emitted[emitted.name] = emitted;
     };
-    view.print = [&](std::string_view text) { result_.notes.emplace_back(text); };
+    view.print = [&](std::string_view text) { result.notes.emplace_back(text); };
     const Status status = (*report)->run(view);
-    result_.arrays = arrays_;
-    if (!status) result_.failure = text_of(status.error(), source_);
+    result.arrays = arrays_[index];
+    if (!status) result.failure = text_of(status.error(), sources_[index]);
   }
 
-  const std::string& source_;
+  const std::vector<std::string> sources_;
   const Shape& shape_;
   const std::string& kernel_;
   const std::string& module_;
   bool assembled_;
   const bool plain_counters_;
-  std::shared_ptr<const Specification> specification_;
+  std::vector<std::shared_ptr<const Specification>> specifications_;
   LaunchExtents extents_;
   std::vector<device::ParameterSlot> parameters_;
-  std::vector<std::vector<std::uint64_t>> arrays_;
+  std::vector<Measured> results_;
+  std::vector<std::vector<std::vector<std::uint64_t>>> arrays_;
   std::vector<std::uint64_t> slots_;
   std::vector<std::uint32_t> input_;
   std::vector<std::uint32_t> output_;
-  Measured result_;
 };
 
 }  // namespace
 
 /// Counted on few edges and at every place, where that makes a difference.
-static Measured measure_both(const std::string& source, const Shape& shape, const std::string& kernel,
-                             const std::string& module, bool assembled) {
-  Run run(source, shape, kernel, module, assembled, false);
-  Measured measured = run.measure();
+static std::vector<Measured> measure_both(const std::vector<std::string>& sources, const Shape& shape,
+                                          const std::string& kernel, const std::string& module,
+                                          bool assembled) {
+  Run run(sources, shape, kernel, module, assembled, false);
+  std::vector<Measured> measured = run.measure();
   if (run.has_counters()) {
-    const Measured plain = Run(source, shape, kernel, module, assembled, true).measure();
-    EXPECT_EQ(measured.results, plain.results) << "counting on edges and at every place differ\n" << source;
-    EXPECT_EQ(measured.failure, plain.failure);
-    EXPECT_EQ(measured.dropped, plain.dropped);
+    const std::vector<Measured> plain = Run(sources, shape, kernel, module, assembled, true).measure();
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      // Others may measure time, which passes as it likes.
+      if (run.has_counters(i)) {
+        EXPECT_EQ(measured[i].results, plain[i].results) << "counting on edges and at every place differ\n"
+                                                         << sources[i];
+      }
+      EXPECT_EQ(measured[i].failure, plain[i].failure);
+      EXPECT_EQ(measured[i].dropped, plain[i].dropped);
+    }
   }
   return measured;
 }
@@ -323,11 +359,16 @@ double Measured::operator[](const std::string& name) const {
 }
 
 Measured measure(const std::string& source, const Shape& shape, const std::string& kernel, bool assembled) {
-  return measure_both(source, shape, kernel, kernels(), assembled);
+  return measure_both({source}, shape, kernel, kernels(), assembled).front();
 }
 
 Measured measure_module(const std::string& source, const Shape& shape, const std::string& module) {
-  return measure_both(source, shape, "k", module, true);
+  return measure_both({source}, shape, "k", module, true).front();
+}
+
+std::vector<Measured> measure_together(const std::vector<std::string>& sources, const Shape& shape,
+                                       const std::string& kernel) {
+  return measure_both(sources, shape, kernel, kernels(), true);
 }
 
 }  // namespace lynxpp::cod

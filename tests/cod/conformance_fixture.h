@@ -47,4 +47,8 @@ Measured measure(const std::string& source, const Shape& shape, const std::strin
 /// 5 for each thread and 32 more, and `out`, of the same size.
 Measured measure_module(const std::string& source, const Shape& shape, const std::string& module);
 
+/// The same with several specifications at once; what each of them measures.
+std::vector<Measured> measure_together(const std::vector<std::string>& sources, const Shape& shape,
+                                       const std::string& kernel);
+
 }  // namespace lynxpp::cod

@@ -144,6 +144,18 @@ TEST(Reader, TablesAndHistogramsComeBack) {
   EXPECT_EQ(read.overflow, histogram.overflow);
 }
 
+TEST(Reader, TotalsComeBack) {
+  const TotalRecord record{"spec", {number<std::uint64_t>("launches", 12, "launches")}, {"a note"}};
+  const std::string text = lines_of({record});
+  EXPECT_EQ(text,
+            "{\"record\":\"total\",\"spec\":\"spec\",\"results\":{\"launches\":12},\"units\":{\"launches\":"
+            "\"launches\"},\"notes\":[\"a note\"]}\n");
+  const Reading reading = read_json_lines(text, "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  ASSERT_EQ(reading.records.size(), 1u);
+  EXPECT_EQ(lines_of(reading.records), text);
+}
+
 TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
   const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
   const Reading reading = read_json_lines(

@@ -364,6 +364,23 @@ k              1    40    256
 )table");
 }
 
+TEST(Table, TotalsHaveASectionOfTheirOwn) {
+  TotalRecord record{"bytes", {number<std::uint64_t>("all", 12345, "bytes"), number("mean", 1.5)}, {"done"}};
+  record.results.push_back(array<std::uint64_t>("few", {7, 8}));
+  record.results.push_back(array<std::uint64_t>("many", std::vector<std::uint64_t>(100, 3)));
+  EXPECT_EQ(table_of({record}),
+            R"table(
+== lynxpp: bytes, all launches ==
+result        value  unit
+all          12,345  bytes
+mean          1.500
+few[0]            7
+few[1]            8
+sum of many     300
+note: bytes: done
+)table");
+}
+
 TEST(Table, NothingSeenIsSaid) { EXPECT_EQ(table_of({}), "\nlynxpp: no kernel launch was seen\n"); }
 
 TEST(Table, GoesToStandardErrorAlone) {

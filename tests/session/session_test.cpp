@@ -22,6 +22,7 @@ constexpr const char* kernel_ptx =
 struct Records {
   std::vector<report::SitesRecord> sites;
   std::vector<report::LaunchRecord> launches;
+  std::vector<report::TotalRecord> totals;
   std::vector<report::CoverageRecord> coverage;
   std::vector<report::TimingRecord> timings;
   int finished = 0;
@@ -32,6 +33,7 @@ class RecordingSink : public report::Sink {
   explicit RecordingSink(Records& records) : records_(records) {}
   void sites(const report::SitesRecord& record) override { records_.sites.push_back(record); }
   void launch(const report::LaunchRecord& record) override { records_.launches.push_back(record); }
+  void total(const report::TotalRecord& record) override { records_.totals.push_back(record); }
   void coverage(const report::CoverageRecord& record) override { records_.coverage.push_back(record); }
   void timing(const report::TimingRecord& record) override { records_.timings.push_back(record); }
   void finish() override { ++records_.finished; }
@@ -355,6 +357,31 @@ TEST_F(SessionTest, DetachesAndAttachesAgain) {
   session_->finish();
   ASSERT_EQ(records_.launches.size(), 2u);
   EXPECT_EQ(records_.launches[1].spec, "kernel_runtime");
+}
+
+TEST_F(SessionTest, EndSeesWhatTheReportsOfAllLaunchesLeft) {
+  const std::string path = ::testing::TempDir() + "session_test_end.cod";
+  std::ofstream(path)
+      << "global unsigned long a; host unsigned long launches = 10, last;\n"
+         "ON_KERNEL_EXIT: { a = 1; }\n"
+         "ON_REPORT: { ++launches; last = launchIndex(); emit(\"so_far\", launches); }\n"
+         "ON_END: { emit(\"launches\", launches, \"launches\"); emit(\"last\", last); print(\"done\"); }\n";
+  std::string problem;
+  ASSERT_TRUE(session_->attach(path + ",kernel_runtime", problem)) << problem;
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(session_->attach("kernel_runtime", problem)) << problem;
+  EXPECT_TRUE(launch());
+  ASSERT_TRUE(session_->attach(path, problem)) << problem;
+  session_->finish();
+  ASSERT_EQ(records_.totals.size(), 1u) << "the second time no launch was made";
+  const report::TotalRecord& total = records_.totals[0];
+  EXPECT_EQ(total.spec, "session_test_end");
+  ASSERT_EQ(total.results.size(), 2u);
+  EXPECT_EQ(total.results[0].unit, "launches");
+  EXPECT_EQ(std::get<std::vector<std::uint64_t>>(total.results[0].values), std::vector<std::uint64_t>{12});
+  EXPECT_EQ(std::get<std::vector<std::uint64_t>>(total.results[1].values), std::vector<std::uint64_t>{1});
+  EXPECT_THAT(total.notes, testing::ElementsAre("done"));
 }
 
 TEST_F(SessionTest, BadSpecificationIsExplainedAndChangesNothing) {
