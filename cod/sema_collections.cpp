@@ -258,8 +258,9 @@ void Analyser::push_key(Expression& key, const Collection& collection, std::vect
   const bool is_record = type == Type::structure && record != nullptr;
   const bool fits = is_record && record->fields.size() == collection.key.size() &&
                     std::equal(record->fields.begin(), record->fields.end(), collection.key.begin(),
-                               [](const auto& field, const Collection::KeyField& part) {
-                                 return field.first == part.name && field.second->type == part.type;
+                               [&](const auto& field, const Collection::KeyField& part) {
+                                 return field.first == part.name && field.second->type == part.type &&
+                                        field.second->dimensions.size() == record->dimensions.size();
                                });
   if (!fits) {
     if (type != Type::none)
@@ -283,6 +284,11 @@ std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Positio
     for (const auto& [name, field] : symbol->fields) {
       if (field->kind == Symbol::Kind::record) {
         self(self, field);
+        continue;
+      }
+      if (field->dimensions.size() != record.operands.size()) {
+        error(position, "'" + field->name + "' is an array, and numbers are wanted",
+              "name the fields one by one");
         continue;
       }
       auto value = std::make_unique<Expression>();

@@ -78,7 +78,8 @@ Type Analyser::expression(Expression& expression) {
       return expression.type;
     case ExpressionKind::call: return expression.type = call(expression);
     case ExpressionKind::member:
-      if (const ApiFunction* api = entry_function(*expression.operands[0])) {
+      if (const ApiFunction* api =
+              expression.operands.empty() ? nullptr : entry_function(*expression.operands[0])) {
         // entryKey(map, i).field
         const std::string field = expression.text;
         const ExpressionPtr entry = std::move(expression.operands[0]);

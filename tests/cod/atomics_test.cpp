@@ -114,6 +114,24 @@ TEST_P(Updates, InSharedMemory) {
   EXPECT_EQ(measured.results.at("sums")[2], 2.0 * GetParam());
 }
 
+/// The fixture compares the program's output: its own shared memory, static and dynamic, must not change.
+TEST_P(Updates, SharedArraysLieBesidesTheProgramsOwn) {
+  const Measured measured =
+      run("shared unsigned char odd[1001]; shared unsigned long words[THREADS_PER_BLOCK]; shared unsigned "
+          "short last[3];\n"
+          "global unsigned long sum[BLOCKS]; global unsigned long bytes;\n"
+          "ON_KERNEL_ENTRY: { for (int i = blockThreadId(); i < 1001; i += blockDim()) odd[i] = 0xff;\n"
+          "  words[blockThreadId()] = blockThreadId(); last[2] = 0xffff; syncThreads(); }\n"
+          "ON_INSTRUCTION: SHARED: { words[blockThreadId()] += 1UL << 32; odd[blockThreadId() % 1001] ^= "
+          "0xff; }\n"
+          "ON_KERNEL_EXIT: { syncThreads(); sum[blockId()] += words[blockThreadId()]; if (last[2] == 0xffff) "
+          "bytes += 1; }",
+          "exchange");
+  const double each = 4.0 * 4294967296.0 * GetParam() + GetParam() * (GetParam() - 1.0) / 2;
+  for (const double sum : measured.results.at("sum")) EXPECT_EQ(sum, each);
+  EXPECT_EQ(measured["bytes"], threads());
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, Updates, testing::Values(1, 31, 32, 33, 96, 1024));
 
 }  // namespace

@@ -364,6 +364,9 @@ TEST(CollectionUses, AreRefusedWithAHint) {
       "g[8];\n";
   const std::pair<const char*, const char*> mistakes[] = {
       {"ON_KERNEL_EXIT: { append(&t, 1); }", "has 2 fields, and this gives 1"},
+      {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; append(&t, wrong); }",
+       "is an array, and numbers are wanted"},
+      {"ON_KERNEL_EXIT: { struct { int a[2]; long b; } wrong; m[wrong] += 1; }", "has keys of another type"},
       {"ON_KERNEL_EXIT: { append(t, 1, 2); }", "needs the address of a trace"},
       {"ON_KERNEL_EXIT: { append(&g, 1); }", "append() needs the address of a trace"},
       {"ON_KERNEL_EXIT: { append(&nothing, 1); }", "unknown name 'nothing'"},

@@ -126,7 +126,30 @@ $L_b:
   @%p1 brx.idx %r18, $L_some;
 $L_x:
 )" + work + "  bra.uni $L_last;\n$L_y:\n  bra $L_last;\n$L_last:\n  ret;\n") +
-           entry("patterns", patterns() + work + "  ret;\n");
+           ".extern .shared .align 4 .b8 dynamic[];\n" + entry("exchange", R"(
+  .shared .align 4 .b8 fixed[4096];
+  mov.u32 %r17, fixed;
+  mov.u32 %r18, dynamic;
+  shl.b32 %r19, %r7, 2;
+  add.u32 %r17, %r17, %r19;
+  add.u32 %r18, %r18, %r19;
+  st.shared.u32 [%r17], %r7;
+  add.u32 %r19, %r7, 7;
+  st.shared.u32 [%r18], %r19;
+  bar.sync 0;
+  sub.u32 %r1, %r9, 1;
+  sub.u32 %r1, %r1, %r7;
+  shl.b32 %r1, %r1, 2;
+  mov.u32 %r17, fixed;
+  add.u32 %r17, %r17, %r1;
+  mov.u32 %r18, dynamic;
+  add.u32 %r18, %r18, %r1;
+  ld.shared.u32 %r2, [%r17];
+  ld.shared.u32 %r3, [%r18];
+  mad.lo.u32 %r2, %r2, 4099, %r3;
+  st.global.u32 [%rd5], %r2;
+  ret;
+)") + entry("patterns", patterns() + work + "  ret;\n");
   }();
   return text;
 }
@@ -265,7 +288,8 @@ class Run {
     parameters.resize((parameters.size() + 7) / 8 * 8);
     for (const std::uint64_t word : words) append(parameters, word);
     const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
-                                         {shape_.block[0], shape_.block[1], shape_.block[2]}};
+                                         {shape_.block[0], shape_.block[1], shape_.block[2]},
+                                         kernel_ == "exchange" ? 4096u : 0u};
     const Status status = (*module)->launch(kernel_, shape, parameters, counters);
     if (!status) failed(text_of(status.error(), ptx));
     return status.ok();

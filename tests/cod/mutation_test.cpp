@@ -67,7 +67,16 @@ const char* const fragments[] = {"(",
                                  "p + 1",
                                  "made(p, v)",
                                  "int *p = &v;",
-                                 "include \"t.cod\""};
+                                 "include \"t.cod\"",
+                                 "global trace",
+                                 "histogram",
+                                 "map",
+                                 "by int",
+                                 "= linear(0, 8)",
+                                 "append(&",
+                                 "entryKey(places, 0).",
+                                 "host int",
+                                 "ON_END:"};
 
 const char* const every_construct = R"(
 enum color { RED, GREEN = 5, BLUE };
@@ -116,6 +125,40 @@ ON_INSTRUCTION: MEM_READ: {
 ON_REPORT: { struct visit *v = visits; long n = 0; for (int i = 0; i < 3; ++i) n += v[i].n + (v + i)->in[1].k[0]; emit("n", n); }
 )";
 
+const char* const every_collection = R"(
+struct place { unsigned int block; unsigned long line; };
+struct use { long count; struct place last; };
+global trace struct use uses[BLOCKS][64];
+global trace unsigned char bytes[16];
+global histogram sizes[12];
+global histogram waits[WARPS][10] = linear(-100, 100);
+global histogram late[4] = log2(32);
+global map struct use places[256] by struct place;
+global map unsigned int lanes[LANES][8] by short;
+host double total = 2.5, most[3] = {1, 2};
+host struct place first;
+ON_INSTRUCTION: MEM_READ: {
+  struct place p = {basicBlockId(), memoryAddress() / 128};
+  struct use u;
+  u.last = p;
+  places[p].count += 1;
+  places[p] = u;
+  unsigned long i = append(&uses[blockId()], u);
+  uses[blockId()][i].count = append(&bytes, 3);
+  record(&sizes, accessSize(), 2);
+  record(&waits[warpId()], (int)laneId() - 50);
+  record(&late, clockCounter());
+  lanes[laneId()][-3] |= atomicMax(&lanes[0][2], 7);
+}
+ON_REPORT: {
+  total += length(uses) + dropped(uses[0]) + underflow(sizes) + overflow(waits[1]) + binFrom(late, 1) + binTo(sizes, 2);
+  if (length(places) > 0) first.line = entryKey(places, 0).line + entryValue(places, 0).count;
+  emit("uses", uses); emit("sizes", sizes); emitTop("places", places, 3, "reads"); emit(kernelName(), total);
+  emit("mean", mean(bytes)); emit("one", lanes[1][2]); most[1] = max(uses.count); emit("uses", uses.last.line);
+}
+ON_END: { emit("total", total); emit("most", most); emitTable("t", "a", most, "b", most); print("%lu", first.line); }
+)";
+
 std::string mutated(const std::string& source, std::mt19937& random) {
   std::string text = source;
   const auto pick = [&](std::size_t limit) {
@@ -146,6 +189,7 @@ TEST(Mutation, DamagedSpecificationsNeverCrash) {
   }
   sources.emplace_back(every_construct);
   sources.emplace_back(every_pointer);
+  sources.emplace_back(every_collection);
   std::sort(sources.begin(), sources.end());
   ASSERT_EQ(errors_of(every_pointer), "");
   std::mt19937 random(20);
