@@ -274,7 +274,7 @@ Status mishaps_of(const HostRun& run) {
     failed.diagnostics.push_back(
         {Severity::error, run.program.locate(mishap.place->position), std::move(message), ""});
   }
-  quote_included_lines(program.tree.files, failed.diagnostics);
+  quote_included_lines(run.program.tree.files, failed.diagnostics);
   return failed;
 }
 

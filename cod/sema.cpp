@@ -232,6 +232,12 @@ void Analyser::declare_host(Statement& statement) {
   if (statement.is_const)
     error(statement.position, "a 'host' variable changes", "leave out 'host' for a constant");
   for (Declarator& declarator : statement.declarators) {
+    if (declarator.is_pointer) {
+      error(declarator.position,
+            "a 'host' variable is no pointer: what it points to is gone after the report",
+            "keep an index instead");
+      continue;
+    }
     const auto dimensions = constant_dimensions(declarator, "host");
     const std::size_t before = errors.size();
     Symbol* symbol =

@@ -113,6 +113,7 @@ TEST(HostVariables, MistakesAreLocated) {
       {"ON_END: { emit(\"x\", s); }", "belongs to the threads of the kernel"},
       {"ON_END: EVERY(2): { }", "EVERY has no meaning in ON_END"},
       {"host const int c = 1; ON_END: { }", "a 'host' variable changes"},
+      {"host int *p; ON_END: { }", "is no pointer"},
       {"host int c = s; ON_END: { }", "known at compile time"},
       {"host int c[2] = 5; ON_END: { }", "write the values in braces"},
       {"host int c[THREADS]; ON_END: { }", "must be a constant integer"},
