@@ -164,8 +164,10 @@ void append(std::vector<std::byte>& bytes, T value) {
   bytes.insert(bytes.end(), begin, begin + sizeof(T));
 }
 
-/// The first element on a boundary of 128 bytes, as a GPU's allocations begin: how many sectors an access touches must not depend on chance. The last
-/// 32 elements are room for it.
+/// Elements that aligned() may leave out at the beginning.
+constexpr std::size_t alignment_room = 32;
+
+/// The first element on a boundary of 128 bytes, as a GPU's allocations begin: how many sectors an access touches must not depend on chance.
 std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
   constexpr std::uintptr_t boundary = 128;
   const auto address = reinterpret_cast<std::uintptr_t>(values.data());
@@ -206,7 +208,7 @@ class Run {
     }
     place(*variant);
     parameters_ = variant->parameters;
-    input_.assign(shape_.blocks() * shape_.threads() + 32, 5);
+    input_.assign(shape_.blocks() * shape_.threads() + 32 + alignment_room, 5);
     output_.assign(input_.size(), 0);
     device::cpu::LaunchCounters counters;
     if (!launch(module_, {}, &counters)) return results_;
