@@ -447,6 +447,9 @@ void Session::report_ends() {
       if (!attached->reports[i]->has_end()) continue;
       report::TotalRecord record;
       record.spec = attached->specifications[i]->name();
+      if (const std::string sampled = cod::describe(attached->specifications[i]->sampling());
+          !sampled.empty())
+        record.notes.push_back("sampled " + sampled);
       cod::LaunchView view;
       view.host = attached->host[i];
       view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };

@@ -235,9 +235,11 @@ TEST_F(SessionTest, LaunchesWithoutValuesPerSiteNeedNoSiteTable) {
 }
 
 TEST_F(SessionTest, SampledLaunchesAloneAreInstrumentedAndSaySo) {
-  std::ofstream(spec_)
-      << "global unsigned long sevens;\n"
-         "ON_KERNEL_EXIT: SAMPLE_LAUNCHES(3): SAMPLE_BLOCKS(2): { atomicAdd(&sevens, 1); }\n";
+  std::ofstream(spec_) << "global unsigned long sevens;\n"
+                          "host unsigned long all;\n"
+                          "ON_KERNEL_EXIT: SAMPLE_LAUNCHES(3): SAMPLE_BLOCKS(2): { atomicAdd(&sevens, 1); }\n"
+                          "ON_REPORT: { all += sevens; emit(\"sevens\", sevens); }\n"
+                          "ON_END: { emit(\"all\", all); }\n";
   start({});
   std::vector<bool> instrumented;
   for (int i = 0; i < 7; ++i) instrumented.push_back(launch());
@@ -251,6 +253,9 @@ TEST_F(SessionTest, SampledLaunchesAloneAreInstrumentedAndSaySo) {
   EXPECT_THAT(records_.launches[2].notes, ElementsAre("sampled 1 of 3 launches, 1 of 2 thread blocks"));
   EXPECT_EQ(std::get<std::vector<std::uint64_t>>(records_.launches[2].results[0].values)[0], 7u)
       << "nothing is scaled";
+  ASSERT_EQ(records_.totals.size(), 1u);
+  EXPECT_EQ(std::get<std::vector<std::uint64_t>>(records_.totals[0].results[0].values)[0], 21u);
+  EXPECT_THAT(records_.totals[0].notes, ElementsAre("sampled 1 of 3 launches, 1 of 2 thread blocks"));
   EXPECT_EQ(records_.coverage[0].launches, 7u);
   EXPECT_EQ(records_.coverage[0].instrumented_launches, 3u);
 }
