@@ -29,7 +29,10 @@ void print_ptx(const cod::Specification& specification, const cod::DeviceCode& c
                                   ? "initial values"
                                   : std::string(cod::name_of(handler.target)) +
                                         (" of line " + std::to_string(handler.location.line));
-    const std::string text = "// " + specification.name() + ": " + place + "\n" + code.handlers[i].ptx + "\n";
+    const std::string ptx = handler.is_counted
+                                ? "// without code of its own: counted on few edges of the control flow\n"
+                                : code.handlers[i].ptx;
+    const std::string text = "// " + specification.name() + ": " + place + "\n" + ptx + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
 }

@@ -25,8 +25,9 @@ std::string handler_name(const cod::Handler& handler) {
 
 void print_text(const Explained& what, const engine::HandlerPlaces& found) {
   const cod::Handler& handler = what.specification.handlers()[found.handler];
-  std::printf("%s: %s: %s: %s\n", what.file.path.c_str(), demangle(what.kernel).c_str(),
-              handler_name(handler).c_str(), counted(found.places.size(), "place").c_str());
+  std::printf("%s: %s: %s: %s%s\n", what.file.path.c_str(), demangle(what.kernel).c_str(),
+              handler_name(handler).c_str(), counted(found.places.size(), "place").c_str(),
+              handler.is_counted ? ", counted on few edges of the control flow" : "");
   for (const engine::Place& place : found.places) {
     const std::string source =
         place.file.empty() ? std::string() : place.file + ":" + std::to_string(place.source_line);
@@ -47,6 +48,7 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
   object["target"] = cod::name_of(handler.target);
   object["line"] = handler.location.line;
   object["count"] = found.places.size();
+  object["without_code"] = handler.is_counted;
   object["places"] = nlohmann::ordered_json::array();
   for (const engine::Place& place : found.places) {
     nlohmann::ordered_json each;

@@ -259,7 +259,8 @@ class FunctionSplicer {
     binding.first_state = probe.first_state;
     binding.first_variable = probe.first_variable;
     binding.site_value = [&](std::string_view name) {
-      return name.starts_with("tally_") ? tally_register(probe, name, site) : values_.operand(probe, name, site);
+      return name.starts_with("tally_") ? tally_register(probe, name, site)
+                                        : values_.operand(probe, name, site);
     };
     probe.routine.append(binding, text);
     append_tallies(probe, site, text);

@@ -13,7 +13,7 @@ constexpr const char* counter =
     "// Counts block executions.\n"
     "global unsigned long counts[BASIC_BLOCKS];\n"
     "ON_BASIC_BLOCK_ENTRY: {\n"
-    "  atomicAdd(&counts[basicBlockId()], 1);\n"
+    "  atomicMax(&counts[basicBlockId()], 1);\n"
     "}\n";
 
 TEST(Check, AGoodSpecificationIsSummarised) {
@@ -61,6 +61,18 @@ TEST(Check, EmitsThePtxOfEveryHandler) {
   EXPECT_THAT(outcome.out, testing::StartsWith("// good: ON_BASIC_BLOCK_ENTRY of line 3\n"));
   EXPECT_THAT(outcome.out, HasSubstr(".target sm_80"));
   EXPECT_THAT(outcome.out, HasSubstr("__lynxpp_site_basic_block_id"));
+}
+
+TEST(Check, SaysWhichHandlersNeedNoCode) {
+  const TemporaryFolder folder;
+  const std::string counted = folder.write(
+      "counted.cod",
+      "global unsigned long counts[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()] += 1; }\n");
+  const Outcome outcome = lynxpp({"check", "--emit-ptx", counted});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "// counted: ON_BASIC_BLOCK_ENTRY of line 2\n// without code of its own: counted on few edges of "
+            "the control flow\n\n");
 }
 
 constexpr const char* two_kernels =
@@ -123,12 +135,14 @@ TEST(Explain, JsonHoldsTheSame) {
       outcome.out,
       "{\"spec\":\"s\",\"kernel\":\"_Z1kPf\",\"demangled\":\"k(float*)\",\"target\":\"ON_KERNEL_ENTRY\","
       "\"line\":1,"
-      "\"count\":1,\"places\":[{\"function\":\"_Z1kPf\",\"block\":0,\"ptx_line\":11,\"file\":\"src/"
+      "\"count\":1,\"without_code\":false,\"places\":[{\"function\":\"_Z1kPf\",\"block\":0,\"ptx_line\":11,"
+      "\"file\":\"src/"
       "k.cu\",\"line\":4,"
       "\"instruction\":\"ld.param.u64 %rd1, [p];\"}]}\n"
       "{\"spec\":\"s\",\"kernel\":\"other\",\"demangled\":\"other\",\"target\":\"ON_KERNEL_ENTRY\",\"line\":"
       "1,"
-      "\"count\":1,\"places\":[{\"function\":\"other\",\"block\":0,\"ptx_line\":21,\"file\":null,\"line\":0,"
+      "\"count\":1,\"without_code\":false,\"places\":[{\"function\":\"other\",\"block\":0,\"ptx_line\":21,"
+      "\"file\":null,\"line\":0,"
       "\"instruction\":\"ret;\"}]}\n");
 }
 

@@ -37,7 +37,7 @@ constexpr const char* specification =
     "// Counts block executions.\n"
     "global unsigned long counts[BASIC_BLOCKS];\n"
     "ON_BASIC_BLOCK_ENTRY: {\n"
-    "  atomicAdd(&counts[basicBlockId()], 1);\n"
+    "  atomicMax(&counts[basicBlockId()], 1);\n"
     "}\n";
 
 class Instrument : public testing::Test {

@@ -45,7 +45,7 @@ class PtxCommand : public testing::Test {
   std::string specification_ =
       folder_.write("count.cod",
                     "// Counts.\nglobal unsigned long counts[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: {\n"
-                    "  atomicAdd(&counts[basicBlockId()], 1);\n}\n");
+                    "  atomicMax(&counts[basicBlockId()], 1);\n}\n");
 };
 
 TEST_F(PtxCommand, StatOfOneKernelAndWhatItCalls) {
@@ -111,14 +111,14 @@ TEST_F(PtxCommand, AnnotateShowsEveryOriginalLineAndWhatIsAdded) {
   EXPECT_THAT(outcome.out, testing::MatchesRegex("// second: [0-9]+ lines added, 1 removed\n(.|\n)*"));
   EXPECT_THAT(outcome.out, HasSubstr("\n- .visible .entry second()\n")) << "it gets a parameter";
   EXPECT_THAT(outcome.out, HasSubstr("\n    ret;\n"));
-  EXPECT_THAT(outcome.out, testing::ContainsRegex("\n\\+ .*red\\.global\\.add\\.u64"));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("\n\\+ .*red\\.global\\.max\\.u64"));
 }
 
 TEST_F(PtxCommand, AnnotateSideBySide) {
   const Outcome outcome = lynxpp({"ptx", "annotate", "-y", "-s", specification_, file_, "-k", "second"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, testing::ContainsRegex("\n  ret; +  ret;\n"));
-  EXPECT_THAT(outcome.out, testing::ContainsRegex("\n +> .*red\\.global\\.add\\.u64"));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("\n +> .*red\\.global\\.max\\.u64"));
 }
 
 TEST_F(PtxCommand, MistakesAreNamed) {
