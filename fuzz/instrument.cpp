@@ -32,6 +32,7 @@ lynxpp::engine::SpecificationPtr specification() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
+  if (text.find("lynxpp_") != std::string::npos) return 0;  // names that passes give to what they add
   const auto module = lynxpp::ptx::parse_module(text, "fuzz.ptx");
   if (!module) return 0;
   int left = 4;  // kernels of one input: more only take time

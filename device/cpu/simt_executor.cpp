@@ -1,5 +1,7 @@
 #include "device/cpu/simt_executor.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cfenv>
 #include <charconv>
@@ -196,7 +198,13 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
 }
 
 std::uint32_t multiprocessors() {
-  static const std::uint32_t count = std::max(1u, std::thread::hardware_concurrency());
+  // The processors that this process may use: one of them alone runs thread blocks in their order.
+  static const std::uint32_t count = [] {
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+      return std::max(1u, static_cast<std::uint32_t>(CPU_COUNT(&processors)));
+    return std::max(1u, std::thread::hardware_concurrency());
+  }();
   return count;
 }
 
