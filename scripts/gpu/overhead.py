@@ -8,6 +8,7 @@ import tempfile
 import time
 
 from common import Findings, TestFailure
+from metrics import PHASES, phase_sums
 
 # Kernel-time ratios the ready-made specifications are to stay within, as geometric means.
 GOALS = {"kernel_runtime": 1.005, "instruction_count": 1.03, "basic_block_count": 1.06, "opcode_mix": 1.05,
@@ -47,11 +48,11 @@ def phases(package, apps, findings):
         if run.status != 0:
             findings.fail(f"{app}: no phases\n{run}")
             continue
-        sums = [sum(record[f"{phase}_ms"] for record in records.timing) for phase in ("parse", "instrument", "emit", "load", "execute")]
+        sums = phase_sums(records)
         rows.append([app, len(records.timing)] + [f"{value:.3f}" for value in sums])
         findings.data["phases"][app] = sums
     findings.table("Phases of a run (milliseconds, instruction_count_per_thread, all kernels of the program at its standard size)",
-                   ["program", "kernels", "parse", "instrument", "emit", "load", "execute"], rows)
+                   ["program", "kernels", *PHASES], rows)
 
 
 def add_measured(kernels, app, measured, findings):
