@@ -53,9 +53,17 @@ const AffineAnalysis& FunctionAnalyses::affine() {
   return *affine_;
 }
 
+const LanePatterns& FunctionAnalyses::lane_patterns() {
+  if (!lane_patterns_)
+    lane_patterns_ = std::make_unique<LanePatterns>(*function_, graph(), dominators(), loops(), registers(),
+                                                    ssa(), uniformity(), affine());
+  return *lane_patterns_;
+}
+
 void FunctionAnalyses::invalidate() { *this = FunctionAnalyses(*function_); }
 
 void FunctionAnalyses::invalidate_data_flow() {
+  lane_patterns_.reset();
   affine_.reset();
   uniformity_.reset();
   ssa_.reset();

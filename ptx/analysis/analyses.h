@@ -6,6 +6,7 @@
 #include "ptx/analysis/affine.h"
 #include "ptx/analysis/control_flow_graph.h"
 #include "ptx/analysis/dominators.h"
+#include "ptx/analysis/lane_pattern.h"
 #include "ptx/analysis/liveness.h"
 #include "ptx/analysis/loops.h"
 #include "ptx/analysis/registers.h"
@@ -30,6 +31,7 @@ class FunctionAnalyses {
   const SsaForm& ssa();
   const Uniformity& uniformity();
   const AffineAnalysis& affine();
+  const LanePatterns& lane_patterns();
 
   void invalidate();
   /// Keeps what only depends on the control flow: graph, dominators, post-dominators, loops.
@@ -47,6 +49,7 @@ class FunctionAnalyses {
   std::unique_ptr<SsaForm> ssa_;
   std::unique_ptr<Uniformity> uniformity_;
   std::unique_ptr<AffineAnalysis> affine_;
+  std::unique_ptr<LanePatterns> lane_patterns_;
 };
 
 }  // namespace lynxpp::ptx

@@ -17,11 +17,6 @@ bool may_spin(const Instruction& instruction) {
   return false;
 }
 
-/// Lanes of the warp that came different ways may be together behind it.
-bool may_join_lanes(const Instruction& instruction) {
-  return instruction.traits.kind == OpcodeClass::barrier || has_modifier(instruction.opcode, "sync");
-}
-
 bool may_wait(const Instruction& instruction) { return may_spin(instruction) || may_join_lanes(instruction); }
 
 class WarpFlow {

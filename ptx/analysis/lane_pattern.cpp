@@ -1,0 +1,377 @@
+#include "ptx/analysis/lane_pattern.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ptx/analysis/opcode_modifiers.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::size_t most_steps = 512;  // of a decomposition
+constexpr std::size_t most_terms = 4;    // of V: each costs instructions at P
+
+std::int64_t product(std::int64_t left, std::int64_t right) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) * static_cast<std::uint64_t>(right));
+}
+std::int64_t sum_of(std::int64_t left, std::int64_t right) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) + static_cast<std::uint64_t>(right));
+}
+std::int64_t reduced(std::int64_t number, std::uint8_t bits) {
+  return bits == 32 ? static_cast<std::int32_t>(number) : number;
+}
+
+const Operand* operand_of(const Instruction& instruction, std::size_t index) {
+  return index < instruction.operands.size() ? &instruction.operands[index] : nullptr;
+}
+
+}  // namespace
+
+/// V, with the SSA values whose registers it is made of.
+struct LanePatterns::Sum {
+  struct Key {
+    LaneTerm::Kind kind = LaneTerm::Kind::value;
+    std::uint32_t id = 0;  ///< dimension or ValueId
+    auto operator<=>(const Key&) const = default;
+  };
+  std::uint8_t bits = 64;
+  std::map<Key, std::int64_t> terms;
+  std::vector<std::uint32_t> before_blocks;  ///< P strictly dominates these
+  std::vector<std::uint32_t> outside_loops;  ///< P is in none of these
+
+  void add(Key key, std::int64_t coefficient) {
+    std::int64_t& known = terms[key];
+    known = reduced(sum_of(known, coefficient), bits);
+    if (known == 0) terms.erase(key);
+  }
+  void add(const Sum& other, std::int64_t factor) {
+    for (const auto& [key, coefficient] : other.terms) add(key, product(coefficient, factor));
+    require(other);
+  }
+  void require(const Sum& other) {
+    before_blocks.insert(before_blocks.end(), other.before_blocks.begin(), other.before_blocks.end());
+    outside_loops.insert(outside_loops.end(), other.outside_loops.begin(), other.outside_loops.end());
+  }
+};
+
+/// From an address back to what it was made of.
+class LanePatterns::Decomposition {
+ public:
+  Decomposition(const LanePatterns& all, std::uint8_t bits) : all_(all), bits_(bits) {}
+
+  /// Adds what `operand` of the instruction `at` holds, times `factor`; `block` is where its value is asked for.
+  bool add_operand(std::uint32_t at, const Operand* operand, std::int64_t factor, std::uint32_t block,
+                   Sum& sum) {
+    if (operand == nullptr || operand->negated) return false;
+    if (operand->kind == OperandKind::integer) return true;
+    if (operand->kind == OperandKind::special_register) return add_special(operand->name, factor, sum);
+    if (operand->kind != OperandKind::identifier) return false;
+    const RegisterId reg = all_.usage_.find(operand->name, at);
+    if (reg == no_register) return true;  // the address of a variable
+    if (all_.usage_.registers()[reg].name != operand->name) return false;
+    return add_value(all_.ssa_.read_of(at, reg), factor, block, sum);
+  }
+
+  bool add_value(ValueId value, std::int64_t factor, std::uint32_t block, Sum& sum) {
+    if (value == no_value || ++steps_ > most_steps) return false;
+    if (is_uniform(value, block)) return true;
+    if (std::ranges::find(open_, value) != open_.end()) return add_register(value, factor, sum);
+    if (bits_of(value) != bits_) return false;
+    if (add_affine(value, factor, block, sum)) return true;
+    const Value& made = all_.ssa_.values()[value];
+    if (made.kind == ValueKind::phi) {
+      Sum common{bits_, {}, {}, {}};
+      if (!join(value, common)) return add_register(value, factor, sum);
+      sum.add(common, factor);
+      return true;
+    }
+    if (made.kind == ValueKind::write && made.previous == no_value) {
+      Sum parts{bits_, {}, {}, {}};
+      if (add_result(made.instruction, block, parts)) {
+        sum.add(parts, factor);
+        return true;
+      }
+    }
+    return add_register(value, factor, sum);
+  }
+
+ private:
+  bool is_uniform(ValueId value, std::uint32_t block) const {
+    return (all_.uniformity_.of_value_at(value, block) & varies_in_warp) == 0;
+  }
+
+  std::uint8_t bits_of(ValueId value) const {
+    const Register& reg = all_.usage_.registers()[all_.ssa_.values()[value].reg];
+    if (reg.is_predicate || reg.type == DataType::opaque) return 0;
+    return static_cast<std::uint8_t>(8 * size_of(reg.type));
+  }
+
+  bool add_register(ValueId value, std::int64_t factor, Sum& sum) const {
+    sum.add({LaneTerm::Kind::value, value}, factor);
+    return true;
+  }
+
+  bool add_special(std::string_view name, std::int64_t factor, Sum& sum) const {
+    if ((variance_of_special_register(name) & varies_in_warp) == 0) return true;
+    if (bits_ != 32 || name.size() != 6 || !name.starts_with("%tid.")) return false;
+    sum.add({LaneTerm::Kind::thread_index, static_cast<std::uint32_t>(name.back() - 'x')}, factor);
+    return true;
+  }
+
+  /// An exact form in thread indices and what is the same for all lanes.
+  bool add_affine(ValueId value, std::int64_t factor, std::uint32_t block, Sum& sum) const {
+    const std::optional<AffineForm> form = all_.affine_.of_value(value);
+    if (!form || !form->exact || form->bits != bits_) return false;
+    Sum parts{bits_, {}, {}, {}};
+    for (const Term& term : form->terms) {
+      const Symbol& first = all_.affine_.symbols()[term.product.symbols[0]];
+      if (term.product.degree == 1 && first.kind == SymbolKind::tid) {
+        parts.add({LaneTerm::Kind::thread_index, first.index}, term.coefficient);
+        continue;
+      }
+      for (std::uint8_t i = 0; i < term.product.degree; ++i) {
+        const Symbol& symbol = all_.affine_.symbols()[term.product.symbols[i]];
+        if (symbol.kind == SymbolKind::tid) return false;
+        if (symbol.kind == SymbolKind::value && !is_uniform(symbol.index, block)) return false;
+        if (symbol.kind == SymbolKind::iteration) parts.outside_loops.push_back(symbol.index);
+      }
+    }
+    sum.add(parts, factor);
+    return true;
+  }
+
+  /// Where ways meet that the lanes take together, by the same V on each; around a loop it comes back as it was.
+  bool join(ValueId phi, Sum& common) {
+    const std::uint32_t block = all_.ssa_.values()[phi].block;
+    if (block == 0) return false;
+    const auto& predecessors = all_.graph_.blocks[block].predecessors;
+    const auto inputs = all_.ssa_.phi_inputs(phi);
+    open_.push_back(phi);
+    bool is_known = false;
+    bool fits = true;
+    for (std::size_t i = 0; fits && i < inputs.size(); ++i) {
+      if (!all_.dominators_.is_reachable(predecessors[i])) continue;
+      Sum input{bits_, {}, {}, {}};
+      fits = add_value(inputs[i], 1, predecessors[i], input);
+      common.require(input);
+      const bool is_itself = input.terms.size() == 1 && input.terms.begin()->second == 1 &&
+                             input.terms.begin()->first == Sum::Key{LaneTerm::Kind::value, phi};
+      if (is_itself) continue;
+      fits = fits && !input.terms.contains({LaneTerm::Kind::value, phi}) &&
+             (!is_known || common.terms == input.terms);
+      common.terms = input.terms;
+      is_known = true;
+    }
+    open_.pop_back();
+    common.before_blocks.push_back(block);
+    return fits && is_known;
+  }
+
+  /// What an instruction makes, where that is a sum.
+  bool add_result(std::uint32_t at, std::uint32_t block, Sum& sum) {
+    const Instruction& instruction = all_.function_.body->instructions[at];
+    const std::string_view opcode = instruction.opcode;
+    const std::string_view root = opcode_root(opcode);
+    if (instruction.guarded() || instruction.traits.is_floating || has_modifier(opcode, "sat")) return false;
+    if (instruction.operands.empty() || instruction.operands[0].kind != OperandKind::identifier) return false;
+    const auto add = [&](std::size_t index, std::int64_t factor) {
+      return add_operand(at, operand_of(instruction, index), factor, block, sum);
+    };
+    if (root == "cvt") return add_widened(at, 1, first_type(opcode), block, 1, sum);
+    if (root == "cvta")
+      return has_modifier(opcode, "global") && size_of(instruction.traits.type) == 8 && add(1, 1);
+    if (root == "mul" || root == "mad") return add_product(at, root == "mad", block, sum);
+    if (8 * size_of(instruction.traits.type) != bits_) return false;
+    if (root == "mov") return add(1, 1);
+    if (root == "add") return add(1, 1) && add(2, 1);
+    if (root == "sub") return add(1, 1) && add(2, -1);
+    if (root != "shl") return false;
+    const Operand* amount = operand_of(instruction, 2);
+    const bool is_constant = amount != nullptr && amount->kind == OperandKind::integer &&
+                             amount->integer >= 0 && amount->integer < bits_;
+    return is_constant && add(1, static_cast<std::int64_t>(std::uint64_t{1} << amount->integer));
+  }
+
+  bool add_product(std::uint32_t at, bool has_addend, std::uint32_t block, Sum& sum) {
+    const Instruction& instruction = all_.function_.body->instructions[at];
+    const bool is_wide = has_modifier(instruction.opcode, "wide");
+    if (!is_wide && !has_modifier(instruction.opcode, "lo")) return false;
+    const std::uint32_t bits = 8 * size_of(instruction.traits.type);
+    if ((is_wide ? 2 * bits : bits) != bits_) return false;
+    for (const std::size_t constant : {1, 2}) {
+      const Operand* factor = operand_of(instruction, constant);
+      if (factor == nullptr || factor->kind != OperandKind::integer) continue;
+      const bool is_unsigned = instruction.traits.type == DataType::u32;
+      const std::int64_t number = !is_wide      ? factor->integer
+                                  : is_unsigned ? static_cast<std::uint32_t>(factor->integer)
+                                                : static_cast<std::int32_t>(factor->integer);
+      const std::size_t other = 3 - constant;
+      const bool made =
+          is_wide ? add_widened(at, other, is_unsigned ? DataType::u64 : DataType::s64, block, number, sum)
+                  : add_operand(at, operand_of(instruction, other), number, block, sum);
+      if (!made) return false;
+      return !has_addend || add_operand(at, operand_of(instruction, 3), 1, block, sum);
+    }
+    return false;
+  }
+
+  /// Operand `index`, a register of 32 bits, as the instruction reads it; or a conversion that changes nothing.
+  bool add_widened(std::uint32_t at, std::size_t index, DataType target, std::uint32_t block,
+                   std::int64_t factor, Sum& sum) {
+    const Instruction& instruction = all_.function_.body->instructions[at];
+    const DataType source = instruction.traits.type;
+    const Operand* operand = operand_of(instruction, index);
+    if (operand == nullptr || is_floating(source) || is_floating(target)) return false;
+    if (size_of(target) * 8 != bits_) return false;
+    if (size_of(source) == size_of(target)) return add_operand(at, operand, factor, block, sum);
+    if (bits_ != 64 || size_of(source) != 4 || operand->kind != OperandKind::identifier) return false;
+    const RegisterId reg = all_.usage_.find(operand->name, at);
+    if (reg == no_register || all_.usage_.registers()[reg].name != operand->name) return false;
+    const ValueId value = all_.ssa_.read_of(at, reg);
+    if (value == no_value || bits_of(value) != 32) return false;
+    if (is_uniform(value, block)) return true;
+    const bool is_signed = source == DataType::s32;
+    sum.add({is_signed ? LaneTerm::Kind::sign_extended : LaneTerm::Kind::zero_extended, value}, factor);
+    return true;
+  }
+
+  const LanePatterns& all_;
+  const std::uint8_t bits_;
+  std::size_t steps_ = 0;
+  std::vector<ValueId> open_;  ///< phis whose inputs are being looked at
+};
+
+LanePatterns::LanePatterns(const Function& function, const ControlFlowGraph& graph,
+                           const DominatorTree& dominators, const LoopNest& loops, const RegisterUsage& usage,
+                           const SsaForm& ssa, const Uniformity& uniformity, const AffineAnalysis& affine)
+    : function_(function),
+      graph_(graph),
+      dominators_(dominators),
+      loops_(loops),
+      usage_(usage),
+      ssa_(ssa),
+      uniformity_(uniformity),
+      affine_(affine),
+      cohorts_(function, graph, dominators, loops, uniformity),
+      writes_of_(usage.registers().size()) {
+  for (std::uint32_t at = 0; at < function.body->instructions.size(); ++at) {
+    for (const RegisterWrite& write : usage.writes(at)) ++writes_of_[write.reg];
+  }
+}
+
+std::optional<LanePattern> LanePatterns::of_address(std::uint32_t instruction, const Operand& address) const {
+  const std::uint32_t block = graph_.block_of[instruction];
+  if (address.elements.size() != 1 || !dominators_.is_reachable(block) || loops_.is_irreducible(block))
+    return std::nullopt;
+  const Instruction& access = function_.body->instructions[instruction];
+  if (access.guarded()) {
+    const RegisterId guard = usage_.find(access.guard.predicate, instruction);
+    if (guard == no_register || (uniformity_.of_register_read(instruction, guard) & varies_in_warp) != 0)
+      return std::nullopt;
+  }
+  const Operand& base = address.elements[0];
+  const RegisterId reg =
+      base.kind == OperandKind::identifier ? usage_.find(base.name, instruction) : no_register;
+  const std::uint32_t bytes = reg == no_register ? 8 : size_of(usage_.registers()[reg].type);
+  if (bytes != 4 && bytes != 8) return std::nullopt;
+  const auto bits = static_cast<std::uint8_t>(8 * bytes);
+  Sum sum{bits, {}, {}, {}};
+  if (!Decomposition(*this, bits).add_operand(instruction, &base, 1, block, sum)) return std::nullopt;
+  return place(instruction, sum);
+}
+
+/// The place from `first` on behind which no lanes join before `end`.
+std::uint32_t LanePatterns::behind_joins(std::uint32_t first, std::uint32_t end) const {
+  for (std::uint32_t at = end; at > first; --at) {
+    if (may_join_lanes(function_.body->instructions[at - 1])) return at;
+  }
+  return first;
+}
+
+/// Looks for P from the access upwards, as long as the lanes are the same.
+std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const Sum& sum) const {
+  if (sum.terms.size() > most_terms) return std::nullopt;
+  std::optional<LanePattern> best;
+  const std::uint32_t own_block = graph_.block_of[instruction];
+  bool joins = false;
+  for (std::uint32_t block = own_block;; block = dominators_.immediate(block)) {
+    std::optional<std::uint32_t> position = position_in(block, instruction, sum);
+    // Hardware may not have brought all lanes together at P yet, unless none ever went away.
+    const bool is_whole = function_.is_entry && cohorts_.is_whole(block);
+    if (position && block == own_block && !is_whole) position = behind_joins(*position, instruction);
+    if (position && (is_whole || !joins)) best = LanePattern{block, *position, sum.bits, {}};
+    const LaneCohorts::Link link = cohorts_.link(block);
+    if (link == LaneCohorts::Link::apart) break;
+    joins |= link == LaneCohorts::Link::joining;
+    if (block == own_block) {
+      const std::uint32_t begin = graph_.blocks[block].begin;
+      joins |= behind_joins(begin, instruction) != begin;
+    }
+  }
+  if (!best) return std::nullopt;
+  for (const auto& [key, coefficient] : sum.terms) {
+    const bool is_index = key.kind == LaneTerm::Kind::thread_index;
+    best->terms.push_back({key.kind, is_index ? key.id : ssa_.values()[key.id].reg, coefficient});
+  }
+  std::ranges::sort(best->terms);
+  return best;
+}
+
+/// The first instruction of the block before which all terms are at hand, each in a register that holds nothing else ever.
+std::optional<std::uint32_t> LanePatterns::position_in(std::uint32_t block, std::uint32_t access,
+                                                       const Sum& sum) const {
+  const auto is_behind = [&](std::uint32_t later) {
+    return block != later && dominators_.dominates(block, later);
+  };
+  const auto holds = [&](std::uint32_t loop) { return loops_.contains(loop, block); };
+  if (!std::ranges::all_of(sum.before_blocks, is_behind) || std::ranges::any_of(sum.outside_loops, holds))
+    return std::nullopt;
+  std::uint32_t position = graph_.blocks[block].begin;
+  for (const auto& [key, coefficient] : sum.terms) {
+    if (key.kind == LaneTerm::Kind::thread_index) continue;
+    const Value& value = ssa_.values()[key.id];
+    const bool is_fixed = value.kind == ValueKind::write
+                              ? value.previous == no_value && writes_of_[value.reg] == 1
+                              : value.kind == ValueKind::entry && writes_of_[value.reg] == 0;
+    if (!is_fixed) return std::nullopt;
+    if (value.kind != ValueKind::write) continue;
+    if (!dominators_.dominates(value.block, block)) return std::nullopt;
+    if (value.block == block) position = std::max(position, value.instruction + 1);
+  }
+  const std::uint32_t end = block == graph_.block_of[access] ? access + 1 : graph_.blocks[block].end;
+  if (position >= end) return std::nullopt;
+  const Body& body = *function_.body;
+  for (const auto& [key, coefficient] : sum.terms) {
+    if (key.kind == LaneTerm::Kind::thread_index) continue;
+    const Value& value = ssa_.values()[key.id];
+    const std::uint32_t maker = value.kind == ValueKind::write ? value.instruction : access;
+    const auto declared_at = [&](std::uint32_t at) {
+      return body.find_register(usage_.registers()[value.reg].name,
+                                body.statements[body.instructions[at].statement].scope);
+    };
+    if (declared_at(position) != declared_at(maker)) return std::nullopt;
+  }
+  return position;
+}
+
+std::string to_string(const LanePattern& pattern, const RegisterUsage& usage) {
+  std::string text;
+  for (const LaneTerm& term : pattern.terms) {
+    const bool is_negative = term.coefficient < 0;
+    const std::uint64_t size = is_negative ? -static_cast<std::uint64_t>(term.coefficient)
+                                           : static_cast<std::uint64_t>(term.coefficient);
+    text += text.empty() ? (is_negative ? "-" : "") : (is_negative ? " - " : " + ");
+    if (size != 1) text += std::to_string(size) + "*";
+    if (term.kind == LaneTerm::Kind::thread_index) {
+      text += std::string("tid.") + static_cast<char>('x' + term.id);
+      continue;
+    }
+    const std::string name(usage.registers()[term.id].name);
+    text += term.kind == LaneTerm::Kind::value           ? name
+            : term.kind == LaneTerm::Kind::sign_extended ? "s(" + name + ")"
+                                                         : "z(" + name + ")";
+  }
+  return text.empty() ? "0" : text;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,78 @@
+// How the addresses of an access differ between the lanes of a warp, where that is known before the access runs.
+//
+// The address is written as U + V. U is the same for all lanes that make the access together and may change from one execution to the next. V is a sum
+// of registers and thread indices with constant coefficients, all of which a lane holds already at an earlier place P. Between P and
+// the access no lane leaves and none joins (LaneCohorts), so what the active lanes find out at P about their Vs is true of their addresses
+// whenever they come to the access from there.
+//
+// All arithmetic is that of the machine, modulo 2^bits: nothing is assumed about overflow. A difference of two lanes' addresses is that of their Vs, read as a signed number, for
+// addresses that memory can have.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptx/analysis/affine.h"
+#include "ptx/analysis/cohorts.h"
+
+namespace lynxpp::ptx {
+
+/// One summand of V.
+struct LaneTerm {
+  enum class Kind : std::uint8_t {
+    thread_index,   ///< %tid; LaneTerm::id is the dimension, 0 for x
+    value,          ///< the register `id`, as wide as the pattern
+    sign_extended,  ///< the register `id`, 32 bits, widened to the pattern's 64
+    zero_extended,  ///< likewise
+  };
+  Kind kind = Kind::value;
+  std::uint32_t id = 0;
+  std::int64_t coefficient = 0;  ///< not 0; modulo 2^bits
+  auto operator<=>(const LaneTerm&) const = default;
+};
+
+/// Accesses with equal patterns differ in their Us alone.
+struct LanePattern {
+  std::uint32_t block = 0;        ///< P: right before …
+  std::uint32_t instruction = 0;  ///< … this instruction of it
+  std::uint8_t bits = 64;         ///< of the address register: 32 or 64
+  std::vector<LaneTerm> terms;    ///< ascending; none: all lanes have one address
+  auto operator<=>(const LanePattern&) const = default;
+};
+
+/// "4*tid.x + 8*s(%r3) - %rd5"; s and z stand for widening, the empty sum is "0".
+std::string to_string(const LanePattern& pattern, const RegisterUsage& usage);
+
+class LanePatterns {
+ public:
+  LanePatterns(const Function& function, const ControlFlowGraph& graph, const DominatorTree& dominators,
+               const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa,
+               const Uniformity& uniformity, const AffineAnalysis& affine);
+
+  /// Of `address`, an address operand of `instruction`. nullopt: nothing is known, or not before the access; the guard may divide
+  /// the lanes. P is as far up as the lanes and their registers allow.
+  std::optional<LanePattern> of_address(std::uint32_t instruction, const Operand& address) const;
+
+ private:
+  class Decomposition;
+  struct Sum;
+  std::optional<LanePattern> place(std::uint32_t instruction, const Sum& sum) const;
+  std::optional<std::uint32_t> position_in(std::uint32_t block, std::uint32_t access, const Sum& sum) const;
+  std::uint32_t behind_joins(std::uint32_t first, std::uint32_t end) const;
+
+  const Function& function_;
+  const ControlFlowGraph& graph_;
+  const DominatorTree& dominators_;
+  const LoopNest& loops_;
+  const RegisterUsage& usage_;
+  const SsaForm& ssa_;
+  const Uniformity& uniformity_;
+  const AffineAnalysis& affine_;
+  LaneCohorts cohorts_;
+  std::vector<std::uint32_t> writes_of_;  ///< per register
+};
+
+}  // namespace lynxpp::ptx
