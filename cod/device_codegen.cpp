@@ -74,12 +74,9 @@ llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* resu
 
 void DeviceGenerator::generate(const HandlerBody& body) {
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), false);
-  llvm::Function* function =
-      llvm::Function::Create(type, llvm::Function::ExternalLinkage, "lynxpp_handler", module_);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
-  function->addFnAttr(llvm::Attribute::Convergent);
-  function->addFnAttr("no-jump-tables",
-                      "true");  // and no look-up tables: the routine must not need variables
+  llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                                    llvm::StringRef(handler_function), module_);
+  add_handler_attributes(*function);
   sampling_ = body.sampling;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();

@@ -1,5 +1,4 @@
-// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by device_codegen.cpp,
-// device_atomics.cpp and device_warp.cpp.
+// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by the files device_*.cpp.
 #pragma once
 
 #include <functional>
@@ -66,6 +65,19 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* block_id();         ///< i64
   llvm::Value* wide(llvm::Value* value);
 
+  // device_functions.cpp
+  using OutOfLineBody = std::function<llvm::Value*(const std::vector<llvm::Value*>&)>;
+  /// Calls the function `name`, which stands once in a variant and not at every site: for what rarely runs and for long code. The first call makes
+  /// it: `body` gets the parameters and returns the result, or null when `result` is void. Everything that belongs to the handler comes in as an
+  /// argument: words, values of the site, variables, and the active mask (active_mask_here() in it is right only while all lanes that run the
+  /// handler call it); special registers and warp operations are available. Whatever the body depends on at compile time has to be part of
+  /// `name`. A call costs tens of cycles and keeps few registers alive across it, so the common path should stay in line.
+  llvm::Value* out_of_line(const std::string& name, llvm::Type* result,
+                           const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
+  llvm::Function* make_out_of_line(const std::string& name, llvm::Type* result,
+                                   const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
+  static void add_handler_attributes(llvm::Function& function);
+
   llvm::Value* active_mask_here();
   llvm::Value* active_mask_at_entry();
   llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
@@ -111,6 +123,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* unique_call(const Expression& call);
   llvm::Value* warp_value_call(const Expression& call);
   llvm::Value* extreme_over(llvm::Value* mask, llvm::Value* value, Api api, Type type);
+  llvm::Value* extreme_by_gathering(llvm::Value* mask, llvm::Value* value, bool is_max, Type type);
   llvm::Value* first_by_elimination(llvm::Value* mask, llvm::Value* value, llvm::Value* group);
   llvm::Value* floating_sum(llvm::Value* mask, llvm::Value* value);
   /// A value that `combine` makes of those of all lanes, one after the other.

@@ -37,10 +37,12 @@ llvm::Value* DeviceGenerator::gathered(
 
 llvm::Value* DeviceGenerator::floating_sum(llvm::Value* mask, llvm::Value* value) {
   llvm::Value* bits = builder_.CreateBitCast(value, builder_.getInt64Ty());
-  return gathered(mask, bits, llvm::ConstantFP::get(builder_.getDoubleTy(), 0.0),
-                  [&](llvm::Value* total, llvm::Value* other) {
-                    return builder_.CreateFAdd(total, builder_.CreateBitCast(other, builder_.getDoubleTy()));
-                  });
+  const auto add = [&](llvm::Value* total, llvm::Value* other) {
+    return builder_.CreateFAdd(total, builder_.CreateBitCast(other, builder_.getDoubleTy()));
+  };
+  return out_of_line("sum_f64", builder_.getDoubleTy(), {mask, bits}, [&](const auto& parameters) {
+    return gathered(parameters[0], parameters[1], llvm::ConstantFP::get(builder_.getDoubleTy(), 0.0), add);
+  });
 }
 
 llvm::Value* DeviceGenerator::extreme_over(llvm::Value* mask, llvm::Value* value, Api api, Type type) {
@@ -51,6 +53,16 @@ llvm::Value* DeviceGenerator::extreme_over(llvm::Value* mask, llvm::Value* value
     const std::string operation = std::string(is_max ? "max" : "min") + (is_signed(type) ? ".s32" : ".u32");
     return assembly("redux.sync." + operation + " $0, $1, $2;", own, {value, mask}, Effect::convergent);
   }
+  const char* const kind = is_floating(type) ? "_f" : is_signed(type) ? "_s" : "_u";
+  const std::string name = (is_max ? "max" : "min") + (kind + std::to_string(bits_of(type)));
+  return out_of_line(name, own, {mask, value}, [&](const auto& parameters) {
+    return extreme_by_gathering(parameters[0], parameters[1], is_max, type);
+  });
+}
+
+llvm::Value* DeviceGenerator::extreme_by_gathering(llvm::Value* mask, llvm::Value* value, bool is_max,
+                                                   Type type) {
+  llvm::Type* const own = value->getType();
   llvm::Type* bits_type = builder_.getIntNTy(own->getPrimitiveSizeInBits());
   llvm::Value* bits = builder_.CreateBitCast(value, bits_type);
   return gathered(mask, bits, value, [&](llvm::Value* best, llvm::Value* other_bits) -> llvm::Value* {

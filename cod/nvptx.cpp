@@ -78,10 +78,28 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-/// What a routine that is copied into a kernel's body cannot contain.
-std::string_view forbidden_piece(std::string_view ptx) {
-  for (const std::string_view piece : {"\tcall", ".global .align", ".shared .align", ".const"}) {
-    if (ptx.find(piece) != std::string_view::npos) return piece;
+/// The name of the function that the call at the start of `text` leads to: call.uni (result), name, (arguments);
+std::string_view callee_of(std::string_view text) {
+  constexpr std::string_view blanks = " \t\n";
+  text.remove_prefix(std::min(text.find_first_of(blanks), text.size()));
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  if (text.starts_with('(')) {
+    text.remove_prefix(std::min(text.find(','), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" ,\t\n"), text.size()));
+  }
+  return text.substr(0, text.find_first_of(" ,;\t\n"));
+}
+
+/// What a variant cannot take over from the module of a handler.
+std::string forbidden_piece(std::string_view ptx, const llvm::Module& module) {
+  for (const std::string_view piece : {".global .align", ".shared .align", ".const"}) {
+    if (ptx.find(piece) != std::string_view::npos) return std::string(piece);
+  }
+  constexpr std::string_view call = "\tcall";
+  for (std::size_t at = ptx.find(call); at != std::string_view::npos; at = ptx.find(call, at + 1)) {
+    const std::string_view callee = callee_of(ptx.substr(at + 1));
+    const llvm::Function* function = module.getFunction(callee);
+    if (function == nullptr || function->isDeclaration()) return "call " + std::string(callee);
   }
   return {};
 }
@@ -113,10 +131,9 @@ Result<std::string> emit_ptx(llvm::Module& module, int sm) {
   }
   passes.run(module);
   std::string ptx(text.str());
-  if (const std::string_view piece = forbidden_piece(ptx); !piece.empty()) {
-    return failure(
-        "the device code of the specification needs '" + std::string(piece) + "', which cannot be inlined",
-        "simplify the handler");
+  if (const std::string piece = forbidden_piece(ptx, module); !piece.empty()) {
+    return failure("the device code of the specification needs '" + piece + "', which a kernel cannot hold",
+                   "simplify the handler");
   }
   return ptx;
 }

@@ -155,6 +155,7 @@ struct StateVariable {
 ///   mov.b64 __lynxpp_state_0, %rd1;        write
 ///   mov.b64 %rd1, __lynxpp_memory_0;       address of a module variable in its own state space
 ///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, or u64 when is_wide(value)
+inline constexpr std::string_view handler_function = "lynxpp_handler";
 inline constexpr std::string_view word_prefix = "__lynxpp_word_";
 inline constexpr std::string_view state_prefix = "__lynxpp_state_";
 inline constexpr std::string_view site_prefix = "__lynxpp_site_";
@@ -256,8 +257,8 @@ struct Handler {
   bool wants_kernel(const std::string& mangled_name) const;
 };
 
-/// PTX of one handler: the text of a module holding exactly one `.func` without parameters whose body is to be spliced.
-/// The body falls to a single `ret;` at its end or has several; each means "end of handler".
+/// PTX of one handler: the text of a module with the `.func` handler_function, without parameters, whose body is to be spliced, and the
+/// functions that it calls, which stand once in a variant and know nothing of sites. The body falls to a single `ret;` at its end or has several; each means "end of handler".
 struct HandlerCode {
   std::string ptx;
 };

@@ -39,16 +39,19 @@ ptx::ProbePoint point_of(cod::TargetKind target) {
   return ptx::ProbePoint::instruction;
 }
 
-Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::string& name) {
+Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::string& name,
+                                     ptx::RoutineFunctions& functions) {
   Result<ptx::Module> module = ptx::parse_module(code.ptx, name);
   if (!module) return module.error();
   for (ptx::Function& function : module->functions) {
     if (function.is_declaration()) continue;
     if (Status parsed = ptx::parse_body(*module, function, name); !parsed) return parsed.error();
-    return ptx::ProbeRoutine::make(
-        *module, function, {cod::word_prefix, cod::state_prefix, cod::site_prefix, cod::memory_prefix});
   }
-  return failure(name + ": the handler has no code");
+  const ptx::Function* handler = module->find_function(cod::handler_function);
+  if (handler == nullptr || !handler->body) return failure(name + ": the handler has no code");
+  return ptx::ProbeRoutine::make(*module, *handler,
+                                 {cod::word_prefix, cod::state_prefix, cod::site_prefix, cod::memory_prefix},
+                                 &functions);
 }
 
 /// The compute capability the variant is made for. From Volta on a newer target only adds instructions; raising an older one would change
@@ -157,7 +160,8 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       if (handler.is_counted && !request.plain_counters) {
         probe.enabled = false;
       } else {
-        Result<ptx::ProbeRoutine> routine = routine_of(code->handlers[i], specification.name());
+        Result<ptx::ProbeRoutine> routine =
+            routine_of(code->handlers[i], specification.name(), unit.routine_functions);
         if (!routine) return routine.error();
         probe.routine = std::move(*routine);
       }

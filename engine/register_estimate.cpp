@@ -26,6 +26,12 @@ Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, cons
     ptx::FunctionAnalyses analyses(*function);
     estimate.instrumented = std::max(estimate.instrumented, pressure_of(analyses));
   }
+  for (ptx::Function& function : module->functions) {
+    if (function.is_declaration() || !function.name.starts_with(ptx::routine_function_prefix)) continue;
+    if (Status parsed = ptx::parse_body(*module, function, "<instrumented>"); !parsed) return parsed.error();
+    ptx::FunctionAnalyses analyses(function);
+    estimate.instrumented = std::max(estimate.instrumented, pressure_of(analyses));
+  }
   return estimate;
 }
 

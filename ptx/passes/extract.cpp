@@ -17,7 +17,7 @@ class Extract final : public Pass {
     for (const Item& item : unit.module.items) {
       if (!is_kept(item)) unit.edits.erase(item.text);
     }
-    declare_variables();
+    declare_what_probes_name();
     unit.edits.replace(unit.module.version_text,
                        std::to_string(unit.version.major) + "." + std::to_string(unit.version.minor));
     unit.edits.replace(unit.module.target_text, unit.target.text);
@@ -25,8 +25,8 @@ class Extract final : public Pass {
   }
 
  private:
-  /// The probes' own variables come before everything that may name them.
-  void declare_variables() {
+  /// The probes' own variables and functions come before everything that may name them.
+  void declare_what_probes_name() {
     std::string text;
     for (std::uint32_t i = 0; i < unit_->variables.size(); ++i) {
       const ModuleVariable& variable = unit_->variables[i];
@@ -38,6 +38,7 @@ class Extract final : public Pass {
       }
       text += variable.initial.empty() ? ";\n" : "};\n";
     }
+    text += unit_->routine_functions.definitions();
     if (text.empty()) return;
     for (const Item& item : unit_->module.items) {
       if (item.kind == ItemKind::directive) continue;  // .version, .target and others that have to come first

@@ -1,22 +1,18 @@
 #include "ptx/passes/routine.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <set>
+
+#include "ptx/passes/identifiers.h"
+#include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 constexpr std::string_view end_label = "end";
-
-bool starts_identifier(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
-}
-bool continues_identifier(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
-}
+constexpr std::string_view argument_prefix = "__lynxpp_";
 
 std::string renamed_register(std::string_view name) {
   if (name.starts_with('%')) name.remove_prefix(1);
@@ -47,8 +43,9 @@ std::string variable_name(std::uint32_t index) { return "__lynxpp_variable_" + s
 
 class RoutineBuilder {
  public:
-  RoutineBuilder(const Module& module, const Function& function, const PlaceholderPrefixes& prefixes)
-      : module_(module), body_(*function.body), prefixes_(prefixes) {
+  RoutineBuilder(const Module& module, const Function& function, const PlaceholderPrefixes& prefixes,
+                 RoutineFunctions* functions)
+      : module_(module), body_(*function.body), prefixes_(prefixes), functions_(functions) {
     for (const Statement& statement : body_.statements) {
       if (statement.kind == StatementKind::label) labels_.insert(statement.name);
     }
@@ -56,11 +53,8 @@ class RoutineBuilder {
 
   Result<ProbeRoutine> build() {
     if (Status placed = place_variables(); !placed) return placed.error();
-    for (const Instruction& instruction : body_.instructions) {
-      if (instruction.traits.kind == OpcodeClass::call) {
-        return failure("a handler calls a function and cannot be spliced");
-      }
-    }
+    if (Status added = add_callees(); !added) return added.error();
+    routine_.instructions_ = static_cast<std::uint32_t>(body_.instructions.size());
     open_scope(0);
     const std::uint32_t last = last_instruction();
     for (std::uint32_t i = 0; i < body_.statements.size(); ++i) add_statement(i, last);
@@ -75,15 +69,35 @@ class RoutineBuilder {
  private:
   using Piece = ProbeRoutine::Piece;
 
-  /// Each local variable gets its place in the depot.
+  /// Each local variable gets its place in the depot; arguments and results of calls stay where they are.
   Status place_variables() {
     constexpr std::uint64_t alignment = 16;
     for (const Variable& variable : body_.variables) {
+      if (variable.space == StateSpace::param) {
+        arguments_.insert(variable.name);
+        continue;
+      }
       if (variable.space != StateSpace::local || variable.alignment > alignment) {
         return failure("a handler declares the variable '" + variable.name + "' and cannot be spliced");
       }
       depot_.emplace(variable.name, routine_.depot_bytes_);
       routine_.depot_bytes_ += (variable.size_bytes() + alignment - 1) / alignment * alignment;
+    }
+    return success();
+  }
+
+  Status add_callees() {
+    const std::vector<std::string_view> placeholders{prefixes_.word, prefixes_.state, prefixes_.site,
+                                                     prefixes_.variable};
+    for (const Instruction& instruction : body_.instructions) {
+      if (instruction.traits.kind != OpcodeClass::call) continue;
+      if (functions_ == nullptr) return failure("a handler calls a function and cannot be spliced");
+      const std::string_view callee = direct_callee(module_, instruction);
+      if (callee.empty()) return failure("a handler calls through a pointer and cannot be spliced");
+      const Result<std::uint32_t> added = add_function(module_, callee, placeholders, *functions_);
+      if (!added) return added.error();
+      routine_.functions_.insert(*added);
+      callees_[std::string(callee)] = RoutineFunctions::name(*added);
     }
     return success();
   }
@@ -105,6 +119,12 @@ class RoutineBuilder {
     add_text("\t{\n");
     for (const RegisterDeclaration& declaration : body_.registers) {
       if (declaration.scope == scope) declare(declaration);
+    }
+    for (const Variable& variable : body_.variables) {
+      if (variable.scope != scope || variable.space != StateSpace::param) continue;
+      add_text("\t");
+      add_tokens(module_.text(variable.text));
+      add_text("\n");
     }
   }
 
@@ -152,20 +172,35 @@ class RoutineBuilder {
       add_text(";\n");
       return;
     }
+    note_placeholders(instruction);
     add_text("\t");
     if (is_word_load(instruction)) {
       routine_.pieces_.push_back({Piece::Kind::word_opcode, {}});
       add_text(" ");
       add_tokens(module_.text(instruction.operands[0].text));
-      add_text(", [");
+      add_text(", ");
       const std::string_view name = instruction.operands[1].name;
       routine_.pieces_.push_back(
-          {Piece::Kind::word_address, {}, trailing_number(name.substr(prefixes_.word.size()))});
-      add_text("];\n");
+          {Piece::Kind::word, {}, trailing_number(name.substr(prefixes_.word.size()))});
+      add_text(";\n");
       return;
     }
     add_tokens(module_.text(instruction.text));
     add_text("\n");
+  }
+
+  void note_placeholders(const Instruction& instruction) {
+    for (const Operand& operand : instruction.operands) {
+      if (operand.name.starts_with(prefixes_.word)) {
+        routine_.words_.insert(trailing_number(operand.name.substr(prefixes_.word.size())));
+      } else if (operand.name.starts_with(prefixes_.state)) {
+        const std::uint32_t state = trailing_number(operand.name.substr(prefixes_.state.size()));
+        routine_.states_.insert(state);
+        if (&operand == instruction.operands.begin()) routine_.written_states_.insert(state);
+      } else if (operand.name.starts_with(prefixes_.site) && instruction.opcode.ends_with("64")) {
+        routine_.wide_site_values_.emplace(operand.name.substr(prefixes_.site.size()));
+      }
+    }
   }
 
   bool is_word_load(const Instruction& instruction) const {
@@ -173,21 +208,9 @@ class RoutineBuilder {
   }
 
   void add_tokens(std::string_view text) {
-    std::size_t position = 0;
-    while (position < text.size()) {
-      const char c = text[position];
-      std::size_t end = position + 1;
-      if (starts_identifier(c)) {
-        while (end < text.size() && continues_identifier(text[end])) ++end;
-        add_identifier(text.substr(position, end - position));
-      } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
-        while (end < text.size() && continues_identifier(text[end])) ++end;
-        add_text(text.substr(position, end - position));
-      } else {
-        add_text(text.substr(position, 1));
-      }
-      position = end;
-    }
+    split_identifiers(
+        text, [&](std::string_view name) { add_identifier(name); },
+        [&](std::string_view other) { add_text(other); });
   }
 
   void add_identifier(std::string_view name) {
@@ -203,6 +226,10 @@ class RoutineBuilder {
           {Piece::Kind::variable, {}, trailing_number(name.substr(prefixes_.variable.size()))});
     } else if (const auto local = depot_.find(name); local != depot_.end()) {
       add_text(std::string(depot_variable) + (local->second == 0 ? "" : "+" + std::to_string(local->second)));
+    } else if (arguments_.contains(name)) {
+      add_text(std::string(argument_prefix) + std::string(name));
+    } else if (const auto callee = callees_.find(name); callee != callees_.end()) {
+      add_text(callee->second);
     } else if (labels_.contains(name)) {
       add_label(std::string(name));
     } else if (body_.find_register(name, scope_) != nullptr) {
@@ -215,6 +242,9 @@ class RoutineBuilder {
   const Module& module_;
   const Body& body_;
   const PlaceholderPrefixes& prefixes_;
+  RoutineFunctions* const functions_;
+  std::set<std::string, std::less<>> arguments_;             // of calls, and their results
+  std::map<std::string, std::string, std::less<>> callees_;  // and their names in a variant
   std::set<std::string_view> labels_;
   std::map<std::string, std::uint64_t, std::less<>> depot_;  // local variables and where they lie
   bool needs_end_label_ = false;
@@ -223,8 +253,8 @@ class RoutineBuilder {
 };
 
 Result<ProbeRoutine> ProbeRoutine::make(const Module& module, const Function& function,
-                                        const PlaceholderPrefixes& prefixes) {
-  return RoutineBuilder(module, function, prefixes).build();
+                                        const PlaceholderPrefixes& prefixes, RoutineFunctions* functions) {
+  return RoutineBuilder(module, function, prefixes, functions).build();
 }
 
 void ProbeRoutine::append(const SiteBinding& binding, std::string& out) const {
@@ -232,8 +262,10 @@ void ProbeRoutine::append(const SiteBinding& binding, std::string& out) const {
     switch (piece.kind) {
       case Piece::Kind::text: out += piece.text; break;
       case Piece::Kind::word_opcode: out += binding.word_opcode; break;
-      case Piece::Kind::word_address:
-        out += binding.word_base + "+" + std::to_string(8 * (binding.first_word + piece.index));
+      case Piece::Kind::word:
+        out += binding.word ? binding.word(piece.index)
+                            : "[" + binding.word_base + "+" +
+                                  std::to_string(8 * (binding.first_word + piece.index)) + "]";
         break;
       case Piece::Kind::state: out += state_register(binding.first_state + piece.index); break;
       case Piece::Kind::variable: out += variable_name(binding.first_variable + piece.index); break;

@@ -2,7 +2,8 @@
 //
 // Registers are renamed into lynxpp's own name space and live in a PTX scope of their own, labels carry the number of the site,
 // and `ret` becomes a jump to the end of the copy. Memory of the routine's own (`.local`) becomes the local depot that all copies in a
-// function share, since nothing in it outlives a copy. Four kinds of placeholder are filled in per site:
+// function share, since nothing in it outlives a copy. Functions that it calls stand once in the variant (routine_functions.h), and each copy
+// has the calls. Four kinds of placeholder are filled in per site:
 //   mov.b64 d, <word prefix>3;    a word of the hidden parameter
 //   <state prefix>0               a per-thread state register, read or written
 //   <variable prefix>1            the name of a variable of the variant, declared in InstrumentationUnit::variables
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "ptx/ir/module.h"
+#include "ptx/passes/routine_functions.h"
 #include "support/result.h"
 
 namespace lynxpp::ptx {
@@ -37,32 +39,39 @@ struct SiteBinding {
   std::uint32_t first_state = 0;     ///< likewise
   std::uint32_t first_variable = 0;  ///< likewise
   std::function<std::string(std::string_view)> site_value;
+  /// What word_opcode reads instead of memory at word_base.
+  std::function<std::string(std::uint32_t)> word = {};
 };
 
 class ProbeRoutine {
  public:
-  /// `function` is the routine, its body parsed. Failure: it declares memory that is not `.local` or calls something, which
-  /// cannot be spliced.
+  /// `function` is the routine; it and the functions it calls have their bodies parsed, and the latter are added to `functions`. Failure: it
+  /// declares memory that is not `.local`, calls what add_function() refuses, or calls at all while `functions` is null.
   static Result<ProbeRoutine> make(const Module& module, const Function& function,
-                                   const PlaceholderPrefixes& prefixes);
+                                   const PlaceholderPrefixes& prefixes,
+                                   RoutineFunctions* functions = nullptr);
 
   /// Appends one copy, a scope `{ … }` of its own, to `out`.
   void append(const SiteBinding& binding, std::string& out) const;
 
   bool reads_site_value(std::string_view name) const { return site_values_.contains(name); }
   const std::set<std::string, std::less<>>& site_values() const { return site_values_; }
-  std::uint64_t depot_bytes() const { return depot_bytes_; }  ///< local memory that a copy needs
+  const std::set<std::uint32_t>& functions() const { return functions_; }  ///< that it calls itself
+  std::uint64_t depot_bytes() const { return depot_bytes_; }               ///< local memory that a copy needs
 
  private:
   struct Piece {
-    enum class Kind { text, word_address, word_opcode, state, variable, site_value, label };
+    enum class Kind { text, word, word_opcode, state, variable, site_value, label };
     Kind kind;
     std::string text;         ///< text; site_value: its name; label: the part after the site number
-    std::uint32_t index = 0;  ///< word_address, state, variable
+    std::uint32_t index = 0;  ///< word, state, variable
   };
   friend class RoutineBuilder;
   std::vector<Piece> pieces_;
   std::set<std::string, std::less<>> site_values_;  ///< names of those that it reads
+  std::set<std::string, std::less<>> wide_site_values_;
+  std::set<std::uint32_t> functions_, words_, states_, written_states_;
+  std::uint32_t instructions_ = 0;
   std::uint64_t depot_bytes_ = 0;
 };
 

@@ -251,6 +251,7 @@ class FunctionSplicer {
 
   void append_copy(Probe& probe, const Site& site, std::string& text) {
     ++probe.sites;
+    for (const std::uint32_t each : probe.routine.functions()) unit_.routine_functions.use(each);
     SiteBinding binding;
     binding.site = next_site_++;
     binding.word_opcode = is_kernel_ ? "ld.param.b64" : "ld.local.b64";

@@ -62,6 +62,7 @@ struct InstrumentationUnit {
   const Module& module;
   std::vector<FunctionUnit> functions;
   std::vector<Probe> probes;
+  RoutineFunctions routine_functions;      ///< those that routines call
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   /// What the value access_space says of a state space. Null: nobody asks.
