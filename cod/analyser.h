@@ -40,6 +40,7 @@ class Analyser {
     Uses* uses = nullptr;
     int loops = 0;
     int switches = 0;                          ///< around
+    std::size_t switch_scope = 0;              ///< number of the innermost switch's scope
     std::set<std::uint64_t>* cases = nullptr;  ///< values of the innermost switch so far
     bool has_default = false;
     Type switched = Type::none;       ///< what it compares
@@ -88,6 +89,7 @@ class Analyser {
   void statement(Statement& statement);
   void switch_statement(Statement& statement);
   void case_label(Statement& statement);
+  void forget_initial_values();
   void break_or_continue(const Statement& statement);
   void declaration(Statement& statement);
   void if_statement(Statement& statement);

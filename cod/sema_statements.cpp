@@ -85,12 +85,15 @@ void Analyser::switch_statement(Statement& statement) {
   context_.cases = &values;
   context_.has_default = false;
   context_.switched = is_integer(type) ? promote(type) : Type::i64;
+  const std::size_t outer_scope = context_.switch_scope;
+  context_.switch_scope = scopes_.size();
   ++context_.switches;
   ++context_.conditions;
   context_.elections += election;
   scopes_.emplace_back();
   this->statement(*statement.children[0]);
   scopes_.pop_back();
+  context_.switch_scope = outer_scope;
   context_.elections -= election;
   --context_.conditions;
   --context_.switches;
@@ -99,7 +102,15 @@ void Analyser::switch_statement(Statement& statement) {
   context_.switched = outer_type;
 }
 
+/// A jump to a case passes by the declarations before it: lanes that come this way have 0 in those variables, not their initial value.
+void Analyser::forget_initial_values() {
+  for (std::size_t i = context_.switch_scope; i < scopes_.size(); ++i) {
+    for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;
+  }
+}
+
 void Analyser::case_label(Statement& statement) {
+  if (context_.cases != nullptr) forget_initial_values();
   const std::string word = statement.condition ? "'case'" : "'default'";
   if (context_.cases == nullptr) {
     error(statement.position, word + " stands outside a switch");

@@ -97,6 +97,39 @@ TEST_P(Updates, IndicesThatOnlyTheRunShows) {
   }
 }
 
+/// Lanes that jump to a case pass by the declarations before it: these variables are 0 there, and not what they are set to.
+TEST_P(Updates, IndicesThatAJumpToACasePassesBy) {
+  const Measured measured =
+      run("global unsigned int own[THREADS]; global unsigned long warps[200]; global unsigned int "
+          "inner[2];\n"
+          "ON_KERNEL_EXIT: {\n"
+          "  switch (blockThreadId() % 2) {\n"
+          "    case 0:;\n"
+          "      unsigned long thread = globalThreadId();\n"
+          "      unsigned long warp = warpId() + 1;\n"
+          "      unsigned int one = 1;\n"
+          "    default:\n"
+          "      own[thread] += 1;\n"
+          "      warps[warp] += 1;\n"
+          "      switch (one) { case 0: case 1: { unsigned int k = 1; inner[k] += 1; } }\n"
+          "      inner[one] += 2;\n"
+          "  }\n"
+          "}");
+  const std::uint32_t even = (GetParam() + 1) / 2;
+  const std::uint32_t odd = GetParam() / 2;
+  EXPECT_EQ(measured.results.at("own")[0], 3.0 * odd + 1);
+  double others = 0;
+  for (std::size_t i = 1; i < measured.results.at("own").size(); ++i) others += measured.results.at("own")[i];
+  EXPECT_EQ(others, 3.0 * even - 1);
+  EXPECT_EQ(measured.results.at("warps")[0], 3.0 * odd);
+  double rest = 0;
+  for (std::size_t i = 1; i < measured.results.at("warps").size(); ++i)
+    rest += measured.results.at("warps")[i];
+  EXPECT_EQ(rest, 3.0 * even);
+  EXPECT_EQ(measured.results.at("inner")[0], 6.0 * odd);
+  EXPECT_EQ(measured.results.at("inner")[1], threads() + 6.0 * even);
+}
+
 TEST_P(Updates, InSharedMemory) {
   const Measured measured =
       run("shared unsigned int words[WARPS_PER_BLOCK]; shared unsigned char bytes[4]; shared float real;\n"
