@@ -238,6 +238,7 @@ void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& dia
 struct SyntaxTree {
   std::vector<SourceFile> files;  ///< the specification first, then what it includes
   std::set<std::string> names;    ///< every name that stands in the text
+  std::set<std::string> types;    ///< what typedefs name
   std::vector<Structure> structures;
   std::vector<Item> items;
 };

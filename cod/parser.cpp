@@ -76,7 +76,8 @@ class FileReader {
     file.lexer->removeErrorListeners();
     file.lexer->addErrorListener(&errors_);
     file.tokens = std::make_unique<antlr4::CommonTokenStream>(file.lexer.get());
-    mark_typedef_names(*file.tokens, typedef_names_, [&](antlr4::Token* name) { include(file, name); });
+    mark_typedef_names(*file.tokens, errors_.typedef_names,
+                       [&](antlr4::Token* name) { include(file, name); });
     file.parser = std::make_unique<CodParser>(file.tokens.get());
     file.parser->removeErrorListeners();
     file.parser->addErrorListener(&errors_);
@@ -135,7 +136,6 @@ class FileReader {
   SyntaxErrors& errors_;
   std::set<std::string> seen_;
   std::vector<std::string> open_;  ///< being read, the specification first
-  std::set<std::string> typedef_names_;
 };
 
 }  // namespace
@@ -150,6 +150,7 @@ Result<SyntaxTree> parse(const std::string& source, const std::string& file) {
     FileReader reader(tree, errors);
     const std::unique_ptr<ParsedFile> main = reader.read(file, source);
     if (errors.diagnostics.empty()) add_to_tree(*main, tree, errors);
+    tree.types = errors.typedef_names;
     if (errors.diagnostics.empty()) return tree;
   } catch (const TooDeep& reached) {
     errors.add(reached.position, "the code is nested too deeply here",

@@ -60,6 +60,10 @@ std::vector<std::string> Analyser::visible_names() const {
   for (const Scope& scope : scopes_) {
     for (const auto& [name, symbol] : scope) names.push_back(name);
   }
+  names.insert(names.end(), program_.tree.types.begin(), program_.tree.types.end());
+  for (const std::string& filter : filter_names()) {
+    if (find_space(filter)) names.push_back(filter);
+  }
   return names;
 }
 

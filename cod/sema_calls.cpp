@@ -141,7 +141,10 @@ Type Analyser::structure_result(Expression& call, const Symbol& function) {
 }
 
 Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
-  const ApiFunction& api = overload_of(expression, named);
+  const bool is_misspelt_label =
+      named.api == Api::instruction_is && !context_.on_host() && !expression.operands.empty() &&
+      expression.operands[0]->kind == ExpressionKind::name && find(expression.operands[0]->text) == nullptr;
+  const ApiFunction& api = is_misspelt_label ? named : overload_of(expression, named);
   expression.api = &api;
   expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {

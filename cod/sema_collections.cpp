@@ -55,8 +55,13 @@ void Analyser::declare_collection(const Item& item) {
   } else if (clause.kind == "map") {
     collection.kind = Collection::Kind::map;
   } else {
+    std::vector<std::string> words{"trace",   "histogram", "map",     "const",   "unsigned",
+                                   "signed",  "char",      "short",   "int",     "long",
+                                   "struct",  "float",     "double",  "size_t",  "bool",
+                                   "int32_t", "uint32_t",  "int64_t", "uint64_t"};
+    words.insert(words.end(), program_.tree.types.begin(), program_.tree.types.end());
     return error(clause.position, "'" + clause.kind + "' is no type and no kind of storage",
-                 suggestion(clause.kind, {"trace", "histogram", "map", "unsigned", "int", "long", "struct"}));
+                 suggestion(clause.kind, words));
   }
   collection.name = item.name;
   const std::string hint = "write for example '" + example_of(collection.kind, item.name) + "'";
@@ -151,8 +156,9 @@ bool Analyser::read_bounds(const StorageClause& clause, Collection& collection) 
   }
   collection.is_linear = clause.binning == "linear";
   if (!collection.is_linear && clause.binning != "log2" && !clause.binning.empty()) {
+    const std::string hint = suggestion(clause.binning, {"linear", "log2"});
     error(clause.binning_position, "'" + clause.binning + "' is no way to make bins",
-          "write 'linear(0, " + count + ")', 'log2()' or 'log2(16)'");
+          hint.empty() ? "write 'linear(0, " + count + ")', 'log2()' or 'log2(16)'" : hint);
     return false;
   }
   if (collection.is_linear) {

@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::size_t maximum_errors = 20;
 
+constexpr const char* type_words[] = {"const",    "void",     "bool",     "char",    "short",   "int",
+                                      "long",     "signed",   "unsigned", "float",   "double",  "struct",
+                                      "enum",     "int8_t",   "int16_t",  "int32_t", "int64_t", "uint8_t",
+                                      "uint16_t", "uint32_t", "uint64_t", "size_t",  "static",  "typedef"};
+
 std::string text_of(antlr4::Token* token) {
   if (token->getType() == antlr4::Token::EOF) return "the end of the file";
   std::string text = token->getText();
@@ -67,6 +72,44 @@ bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offendin
   return follows;
 }
 
+/// `adress x`, two names in a row where a statement begins; or, when a type has a similar name, `f(adress x)` and `(adress)x`. The parser
+/// stumbles over the second name, or already over the first one where only a type may stand.
+bool SyntaxErrors::add_unknown_type(antlr4::Parser& parser, antlr4::Token* offending) {
+  antlr4::TokenStream& tokens = *parser.getTokenStream();
+  antlr4::Token* next =
+      offending->getType() == antlr4::Token::EOF ? offending : tokens.get(offending->getTokenIndex() + 1);
+  const bool is_first = offending->getType() == grammar::CodParser::Identifier &&
+                        next->getType() == grammar::CodParser::Identifier;
+  return (is_first && add_unknown_type_before(tokens, next)) || add_unknown_type_before(tokens, offending);
+}
+
+bool SyntaxErrors::add_unknown_type_before(antlr4::TokenStream& tokens, antlr4::Token* offending) {
+  const auto before = [&](std::size_t distance) -> antlr4::Token* {
+    const std::size_t index = offending->getTokenIndex();
+    return index < distance ? nullptr : tokens.get(index - distance);
+  };
+  const auto text_before = [&](std::size_t distance) {
+    return before(distance) == nullptr ? std::string(";") : before(distance)->getText();
+  };
+  const bool is_cast = text_before(1) == ")" && text_before(3) == "(";
+  antlr4::Token* word = before(is_cast ? 2 : 1);
+  const bool is_value = offending->getType() == grammar::CodParser::Identifier ||
+                        offending->getType() == grammar::CodParser::Integer ||
+                        offending->getType() == grammar::CodParser::Floating;
+  if (word == nullptr || word->getType() != grammar::CodParser::Identifier || !is_value) return false;
+  if (!is_cast && offending->getType() != grammar::CodParser::Identifier) return false;
+  std::vector<std::string> names(std::begin(type_words), std::end(type_words));
+  names.insert(names.end(), typedef_names.begin(), typedef_names.end());
+  const std::string match = closest_match(word->getText(), names);
+  const std::string previous = text_before(2);
+  const bool begins = !is_cast && (previous == ";" || previous == "{" || previous == "}" || previous == ":");
+  if (match.empty() && !begins) return false;
+  add(word, "there is no type '" + word->getText() + "'",
+      match.empty() ? "types are 'unsigned long', 'int', 'double' and others, and what 'typedef' names"
+                    : "did you mean '" + match + "'?");
+  return true;
+}
+
 Position SyntaxErrors::position_of(antlr4::Token* token) const {
   std::uint32_t length = 1;
   if (token->getType() != antlr4::Token::EOF && token->getStopIndex() >= token->getStartIndex()) {
@@ -110,6 +153,7 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
   if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {
     return add(offending, "this string has no end", "close it with '\"' on the same line");
   }
+  if (parser != nullptr && add_unknown_type(*parser, offending)) return;
   add(offending, "unexpected " + text_of(offending), expected.empty() ? "" : "expected " + expected);
 }
 

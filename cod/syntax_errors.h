@@ -1,6 +1,7 @@
 // ANTLR's complaints ▶ diagnostics in the user's words. Included by parser.cpp only: it shows ANTLR types.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "antlr4-runtime.h"
@@ -25,10 +26,15 @@ class SyntaxErrors final : public antlr4::BaseErrorListener {
   void add(antlr4::Token* token, std::string message, std::string hint = {});
   void add(const Position& position, std::string message, std::string hint = {});
 
+  /// Names that typedefs have given so far, for "did you mean".
+  std::set<std::string> typedef_names;
+
   Diagnostics diagnostics;
 
  private:
   bool follows_error(antlr4::Parser& parser, antlr4::Token* offending);
+  bool add_unknown_type(antlr4::Parser& parser, antlr4::Token* offending);
+  bool add_unknown_type_before(antlr4::TokenStream& tokens, antlr4::Token* offending);
 
   const std::vector<SourceFile>& files_;
   std::uint32_t file_ = 0;

@@ -93,8 +93,8 @@ class TreeBuilder {
     Item result;
     const std::string word = text_of(context->word);
     if (word != "host") {
-      const std::string match =
-          closest_match(word, {"global", "shared", "host", "const", "static", "unsigned", "signed"});
+      const std::string match = closest_match(
+          word, {"global", "shared", "host", "const", "static", "unsigned", "signed", "typedef"});
       errors_.add(context->word, "unknown word '" + word + "' before a type",
                   match.empty() ? "write 'global', 'shared' or 'host'" : "did you mean '" + match + "'?");
     }
@@ -159,7 +159,8 @@ class TreeBuilder {
     if (context->by != nullptr) {
       if (text_of(context->by) != "by")
         errors_.add(context->by, "unexpected '" + text_of(context->by) + "'",
-                    "expected ';', '[', '=' or 'by'");
+                    closest_match(text_of(context->by), {"by"}).empty() ? "expected ';', '[', '=' or 'by'"
+                                                                        : "did you mean 'by'?");
       const TypeSpecification key = types_.read(context->key);
       result.has_key = true;
       result.key = key.type;

@@ -132,9 +132,14 @@ TypeSpecification TypeReader::structure(CodParser::StructureContext* context) {
                                   [&](const Structure& each) { return each.name == result.name; });
   const TypeSpecification type{Type::structure, result.name, false};
   if (!is_definition) {
-    if (known == structures.end())
+    if (known == structures.end()) {
+      std::vector<std::string> tags;
+      for (const Structure& each : structures) tags.push_back(each.name);
+      const std::string match = closest_match(result.name, tags);
       errors_.add(place, "there is no 'struct " + result.name + "'",
-                  "define it above: 'struct " + result.name + " { ... };'");
+                  match.empty() ? "define it above: 'struct " + result.name + " { ... };'"
+                                : "did you mean 'struct " + match + "'?");
+    }
     return type;
   }
   if (known != structures.end()) errors_.add(place, "'struct " + result.name + "' is defined twice");

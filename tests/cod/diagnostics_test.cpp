@@ -332,5 +332,75 @@ const Refused refused[] = {
 
 INSTANTIATE_TEST_SUITE_P(Each, RefusedSpecification, testing::ValuesIn(refused));
 
+struct Misspelt {
+  const char* source;
+  const char* message;
+  const char* meant;
+};
+
+/// Wherever a name can stand that nobody has declared.
+TEST(Diagnostics, EveryKindOfNameHasSuggestions) {
+  const Misspelt cases[] = {
+      {"struct visit { int n; }; struct vist v;", "there is no 'struct vist'", "struct visit"},
+      {"struct visit { int n; }; ON_KERNEL_EXIT: { struct vsit v; }", "there is no 'struct vsit'",
+       "struct visit"},
+      {"typedef unsigned long address; adress x;", "there is no type 'adress'", "address"},
+      {"typedef unsigned long address; ON_KERNEL_EXIT: { adress x = 1; }", "there is no type 'adress'",
+       "address"},
+      {"typedef unsigned long address; static int f(adress x) { return 1; }", "there is no type 'adress'",
+       "address"},
+      {"typedef unsigned long address; ON_KERNEL_EXIT: { int a = 1; int x = (adress)a; }",
+       "there is no type 'adress'", "address"},
+      {"typedef unsigned long address; ON_KERNEL_EXIT: { int x = sizeof(adress); }", "unknown name 'adress'",
+       "address"},
+      {"typedef unsigned long address; global adress a[4];", "'adress' is no type and no kind of storage",
+       "address"},
+      {"ON_KERNEL_EXIT: { unsinged x = 1; }", "there is no type 'unsinged'", "unsigned"},
+      {"ON_KERNEL_EXIT: { for (itn i = 0; i < 3; ++i) laneId(); }", "there is no type 'itn'", "int"},
+      {"gloabl unsigned long a[4];", "unknown word 'gloabl' before a type", "global"},
+      {"enum { READ, WRITE }; ON_KERNEL_EXIT: { int x = WRTE; }", "unknown name 'WRTE'", "WRITE"},
+      {"enum { READ, WRITE }; ON_KERNEL_EXIT: { switch (laneId()) { case RAED: return; } }",
+       "unknown name 'RAED'", "READ"},
+      {"struct visit { int count; }; ON_KERNEL_EXIT: { struct visit v; v.cuont = 1; }",
+       "'v' has no field 'cuont'", "count"},
+      {"struct visit { int count; }; static int f(struct visit *v) { return v->cont; }",
+       "'*v' has no field 'cont'", "count"},
+      {"global map int m[4] by struct key { int block; }; ON_REPORT: { emit(\"k\", entryKey(m, 0).blok); }",
+       "has no field 'blok'", "block"},
+      {"ON_INSTRUCTION: MEMREAD: { }", "unknown label 'MEMREAD'", "MEM_READ"},
+      {"ON_INSTRUCTION: OPCOD(\"ld.*\"): { }", "unknown label 'OPCOD'", "OPCODE"},
+      {"ON_KERNEL_EXIT: SAMPLE_BLOCK(2): { }", "unknown label 'SAMPLE_BLOCK'", "SAMPLE_BLOCKS"},
+      {"ON_INSTRUCTON: { }", "unknown label 'ON_INSTRUCTON'", "ON_INSTRUCTION"},
+      {"ON_INSTRUCTION: { int x = instructionIs(GLOBL); }", "instructionIs() compares with filter labels",
+       "GLOBAL"},
+      {"ON_INSTRUCTION: { int x = accessSpace() == SHRED; }", "unknown name 'SHRED'", "SHARED"},
+      {"global int a[THREAD];", "unknown name 'THREAD'", "THREADS"},
+      {"shared int a[WARP_PER_BLOCK];", "unknown name 'WARP_PER_BLOCK'", "WARPS_PER_BLOCK"},
+      {"ON_REPORT: { emit(\"n\", BASIC_BLOKS); }", "unknown name 'BASIC_BLOKS'", "BASIC_BLOCKS"},
+      {"global hstogram h[4];", "'hstogram' is no type and no kind of storage", "histogram"},
+      {"global histogram h[4] = liner(0, 4);", "'liner' is no way to make bins", "linear"},
+      {"global map int m[4] bye int;", "unexpected 'bye'", "by"},
+      {"static int larger(int a) { return a; } ON_KERNEL_EXIT: { int x = lager(1); }",
+       "unknown function 'lager()'", "larger"},
+      {"ON_REPORT: { emitt(\"x\", 1); }", "unknown function 'emitt()'", "emit"},
+      {"host unsigned long total; ON_END: { emit(\"t\", totl); }", "unknown name 'totl'", "total"},
+  };
+  for (const Misspelt& each : cases) {
+    const std::string errors = errors_of(each.source);
+    EXPECT_NE(errors.find(each.message), std::string::npos) << each.source << "\n" << errors;
+    EXPECT_NE(errors.find(std::string("  hint: did you mean '") + each.meant + "'?\n"), std::string::npos)
+        << each.source << "\n"
+        << errors;
+  }
+}
+
+TEST(Diagnostics, ATypeLikeNoOther) {
+  EXPECT_EQ(errors_of("ON_KERNEL_EXIT: { quaternion q = 1; }"),
+            "t.cod:1:19: error: there is no type 'quaternion'\n"
+            "  ON_KERNEL_EXIT: { quaternion q = 1; }\n"
+            "                    ^~~~~~~~~~\n"
+            "  hint: types are 'unsigned long', 'int', 'double' and others, and what 'typedef' names\n");
+}
+
 }  // namespace
 }  // namespace lynxpp::cod

@@ -30,6 +30,8 @@ TEST(ClosestMatch, FindsAMisspellingAndNothingForAStranger) {
   const std::vector<std::string> names{"instruction_count", "kernel_runtime"};
   EXPECT_EQ(closest_match("instruction_cuont", names), "instruction_count");
   EXPECT_EQ(closest_match("banana", names), "");
+  EXPECT_EQ(closest_match("itn", {"float", "int"}), "int");
+  EXPECT_EQ(closest_match("int", {"float", "bit"}), "");
 }
 
 TEST(Result, CarriesValueOrDiagnostics) {
