@@ -5,7 +5,6 @@
 //   LYNXPP_DIFFERENTIAL_EXPORT=folder cod_differential_test      also writes specifications with what is expected, for a GPU
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "tests/cod/conformance_fixture.h"
 #include "tests/cod/random_program.h"
 #include "tests/cod/test_support.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -78,21 +78,18 @@ std::vector<Batch> batches() {
 
 /// What the C compiler makes of them; false when there is none.
 bool compute_expected(std::vector<Batch>& batches) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("lynxpp_differential_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder folder;
   std::string source = RandomProgram::prelude();
   for (const Batch& batch : batches) {
     source += batch.texts() + "void run_" + batch.name + "(unsigned long *integers, double *reals) {\n" +
               batch.calls() + "}\n";
   }
-  const std::string base = (folder / "functions").string();
+  const std::string base = folder.file("functions");
   write_file(base + ".c", source);
   const std::string command =
       "cc -std=gnu11 -w -O0 -fwrapv -ffp-contract=off -fPIC -shared -o " + base + ".so " + base + ".c";
   const bool compiled = std::system(command.c_str()) == 0;
   void* library = compiled ? ::dlopen((base + ".so").c_str(), RTLD_NOW) : nullptr;
-  std::filesystem::remove_all(folder);
   if (library == nullptr) return false;
   for (Batch& batch : batches) {
     batch.integers.resize(batch.functions.size());
@@ -210,9 +207,8 @@ TEST_F(Differential, TheDeviceComputesWhatCComputes) {
 
 TEST_F(Differential, SpecificationsForAGpuAreExported) {
   const char* folder = std::getenv("LYNXPP_DIFFERENTIAL_EXPORT");
-  const auto temporary =
-      std::filesystem::temp_directory_path() / ("lynxpp_export_" + std::to_string(::getpid()));
-  const std::string target = folder != nullptr ? folder : temporary.string();
+  const TemporaryFolder temporary;
+  const std::string target = folder != nullptr ? folder : temporary.path().string();
   std::filesystem::create_directories(target);
   for (const Batch& batch : *all_) {
     write_exported(batch, target);
@@ -223,7 +219,6 @@ TEST_F(Differential, SpecificationsForAGpuAreExported) {
   const Measured measured = measure(text, {}, "straight", false);
   EXPECT_EQ(measured.failure, "");
   EXPECT_EQ(measured["mismatches"], 0);
-  std::filesystem::remove_all(temporary);
 }
 
 }  // namespace

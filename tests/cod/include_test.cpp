@@ -1,24 +1,20 @@
 // Specifications of several files.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "support/text.h"
 #include "tests/cod/test_support.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::cod {
 namespace {
 
 class Include : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("lynxpp_include_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_ / "lib");
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { std::filesystem::create_directories(folder_.path() / "lib"); }
 
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   void write(const std::string& name, const std::string& text) const {
     ASSERT_TRUE(write_file(path(name), text));
   }
@@ -29,14 +25,14 @@ class Include : public testing::Test {
     const auto result = compile(source, path(name));
     if (result) return {};
     std::string text = render(result.error().diagnostics, source);
-    const std::string prefix = folder_.string() + "/";
+    const std::string prefix = folder_.path().string() + "/";
     for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
       text.erase(at, prefix.size());
     return text;
   }
 
  private:
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(Include, BringsTypesFunctionsArraysAndHandlers) {

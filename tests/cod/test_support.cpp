@@ -1,14 +1,13 @@
 #include "tests/cod/test_support.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <limits>
 
 #include "support/text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -88,15 +87,14 @@ std::string wrapped(const std::string& routine, int sm) {
 bool has_ptxas() { return !ptxas_path().empty(); }
 
 std::string ptxas_errors(const std::string& module, int sm) {
-  const std::string base =
-      (std::filesystem::temp_directory_path() / ("lynxpp_cod_" + std::to_string(::getpid()))).string();
+  const TemporaryFolder folder;
+  const std::string base = folder.file("module");
   write_file(base + ".ptx", module);
   const std::string command = ptxas_path() + " -arch=sm_" + std::to_string(sm) + " -o " + base + ".cubin " +
                               base + ".ptx > " + base + ".log 2>&1";
   const bool accepted = std::system(command.c_str()) == 0;
   std::string log;
   read_file(base + ".log", log);
-  for (const char* extension : {".ptx", ".cubin", ".log"}) std::filesystem::remove(base + extension);
   return accepted ? std::string() : log + "\n" + module;
 }
 

@@ -4,12 +4,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "support/text.h"
 #include "tests/device_runtime/runtime_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::device::cpu::test {
 namespace {
@@ -199,9 +199,8 @@ TEST_F(SessionTest, LaunchesMayGiveABufferOfParameters) {
 }
 
 TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("lynxpp_counters_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) + ".jsonl");
-  std::filesystem::remove(path);
+  const TemporaryFolder folder;
+  const std::string path = folder.file("counters.jsonl");
   setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
   EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_EQ(launch(16), cudaSuccess);
@@ -209,8 +208,7 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   EXPECT_EQ(launch(32), cudaSuccess);
   unsetenv("LYNXPP_CPU_COUNTERS");
   std::string text;
-  ASSERT_TRUE(read_file(path.string(), text));
-  std::filesystem::remove(path);
+  ASSERT_TRUE(read_file(path, text));
   const auto lines = split(trim(text), '\n');
   ASSERT_EQ(lines.size(), 2u) << "intercepted launches are not the program's";
   const auto first = nlohmann::json::parse(lines[0]);

@@ -3,13 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "image/fatbinary.h"
 #include "support/text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::image {
 namespace {
@@ -115,13 +115,12 @@ TEST(ProgramFile, ToolkitLibraries) {
 TEST(ProgramFile, TruncatedFilesAreSurvived) {
   std::string contents;
   ASSERT_TRUE(read_file(data("program_rdc"), contents));
-  const std::string path =
-      std::filesystem::temp_directory_path() / ("lynxpp_cut_" + std::to_string(getpid()));
+  const TemporaryFolder folder;
+  const std::string path = folder.file("program");
   for (const std::size_t divisor : {2u, 3u, 5u, 50u, 20000u}) {
     ASSERT_TRUE(write_file(path, contents.substr(0, contents.size() / divisor)));
     EXPECT_FALSE(containers_in_file(path).ok()) << divisor;
   }
-  std::filesystem::remove(path);
 }
 
 #endif  // LYNXPP_IMAGE_TEST_DATA

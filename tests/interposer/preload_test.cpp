@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "support/text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp {
 namespace {
@@ -46,9 +45,8 @@ const std::string preload_library = stage_folder + "/liblynxpp.so";
 /// Runs a shell command line with `preload` and the variables set.
 Outcome run(const std::string& command, const std::string& environment = {},
             const std::string& preload = preload_library) {
-  static int counter = 0;
-  const std::string base = std::filesystem::temp_directory_path() /
-                           ("lynxpp_preload_" + std::to_string(getpid()) + "_" + std::to_string(counter++));
+  const TemporaryFolder folder;
+  const std::string base = folder.file("run");
   // The environment of whoever runs the tests must not reach them.
   const std::string line =
       "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG LD_LIBRARY_PATH=" + programs_folder +
@@ -65,7 +63,6 @@ Outcome run(const std::string& command, const std::string& environment = {},
   for (const std::string& event : split(events, '\n')) {
     if (!event.empty()) result.events.push_back(event);
   }
-  for (const char* suffix : {".out", ".err", ".events"}) std::filesystem::remove(base + suffix);
   return result;
 }
 

@@ -5,13 +5,13 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "engine/reach.h"
 #include "engine/verify.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/pipeline.h"
 #include "support/text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::ptx::testing {
 namespace {
@@ -88,8 +88,8 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
 bool assemble(const std::string& ptx, std::string& messages, bool& available) {
   available = std::system("command -v ptxas >/dev/null 2>&1 || test -x /usr/local/cuda/bin/ptxas") == 0;
   if (!available) return false;
-  const std::string path =
-      std::filesystem::temp_directory_path() / ("lynxpp_" + std::to_string(getpid()) + ".ptx");
+  const TemporaryFolder folder;
+  const std::string path = folder.file("module.ptx");
   write_file(path, ptx);
   Result<Module> module = parse_module(ptx);
   const std::string architecture =
@@ -104,7 +104,6 @@ bool assemble(const std::string& ptx, std::string& messages, bool& available) {
   while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), pipe))
     messages.append(chunk.data(), count);
   const int status = pclose(pipe);
-  std::filesystem::remove(path);
   return status == 0;
 }
 

@@ -1,16 +1,15 @@
 // Records the tests of report/ share.
 #pragma once
 
-#include <unistd.h>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "report/record.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::report {
 
@@ -45,7 +44,7 @@ inline SitesRecord small_sites(std::uint64_t table = 0) {
   record.table = table;
   record.functions = {"k", "_Z4stepi"};
   record.opcodes = {"ld.global.f32", "bra"};
-  record.files = {"/home/user/a.cu"};
+  record.files = {"src/a.cu"};
   record.labels = {{"MEM_READ", "GLOBAL"}, {"BRANCH"}};
   record.blocks = {{0, 0, 2}, {1, 2, 1}};
   record.instructions = {{0, 0, 0, 20, 0, 7}, {0, 1, 1, 22, SitesRecord::unknown, 0}, {1, 0, 0, 41, 0, 9}};
@@ -59,23 +58,6 @@ inline ResultValue by_site(std::string name, std::string extent, std::vector<std
   return {std::move(name), {elements}, std::move(values), std::move(unit), {std::move(extent)}};
 }
 
-/// A path in a folder of this test process, removed with it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lynxpp-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using lynxpp::TemporaryFolder;
 
 }  // namespace lynxpp::report
