@@ -244,6 +244,43 @@ TEST_P(Collections, MapCountsByKey) {
   EXPECT_EQ(measured.emitted.at("top.key").table, "top");
 }
 
+/// All lanes meet at the element of one key, which is known when the handler is compiled.
+TEST_P(Collections, MapsWithConstantKeys) {
+  const Measured measured =
+      run("struct place { int block; unsigned char kind; };\n"
+          "global map unsigned long by_number[16] by unsigned long; global map int by_place[16] by struct "
+          "place;\n"
+          "global map unsigned int by_sign[16] by signed char; global unsigned long tickets;\n"
+          "ON_INSTRUCTION: MEM_READ: GLOBAL: { by_number[0] += 1; by_number[0xffffffffffffffffUL] += "
+          "laneId();\n"
+          "  const struct place where = {-3, 200}; by_place[where] -= 2; by_sign[-1]++; by_sign[127] |= 1 << "
+          "laneId();\n"
+          "  tickets += by_number[7]++ >= 0; }\n"
+          "ON_REPORT: { emit(\"zero\", by_number[0]); emit(\"lanes\", by_number[0xffffffffffffffffUL]); "
+          "emit(\"seven\", by_number[7]);\n"
+          "  struct place where = {-3, 200}; emit(\"place\", by_place[where]); emit(\"less\", by_sign[-1]); "
+          "emit(\"mask\", by_sign[127]);\n"
+          "  emit(\"keys\", length(by_number) + length(by_place) + length(by_sign)); emit(\"tickets\", "
+          "tickets);\n"
+          "  emit(\"lost\", dropped(by_number) + dropped(by_place) + dropped(by_sign)); }");
+  double lanes = 0;
+  std::uint32_t mask = 0;
+  each_load([&](auto, std::uint64_t thread) {
+    lanes += static_cast<double>(thread % 32);
+    mask |= 1u << thread % 32;
+  });
+  const auto all = static_cast<double>(loads());
+  EXPECT_EQ(measured["zero"], all);
+  EXPECT_EQ(measured["lanes"], lanes);
+  EXPECT_EQ(measured["seven"], all);
+  EXPECT_EQ(measured["tickets"], all);
+  EXPECT_EQ(measured["place"], -2 * all);
+  EXPECT_EQ(measured["less"], all);
+  EXPECT_EQ(measured["mask"], mask);
+  EXPECT_EQ(measured["keys"], loads() == 0 ? 0 : 6);
+  EXPECT_EQ(measured["lost"], 0);
+}
+
 TEST_P(Collections, MapsWithStructuresForKeysAndValues) {
   const Measured measured = run(
       "struct place { unsigned char tag; long wide; unsigned int block; short odd; };\n"

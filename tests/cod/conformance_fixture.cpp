@@ -9,6 +9,7 @@
 #include "cod/specification.h"
 #include "device/cpu/simt_executor.h"
 #include "engine/instrument.h"
+#include "support/text.h"
 #include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {
@@ -164,6 +165,16 @@ void append(std::vector<std::byte>& bytes, T value) {
   bytes.insert(bytes.end(), begin, begin + sizeof(T));
 }
 
+std::size_t count_instructions(const std::string& ptx) {
+  std::size_t count = 0;
+  for (const std::string& line : split(ptx, '\n')) {
+    const std::string_view text = trim(line);
+    if (!text.starts_with(".") && !text.starts_with("//"))
+      count += static_cast<std::size_t>(std::count(text.begin(), text.end(), ';'));
+  }
+  return count;
+}
+
 /// Elements that aligned() may leave out at the beginning.
 constexpr std::size_t alignment_room = 32;
 
@@ -206,6 +217,7 @@ class Run {
     if (assembled_ && has_ptxas()) {
       EXPECT_EQ(ptxas_errors(variant->ptx, 80), "");
     }
+    for (Measured& each : results_) each.variant_instructions = count_instructions(variant->ptx);
     place(*variant);
     parameters_ = variant->parameters;
     input_.assign(shape_.blocks() * shape_.threads() + 32 + alignment_room, 5);

@@ -20,6 +20,7 @@ struct Measured {
   std::uint64_t dropped = 0;                       ///< accesses out of bounds
   std::uint64_t thread_instructions = 0;  ///< of the kernel without instrumentation, counted by the device
   device::cpu::LaunchCounters counters;   ///< all of them
+  std::size_t variant_instructions = 0;   ///< in the text of the instrumented module
   std::string failure;  ///< of the compilation, the instrumentation, the launch or the report
 
   double operator[](const std::string& name) const;  ///< the only or first value; NaN when there is none

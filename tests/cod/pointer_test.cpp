@@ -188,6 +188,47 @@ TEST_P(ThreadArray, KeepsItsValuesOverAllHandlers) {
   }
 }
 
+/// Bounds that only the run shows: the loops stay loops, and the arrays lie in local memory while a handler runs.
+TEST_P(ThreadArray, IsWalkedByLoopsThatAreNotUnrolled) {
+  const char* source =
+      "unsigned int visits[48]; unsigned long turns; global unsigned long sums[THREADS]; global unsigned int "
+      "last[THREADS];\n"
+      "static unsigned long total(const unsigned int *first, unsigned int count) {\n"
+      "  unsigned long sum = 0; for (unsigned int i = 0; i < count; ++i) sum += first[i] * (i + 1); return "
+      "sum; }\n"
+      "ON_INSTRUCTION: MEM_WRITE: GLOBAL: {\n"
+      "  unsigned int own[40]; unsigned int bound = 9 + laneId();\n"
+      "  for (unsigned int i = 0; i < bound; ++i) { own[i] = i * 3; visits[i] += 1 + own[i / 2]; }\n"
+      "  unsigned int k = bound; do { --k; own[k] += visits[k]; } while (k > 0);\n"
+      "  turns += total(own, bound);\n"
+      "}\n"
+      "ON_KERNEL_EXIT: { unsigned int bound = 10 + laneId(); sums[globalThreadId()] = turns + total(visits, "
+      "bound); last[globalThreadId()] = visits[bound - 2]; }\n";
+  for (const std::string kernel : {"straight", "divergent", "early"}) {
+    const Measured measured = measure(source, line(GetParam(), 2), kernel);
+    ASSERT_EQ(measured.failure, "");
+    EXPECT_EQ(measured.dropped, 0u);
+    for (std::size_t thread = 0; thread < 2 * GetParam(); ++thread) {
+      const std::size_t in_block = thread % GetParam();
+      const std::size_t bound = 9 + in_block % 32;
+      const std::size_t stores = kernel == "straight" ? 1
+                                 : kernel == "early"  ? (in_block + 1) % 2
+                                                      : (in_block % 2) * (in_block % 4);
+      std::vector<std::uint64_t> visits(48);
+      std::uint64_t sum = 0;
+      for (std::size_t store = 0; store < stores; ++store) {
+        for (std::size_t i = 0; i < bound; ++i) {
+          visits[i] += 1 + i / 2 * 3;
+          sum += (i * 3 + visits[i]) * (i + 1);
+        }
+      }
+      for (std::size_t i = 0; i <= bound; ++i) sum += visits[i] * (i + 1);
+      EXPECT_EQ(measured.results.at("sums")[thread], static_cast<double>(sum)) << kernel << " " << thread;
+      EXPECT_EQ(measured.results.at("last")[thread], static_cast<double>(visits[bound - 1]));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, ThreadArray, testing::Values(1u, 31u, 33u, 96u));
 
 }  // namespace
