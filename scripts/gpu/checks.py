@@ -183,6 +183,9 @@ def conformance(package, apps, budget):
         findings.say("there is no scripts/conformance in this package: nothing was run")
         return findings
     command = [sys.executable, str(script), "--build", str(package.folder), "--device", package.device]
+    functions = package.folder / "differential"
+    if functions.is_dir():
+        command += ["--specifications", str(functions)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=budget + 120, env={**os.environ, **package.environment()})
     for line in run.stdout.strip().splitlines()[-12:]:
         findings.say(line)

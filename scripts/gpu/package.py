@@ -12,6 +12,7 @@ from common import Build, LIBRARY_FOLDERS, TestFailure, values
 
 # Numbers that depend on the device's clock or on how blocks are spread over SMs are not compared.
 NOT_COMPARED = {"kernel_runtime"}
+RANDOM_FUNCTIONS = 2000
 
 
 def is_program(path):
@@ -57,6 +58,16 @@ def what_cpu_says(build, app, specs):
     return {"stdout": run.stdout.decode(), "launches": launches, "results": results}
 
 
+def export_functions(build_folder, tree):
+    """Specifications with random functions and what the C compiler of this machine makes of them."""
+    program = build_folder / "bin" / "cod_differential_test"
+    if not program.exists():
+        print(f"there is no {program}: the package has no random functions")
+        return
+    subprocess.run([program, "--gtest_brief=1", "--gtest_filter=Differential.SpecificationsForAGpuAreExported"], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "LYNXPP_DIFFERENTIAL_EXPORT": str(tree / "differential"), "LYNXPP_DIFFERENTIAL_FUNCTIONS": str(RANDOM_FUNCTIONS)})
+
+
 def prepare(root, build_folder, target, jobs):
     tree = target / "tree"
     shutil.rmtree(tree, ignore_errors=True)
@@ -70,6 +81,7 @@ def prepare(root, build_folder, target, jobs):
     for script in (root / "tests" / "end_to_end" / "harness.py", root / "scripts" / "conformance"):
         if script.is_file():
             shutil.copy(script, tree / "gpu" / script.name)
+    export_functions(build_folder, tree)
     build = Build(build_folder)
     specs = sorted(path.stem for path in (tree / "share" / "lynxpp" / "specs").glob("*.cod"))
     apps = sorted(path.name for path in (build_folder / "examples" / "static").iterdir() if is_program(path))

@@ -56,6 +56,13 @@ class Parts(unittest.TestCase):
         text = self.good(checks.counts)
         self.assertRegex(text, r"\| instruction_count \| (\d+) \| \1 \|")
 
+    def test_conformance_has_random_functions(self):
+        if not (BUILD / "bin" / "cod_differential_test").exists():
+            self.skipTest("cod_differential_test is not built")
+        package.RANDOM_FUNCTIONS = 80
+        package.export_functions(BUILD, self.package.folder)
+        self.assertIn("80 random functions computed what C computes", self.good(checks.conformance))
+
     def test_attach(self):
         self.assertIn("then instruction_count, kernel_runtime", self.good(checks.attach))
 
