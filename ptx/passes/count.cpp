@@ -29,6 +29,7 @@ class FunctionCounting {
       for (const CountPlace& place : counter.places) raise(counter, place);
     }
     for (auto& [key, counters] : raised_) write(std::get<0>(key), place_text(std::get<2>(key), counters));
+    for (std::uint32_t loop = 0; loop < plan_.loops.size(); ++loop) count_loop(loop);
     if (plan_.registers != 0) flush_everywhere();
     for (auto& [position, text] : texts_) unit_.edits.insert_before(position, "\n" + text + "\t");
   }
@@ -58,32 +59,39 @@ class FunctionCounting {
   void write(std::uint32_t position, const std::string& text) { texts_[position] += text; }
 
   void raise(const Counter& counter, const CountPlace& place) {
+    const auto [position, rank] = position_of(place);
+    raised_[{position, rank, place}].push_back(&counter);
+  }
+
+  std::pair<std::uint32_t, Rank> position_of(const CountPlace& place) const {
     const BasicBlock& block = function_.graph.blocks[place.block];
     const Instruction* last = block.size() == 0 ? nullptr : &body_.instructions[block.end - 1];
-    std::uint32_t position = function_.function->body_text.end - 1;
-    Rank rank = Rank::before;
+    const std::uint32_t body_end = function_.function->body_text.end - 1;
     switch (place.kind) {
-      case CountPlace::Kind::entry:
-        position = entry_position();
-        rank = Rank::entry;
-        break;
+      case CountPlace::Kind::entry: return {entry_position(), Rank::entry};
       case CountPlace::Kind::block_start:
-        if (last != nullptr) position = body_.instructions[block.begin].text.begin;
-        rank = Rank::start;
-        break;
-      case CountPlace::Kind::guard_holds: position = body_.instructions[place.instruction].text.begin; break;
-      case CountPlace::Kind::switch_target: position = last->text.begin; break;
-      case CountPlace::Kind::fall_through:
-        position = last->text.end;
-        rank = Rank::behind;
-        break;
-      case CountPlace::Kind::block_end:
-        if (last == nullptr) break;
-        position = last->traits.ends_block() ? last->text.begin : last->text.end;
-        if (!last->traits.ends_block()) rank = Rank::behind;
-        break;
+        return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
+      case CountPlace::Kind::guard_holds:
+        return {body_.instructions[place.instruction].text.begin, Rank::before};
+      case CountPlace::Kind::switch_target: return {last->text.begin, Rank::before};
+      case CountPlace::Kind::fall_through: return {last->text.end, Rank::behind};
+      case CountPlace::Kind::block_end: break;
     }
-    raised_[{position, rank, place}].push_back(&counter);
+    if (last == nullptr) return {body_end, Rank::before};
+    return last->traits.ends_block() ? std::pair(last->text.begin, Rank::before)
+                                     : std::pair(last->text.end, Rank::behind);
+  }
+
+  void count_loop(std::uint32_t index) {
+    std::vector<const Counter*> counters;
+    for (const Counter& counter : plan_.counters) {
+      if (counter.maximum_in == index && !counter.places.empty()) counters.push_back(&counter);
+    }
+    if (counters.empty()) return;
+    const LoopPlan& loop = plan_.loops[index];
+    write(position_of(loop.begin).first, text_.begin_loop(loop, counters));
+    const CountPlace end{CountPlace::Kind::block_start, loop.end, 0, 0};
+    write(position_of(end).first, text_.end_loop(loop, counters));
   }
 
   std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {

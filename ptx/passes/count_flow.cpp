@@ -32,6 +32,11 @@ bool EdgePlaces::is_reachable(std::uint32_t block) const {
   return function_.analyses->dominators().is_reachable(block);
 }
 
+bool EdgePlaces::ends_in_call(std::uint32_t block) const {
+  const BasicBlock& range = graph_.blocks[block];
+  return range.size() != 0 && instructions_[range.end - 1].traits.kind == OpcodeClass::call;
+}
+
 bool EdgePlaces::is_repeated(std::uint32_t block) const {
   const LoopNest& loops = function_.analyses->loops();
   return loops.depth_of(block) != 0 || loops.is_irreducible(block);
@@ -83,7 +88,11 @@ Counter EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const {
   counter.places = places(source, target);
   const bool goes_on = target != leaves;
   counter.weight = frequency(source);
-  if (goes_on) counter.weight = std::min(counter.weight, frequency(target));
+  // Before a branch all lanes run the instruction that counts those that take it.
+  const CountPlace::Kind kind = counter.places[0].kind;
+  const bool is_before_branch =
+      kind == CountPlace::Kind::guard_holds || kind == CountPlace::Kind::switch_target;
+  if (goes_on && !is_before_branch) counter.weight = std::min(counter.weight, frequency(target));
   if (is_rare(source, target)) counter.weight *= rare;
   counter.is_repeated = goes_on && is_repeated(source) && is_repeated(target);
   return counter;

@@ -14,6 +14,7 @@ struct CountedFunction {
   FunctionAnalyses* analyses = nullptr;
   bool is_kernel = true;
   bool entry_is_known = true;       ///< how many threads and warps enter will be given
+  bool counts_loops = false;        ///< counters may be the most that a lane counts (Counter::maximum_in)
   std::vector<bool> call_may_exit;  ///< per block: it ends with a call from which threads may not come back
 };
 
@@ -24,9 +25,15 @@ struct CountedEdge {
   bool is_entry = false;
 };
 
+struct WarpEdges {
+  std::vector<CountedEdge> edges;
+  std::vector<LoopPlan> loops;  ///< of which Counter::maximum_in is one
+};
+
 /// Nodes are the blocks; unreachable ones have no edges.
 std::vector<CountedEdge> thread_flow(const CountedFunction& function);
-std::vector<CountedEdge> warp_flow(const CountedFunction& function);
+/// Edges that go on in a loop that lanes leave in different iterations are counted by its lanes where `counts_loops`.
+WarpEdges warp_flow(const CountedFunction& function);
 
 /// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.
 bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
@@ -39,6 +46,7 @@ class EdgePlaces {
   static constexpr std::uint32_t leaves = 0xffffffff;  ///< the target of an edge out of the function
 
   bool is_reachable(std::uint32_t block) const;
+  bool ends_in_call(std::uint32_t block) const;
   /// Blocks that `block` leads to, and `leaves`.
   const std::vector<std::uint32_t>& ways(std::uint32_t block) const { return ways_[block]; }
   /// The edge's counter, its unit left open. Precondition: it can be counted.

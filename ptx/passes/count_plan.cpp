@@ -15,6 +15,9 @@ constexpr std::uint32_t most_replicas = 128;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
 constexpr std::size_t pruning_budget = 200'000'000;
 constexpr double likely = 0.5;
+constexpr int warp_reduction = 80;  // compute capability that has redux.sync
+/// Of a function for counting in loops by lanes; beyond it elections count.
+constexpr std::uint32_t loop_registers = narrow_registers / 2;
 
 /// One function while it is planned.
 struct Draft {
@@ -46,6 +49,9 @@ class Planner {
   }
 
  private:
+  /// Registers by election and places.
+  using Registers = std::map<std::pair<bool, std::vector<CountPlace>>, std::uint32_t>;
+
   // ---- functions and calls
 
   void make_drafts() {
@@ -186,19 +192,44 @@ class Planner {
     if (!draft.demand.thread_blocks.empty()) {
       if (!plan_flow(draft, thread_flow(draft.counted), plan.threads)) return unplaceable(function);
     }
-    if (!draft.demand.warp_blocks.empty()) {
-      if (!plan_flow(draft, warp_flow(draft.counted), plan.warps)) return unplaceable(function);
-    }
+    if (!draft.demand.warp_blocks.empty() && !plan_warps(draft)) return unplaceable(function);
     plan_thread_guards(draft, exits);
     plan_warp_guards(draft);
     if (plan.threads) prune(plan, *plan.threads, draft.demand.thread_blocks, exits);
-    if (plan.warps) prune(plan, *plan.warps, draft.demand.warp_blocks, {});
     ask_callers(draft);
     return success();
   }
 
   static Status unplaceable(const FunctionUnit& function) {
     return failure("no way was found to count the executions of " + function.function->name);
+  }
+
+  bool plan_warps(Draft& draft) {
+    FunctionPlan& plan = draft.plan;
+    const auto others = static_cast<std::ptrdiff_t>(plan.counters.size());
+    draft.counted.counts_loops =
+        !plan_.is_wide && !draft.loses_registers && unit_.target.sm >= warp_reduction;
+    for (;;) {
+      WarpEdges flow = warp_flow(draft.counted);
+      if (!plan_flow(draft, std::move(flow.edges), plan.warps)) return false;
+      prune(plan, *plan.warps, draft.demand.warp_blocks, {});
+      plan.loops = std::move(flow.loops);
+      if (registers_of_loops(plan) <= loop_registers) return true;
+      draft.counted.counts_loops = false;
+      plan.counters.erase(plan.counters.begin() + others, plan.counters.end());
+    }
+  }
+
+  /// One for the lanes of each loop, and one for each number they count.
+  static std::uint32_t registers_of_loops(const FunctionPlan& plan) {
+    std::set<std::uint32_t> loops;
+    std::size_t numbers = 0;
+    for (const Counter& counter : plan.counters) {
+      if (!counter.is_maximum() || counter.places.empty()) continue;
+      loops.insert(counter.maximum_in);
+      ++numbers;
+    }
+    return static_cast<std::uint32_t>(loops.size() + numbers);
   }
 
   static bool plan_flow(Draft& draft, std::vector<CountedEdge> edges, std::optional<FlowPlan>& out) {
@@ -331,20 +362,22 @@ class Planner {
       return a.is_repeated != b.is_repeated ? a.is_repeated : a.weight > b.weight;
     });
     const std::uint32_t limit = draft.loses_registers ? 0 : plan_.is_wide ? wide_registers : narrow_registers;
+    const std::uint32_t kept = limit - std::min(limit, registers_of_loops(plan));
     // The registers are flushed for the first counter's sake; others may come along.
-    std::map<std::pair<bool, std::vector<CountPlace>>, std::uint32_t> registers;  // by election and places
+    Registers registers;
     for (const std::uint32_t index : order) {
       Counter& counter = plan.counters[index];
-      if (!counter.is_repeated && (registers.empty() || counter.weight < likely)) continue;
+      if (!counter.is_repeated && (plan.registers == 0 || counter.weight < likely)) continue;
       const bool is_elected = counter.counts_warps && !counter.is_whole;
       const auto key = std::pair(is_elected, counter.places);
-      const auto found = registers.find(key);
-      if (found == registers.end() && registers.size() >= limit) continue;
+      const auto found = counter.is_maximum() ? registers.end() : registers.find(key);
+      if (found == registers.end() && plan.registers >= kept) continue;
       counter.storage =
           counter.counts_warps && counter.is_whole ? Counter::Storage::from_lane_0 : Counter::Storage::summed;
-      counter.reg = registers.try_emplace(key, static_cast<std::uint32_t>(registers.size())).first->second;
+      counter.reg = found == registers.end() ? plan.registers++ : found->second;
+      if (!counter.is_maximum()) registers.emplace(key, counter.reg);
     }
-    plan.registers = static_cast<std::uint32_t>(registers.size());
+    place_loops(plan, registers);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
     // Those in registers first: lanes beside each other add them.
     for (const bool in_memory : {false, true}) {
@@ -354,6 +387,25 @@ class Planner {
       }
     }
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
+  }
+
+  /// The registers of loops whose lanes count. What threads count at the same places is shared.
+  static void place_loops(FunctionPlan& plan, const Registers& registers) {
+    std::map<CountPlace, std::uint32_t> masks;
+    for (Counter& counter : plan.counters) {
+      if (!counter.is_maximum() || counter.places.empty()) continue;
+      const auto shared = registers.find({false, counter.places});
+      if (shared != registers.end()) {
+        counter.lane_reg = shared->second;
+        counter.lane_start = plan.registers++;
+      } else {
+        counter.lane_reg = plan.registers++;
+      }
+      LoopPlan& loop = plan.loops[counter.maximum_in];
+      const auto [mask, is_new] = masks.try_emplace(loop.begin, plan.registers);
+      if (is_new) ++plan.registers;
+      loop.mask_reg = mask->second;
+    }
   }
 
   /// The function's tallies: those of repeated blocks get registers first. Position in the plan's counters, which are appended to `order`.

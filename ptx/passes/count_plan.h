@@ -5,7 +5,8 @@
 //
 // Warps: a warp's execution of a block is conserved as long as its lanes stay together. Behind a branch that divides them, behind calls, and where
 // ways meet again, an execution begins anew ("source"): there a lane elected on the spot counts. Where a divided region has one beginning and
-// one end in the same loop, its end runs as often as its beginning. A block is `whole` when all launched lanes of the warp pass it together: lane 0
+// one end in the same loop, its end runs as often as its beginning. In a loop that lanes enter together and leave in different iterations, the lane
+// that goes on longest counts for the warp; which one that was, the lanes find out where they meet behind the loop. A block is `whole` when all launched lanes of the warp pass it together: lane 0
 // counts for the warp there, with no election.
 #pragma once
 
@@ -22,6 +23,8 @@
 #include "support/result.h"
 
 namespace lynxpp::ptx {
+
+inline constexpr std::uint32_t no_counter = 0xffffffff;
 
 /// Where a counter is raised. `block` and `instruction` are indices in the function.
 struct CountPlace {
@@ -57,9 +60,22 @@ struct Counter {
   bool is_tally = false;     ///< raised by a routine, see Tally
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
+  /// In FunctionPlan::loops: each lane raises `lane_reg` at `places`, and at the loop's end the counter grows by the most that one of the lanes has
+  /// counted since the loop's begin.
+  std::uint32_t maximum_in = no_counter;
+  std::uint32_t lane_reg = no_counter;
+  std::uint32_t lane_start =
+      no_counter;  ///< register with `lane_reg` as it was at the begin; no_counter: it was zero
+
+  bool is_maximum() const { return maximum_in != no_counter; }
 };
 
-inline constexpr std::uint32_t no_counter = 0xffffffff;
+/// A loop whose lanes count for the warp (Counter::maximum_in). Lanes that pass `begin` together all come to the start of block `end`.
+struct LoopPlan {
+  CountPlace begin;
+  std::uint32_t end = 0;
+  std::uint32_t mask_reg = 0;  ///< register with the lanes that passed `begin` together
+};
 
 /// The flow of threads or warps through a function.
 struct FlowPlan {
@@ -85,6 +101,7 @@ struct FunctionPlan {
   std::uint32_t first_instruction = 0;
   std::vector<std::uint32_t> block_of;  ///< per instruction
   std::vector<Counter> counters;
+  std::vector<LoopPlan> loops;
   std::uint32_t registers = 0;
   std::optional<FlowPlan> threads;
   std::optional<FlowPlan> warps;

@@ -23,11 +23,14 @@ std::string opposite(const Guard& guard) { return (guard.negated ? "" : "!") + s
 
 bool is_guarded(const Guard& guard) { return !guard.predicate.empty(); }
 
-bool in_memory(const Counter* counter) { return counter->storage == Counter::Storage::memory; }
+/// Added to memory where it is counted.
+bool in_memory(const Counter* counter) {
+  return counter->storage == Counter::Storage::memory && !counter->is_maximum();
+}
 
 /// Counts warps in a register of the lane that leads them.
 bool is_elected(const Counter* counter) {
-  return counter->counts_warps && counter->storage == Counter::Storage::summed;
+  return counter->counts_warps && counter->storage == Counter::Storage::summed && !counter->is_maximum();
 }
 
 constexpr std::string_view scratch =
@@ -68,7 +71,8 @@ std::string CountText::raise_registers(const std::vector<const Counter*>& counte
                                        const Guard& guard) const {
   std::set<std::uint32_t> registers;  // shared ones once
   for (const Counter* counter : counters) {
-    if (!in_memory(counter) && !is_elected(counter)) registers.insert(counter->reg);
+    if (in_memory(counter) || is_elected(counter)) continue;
+    registers.insert(counter->is_maximum() ? counter->lane_reg : counter->reg);
   }
   std::string text;
   for (const std::uint32_t reg : registers) text += add_one(reg, is_guarded(guard) ? truth(guard) : "");
@@ -150,6 +154,51 @@ std::string CountText::raise_at_switch(const std::vector<const Counter*>& counte
             goes + ", %lynxpp_holds;\n";
   }
   return text + raise(counters, {goes, false}) + "\t}\n";
+}
+
+// ---------------------------------------------------------------- loops that lanes leave one after the other
+
+std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const {
+  std::string text = "\tactivemask.b32 " + register_of(loop.mask_reg) + ";\n";
+  for (const Counter* counter : counters) {
+    const std::string count = register_of(counter->lane_reg);
+    text += counter->lane_start == no_counter
+                ? "\tmov.b32 " + count + ", 0;\n"
+                : "\tmov.b32 " + register_of(counter->lane_start) + ", " + count + ";\n";
+  }
+  return text;
+}
+
+std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) {
+  const std::string mask = register_of(loop.mask_reg);
+  std::string text(scratch);
+  text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, " + mask +
+          ";\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+  for (const Counter* counter : counters) {
+    std::string count = register_of(counter->lane_reg);
+    if (counter->lane_start != no_counter) {
+      text += "\tsub.u32 %lynxpp_part, " + count + ", " + register_of(counter->lane_start) + ";\n";
+      count = "%lynxpp_part";
+    }
+    text += "\tredux.sync.max.u32 %lynxpp_amount, " + count + ", " + mask + ";\n";
+    const std::string sum = register_of(counter->reg);
+    switch (counter->storage) {
+      case Counter::Storage::from_lane_0:
+        text += "\tadd.u32 " + sum + ", " + sum + ", %lynxpp_amount;\n";
+        break;
+      case Counter::Storage::summed:
+        text += "\t@%lynxpp_leads add.u32 " + sum + ", " + sum + ", %lynxpp_amount;\n";
+        break;
+      case Counter::Storage::memory: {
+        const std::string done = label();
+        text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp() +
+                "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n\tred.global.add.u64 " + at_slot(counter->slot) +
+                ", %lynxpp_sum;\n" + done + ":\n";
+        break;
+      }
+    }
+  }
+  return text + "\t}\n";
 }
 
 // ---------------------------------------------------------------- giving the registers away

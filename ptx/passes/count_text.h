@@ -33,6 +33,10 @@ class CountText {
   /// does not hold. All are counted before they part: code on one of two ways to the same block would keep them apart.
   std::string raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,
                               const std::vector<std::uint32_t>& indices, const Guard& guard, bool or_falls);
+  /// Notes which lanes are here and what they have counted so far; `counters` are those of one loop.
+  std::string begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const;
+  /// Counts for the warp what that lane has counted since then which has counted most.
+  std::string end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters);
   /// Adds the registers of `counters`, ascending in slots without a gap, to memory, for the lanes for which the guard holds.
   std::string flush(const std::vector<const Counter*>& counters, const Guard& guard);
 

@@ -1,149 +1,118 @@
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/passes/count_flow.h"
+#include "ptx/passes/count_regions.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-/// In a loop: may be how a lane waits for others, which have to go on before it then, wherever they are.
-bool may_spin(const Instruction& instruction) {
-  const OpcodeTraits& traits = instruction.traits;
-  if (!traits.known || traits.kind == OpcodeClass::atomic || traits.kind == OpcodeClass::call) return true;
-  for (const std::string_view modifier : {"volatile", "relaxed", "acquire", "mmio"}) {
-    if (has_modifier(instruction.opcode, modifier)) return true;
-  }
-  return false;
-}
-
-bool may_wait(const Instruction& instruction) { return may_spin(instruction) || may_join_lanes(instruction); }
+/// Of a count that each lane keeps for itself, relative to an election.
+constexpr double lane_cost = 0.3;
 
 class WarpFlow {
  public:
   explicit WarpFlow(const CountedFunction& function)
       : function_(function),
         graph_(function.unit->graph),
-        instructions_(function.unit->function->body->instructions),
         places_(function),
+        warp_regions_(function, places_),
         outside_(static_cast<std::uint32_t>(graph_.blocks.size())),
-        divides_(outside_),
-        waits_(outside_),
         ends_(outside_),
         sources_(outside_),
         partial_(outside_),
         end_of_(outside_, no_block),
-        regions_(outside_),
-        budget_(100000 + 64 * std::size_t{outside_}) {}
+        loop_left_(outside_, no_loop) {}
 
-  std::vector<CountedEdge> edges() {
-    find_divisions();
+  WarpEdges edges() {
+    if (function_.counts_loops) find_loops();
+    find_calls();
     find_regions();
     find_sources();
     find_partial();
     connect();
-    return std::move(edges_);
+    std::vector<LoopPlan> plans;
+    for (const DividedLoop& divided : loops_) plans.push_back({divided.begin, divided.end, 0});
+    return {std::move(edges_), std::move(plans)};
   }
 
  private:
-  const Instruction* last(std::uint32_t block) const {
-    const BasicBlock& range = graph_.blocks[block];
-    return range.size() == 0 ? nullptr : &instructions_[range.end - 1];
+  void find_loops() {
+    const LoopNest& nest = function_.analyses->loops();
+    loops_ = warp_regions_.divided_loops();
+    token_to_.assign(loops_.size(), outside_);
+    for (std::uint32_t index = 0; index < loops_.size(); ++index) {
+      for (const std::uint32_t block : nest.blocks_of(loops_[index].loop)) {
+        for (const std::uint32_t next : graph_.blocks[block].successors) {
+          if (!nest.contains(loops_[index].loop, next)) loop_left_[block] = index;
+        }
+      }
+    }
   }
 
-  void find_divisions() {
-    const Uniformity& uniformity = function_.analyses->uniformity();
+  bool is_in_loop(std::uint32_t index, std::uint32_t block) const {
+    return function_.analyses->loops().contains(loops_[index].loop, block);
+  }
+
+  void find_calls() {
     for (std::uint32_t block = 0; block < outside_; ++block) {
-      if (!places_.is_reachable(block)) continue;
-      const BasicBlock& range = graph_.blocks[block];
-      divides_[block] = places_.ways(block).size() > 1 && (uniformity.of_branch(block) & varies_in_warp) != 0;
-      ends_[block] = last(block) != nullptr && last(block)->traits.kind == OpcodeClass::call;
-      const auto holds = [&](bool (*property)(const Instruction&)) {
-        return std::any_of(instructions_.begin() + range.begin, instructions_.begin() + range.end, property);
-      };
-      waits_[block] = holds(may_wait);
-      if (holds(may_spin)) spinning_loops_.insert(outermost_loop(block));
+      ends_[block] = places_.is_reachable(block) && places_.ends_in_call(block);
     }
   }
 
-  /// Whether lanes may spin in some loop around the block.
-  bool may_spin_around(std::uint32_t block) const {
-    const std::uint32_t loop = outermost_loop(block);
-    return loop != no_loop && spinning_loops_.contains(loop);
-  }
-
-  std::uint32_t outermost_loop(std::uint32_t block) const {
-    const LoopNest& loops = function_.analyses->loops();
-    std::uint32_t loop = loops.loop_of(block);
-    while (loop != no_loop && loops.loops()[loop].parent != no_loop) loop = loops.loops()[loop].parent;
-    return loop;
-  }
-
-  /// The blocks between a division and where all its lanes are together again; nullopt when lanes may come in or go away elsewhere.
-  std::optional<std::vector<std::uint32_t>> region_of(std::uint32_t begin, std::uint32_t end) {
-    const LoopNest& loops = function_.analyses->loops();
-    const DominatorTree& dominators = function_.analyses->dominators();
-    if (loops.loop_of(begin) != loops.loop_of(end) || loops.is_irreducible(begin) ||
-        loops.is_irreducible(end) || graph_.blocks[begin].leaves_function || may_spin_around(begin))
-      return std::nullopt;
-    std::vector<std::uint32_t> region;
-    std::vector<bool> seen(outside_);
-    std::vector<std::uint32_t> pending = graph_.blocks[begin].successors;
-    while (!pending.empty()) {
-      const std::uint32_t block = pending.back();
-      pending.pop_back();
-      if (block == end || seen[block]) continue;
-      if (budget_ == 0) return std::nullopt;
-      --budget_;
-      if (block == begin || !dominators.dominates(begin, block) || graph_.blocks[block].leaves_function ||
-          waits_[block])
-        return std::nullopt;
-      seen[block] = true;
-      region.push_back(block);
-      pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
-                     graph_.blocks[block].successors.end());
-    }
-    std::ranges::sort(region);
-    return region;
-  }
-
-  /// end_of_[d] = e: e runs once for every time d divides the warp, and regions_[d] are the blocks between.
+  /// end_of_[d] = e: e runs once for every time d divides the warp.
   void find_regions() {
     const std::vector<std::uint32_t>& meetings = function_.analyses->post_dominators();
-    std::vector<std::vector<std::uint32_t>> divisions(outside_);  // by where they end
+    std::map<std::uint32_t, std::vector<std::uint32_t>> divisions;  // by where they end
     for (std::uint32_t block = 0; block < outside_; ++block) {
-      if (divides_[block] && meetings[block] != no_block) divisions[meetings[block]].push_back(block);
+      if (warp_regions_.divides(block) && meetings[block] != no_block && loop_left_[block] == no_loop)
+        divisions[meetings[block]].push_back(block);
     }
-    for (std::uint32_t end = 0; end < outside_; ++end) {
-      if (divisions[end].empty()) continue;
-      std::vector<std::uint32_t> outer;
-      std::set<std::uint32_t> inside;
-      // Outer divisions come first: they dominate the inner ones.
-      std::ranges::sort(divisions[end], {}, [&](std::uint32_t block) {
-        return function_.analyses->dominators().order_of(block);
-      });
-      bool fits = true;
-      for (const std::uint32_t begin : divisions[end]) {
-        if (inside.contains(begin)) continue;
-        std::optional<std::vector<std::uint32_t>> region = region_of(begin, end);
-        if (!region) {
-          fits = false;
-          break;
-        }
-        inside.insert(region->begin(), region->end());
-        regions_[begin] = std::move(*region);
-        outer.push_back(begin);
-      }
-      if (!fits) {
-        for (const std::uint32_t begin : outer) regions_[begin].clear();
+    std::map<std::uint32_t, std::vector<std::uint32_t>> loops;
+    for (std::uint32_t index = 0; index < loops_.size(); ++index) {
+      loops[loops_[index].end].push_back(index);
+      divisions.try_emplace(loops_[index].end);
+    }
+    for (auto& [end, begins] : divisions) find_regions(end, begins, loops[end]);
+  }
+
+  void find_regions(std::uint32_t end, std::vector<std::uint32_t>& begins,
+                    const std::vector<std::uint32_t>& loops) {
+    const DominatorTree& dominators = function_.analyses->dominators();
+    const LoopNest& nest = function_.analyses->loops();
+    std::map<std::uint32_t, std::uint32_t> loop_at;  // by header
+    for (const std::uint32_t index : loops) {
+      const std::uint32_t header = nest.loops()[loops_[index].loop].header;
+      loop_at[header] = index;
+      begins.push_back(header);
+    }
+    // Outer divisions come first: they dominate the inner ones. A loop comes before a division at its header.
+    std::ranges::stable_sort(begins, {}, [&](std::uint32_t block) { return dominators.order_of(block); });
+    std::vector<std::uint32_t> outer;
+    std::set<std::uint32_t> inside;  // blocks whose lanes are awaited
+    for (const std::uint32_t begin : begins) {
+      if (inside.contains(begin)) continue;
+      const auto loop = loop_at.find(begin);
+      std::optional<std::vector<std::uint32_t>> region =
+          loop == loop_at.end() ? warp_regions_.region_of(begin, end) : loops_[loop->second].blocks;
+      if (!region) {
         sources_[end] = true;
-        continue;
+        return;
       }
-      for (const std::uint32_t begin : outer) {
+      inside.insert(region->begin(), region->end());
+      outer.push_back(begin);
+    }
+    for (const std::uint32_t begin : outer) {
+      const auto loop = loop_at.find(begin);
+      if (loop == loop_at.end()) {
         end_of_[begin] = end;
-        meets_[end].insert(regions_[begin].begin(), regions_[begin].end());
+      } else {
+        token_to_[loop->second] = end;
       }
     }
+    meets_[end] = std::move(inside);
   }
 
   void find_sources() {
@@ -152,7 +121,19 @@ class WarpFlow {
       if (!places_.is_reachable(block)) continue;
       if ((uniformity.of_meeting(block) & varies_in_warp) != 0 && !meets_.contains(block))
         sources_[block] = true;
-      if (divides_[block] || ends_[block]) start_behind(block);
+      if (loop_left_[block] != no_loop) {
+        start_behind_loop(block);
+      } else if (warp_regions_.divides(block) || ends_[block]) {
+        start_behind(block);
+      }
+    }
+  }
+
+  /// Lanes that leave a loop before others do run what lies between it and its end by themselves.
+  void start_behind_loop(std::uint32_t block) {
+    const std::uint32_t index = loop_left_[block];
+    for (const std::uint32_t successor : graph_.blocks[block].successors) {
+      if (!is_in_loop(index, successor) && successor != loops_[index].end) sources_[successor] = true;
     }
   }
 
@@ -162,8 +143,20 @@ class WarpFlow {
       const auto meeting = meets_.find(successor);
       const bool is_awaited =
           meeting != meets_.end() && (end_of_[block] == successor || meeting->second.contains(block));
-      if (!is_awaited) sources_[successor] = true;
+      if (is_awaited) continue;
+      if (is_loop_entry(successor)) {
+        entered_anew_.emplace(block, successor);
+      } else {
+        sources_[successor] = true;
+      }
     }
+  }
+
+  /// The header of a divided loop has one way in from outside, which is where to count what enters.
+  bool is_loop_entry(std::uint32_t block) const {
+    const LoopNest& nest = function_.analyses->loops();
+    return std::ranges::any_of(
+        loops_, [&](const DividedLoop& divided) { return nest.loops()[divided.loop].header == block; });
   }
 
   void find_partial() {
@@ -177,13 +170,16 @@ class WarpFlow {
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (sources_[block]) mark(block);
     }
+    for (const DividedLoop& divided : loops_) {
+      for (const std::uint32_t block : divided.blocks) mark(block);
+      // Only lanes that enter the loop come to its end.
+      if (divided.begins_behind_branch) mark(divided.end);
+    }
     while (!pending.empty()) {
       const std::uint32_t block = pending.back();
       pending.pop_back();
       const BasicBlock& range = graph_.blocks[block];
-      const bool joins =
-          std::any_of(instructions_.begin() + range.begin, instructions_.begin() + range.end, may_join_lanes);
-      if (joins && !ends_[block]) {
+      if (warp_regions_.may_join(block) && !ends_[block]) {
         ends_[block] = true;
         start_behind(block);
         for (const std::uint32_t successor : range.successors) {
@@ -191,74 +187,132 @@ class WarpFlow {
         }
       }
       if (end_of_[block] != no_block) mark(end_of_[block]);
-      if (divides_[block] || ends_[block]) continue;
+      for (const DividedLoop& divided : loops_) {
+        if (divided.begin.block == block) mark(divided.end);
+      }
+      if (warp_regions_.divides(block) || ends_[block] || loop_left_[block] != no_loop) continue;
       for (const std::uint32_t successor : range.successors) {
         if (!begins_anew(block, successor)) mark(successor);
       }
     }
   }
 
-  void add(std::uint32_t source, std::uint32_t target, Counter counter, bool is_whole) {
+  CountedEdge& add(std::uint32_t source, std::uint32_t target, Counter counter, bool is_whole) {
     CountedEdge edge{{source, target}, std::move(counter), false};
     edge.counter.counts_warps = true;
     edge.counter.is_whole = is_whole;
     // Lane 0 counts for next to nothing, an election takes four instructions.
     edge.flow.weight = edge.counter.weight * (is_whole ? 0.25 : 1);
     edges_.push_back(std::move(edge));
+    return edges_.back();
   }
 
   void connect() {
     if (!sources_[0]) {
-      add(outside_, 0, places_.entry(), function_.is_kernel);
-      edges_.back().is_entry = true;
-      edges_.back().flow.is_known = function_.entry_is_known;
+      CountedEdge& entry = add(outside_, 0, places_.entry(), function_.is_kernel);
+      entry.is_entry = true;
+      entry.flow.is_known = function_.entry_is_known;
     }
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (!places_.is_reachable(block)) continue;
       if (sources_[block]) add(outside_, block, places_.block_start(block), false);
       const bool whole = !partial_[block];
       const std::uint32_t end = end_of_[block];
-      if (end != no_block) {
+      if (loop_left_[block] != no_loop) {
+        leave_loop(block);
+      } else if (end != no_block) {
         add(block, sources_[end] ? outside_ : end, places_.block_end(block), whole);
-      } else if (divides_[block] || ends_[block]) {
+      } else if (warp_regions_.divides(block) || ends_[block]) {
         add(block, outside_, places_.block_end(block), whole);
       } else {
-        for (const std::uint32_t way : places_.ways(block)) {
-          add(block, way == EdgePlaces::leaves || begins_anew(block, way) ? outside_ : way,
-              places_.edge(block, way), whole);
-        }
+        for (const std::uint32_t way : places_.ways(block)) go_on(block, way, whole);
       }
     }
+    for (const auto& [block, header] : entered_anew_) enter_loop(block, header);
+  }
+
+  void enter_loop(std::uint32_t block, std::uint32_t header) {
+    if (sources_[header]) return;
+    Counter counter = places_.edge(block, header);
+    // Behind a call lanes may come back one after the other.
+    if (places_.ends_in_call(block)) counter.places = {{CountPlace::Kind::fall_through, block, 0, 0}};
+    add(outside_, header, std::move(counter), false);
+  }
+
+  void go_on(std::uint32_t block, std::uint32_t way, bool is_whole) {
+    const bool leaves = way == EdgePlaces::leaves || begins_anew(block, way);
+    CountedEdge& edge = add(block, leaves ? outside_ : way, places_.edge(block, way), is_whole);
+    for (std::uint32_t index = 0; index < loops_.size(); ++index) {
+      if (is_in_every_iteration(index, block, way)) count_by_lanes(edge, index);
+    }
+  }
+
+  /// The last lanes to leave go on as the warp; where others left before, what is between the loop and its end is counted anew.
+  void leave_loop(std::uint32_t block) {
+    const std::uint32_t index = loop_left_[block];
+    for (const std::uint32_t way : places_.ways(block)) {
+      if (is_in_loop(index, way)) go_on(block, way, false);
+    }
+    const std::uint32_t end = token_to_[index];
+    CountedEdge edge{{block, end == outside_ || sources_[end] ? outside_ : end}, {}, false};
+    edge.flow.can_count = false;
+    edges_.push_back(std::move(edge));
+  }
+
+  /// Whether each full iteration takes the edge, once.
+  bool is_in_every_iteration(std::uint32_t index, std::uint32_t block, std::uint32_t way) const {
+    const Loop& loop = function_.analyses->loops().loops()[loops_[index].loop];
+    if (!is_in_loop(index, block)) return false;
+    if (way == loop.header) return loop.latches.size() == 1;
+    const bool is_left = loop_left_[block] == index;
+    const auto is_before = [&](std::uint32_t latch) {
+      return function_.analyses->dominators().dominates(block, latch);
+    };
+    const auto stays = std::ranges::count_if(graph_.blocks[block].successors,
+                                             [&](std::uint32_t next) { return is_in_loop(index, next); });
+    return is_left && stays == 1 && is_in_loop(index, way) && std::ranges::all_of(loop.latches, is_before);
+  }
+
+  /// Each lane counts for itself; the most that a lane counts is what the warp does.
+  void count_by_lanes(CountedEdge& edge, std::uint32_t index) {
+    const std::uint32_t end = loops_[index].end;
+    edge.flow.weight = edge.counter.weight * lane_cost;
+    edge.counter.maximum_in = index;
+    const Counter at_end = places_.block_start(end);
+    edge.counter.weight = at_end.weight;
+    edge.counter.is_repeated = at_end.is_repeated;
+    edge.counter.is_whole = !partial_[end];
   }
 
   /// Whether what goes from `block` to `next` is counted there by other means.
   bool begins_anew(std::uint32_t block, std::uint32_t next) const {
-    if (sources_[next]) return true;
+    if (sources_[next] || entered_anew_.contains({block, next})) return true;
     const auto meeting = meets_.find(next);
     return meeting != meets_.end() && meeting->second.contains(block);
   }
 
   const CountedFunction& function_;
   const ControlFlowGraph& graph_;
-  const std::vector<Instruction>& instructions_;
   const EdgePlaces places_;
+  WarpRegions warp_regions_;
   const std::uint32_t outside_;
-  std::vector<bool> divides_;
-  std::vector<bool> waits_;
-  std::set<std::uint32_t> spinning_loops_;  ///< outermost ones in which lanes may spin
-  std::vector<bool> ends_;                  ///< what follows is counted anew
+  std::vector<bool> ends_;  ///< what follows is counted anew
   std::vector<bool> sources_;
   std::vector<bool> partial_;
   std::vector<std::uint32_t> end_of_;
-  std::vector<std::vector<std::uint32_t>> regions_;
   /// Ends of regions, with the blocks whose lanes are awaited there.
   std::map<std::uint32_t, std::set<std::uint32_t>> meets_;
-  std::size_t budget_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>>
+      entered_anew_;  ///< ways into divided loops that are counted anew
+  std::vector<DividedLoop> loops_;
+  std::vector<std::uint32_t> token_to_;  ///< per divided loop: where the warp goes on behind it, or outside_
+  std::vector<std::uint32_t>
+      loop_left_;  ///< per block with a way out of a divided loop: its position in loops_
   std::vector<CountedEdge> edges_;
 };
 
 }  // namespace
 
-std::vector<CountedEdge> warp_flow(const CountedFunction& function) { return WarpFlow(function).edges(); }
+WarpEdges warp_flow(const CountedFunction& function) { return WarpFlow(function).edges(); }
 
 }  // namespace lynxpp::ptx

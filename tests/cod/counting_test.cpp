@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 
 #include "device/cpu/simt_executor.h"
 #include "engine/instrument.h"
@@ -107,12 +109,7 @@ class Launch {
     const std::string text = variant_;
     const auto plain = count(true, false, sm);
     ASSERT_EQ(counted.size(), 5u);
-    // The device may have the functions in another order.
-    const auto place = [&](const auto& of_function) {
-      return std::ranges::find(functions_, of_function.function) - functions_.begin();
-    };
-    std::ranges::stable_sort(counters_.blocks, {}, place);
-    std::ranges::stable_sort(counters_.sites, {}, place);
+    order_counters();
     ASSERT_EQ(counted[0].size(), counters_.blocks.size());
     ASSERT_EQ(counted[3].size(), counters_.sites.size());
     for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
@@ -140,6 +137,7 @@ class Launch {
   /// Without ptxas, which takes too long for thousands of kernels.
   bool is_exact() {
     const auto counted = count(false, false, 90);
+    order_counters();
     for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
       if (counted[0][i] != counters_.blocks[i].thread_executions ||
           counted[1][i] != counters_.blocks[i].warp_executions ||
@@ -157,6 +155,15 @@ class Launch {
   const std::string& variant() const { return variant_; }
 
  private:
+  /// The device may have the functions in another order.
+  void order_counters() {
+    const auto place = [&](const auto& of_function) {
+      return std::ranges::find(functions_, of_function.function) - functions_.begin();
+    };
+    std::ranges::stable_sort(counters_.blocks, {}, place);
+    std::ranges::stable_sort(counters_.sites, {}, place);
+  }
+
   void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
            device::cpu::LaunchCounters* counters) {
     output_.assign(std::size_t{blocks_} * threads_, 0);
@@ -250,6 +257,98 @@ constexpr Kernel kernels[] = {
      "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 call f;\nst.global.u32 [%rd1], %r4;\nret;"},
 };
 
+// Loops that lanes leave in different iterations. %r9 is between 0 and 7 and differs from lane to lane.
+constexpr Kernel loops[] = {
+    {"two_exits", "",
+     "and.b32 %r9, %r5, 7;\nand.b32 %r10, %r4, 5;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, %r9;\n@%p1 "
+     "bra E;\nadd.u32 %r8, %r8, %r7;\nsetp.le.u32 %p2, %r7, %r10;\n@%p2 bra L;\nE: st.global.u32 [%rd1], "
+     "%r8;\nret;"},
+    {"exits_by_other_ways", "",
+     "and.b32 %r9, %r5, 7;\nand.b32 %r10, %r4, 5;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, %r9;\n@%p1 "
+     "bra X;\nadd.u32 %r8, %r8, %r7;\nsetp.le.u32 %p2, %r7, %r10;\n@%p2 bra L;\nadd.u32 %r8, %r8, 5;\nbra "
+     "E;\nX: add.u32 %r8, %r8, 9;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"a_uniform_exit_too", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, 4;\n@%p1 bra X;\nadd.u32 %r8, "
+     "%r8, "
+     "%r7;\nsetp.le.u32 %p2, %r7, %r9;\n@%p2 bra L;\nbra E;\nX: add.u32 %r8, %r8, 9;\nE: st.global.u32 "
+     "[%rd1], %r8;\nret;"},
+    {"nested", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nshr.u32 %r5, %r5, 1;\nand.b32 %r10, %r5, 3;\nM: add.u32 "
+     "%r8, %r8, 1;\nsub.u32 %r10, %r10, 1;\nsetp.gt.s32 %p1, %r10, 0;\n@%p1 bra M;\nsetp.lt.u32 %p2, %r7, "
+     "%r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"leaves_both", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nshr.u32 %r5, %r5, 1;\nand.b32 %r10, %r5, 3;\nM: add.u32 "
+     "%r8, %r8, 1;\nsetp.gt.u32 %p3, %r8, 12;\n@%p3 bra E;\nsub.u32 %r10, %r10, 1;\nsetp.gt.s32 %p1, %r10, "
+     "0;\n@%p1 bra M;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"continues", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nxor.b32 %r10, %r7, %r4;\nand.b32 %r10, %r10, "
+     "1;\nsetp.eq.u32 %p1, %r10, 0;\n@%p1 bra N;\nadd.u32 %r8, %r8, 3;\nN: setp.le.u32 %p2, %r7, %r9;\n@%p2 "
+     "bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"continues_and_breaks", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nxor.b32 %r10, %r7, %r4;\nand.b32 %r10, %r10, "
+     "3;\nsetp.eq.u32 %p1, %r10, 0;\n@%p1 bra N;\nsetp.eq.u32 %p3, %r10, 3;\n@%p3 bra E;\nadd.u32 %r8, %r8, "
+     "3;\nN: setp.le.u32 %p2, %r7, %r9;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"breaks_in_a_condition", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nand.b32 %r10, %r7, 1;\nsetp.eq.u32 %p1, %r10, 0;\n@%p1 "
+     "bra N;\nsetp.gt.u32 %p3, %r7, %r9;\n@%p3 bra E;\nadd.u32 %r8, %r8, 3;\nN: setp.lt.u32 %p2, %r7, "
+     "6;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"jumps_back_from_two_places", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, %r9;\n@%p1 bra E;\nand.b32 %r10, "
+     "%r7, 1;\nsetp.eq.u32 %p2, %r10, 0;\n@%p2 bra L;\nadd.u32 %r8, %r8, 3;\nbra L;\nE: st.global.u32 "
+     "[%rd1], "
+     "%r8;\nret;"},
+    {"returns", "",
+     "and.b32 %r9, %r5, 7;\nst.global.u32 [%rd1], %r9;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, "
+     "%r9;\n@%p1 ret;\nadd.u32 %r8, %r8, %r7;\nsetp.le.u32 %p2, %r7, 5;\n@%p2 bra L;\nst.global.u32 [%rd1], "
+     "%r8;\nret;"},
+    {"skipped_by_some", "",
+     "and.b32 %r9, %r5, 7;\nsetp.lt.u32 %p3, %r9, 2;\n@%p3 bra E;\nadd.u32 %r8, %r8, 1;\nL: add.u32 %r7, "
+     "%r7, "
+     "1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"right_behind_a_division", "",
+     "and.b32 %r9, %r5, 7;\nsetp.lt.u32 %p3, %r9, 2;\n@%p3 bra X;\nL: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, "
+     "%r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r7;\nX: ret;"},
+    {"some_leave_before", "",
+     "and.b32 %r9, %r5, 7;\nsetp.lt.u32 %p3, %r9, 2;\n@%p3 ret;\nL: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, "
+     "%r7, %r9;\n@%p2 bra L;\nadd.u32 %r8, %r8, %r7;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"jumped_to", "",
+     "and.b32 %r9, %r5, 7;\nsetp.lt.u32 %p3, %r9, 5;\n@%p3 bra L;\nadd.u32 %r8, %r8, 7;\nbra E;\nL: add.u32 "
+     "%r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"on_both_ways", "",
+     "and.b32 %r9, %r5, 7;\nsetp.lt.u32 %p3, %r9, 4;\n@%p3 bra X;\nmov.u32 %r10, 2;\nL: add.u32 %r7, %r7, "
+     "1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nbra E;\nX: mov.u32 %r10, 3;\nM: add.u32 %r8, %r8, "
+     "2;\nsetp.lt.u32 %p2, %r8, %r9;\n@%p2 bra M;\nE: add.u32 %r8, %r8, %r10;\nst.global.u32 [%rd1], "
+     "%r8;\nret;"},
+    {"entered_from_two_ways", "",
+     "and.b32 %r9, %r5, 7;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra E;\nsetp.lt.u32 %p3, %r9, 4;\n@%p3 bra "
+     "Q;\nsetp.eq.u32 %p3, %r9, 5;\n@%p3 bra E;\nadd.u32 %r8, %r8, 1;\nQ: add.u32 %r8, %r8, 1;\nL: add.u32 "
+     "%r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"one_after_the_other", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nM: add.u32 "
+     "%r8, "
+     "%r8, 2;\nsetp.lt.u32 %p2, %r8, %r9;\n@%p2 bra M;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"exchanges_with_other_lanes", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nactivemask.b32 %r10;\nshfl.sync.idx.b32 %r11, %r7, 0, "
+     "31, "
+     "%r10;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r7;\nret;"},
+    {"barriers_around", "",
+     "and.b32 %r9, %r5, 7;\nM: mov.u32 %r7, 0;\nbar.sync 0;\nL: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, "
+     "%r9;\n@%p2 bra L;\nadd.u32 %r8, %r8, 1;\nbar.sync 0;\nsetp.lt.u32 %p1, %r8, 3;\n@%p1 bra "
+     "M;\nst.global.u32 [%rd1], %r7;\nret;"},
+    {"calls",
+     ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
+     "[a];\nmov.u32 %i, 0;\nsetp.eq.u32 %p, %a, 3;\n@%p bra E;\nadd.u32 %i, %i, 0;\nL: add.u32 %i, %i, "
+     "1;\nsetp.lt.u32 %p, %i, %a;\n@%p bra L;\nE: st.param.u32 [r], %i;\nret;\n}\n",
+     "and.b32 %r9, %r5, 7;\n{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %r9;\ncall (y), g, "
+     "(x);\nld.param.u32 %r10, [y];\n}\nL: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, %r10;\n@%p1 bra "
+     "L;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"switches", "",
+     "T: .branchtargets A, B, C;\nand.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nxor.b32 %r10, %r7, "
+     "%r5;\nand.b32 %r10, %r10, 1;\nbrx.idx %r10, T;\nA: add.u32 %r8, %r8, 1;\nbra N;\nB: add.u32 %r8, %r8, "
+     "2;\nbra N;\nC: add.u32 %r8, %r8, 3;\nN: setp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], "
+     "%r8;\nret;"},
+};
+
 class CountedKernel : public testing::TestWithParam<Kernel> {};
 
 TEST_P(CountedKernel, EqualsTheDevicesCounters) {
@@ -265,6 +364,160 @@ TEST_P(CountedKernel, EqualsTheDevicesCounters) {
 
 INSTANTIATE_TEST_SUITE_P(All, CountedKernel, testing::ValuesIn(kernels),
                          [](const auto& each) { return each.param.name; });
+
+class CountedLoop : public testing::TestWithParam<Kernel> {};
+
+TEST_P(CountedLoop, EqualsTheDevicesCounters) {
+  for (const std::uint32_t threads : {1u, 32u, 75u}) {
+    Launch launch(module_of(GetParam().functions, GetParam().body), 2, threads);
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(launch.is_exact()) << launch.variant();
+    if (threads == 75) launch.expect_exact();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CountedLoop, testing::ValuesIn(loops),
+                         [](const auto& each) { return each.param.name; });
+
+/// Whether lanes count for the warp in the kernel's loops.
+bool counts_by_lanes(const Kernel& kernel) {
+  Launch launch(module_of(kernel.functions, kernel.body), 1, 32);
+  launch.native();
+  launch.count(false, false, 90);
+  return launch.variant().find("redux.sync.max") != std::string::npos;
+}
+
+TEST(CountedKernels, LanesCountWhereTheyMeetBehindALoop) {
+  const std::set<std::string> elected = {
+      "leaves_both", "continues_and_breaks",       "breaks_in_a_condition",
+      "returns",     "exchanges_with_other_lanes", "entered_from_two_ways"};
+  for (const Kernel& kernel : loops)
+    EXPECT_EQ(counts_by_lanes(kernel), !elected.contains(kernel.name)) << kernel.name;
+}
+
+/// Statements in one another: conditions, loops, ways out of loops and to their next iterations, returns.
+class StructuredKernel {
+ public:
+  explicit StructuredKernel(std::mt19937& random) : random_(random) {}
+
+  std::string make() {
+    statements(3);
+    return module_of("", body_ + "bra E;\nE: st.global.u32 [%rd1], %r8;\nret;");
+  }
+
+ private:
+  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
+  std::string label() { return "S" + std::to_string(labels_++); }
+
+  /// Sets %p1; three of four times it differs from lane to lane.
+  void condition() {
+    const std::string source = below(4) != 0 ? "%r5" : "%r6";
+    body_ += "mad.lo.u32 " + source + ", " + source + ", 1664525, 1013904223;\nshr.u32 %r9, " + source +
+             ", " + std::to_string(8 + below(16)) + ";\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r9, " +
+             std::to_string(1 + below(3)) + ";\n";
+  }
+
+  void statements(std::uint32_t depth) {
+    for (std::uint32_t i = 1 + below(3); i > 0; --i) statement(depth);
+  }
+
+  void statement(std::uint32_t depth) {
+    switch (depth == 0 ? 5 + below(4) : below(9)) {
+      case 0:
+      case 1: return if_else(depth - 1);
+      case 2:
+      case 3:
+      case 4: return loop(depth - 1);
+      case 5:
+        if (exits_.empty()) break;
+        condition();
+        body_ += (below(2) == 0 ? "@%p1 bra " : "@!%p1 bra ") +
+                 exits_[exits_.size() - 1 - below(below(4) == 0 ? 2 : 1) % exits_.size()] + ";\n";
+        return;
+      case 6:
+        if (nexts_.empty() || below(2) == 0) break;
+        condition();
+        body_ += "@%p1 bra " + nexts_.back() + ";\n";
+        return;
+      case 7:
+        if (below(6) != 0) break;
+        condition();
+        body_ += "@%p1 bra E;\n";
+        return;
+      default: break;
+    }
+    body_ += "add.u32 %r8, %r8, " + std::to_string(below(100)) + ";\n";
+  }
+
+  void if_else(std::uint32_t depth) {
+    const std::string other = label();
+    const std::string end = label();
+    condition();
+    body_ += "@%p1 bra " + other + ";\n";
+    statements(depth);
+    if (below(2) == 0) {
+      body_ += other + ":\n";
+      return;
+    }
+    body_ += "bra " + end + ";\n" + other + ":\n";
+    statements(depth);
+    body_ += end + ":\n";
+  }
+
+  /// At most six iterations, counted in a register for each depth.
+  void loop(std::uint32_t depth) {
+    const std::string begin = label();
+    const std::string next = label();
+    const std::string end = label();
+    const std::string count = "%r" + std::to_string(12 + depth);
+    if (below(3) == 0) {
+      condition();
+      body_ += "@%p1 bra " + end + ";\n";
+    }
+    body_ += "mov.u32 " + count + ", 0;\n" + begin + ":\n";
+    exits_.push_back(end);
+    nexts_.push_back(next);
+    const bool is_tested_first = below(2) == 0;
+    if (is_tested_first) {
+      condition();
+      body_ += "@%p1 bra " + end + ";\n";
+    }
+    statements(depth);
+    nexts_.pop_back();
+    exits_.pop_back();
+    body_ += next + ":\nadd.u32 " + count + ", " + count + ", 1;\n";
+    if (!is_tested_first || below(2) == 0) {
+      condition();
+      body_ += "setp.lt.and.u32 %p1, " + count + ", 6, %p1;\n@%p1 bra " + begin + ";\n";
+    } else {
+      body_ += "setp.ge.u32 %p1, " + count + ", 6;\n@%p1 bra " + end + ";\nbra " + begin + ";\n";
+    }
+    body_ += end + ":\n";
+  }
+
+  std::mt19937& random_;
+  std::string body_;
+  std::uint32_t labels_ = 0;
+  std::vector<std::string> exits_, nexts_;  ///< of the loops around
+};
+
+TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
+  const char* const wanted = std::getenv("LYNXPP_RANDOM_KERNELS");
+  const int rounds = wanted == nullptr ? 200 : std::atoi(wanted);
+  const char* const seed = std::getenv("LYNXPP_RANDOM_SEED");
+  std::mt19937 random(seed == nullptr ? 21u : static_cast<unsigned>(std::atoi(seed)));
+  int by_lanes = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string ptx = StructuredKernel(random).make();
+    Launch launch(ptx, 2, 32 + 7 * (round % 6));
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure()) << ptx;
+    ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
+    if (launch.variant().find("redux.sync.max") != std::string::npos) ++by_lanes;
+  }
+  EXPECT_GE(by_lanes, rounds / 10);
+}
 
 /// Jumps forward as they like, jumps back as long as there is fuel.
 std::string random_kernel(std::mt19937& random) {
