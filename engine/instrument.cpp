@@ -190,6 +190,18 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
   return success();
 }
 
+/// Each specification keeps within the limit (cod/sema.h); all that are attached have to share it.
+Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
+  constexpr std::uint64_t most = 48 * 1024;
+  std::uint64_t bytes = 0;
+  for (const ptx::ModuleVariable& each : unit.variables)
+    bytes += each.space == ptx::StateSpace::shared ? each.bytes : 0;
+  if (bytes <= most) return success();
+  return failure("the attached specifications need " + std::to_string(bytes) +
+                     " bytes of shared memory together, more than " + std::to_string(most),
+                 "attach them in different runs");
+}
+
 /// What the specifications only count. Where no handler is left to be spliced, the slots are all the variant needs.
 Status add_counters(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
   if (request.plain_counters) return success();
@@ -284,6 +296,7 @@ Result<Instrumented> instrument(const Request& request) {
   unit.target.text = target_text(module->target, sm);
   if (sm >= 80) unit.version = std::max(unit.version, ptx::Version{7, 0});
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
+  if (Status fits = check_shared_memory(unit); !fits) return fits.error();
   if (Status added = add_counters(request, unit, result); !added) return added.error();
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
 
@@ -311,6 +324,24 @@ Result<Instrumented> instrument(const Request& request) {
   for (const ptx::Probe& probe : unit.probes) result.sites_per_handler.push_back(probe.sites);
   result.notes = std::move(unit.notes);
   return result;
+}
+
+std::vector<std::string> idle_specifications(const Request& request, const Instrumented& instrumented) {
+  std::vector<std::string> idle;
+  std::size_t next = 0;
+  for (const SpecificationPtr& specification : request.specifications) {
+    std::size_t handlers = 0;
+    std::uint64_t sites = 0;
+    for (const cod::Handler& handler : specification->handlers()) {
+      const std::uint64_t here = instrumented.sites_per_handler.at(next++);
+      const bool has_places =
+          handler.target != cod::TargetKind::kernel_entry && handler.target != cod::TargetKind::kernel_exit;
+      handlers += has_places ? 1 : 0;
+      sites += has_places ? here : 0;
+    }
+    if (handlers != 0 && sites == 0) idle.push_back(specification->name());
+  }
+  return idle;
 }
 
 }  // namespace lynxpp::engine

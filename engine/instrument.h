@@ -69,7 +69,12 @@ struct Instrumented {
   std::optional<RegisterEstimate> registers;
 };
 
-/// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler cannot be compiled. The caller
+/// Names of those specifications whose handlers for basic blocks and instructions have no place in the kernel: they measure nothing there,
+/// though others, or their handlers at entry and exit, may.
+std::vector<std::string> idle_specifications(const Request& request, const Instrumented& instrumented);
+
+/// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler cannot be compiled, or the
+/// `shared` arrays of all specifications together are too large. The caller
 /// then runs the original and says why.
 Result<Instrumented> instrument(const Request& request);
 

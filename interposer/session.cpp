@@ -277,6 +277,10 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
   coverage.sites = 0;
   for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
+  if (coverage.sites != 0) {
+    for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
+      add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
+  }
   return success();
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "tests/support/temporary_folder.h"
+
 namespace lynxpp::interposer {
 namespace {
 
@@ -126,9 +128,14 @@ class FakeDevice : public device::Device {
 class SessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    spec_ = ::testing::TempDir() + "session_test_sevens.cod";
-    std::ofstream(spec_) << "global unsigned long sevens;\nON_KERNEL_EXIT: { atomicAdd(&sevens, 1); }\n";
+    spec_ = written("session_test_sevens",
+                    "global unsigned long sevens;\nON_KERNEL_EXIT: { atomicAdd(&sevens, 1); }\n");
     start({});
+  }
+  std::string written(const std::string& name, const std::string& text) const {
+    std::string path = folder_.file(name + ".cod");
+    std::ofstream(path) << text;
+    return path;
   }
   void start(Configuration configuration) {
     session_ = std::make_unique<Session>(std::move(configuration), std::make_unique<RecordingSink>(records_));
@@ -146,6 +153,7 @@ class SessionTest : public ::testing::Test {
     return session_->launch(device_, request, source);
   }
 
+  const TemporaryFolder folder_;
   std::string spec_;
   std::string text_ = kernel_ptx;
   int decoded_ = 0;
@@ -285,6 +293,50 @@ TEST_F(SessionTest, KernelThatCannotBeInstrumentedRunsAsItIsAndSaysWhy) {
   EXPECT_EQ(records_.coverage[0].launches, 2u);
 }
 
+TEST_F(SessionTest, ASpecificationThatMatchesNothingIsNamed) {
+  const std::string textures =
+      written("textures",
+              "global unsigned long n; unsigned int mine = 0;\n"
+              "ON_INSTRUCTION: TEXTURE: { ++mine; }\nON_KERNEL_EXIT: { atomicAdd(&n, mine); }\n");
+  const std::string counted =
+      written("counted", "global unsigned long n;\nON_INSTRUCTION: MEM_READ: { atomicAdd(&n, 1); }\n");
+  const std::string elsewhere = written(
+      "elsewhere", "global unsigned long n;\nON_BASIC_BLOCK_ENTRY: KERNEL(\"other\"): { n += laneId(); }\n");
+  const std::string blocks =
+      written("blocks", "global unsigned long n;\nON_BASIC_BLOCK_ENTRY: { atomicAdd(&n, 1); }\n");
+  std::string list = spec_;
+  for (const std::string& path : {textures, counted, elsewhere, blocks}) list += "," + path;
+  std::string problem;
+  ASSERT_TRUE(session_->attach(list, problem)) << problem;
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.coverage.size(), 1u);
+  EXPECT_TRUE(records_.coverage[0].instrumented);
+  EXPECT_THAT(records_.coverage[0].notes, ElementsAre("no place in this kernel matches 'textures'",
+                                                      "no place in this kernel matches 'counted'",
+                                                      "no place in this kernel matches 'elsewhere'"));
+}
+
+TEST_F(SessionTest, SharedMemoryThatIsTooMuchForAllTogetherIsRefused) {
+  const std::string text =
+      "shared unsigned int words[6144]; global unsigned int n[THREADS];\n"
+      "ON_KERNEL_ENTRY: { words[blockThreadId()] = 1; }\n"
+      "ON_KERNEL_EXIT: { n[globalThreadId()] = words[blockThreadId()]; }\n";
+  const std::string first = written("first", text);
+  const std::string second = written("second", text);
+  const std::string third = written("third", text);
+  std::string problem;
+  ASSERT_TRUE(session_->attach(first + "," + second, problem)) << problem;
+  EXPECT_TRUE(launch()) << "48 KiB together";
+  ASSERT_TRUE(session_->attach(first + "," + second + "," + third, problem)) << problem;
+  EXPECT_FALSE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.coverage.size(), 1u);
+  EXPECT_EQ(records_.coverage[0].reason,
+            "the attached specifications need 73728 bytes of shared memory together, more than 49152");
+}
+
 TEST_F(SessionTest, VariableWithoutAddressKeepsTheOriginal) {
   device_.has_total = false;
   EXPECT_FALSE(launch());
@@ -365,12 +417,12 @@ TEST_F(SessionTest, DetachesAndAttachesAgain) {
 }
 
 TEST_F(SessionTest, EndSeesWhatTheReportsOfAllLaunchesLeft) {
-  const std::string path = ::testing::TempDir() + "session_test_end.cod";
-  std::ofstream(path)
-      << "global unsigned long a; host unsigned long launches = 10, last;\n"
-         "ON_KERNEL_EXIT: { a = 1; }\n"
-         "ON_REPORT: { ++launches; last = launchIndex(); emit(\"so_far\", launches); }\n"
-         "ON_END: { emit(\"launches\", launches, \"launches\"); emit(\"last\", last); print(\"done\"); }\n";
+  const std::string path = written(
+      "session_test_end",
+      "global unsigned long a; host unsigned long launches = 10, last;\n"
+      "ON_KERNEL_EXIT: { a = 1; }\n"
+      "ON_REPORT: { ++launches; last = launchIndex(); emit(\"so_far\", launches); }\n"
+      "ON_END: { emit(\"launches\", launches, \"launches\"); emit(\"last\", last); print(\"done\"); }\n");
   std::string problem;
   ASSERT_TRUE(session_->attach(path + ",kernel_runtime", problem)) << problem;
   EXPECT_TRUE(launch());
@@ -393,8 +445,7 @@ TEST_F(SessionTest, BadSpecificationIsExplainedAndChangesNothing) {
   std::string problem;
   EXPECT_FALSE(session_->attach("instruction_cuont", problem));
   EXPECT_THAT(problem, HasSubstr("instruction_count"));
-  const std::string path = ::testing::TempDir() + "session_test_bad.cod";
-  std::ofstream(path) << "ON_KERNEL_EXIT: { x = 1; }\n";
+  const std::string path = written("session_test_bad", "ON_KERNEL_EXIT: { x = 1; }\n");
   EXPECT_FALSE(session_->attach(path, problem));
   EXPECT_THAT(problem, HasSubstr("session_test_bad.cod:1:19: error: "));
   EXPECT_THAT(problem, HasSubstr("  ON_KERNEL_EXIT: { x = 1; }\n                    ^"));
