@@ -17,6 +17,7 @@ struct DeviceInfo {
   std::string name;  ///< "NVIDIA H200", "cpu"
   int ordinal = 0;
   int compute_capability = 75;  ///< × 10
+  bool contracts = false;       ///< its compiler fuses products and sums that name no rounding, as ptxas does
   std::uint32_t multiprocessors = 1;
   std::uint32_t sm_id_limit = 1;  ///< every %smid is below
   std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown

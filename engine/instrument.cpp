@@ -288,6 +288,7 @@ Result<Instrumented> instrument(const Request& request) {
   unit.version = module->version;
   unit.target = module->target;
   unit.space_code = space_code;
+  unit.assembler_contracts = request.assembler_contracts;
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.parse_ms = watch.lap();
 

@@ -35,6 +35,8 @@ struct Request {
   /// Address of the original module's variable, for all code to share; nullopt when the device has no such name. Null function: the
   /// variant declares its own copies (offline use).
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
+  /// What compiles the variant fuses products and sums that name no rounding, as ptxas does (ptx/analysis/contraction.h).
+  bool assembler_contracts = true;
   bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
   bool wide_counters =
       false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times

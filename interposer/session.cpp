@@ -244,6 +244,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   request.wide_counters = seen.wide_counters;
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
+  request.assembler_contracts = device.info().contracts;
   request.variable_address = [&](const std::string& name) {
     return device.variable_address(launch.function, name);
   };

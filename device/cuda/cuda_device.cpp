@@ -478,6 +478,7 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver) {
   };
   info.name = name.data();
   info.ordinal = device;
+  info.contracts = true;
   info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   info.multiprocessors = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));

@@ -67,6 +67,8 @@ struct InstrumentationUnit {
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   /// What the value access_space says of a state space. Null: nobody asks.
   std::function<std::uint32_t(StateSpace)> space_code;
+  /// The variant is assembled by ptxas, which fuses products and sums that name no rounding; the cpu device does not.
+  bool assembler_contracts = true;
   bool calls_indirectly = false;           ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t words = 0;                 ///< of the hidden parameter
