@@ -12,7 +12,8 @@ namespace {
 
 bool names_rounding(std::string_view opcode) {
   constexpr std::array<std::string_view, 4> roundings{"rn", "rz", "rm", "rp"};
-  return std::ranges::any_of(roundings, [&](std::string_view rounding) { return has_modifier(opcode, rounding); });
+  return std::ranges::any_of(roundings,
+                             [&](std::string_view rounding) { return has_modifier(opcode, rounding); });
 }
 
 bool is_fusable_type(DataType type) {
@@ -75,7 +76,10 @@ struct Product {
 class Finder {
  public:
   explicit Finder(FunctionAnalyses& analyses)
-      : body_(*analyses.function().body), graph_(analyses.graph()), usage_(analyses.registers()), ssa_(analyses.ssa()) {}
+      : body_(*analyses.function().body),
+        graph_(analyses.graph()),
+        usage_(analyses.registers()),
+        ssa_(analyses.ssa()) {}
 
   std::vector<ContractionStretch> run() {
     const std::vector<Instruction>& instructions = body_.instructions;
@@ -118,7 +122,8 @@ class Finder {
   }
 
   Product uses_of(std::uint32_t at) const {
-    Product product{at, !body_.instructions[at].guarded() && !has_modifier(body_.instructions[at].opcode, "sat"), {}};
+    Product product{
+        at, !body_.instructions[at].guarded() && !has_modifier(body_.instructions[at].opcode, "sat"), {}};
     follow(product, at, false);
     return product;
   }
@@ -141,7 +146,8 @@ class Finder {
       const std::string_view root = opcode_root(user.opcode);
       if (is_near && is_open_sum(user) && has_same_form(user, body_.instructions[product.instruction])) {
         add_use(product, use.user, value, is_negated);
-      } else if (is_near && !user.guarded() && (root == "mov" || root == "neg") && user.operands.size() == 2 &&
+      } else if (is_near && !user.guarded() && (root == "mov" || root == "neg") &&
+                 user.operands.size() == 2 &&
                  size_of(user.traits.type) == size_of(body_.instructions[product.instruction].traits.type)) {
         follow(product, use.user, is_negated != (root == "neg"));
       } else {
@@ -159,7 +165,8 @@ class Finder {
     std::optional<std::uint32_t> place;
     for (std::uint32_t operand = 1; operand <= 2; ++operand) {
       const Operand& read = body_.instructions[sum].operands[operand];
-      if (read.kind != OperandKind::identifier || ssa_.read_of(sum, usage_.find(read.name, sum)) != value) continue;
+      if (read.kind != OperandKind::identifier || ssa_.read_of(sum, usage_.find(read.name, sum)) != value)
+        continue;
       if (read.negated || place) product.is_fusable = false;  // on both sides
       place = operand;
     }
@@ -172,7 +179,7 @@ class Finder {
   /// First products with one use, then those with several, in the order in which the sums read them.
   static ContractionStretch decide(const std::vector<Product>& products) {
     ContractionStretch stretch;
-    std::map<std::uint32_t, Contraction> fused;                                       // by sum
+    std::map<std::uint32_t, Contraction> fused;                                      // by sum
     std::map<std::pair<std::uint32_t, std::uint32_t>, const Product*> with_several;  // by sum and operand
     for (const Product& product : products) {
       for (const Use& use : product.uses) {

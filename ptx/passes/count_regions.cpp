@@ -116,8 +116,7 @@ std::optional<DividedLoop> WarpRegions::divided_loop(std::uint32_t index) {
   DividedLoop divided;
   divided.loop = index;
   divided.end = loop.header;
-  while (divided.end != no_block && loops_.contains(index, divided.end))
-    divided.end = meetings_[divided.end];
+  while (divided.end != no_block && loops_.contains(index, divided.end)) divided.end = meetings_[divided.end];
   if (divided.end == no_block || loops_.loop_of(divided.end) != loop.parent ||
       loops_.is_irreducible(loop.header) || loops_.is_irreducible(divided.end))
     return std::nullopt;
@@ -138,9 +137,8 @@ std::optional<DividedLoop> WarpRegions::divided_loop(std::uint32_t index) {
 bool WarpRegions::lanes_iterate_together(const Loop& loop, std::uint32_t index) {
   for (const std::uint32_t block : loops_.blocks_of(index)) {
     if (loops_.is_irreducible(block)) return false;
-    const bool leads_out = std::ranges::any_of(graph_.blocks[block].successors, [&](std::uint32_t next) {
-      return !loops_.contains(index, next);
-    });
+    const bool leads_out = std::ranges::any_of(
+        graph_.blocks[block].successors, [&](std::uint32_t next) { return !loops_.contains(index, next); });
     if (leads_out && loops_.loop_of(block) != index) return false;
     if (divides_[block] && !stays_together(block, loop, index)) return false;
   }
@@ -152,12 +150,11 @@ bool WarpRegions::stays_together(std::uint32_t division, const Loop& loop, std::
   const std::vector<std::uint32_t>& ways = graph_.blocks[division].successors;
   const std::uint32_t meeting = meetings_[division];
   if (meeting == no_block || !loops_.contains(index, meeting)) {
-    const auto stay = std::ranges::count_if(
-        ways, [&](std::uint32_t next) { return loops_.contains(index, next); });
+    const auto stay =
+        std::ranges::count_if(ways, [&](std::uint32_t next) { return loops_.contains(index, next); });
     return stay == 1 && static_cast<std::size_t>(stay) < ways.size() &&
-           std::ranges::all_of(loop.latches, [&](std::uint32_t latch) {
-             return dominators_.dominates(division, latch);
-           });
+           std::ranges::all_of(loop.latches,
+                               [&](std::uint32_t latch) { return dominators_.dominates(division, latch); });
   }
   std::vector<bool> seen(graph_.blocks.size());
   std::vector<std::uint32_t> pending = ways;
@@ -197,15 +194,16 @@ bool WarpRegions::find_begin(DividedLoop& divided, std::uint32_t preheader) {
 
 /// What goes on behind a block: not all that call a function need come back, nor at the same time.
 CountPlace WarpRegions::place_behind(std::uint32_t block) const {
-  return {places_.ends_in_call(block) ? CountPlace::Kind::fall_through : CountPlace::Kind::block_end, block, 0,
-          0};
+  return {places_.ends_in_call(block) ? CountPlace::Kind::fall_through : CountPlace::Kind::block_end, block,
+          0, 0};
 }
 
 /// Whether the lanes of `begin` that enter the loop do so together, not one part of them after the other.
 bool WarpRegions::enters_once(const DividedLoop& divided, const std::vector<std::uint32_t>& region) {
   const std::uint32_t header = loops_.loops()[divided.loop].header;
   const auto parts_before = [&](std::uint32_t block) {
-    if (!divides_[block] || block == header || std::ranges::binary_search(divided.blocks, block)) return false;
+    if (!divides_[block] || block == header || std::ranges::binary_search(divided.blocks, block))
+      return false;
     const auto ways = std::ranges::count_if(graph_.blocks[block].successors, [&](std::uint32_t next) {
       return reaches(next, header, meetings_[block]);
     });

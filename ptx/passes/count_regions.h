@@ -63,7 +63,7 @@ class WarpRegions {
   const std::vector<std::uint32_t>& meetings_;  ///< immediate post-dominators
   std::vector<bool> divides_, joins_, waits_;
   std::set<std::uint32_t> spinning_loops_;  ///< outermost ones in which lanes may spin
-  std::size_t budget_;                      ///< so that functions with thousands of nested regions take linear time
+  std::size_t budget_;  ///< so that functions with thousands of nested regions take linear time
 };
 
 }  // namespace lynxpp::ptx

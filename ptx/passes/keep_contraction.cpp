@@ -13,7 +13,8 @@ namespace {
 /// What text that may end a block contains: a guard, a branch, a call, a fence.
 bool may_end_block(std::string_view text) {
   constexpr std::array<std::string_view, 5> signs{"@", "bra", "call", "membar", "fence"};
-  return std::ranges::any_of(signs, [&](std::string_view sign) { return text.find(sign) != std::string_view::npos; });
+  return std::ranges::any_of(
+      signs, [&](std::string_view sign) { return text.find(sign) != std::string_view::npos; });
 }
 
 /// The type of registers that hold a value, and of the instructions that copy it.
@@ -75,7 +76,8 @@ class KeepContraction final : public Pass {
     for (const std::uint32_t open : stretch.open) {
       if (done.contains(open)) continue;
       const std::string_view opcode = at(open).opcode;
-      unit_->edits.insert_before(opcode_range(at(open)).begin + static_cast<std::uint32_t>(opcode.find('.')), ".rn");
+      unit_->edits.insert_before(opcode_range(at(open)).begin + static_cast<std::uint32_t>(opcode.find('.')),
+                                 ".rn");
     }
   }
 
@@ -84,9 +86,10 @@ class KeepContraction final : public Pass {
     const Instruction& instruction = at(product);
     const std::string type = register_type(instruction.traits.type);
     std::pair<std::string, std::string> kept{new_register(type), new_register(type)};
-    unit_->edits.insert_before(instruction.text.begin,
-                               "mov." + type + " " + kept.first + ", " + text(instruction.operands[1]) + ";\n\tmov." + type +
-                                   " " + kept.second + ", " + text(instruction.operands[2]) + ";\n\t");
+    unit_->edits.insert_before(instruction.text.begin, "mov." + type + " " + kept.first + ", " +
+                                                           text(instruction.operands[1]) + ";\n\tmov." +
+                                                           type + " " + kept.second + ", " +
+                                                           text(instruction.operands[2]) + ";\n\t");
     return kept;
   }
 
@@ -109,7 +112,8 @@ class KeepContraction final : public Pass {
     const DataType type = sum.traits.type;
     const std::string result = new_register(register_type(type));
     const std::size_t dot = sum.opcode.rfind('.');
-    unit_->edits.insert_before(sum.text.begin, "neg" + std::string(sum.opcode.substr(dot)) + " " + result + ", " + value + ";\n\t");
+    unit_->edits.insert_before(
+        sum.text.begin, "neg" + std::string(sum.opcode.substr(dot)) + " " + result + ", " + value + ";\n\t");
     return result;
   }
 
@@ -121,7 +125,8 @@ class KeepContraction final : public Pass {
 
   const Instruction& at(std::uint32_t index) const { return (*instructions_)[index]; }
   std::string text(const Operand& operand) const {
-    return std::string(unit_->module.source().substr(operand.text.begin, operand.text.end - operand.text.begin));
+    return std::string(
+        unit_->module.source().substr(operand.text.begin, operand.text.end - operand.text.begin));
   }
   TextRange opcode_range(const Instruction& instruction) const {
     const auto begin = static_cast<std::uint32_t>(instruction.opcode.data() - unit_->module.source().data());
