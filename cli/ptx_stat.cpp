@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <numeric>
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
@@ -91,7 +92,12 @@ void print_loops(FunctionAnalyses& analyses) {
     summary += ", and " + counted(nest.irreducible_regions().size(), "irreducible region");
   line("loops", summary);
   const ptx::AffineAnalysis& affine = analyses.affine();
-  for (std::uint32_t index = 0; index < nest.loops().size(); ++index) {
+  std::vector<std::uint32_t> order(nest.loops().size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, {}, [&](std::uint32_t index) {
+    return analyses.graph().blocks[nest.loops()[index].header].line;
+  });
+  for (const std::uint32_t index : order) {
     const ptx::Loop& loop = nest.loops()[index];
     const std::optional<std::uint64_t> trips = affine.trip_count(index);
     std::string text = "line " + std::to_string(analyses.graph().blocks[loop.header].line) + ": depth " +

@@ -78,22 +78,4 @@ void DominatorTree::number_tree() {
   }
 }
 
-std::vector<std::vector<std::uint32_t>> DominatorTree::frontiers(const ControlFlowGraph& graph) const {
-  std::vector<std::vector<std::uint32_t>> result(graph.blocks.size());
-  for (const std::uint32_t block : order_) {
-    // The entry joins the way in with any jump back to it.
-    const auto& predecessors = graph.blocks[block].predecessors;
-    if (predecessors.size() < 2 && block != 0) continue;
-    for (std::uint32_t runner : predecessors) {
-      if (!is_reachable(runner)) continue;
-      while (runner != immediate_[block] && runner != no_block) {
-        auto& frontier = result[runner];
-        if (frontier.empty() || frontier.back() != block) frontier.push_back(block);
-        runner = immediate_[runner];
-      }
-    }
-  }
-  return result;
-}
-
 }  // namespace lynxpp::ptx

@@ -24,13 +24,13 @@ class DominatorTree {
            leave_[block] <= leave_[dominator];
   }
 
+  /// Ascending in a walk over the tree that comes to a block before its children; 0 for unreachable blocks.
+  std::uint32_t walk_order(std::uint32_t block) const { return enter_[block]; }
+
   /// The reachable blocks in reverse post-order: without cycles, a block stands behind all its predecessors.
   const std::vector<std::uint32_t>& reverse_post_order() const { return order_; }
   /// A block's place in that order; no_block for unreachable blocks.
   std::uint32_t order_of(std::uint32_t block) const { return order_of_[block]; }
-
-  /// Per block its dominance frontier: the blocks it does not strictly dominate that have a predecessor it dominates.
-  std::vector<std::vector<std::uint32_t>> frontiers(const ControlFlowGraph& graph) const;
 
  private:
   void order_blocks(const ControlFlowGraph& graph);

@@ -1,17 +1,20 @@
-// Pruned SSA: phis on the iterated dominance frontiers of the writes where the register is live, then renaming along the dominator
+// Pruned SSA: phis on the iterated dominance frontiers of the writes where they are read (phi_placement.h), then renaming along the dominator
 // tree (Cytron et al.), without recursion.
 #include "ptx/analysis/ssa.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "ptx/analysis/block_uses.h"
+#include "ptx/analysis/phi_placement.h"
 
 namespace lynxpp::ptx {
 
 /// The current value of every register, and how to undo what a block changed.
 struct SsaForm::Renaming {
   std::vector<ValueId> current;
+  std::vector<ValueId> entry;  ///< made when first asked for
   std::vector<std::pair<RegisterId, ValueId>> undo;
 
   void set(RegisterId reg, ValueId value) {
@@ -37,33 +40,16 @@ SsaForm::SsaForm(const ControlFlowGraph& graph, const DominatorTree& dominators,
 }
 
 void SsaForm::place_phis(const DominatorTree& dominators) {
-  const std::vector<std::vector<std::uint32_t>> frontiers = dominators.frontiers(graph_);
   const BlockUses uses(graph_, usage_);
-  std::vector<std::uint32_t> work, live_work;
-  std::vector<RegisterId> placed(graph_.blocks.size(), no_register);
-  std::vector<RegisterId> live_in(placed), live_out(placed);  // the last register found live there
-  const auto mark = [](std::vector<RegisterId>& last, RegisterId reg) {
-    return [&last, reg](std::uint32_t block) { return std::exchange(last[block], reg) != reg; };
-  };
+  PhiPlacement placement(graph_, dominators, uses);
+  std::vector<std::uint32_t> joins;
   for (RegisterId reg = 0; reg < usage_.registers().size(); ++reg) {
-    work.clear();
-    for (const std::uint32_t block : uses.written(reg)) {
-      if (!frontiers[block].empty()) work.push_back(block);
-    }
-    // Most registers are written and read in one block: where they are live matters only when a join may need a phi.
-    if (work.empty() || uses.exposed(reg).empty()) continue;
-    uses.walk(graph_, reg, live_work, mark(live_in, reg), mark(live_out, reg));
-    while (!work.empty()) {
-      const std::uint32_t block = work.back();
-      work.pop_back();
-      for (const std::uint32_t join : frontiers[block]) {
-        if (placed[join] == reg || live_in[join] != reg) continue;
-        placed[join] = reg;
-        work.push_back(join);
-        add_phi(reg, join);
-      }
-    }
+    joins.clear();
+    placement.append_joins(reg, joins);
+    std::ranges::sort(joins);
+    for (const std::uint32_t join : joins) add_phi(reg, join);
   }
+  placement_steps_ = placement.steps();
 }
 
 void SsaForm::add_phi(RegisterId reg, std::uint32_t join) {
@@ -81,6 +67,7 @@ void SsaForm::rename(const DominatorTree& dominators) {
   if (graph_.blocks.empty()) return;
   Renaming state;
   state.current.assign(usage_.registers().size(), no_value);
+  state.entry = state.current;
   struct Visit {
     std::uint32_t block;
     std::size_t next;
@@ -103,17 +90,14 @@ void SsaForm::rename(const DominatorTree& dominators) {
 }
 
 void SsaForm::rename_block(std::uint32_t block, Renaming& state) {
-  // A register that was never written holds its entry value, which is the same everywhere: it is made when first asked
-  // for and survives every undo.
+  // A register that was never written holds its entry value, which is the same everywhere.
   const auto current = [&](RegisterId reg) {
     if (state.current[reg] != no_value) return state.current[reg];
-    Value entry;
-    entry.reg = reg;
-    const auto id = static_cast<ValueId>(values_.size());
-    values_.push_back(entry);
-    state.current[reg] = id;
-    for (auto& [changed, before] : state.undo) {
-      if (changed == reg && before == no_value) before = id;
+    ValueId& id = state.entry[reg];
+    if (id == no_value) {
+      id = static_cast<ValueId>(values_.size());
+      Value& entry = values_.emplace_back();
+      entry.reg = reg;
     }
     return id;
   };
@@ -185,12 +169,12 @@ void SsaForm::collect_uses() {
 }
 
 std::vector<ValueId> SsaForm::reaching_definitions(ValueId value) const {
-  std::vector<ValueId> result, work{value}, seen;
+  std::vector<ValueId> result, work{value};
+  std::unordered_set<ValueId> seen;
   while (!work.empty()) {
     const ValueId id = work.back();
     work.pop_back();
-    if (id == no_value || std::ranges::find(seen, id) != seen.end()) continue;
-    seen.push_back(id);
+    if (id == no_value || !seen.insert(id).second) continue;
     if (values_[id].kind == ValueKind::phi) {
       work.insert(work.end(), phi_inputs(id).begin(), phi_inputs(id).end());
       continue;

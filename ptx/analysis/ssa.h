@@ -70,6 +70,9 @@ class SsaForm {
     return {uses_.data() + first_use_[value], first_use_[value + 1] - first_use_[value]};
   }
 
+  /// What finding the places of the phis took, for tests of how it grows.
+  std::size_t placement_steps() const { return placement_steps_; }
+
   /// The writes and entry values, ascending, of which `value` may be any: phis and partial writes looked through.
   std::vector<ValueId> reaching_definitions(ValueId value) const;
 
@@ -93,6 +96,7 @@ class SsaForm {
   std::vector<std::vector<ValueId>> phis_;
   std::vector<ValueUse> uses_;
   std::vector<std::uint32_t> first_use_;
+  std::size_t placement_steps_ = 0;
 };
 
 }  // namespace lynxpp::ptx

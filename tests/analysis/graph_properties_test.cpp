@@ -1,8 +1,10 @@
 // Dominators, loops, liveness and reaching definitions of random graphs against their definitions, word by word and slowly.
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
+#include "ptx/analysis/dominance_frontiers.h"
 #include "tests/analysis/analysed.h"
 
 namespace lynxpp::ptx {
@@ -13,7 +15,7 @@ constexpr int graphs = 300;
 /// A body of some blocks that end in random jumps and use five registers at random.
 std::string random_body(std::mt19937& random) {
   const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
-  const std::uint32_t blocks = 1 + below(9);
+  const std::uint32_t blocks = 1 + below(below(8) == 0 ? 30 : 9);
   std::string body = "BRANCHES: .branchtargets B0, B" + std::to_string(blocks - 1) + ";\n";
   for (std::uint32_t block = 0; block < blocks; ++block) {
     body += "B" + std::to_string(block) + ":\n";
@@ -130,7 +132,7 @@ TEST_F(RandomGraphs, FrontiersAreWhereDominanceEnds) {
   for_each_graph([](FunctionAnalyses& analyses) {
     const ControlFlowGraph& graph = analyses.graph();
     const DominatorTree& dominators = analyses.dominators();
-    const auto frontiers = dominators.frontiers(graph);
+    const DominanceFrontiers frontiers(graph, dominators);
     for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
       std::set<std::uint32_t> expected;
       for (std::uint32_t join = 0; join < graph.blocks.size(); ++join) {
@@ -141,7 +143,15 @@ TEST_F(RandomGraphs, FrontiersAreWhereDominanceEnds) {
         });
         if (!strictly && reaches) expected.insert(join);
       }
-      EXPECT_EQ(std::set<std::uint32_t>(frontiers[block].begin(), frontiers[block].end()), expected) << block;
+      for (std::uint32_t depth = 0; depth < graph.blocks.size(); ++depth) {
+        DominanceFrontiers::Walk walk(frontiers);
+        std::vector<std::uint32_t> joins;
+        frontiers.append(block, depth, walk, joins);
+        EXPECT_EQ(std::set<std::uint32_t>(joins.begin(), joins.end()), expected)
+            << block << " from " << depth;
+        EXPECT_EQ(joins.size(), expected.size()) << "each once";
+        std::erase_if(expected, [&](std::uint32_t join) { return frontiers.depth(join) == depth; });
+      }
     }
   });
 }
@@ -233,6 +243,40 @@ TEST_F(RandomGraphs, ReadsSeeTheDefinitionsThatReachThem) {
         }
         EXPECT_EQ(found, expected) << "instruction " << at;
       }
+    }
+  });
+}
+
+/// Iterated frontiers by their definition, where the register is live.
+TEST_F(RandomGraphs, PhisAreWhereWritesOfLiveRegistersMeet) {
+  for_each_graph([](FunctionAnalyses& analyses) {
+    const ControlFlowGraph& graph = analyses.graph();
+    const DominatorTree& dominators = analyses.dominators();
+    const DominanceFrontiers frontiers(graph, dominators);
+    std::map<RegisterId, std::set<std::uint32_t>> reached;
+    for (std::uint32_t at = 0; at < graph.block_of.size(); ++at) {
+      if (!dominators.is_reachable(graph.block_of[at])) continue;
+      for (const RegisterWrite& write : analyses.registers().writes(at)) {
+        std::vector<std::uint32_t> work{graph.block_of[at]};
+        while (!work.empty()) {
+          DominanceFrontiers::Walk walk(frontiers);
+          std::vector<std::uint32_t> joins;
+          frontiers.append(work.back(), 0, walk, joins);
+          work.pop_back();
+          for (const std::uint32_t join : joins) {
+            if (reached[write.reg].insert(join).second) work.push_back(join);
+          }
+        }
+      }
+    }
+    for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
+      std::set<RegisterId> expected, found;
+      for (const RegisterId reg : analyses.liveness().live_in(block)) {
+        if (reached[reg].contains(block)) expected.insert(reg);
+      }
+      for (const ValueId phi : analyses.ssa().phis(block)) found.insert(analyses.ssa().values()[phi].reg);
+      EXPECT_EQ(found, expected) << "block " << block;
+      EXPECT_EQ(found.size(), analyses.ssa().phis(block).size());
     }
   });
 }

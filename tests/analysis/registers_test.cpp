@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "ptx/analysis/dominance_frontiers.h"
 #include "tests/analysis/analysed.h"
 
 namespace lynxpp::ptx {
@@ -130,6 +131,44 @@ TEST(Ssa, ALoopAtTheEntryMergesWhatTheRegisterHeldBefore) {
   ASSERT_EQ(definitions.size(), 2U);
   EXPECT_THAT((std::set{ssa.values()[definitions[0]].kind, ssa.values()[definitions[1]].kind}),
               ElementsAre(ValueKind::entry, ValueKind::write));
+}
+
+/// Loops in one another. Each counts in a register of its own; all of them change %r0 inside and, when `later`, use %rN behind.
+std::string loops_in_one_another(int depth, bool later) {
+  std::string begin = ".reg .b32 %i<" + std::to_string(depth) + ">;\nmov.u32 %r0, 0;\n";
+  std::string end;
+  for (int loop = 0; loop < depth; ++loop) {
+    const std::string number = std::to_string(loop);
+    begin += "mov.u32 %i" + number + ", 0;\nL" + number + ":\n";
+    end = "add.u32 %i" + number + ", %i" + number + ", 1;\nsetp.lt.u32 %p1, %i" + number +
+          ", 9;\n@%p1 bra L" + number + ";\n" + end;
+  }
+  for (int loop = 0; later && loop < depth; ++loop)
+    end += "add.u32 %r0, %r0, %i" + std::to_string(loop) + ";\n";
+  return begin + "add.u32 %r0, %r0, 1;\n" + end + "st.global.u32 [%rd1], %r0;\nret;";
+}
+
+TEST(Ssa, FrontiersAndPhisOfLoopsInOneAnotherGrowLinearly) {
+  for (const bool later : {false, true}) {
+    std::size_t nodes = 0, steps = 0;
+    for (const int depth : {250, 500, 1000, 2000}) {
+      Analysed analysed(loops_in_one_another(depth, later));
+      const DominanceFrontiers frontiers(analysed->graph(), analysed->dominators());
+      std::size_t phis = 0;
+      for (std::uint32_t block = 0; block < analysed->graph().blocks.size(); ++block)
+        phis += analysed->ssa().phis(block).size();
+      EXPECT_EQ(phis, 2U * static_cast<unsigned>(depth)) << "of the loop's own register and of %r0";
+      // n log n with a margin; what has n² / 2 entries grows fourfold.
+      if (nodes != 0) {
+        EXPECT_LT(frontiers.node_count(), nodes * 12 / 5) << depth;
+        EXPECT_LT(analysed->ssa().placement_steps(), steps * 12 / 5) << depth;
+      }
+      nodes = frontiers.node_count();
+      steps = analysed->ssa().placement_steps();
+    }
+    EXPECT_LT(nodes, 2000U * 40);
+    EXPECT_LT(steps, 2000U * 200);
+  }
 }
 
 TEST(Analyses, AreKeptUntilInvalidated) {
