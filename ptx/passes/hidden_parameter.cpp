@@ -1,5 +1,7 @@
 #include "ptx/passes/hidden_parameter.h"
 
+#include <algorithm>
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -12,6 +14,7 @@ class HiddenParameter final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     const bool frame = unit.needs_frame();
     if (unit.words != 0) {
+      if (Status fits = make_room(unit); !fits) return fits.error();
       const std::string parameter =
           ".param .align 8 .b8 " + std::string(probe_parameter) + "[" + std::to_string(8 * unit.words) + "]";
       for (const Function& function : unit.module.functions) {  // forward declarations too
@@ -34,6 +37,28 @@ class HiddenParameter final : public Pass {
   }
 
  private:
+  /// Kernels may have 4352 bytes of parameters; since PTX 8.1, from sm_70 on, 32764.
+  static Status make_room(InstrumentationUnit& unit) {
+    constexpr std::uint64_t most_of_old_versions = 4352;
+    constexpr std::uint64_t most = 32764;
+    constexpr Version large_parameters{8, 1};
+    constexpr int large_parameters_sm = 70;
+    const auto aligned = [](std::uint64_t bytes, std::uint64_t alignment) {
+      return (bytes + alignment - 1) / alignment * alignment;
+    };
+    std::uint64_t bytes = 0;
+    for (const Variable& parameter : unit.kernel().function->parameters)
+      bytes = aligned(bytes, std::max(1U, parameter.alignment)) + parameter.size_bytes();
+    const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.words;
+    if (together <= most_of_old_versions) return success();
+    if (together > most || unit.target.sm < large_parameters_sm) {
+      return failure("there is no room for the parameter of the instrumentation: the kernel's own take " +
+                     std::to_string(bytes) + " bytes, with it they would take " + std::to_string(together));
+    }
+    unit.version = std::max(unit.version, large_parameters);
+    return success();
+  }
+
   static void append_parameter(InstrumentationUnit& unit, const Function& function,
                                const std::string& parameter) {
     if (function.parameter_list.empty()) {

@@ -140,9 +140,9 @@ class FunctionSplicer {
     std::string text;
     if (frame_.is_passed_by(instruction)) frame_.append_load(text);
     text += probes;
-    if (index + 1 == range.end && !instruction.traits.ends_block()) {
-      append_block_exit(block, nullptr, text);
-      append_fall_off(range, block, text);
+    if (index + 1 == range.end) {
+      if (!instruction.traits.ends_block()) append_block_exit(block, nullptr, text);
+      if (may_run_off_behind(block, instruction)) append_fall_off(range, block, text);
     }
     if (!text.empty()) unit_.edits.insert_before(instruction.text.end, "\n" + text);
   }
@@ -153,6 +153,13 @@ class FunctionSplicer {
     if (probes.empty()) return;
     values_.append_block_total(block, terminator, text);
     text += probes;
+  }
+
+  /// Whether the body ends behind the block's last instruction, with threads that come there: it may be a branch whose guard does not hold, or a
+  /// call that returns.
+  bool may_run_off_behind(std::uint32_t block, const Instruction& last) const {
+    const bool goes_elsewhere = leaves(last) || last.traits.kind == OpcodeClass::branch;
+    return block + 1 == function_.graph.blocks.size() && (last.guarded() || !goes_elsewhere);
   }
 
   /// A body that ends without ret returns there.

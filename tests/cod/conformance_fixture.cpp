@@ -400,8 +400,9 @@ Measured measure(const std::string& source, const Shape& shape, const std::strin
   return measure_both({source}, shape, kernel, kernels(), assembled).front();
 }
 
-Measured measure_module(const std::string& source, const Shape& shape, const std::string& module) {
-  return measure_both({source}, shape, "k", module, true).front();
+Measured measure_module(const std::string& source, const Shape& shape, const std::string& module,
+                        bool assembled) {
+  return measure_both({source}, shape, "k", module, assembled).front();
 }
 
 std::vector<Measured> measure_together(const std::vector<std::string>& sources, const Shape& shape,

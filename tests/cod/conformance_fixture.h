@@ -47,7 +47,8 @@ Measured measure(const std::string& source, const Shape& shape, const std::strin
 
 /// The same with the kernel `k` of `module`, whose parameters are 64-bit addresses like those of the kernels above: `in`, of one 32-bit number
 /// 5 for each thread and 32 more, and `out`, of the same size.
-Measured measure_module(const std::string& source, const Shape& shape, const std::string& module);
+Measured measure_module(const std::string& source, const Shape& shape, const std::string& module,
+                        bool assembled = true);
 
 /// The same with several specifications at once; what each of them measures.
 std::vector<Measured> measure_together(const std::vector<std::string>& sources, const Shape& shape,

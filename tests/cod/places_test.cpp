@@ -15,8 +15,11 @@ struct PlacesCase {
 };
 
 std::string module_of(const PlacesCase& each) {
-  return std::string(".version 8.0\n.target sm_80\n.address_size 64\n") + each.file_scope +
-         ".visible .entry k(" + each.parameters + ")\n{\n" + each.body + "}\n";
+  // Large parameters need PTX 8.1; one case has to be raised to it.
+  const bool is_large = each.parameters.find("[32") != std::string::npos;
+  return std::string(is_large ? ".version 8.1" : ".version 8.0") +
+         std::string("\n.target sm_80\n.address_size 64\n") + each.file_scope + ".visible .entry k(" +
+         each.parameters + ")\n{\n" + each.body + "}\n";
 }
 
 constexpr const char* in_and_out = ".param .u64 in, .param .u64 out";
@@ -36,12 +39,42 @@ const PlacesCase cases[] = {
     {"no_parameters", "", "", "  .reg .b32 %r<3>;\n  mov.u32 %r1, %tid.x;\n  add.u32 %r2, %r1, 1;\n  ret;\n"},
     {"parameters_of_4_KB", "", ".param .u64 in, .param .u64 out, .param .align 8 .b8 pad[4080]",
      REGISTERS "  ld.param.u32 %r2, [pad+4072];\n" STORE "  ret;\n"},
+    {"parameters_that_need_a_newer_version", "",
+     ".param .u64 in, .param .u64 out, .param .align 8 .b8 pad[4336]",
+     REGISTERS "  ld.param.u32 %r2, [pad+4332];\n" STORE "  ret;\n"},
+    {"parameters_of_nearly_32_KB", "", ".param .u64 in, .param .u64 out, .param .align 8 .b8 pad[32616]",
+     REGISTERS "  ld.param.u32 %r2, [pad+32612];\n" STORE "  ret;\n"},
+    {"guarded_trap_that_no_thread_executes", "", in_and_out,
+     REGISTERS "  setp.gt.u32 %p2, %r1, 1023;\n  @%p2 trap;\n" STORE "  ret;\n"},
+    {"trap_in_a_block_of_its_own", "", in_and_out,
+     REGISTERS "  setp.lt.u32 %p2, %r1, 1024;\n  @%p2 bra $go;\n  trap;\n$go:\n" STORE "  exit;\n"},
+    {"single_block_that_branches_to_itself", "", in_and_out,
+     "  .reg .pred %p<2>;\n  .reg .b32 %r<3>;\n  mov.u32 %r1, 0;\n$self:\n  add.u32 %r1, %r1, 1;\n"
+     "  setp.lt.u32 %p1, %r1, 4;\n  @%p1 bra $self;\n"},
+    {"elements_of_arrays", ".global .u32 table[64];\n", in_and_out,
+     REGISTERS "  .shared .b32 tile[64];\n  st.shared.u32 tile[%r1], %r1;\n  st.global.u32 table[%r1], %r1;\n"
+               "  @%p1 ld.shared.u32 %r2, tile[%r1];\n  @!%p1 ld.global.u32 %r2, table[%r1];\n" STORE
+               "  ret;\n"},
     {"guarded_instructions", "", in_and_out,
      REGISTERS
      "  @%p1 add.u32 %r2, %r1, 3;\n  @!%p1 mov.u32 %r2, 4;\n  @%p1 st.global.u32 [%rd2], %r2;\n  ret;\n"},
     {"guarded_exits", "", in_and_out,
      REGISTERS "  @%p1 exit;\n  setp.gt.u32 %p2, %r1, 20;\n  @!%p2 ret;\n" STORE "  ret;\n"},
     {"falls_off_the_end", "", in_and_out, REGISTERS STORE},
+    {"ends_in_a_guarded_return", "", in_and_out, REGISTERS STORE "  @%p1 ret;\n"},
+    {"ends_in_a_guarded_trap", "", in_and_out,
+     REGISTERS STORE "  setp.gt.u32 %p2, %r1, 1023;\n  @%p2 trap;\n"},
+    {"ends_in_a_call",
+     ".func helper(.param .b64 p)\n{\n  .reg .b64 %rd<2>;\n  ld.param.b64 %rd1, [p];\n  st.global.u32 "
+     "[%rd1], 77;\n}\n",
+     in_and_out, REGISTERS STORE "  .param .b64 a;\n  st.param.b64 [a], %rd2;\n  call helper, (a);\n"},
+    {"function_that_ends_in_a_guarded_branch",
+     ".func helper(.param .b64 p)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<3>;\n  .reg .b64 %rd<2>;\n"
+     "  ld.param.b64 %rd1, [p];\n  mov.u32 %r1, 0;\n$again:\n  add.u32 %r1, %r1, 1;\n  st.global.u32 [%rd1], "
+     "%r1;\n"
+     "  setp.lt.u32 %p1, %r1, 3;\n  @%p1 bra $again;\n}\n",
+     in_and_out,
+     REGISTERS "  {\n  .param .b64 a;\n  st.param.b64 [a], %rd2;\n  call helper, (a);\n  }\n  ret;\n"},
     {"guarded_end_of_a_block_that_falls_through", "", in_and_out,
      REGISTERS "  @%p1 mov.u32 %r2, 5;\n$next:\n  @%p1 add.u32 %r2, %r2, 1;\n$last:\n" STORE "  ret;\n"},
     {"empty_blocks", "", in_and_out,
@@ -124,6 +157,79 @@ TEST_P(Places, CountsAgreeWithTheDevice) {
       EXPECT_EQ(returned, expected);
     }
   }
+}
+
+/// One handler alone, with code that has to run where it stands, so that nothing else makes room for it.
+struct TargetCase {
+  const char* name;
+  std::string specification;  ///< adds 1 to `n` at each run of the handler, thread by thread
+  bool is_everywhere = true;  ///< every kernel that runs has such a place
+};
+
+const TargetCase targets[] = {
+    {"kernel_entry", "ON_KERNEL_ENTRY: { atomicAdd(&n, 1 + zero * clockCounter()); }"},
+    {"kernel_exit", "ON_KERNEL_EXIT: { atomicAdd(&n, 1 + zero * clockCounter()); }"},
+    {"block_entry", "ON_BASIC_BLOCK_ENTRY: { atomicAdd(&n, 1 + zero * clockCounter()); }"},
+    {"block_exit", "ON_BASIC_BLOCK_EXIT: { atomicAdd(&n, 1 + zero * clockCounter()); }"},
+    {"instruction", "ON_INSTRUCTION: { atomicAdd(&n, getPredicateValue() + zero * clockCounter()); }"},
+    {"memory",
+     "ON_INSTRUCTION: MEM_READ: MEM_WRITE: { atomicAdd(&n, getPredicateValue() + zero * (memoryAddress() + "
+     "accessSize())); }",
+     false},
+    {"predicated",
+     "ON_INSTRUCTION: PREDICATED: { atomicAdd(&n, 1 + zero * (instructionId() + sourceLine())); }", false},
+    {"branch", "ON_INSTRUCTION: BRANCH: { atomicAdd(&n, 1 + zero * clockCounter()); }", false},
+    {"behind", "ON_INSTRUCTION_AFTER: { atomicAdd(&n, 1 + zero * clockCounter()); }", false},
+    {"private",
+     "unsigned int mine; ON_BASIC_BLOCK_EXIT: { mine += 1 + zero * clockCounter(); } "
+     "ON_KERNEL_EXIT: { atomicAdd(&n, mine); }"},
+};
+
+class EachTarget : public testing::TestWithParam<TargetCase> {};
+
+/// The same number with the handler's code at each place as by counting; outputs and ptxas are checked by the fixture.
+TEST_P(EachTarget, AloneAtEveryPlace) {
+  const std::string& code = GetParam().specification;
+  std::string counted = code;
+  for (std::size_t at = counted.find(" + zero"); at != std::string::npos; at = counted.find(" + zero", at)) {
+    std::size_t end = at + 1;
+    for (int open = 0; end < counted.size() && (open > 0 || (counted[end] != ')' && counted[end] != ';'));
+         ++end)
+      open += counted[end] == '(' ? 1 : counted[end] == ')' ? -1 : 0;
+    counted.erase(at, end - at);
+  }
+  for (const PlacesCase& each : cases) {
+    SCOPED_TRACE(each.name);
+    const Shape shape{{1, 1, 1}, {45, 1, 1}};
+    const Measured executed =
+        measure_module("global unsigned long n; unsigned int zero = 0; " + code, shape, module_of(each));
+    ASSERT_EQ(executed.failure, "");
+    const Measured expected =
+        measure_module("global unsigned long n; " + counted, shape, module_of(each), false);
+    ASSERT_EQ(expected.failure, "");
+    EXPECT_EQ(executed["n"], expected["n"]) << counted;
+    if (GetParam().is_everywhere && executed.thread_instructions != 0) {
+      EXPECT_GT(executed["n"], 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, EachTarget, testing::ValuesIn(targets),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(EarlyTrap, EndsTheLaunchAsItDoesWithoutInstrumentation) {
+  const Measured measured =
+      measure_module(counts_everything, Shape{{1, 1, 1}, {33, 1, 1}},
+                     module_of({"", "", in_and_out, REGISTERS "  @%p1 trap;\n" STORE "  ret;\n"}));
+  EXPECT_NE(measured.failure.find("the kernel executed trap"), std::string::npos) << measured.failure;
+}
+
+TEST(Parameters, ThatLeaveNoRoomAreRefusedWithTheReason) {
+  const Measured measured = measure_module(
+      counts_everything, Shape{{1, 1, 1}, {1, 1, 1}},
+      module_of({"", "", ".param .u64 in, .param .u64 out, .param .align 8 .b8 pad[32740]", "  ret;\n"}));
+  EXPECT_NE(measured.failure.find("the kernel's own take 32756 bytes"), std::string::npos)
+      << measured.failure;
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Places, testing::ValuesIn(cases),
