@@ -18,6 +18,7 @@
 
 #include "device/cpu/simt_lane_functions.h"
 #include "device/cpu/simt_program.h"
+#include "ptx/ir/array_element.h"
 
 namespace lynxpp::device::cpu {
 
@@ -184,6 +185,7 @@ class FunctionCodegen {
     Value* uniform = nullptr;    ///< pointer that is the same for all lanes; then addresses is null
   };
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space);
+  llvm::Value* element_offset(const ptx::ArrayElement& element);
   void count_access_of(const Access& access, Value* addresses, Value* lanes, ptx::StateSpace space,
                        unsigned bytes);
   void emit_load();

@@ -69,6 +69,13 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
     access.addresses = splat(64, 0);
     return access;
   }
+  const std::optional<ptx::ArrayElement> element = ptx::array_element(address);
+  if (symbol.kind == Symbol::Kind::kernel_parameter && element) {
+    Value* const buffer = splat(context_load(offsetof(WarpContext, parameters), 64));
+    access.addresses =
+        builder_.CreateAdd(builder_.CreateAdd(buffer, splat(64, symbol.value)), element_offset(*element));
+    return access;
+  }
   if (symbol.kind == Symbol::Kind::kernel_parameter) {
     Value* const buffer =
         builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, parameters)));
@@ -79,7 +86,21 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   if (symbol.kind == Symbol::Kind::local) access.kind = AddressKind::local;
   if (symbol.kind == Symbol::Kind::shared) access.kind = AddressKind::shared;
   access.addresses = symbol_value(symbol, offset);
+  if (element) access.addresses = builder_.CreateAdd(access.addresses, element_offset(*element));
   return access;
+}
+
+/// Of a[%r1], in the 32 bits it wraps in.
+Value* FunctionCodegen::element_offset(const ptx::ArrayElement& element) {
+  const ptx::Operand& index = *element.index;
+  const auto slot = find_register(index.name);
+  if (!slot || slot->bits == 1) {
+    unsupported("'" + std::string(index.name) + "' is no index");
+    return splat(64, 0);
+  }
+  Value* const place = builder_.CreateAdd(resize(read_register(*slot), 32, false),
+                                          splat(32, static_cast<std::uint64_t>(index.offset) & 0xffff'ffff));
+  return resize(builder_.CreateMul(place, splat(32, element.bytes)), 64, false);
 }
 
 void FunctionCodegen::emit_uniform_load(Value* pointer, const ptx::Operand& destination, DataType type,

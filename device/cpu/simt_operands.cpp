@@ -240,6 +240,13 @@ Value* FunctionCodegen::read_bits(const ptx::Operand& operand, unsigned bits) {
     case OperandKind::special_register: return read_special(operand.name, bits);
     case OperandKind::integer: return splat(bits, static_cast<std::uint64_t>(operand.integer));
     case OperandKind::floating: return splat(bits, operand.bits);
+    case OperandKind::address: {
+      const std::optional<ptx::ArrayElement> element = ptx::array_element(operand);
+      if (!element) break;
+      const Symbol symbol = resolve(operand.elements[0].name);
+      if (symbol.kind == Symbol::Kind::none || symbol.kind == Symbol::Kind::kernel_parameter) break;
+      return resize(builder_.CreateAdd(symbol_value(symbol, 0), element_offset(*element)), bits, false);
+    }
     default: break;
   }
   unsupported("operand '" + std::string(ptx_.text(operand.text)) + "'");

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ptx/analysis/opcode_modifiers.h"
+#include "ptx/ir/array_element.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -219,6 +220,7 @@ std::optional<AffineForm> AffineAnalysis::operand_form(std::uint32_t at, const O
 std::optional<AffineForm> AffineAnalysis::address_form(std::uint32_t at) {
   for (const Operand& operand : function_.body->instructions[at].operands) {
     if (operand.kind != OperandKind::address || operand.elements.empty()) continue;
+    if (array_element(operand)) return std::nullopt;  // a[%r1]: computed in 32 bits, which no compiler writes
     std::optional<AffineForm> form = operand_form(at, operand.elements[0], 64);
     if (!form) form = operand_form(at, operand.elements[0], 32);
     if (!form) return std::nullopt;

@@ -47,7 +47,7 @@ operand
   | address
   ;
 
-element : '[' value ']' ;                    // a[1], the array's element
+element : '[' value ']' ;                    // a[1] or a[%r1+2], the array's element
 vector  : '{' value (',' value)* '}' ;
 address : '[' addressPart (',' addressPart)* ']' ;
 addressPart : value | vector ;
@@ -56,7 +56,8 @@ list    : '(' (addressPart (',' addressPart)*)? ')' ;
 // A name, a name with a constant added, a literal, or a constant expression, in which the only name is WARP_SZ. What binds tighter does not
 // matter here: constant_expression.cpp computes them from the text.
 value    : term (binaryOperator term)* ;
-term     : (sign | '(' DIRECTIVE ')')* (WORD | INTEGER | FLOAT | '(' inner ')') ;
+term     : (sign | '(' DIRECTIVE ')')* (WORD component? | INTEGER | FLOAT | '(' inner ')') ;
+component : DIRECTIVE ;                      // %tid .x, behind white space
 inner    : term ((binaryOperator | '|') term)* ;
 sign     : '!' | '-' | '+' | '~' ;
 binaryOperator : '+' | '-' | '*' | '/' | '&' | '^' | '<<' | '>>' | '<' | '>' | '<=' | '>=' | '==' | '!='

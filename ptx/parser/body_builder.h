@@ -42,6 +42,11 @@ class BodyBuilder {
   /// The variable of the body that `name` means here; null when there is none.
   const Variable* find_variable(std::string_view name) const { return body_.find_variable(name, scope_); }
 
+  /// The register of the body that `name` means here; null when it is none.
+  const RegisterDeclaration* find_register(std::string_view name) const {
+    return body_.find_register(name, scope_);
+  }
+
   OperandList keep(std::span<const Operand> operands) { return body_.operand_pool->add(operands); }
 
   /// Closes scope 0 and indexes the names.

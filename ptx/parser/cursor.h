@@ -59,6 +59,11 @@ class Cursor {
   bool skip_to(std::string_view stops);
   /// Moves to an absolute position, also backwards.
   void move_to(std::uint32_t position) { position_ = position; }
+  /// Takes the next token, of `size` bytes.
+  void take(std::uint32_t size) {
+    position_ = position() + size;
+    last_end_ = position_;
+  }
   void skip_line();
 
   bool failed() const { return error_.has_value(); }

@@ -20,7 +20,7 @@ void parse_extents(Cursor& cursor, Declarator& declarator) {
     std::uint64_t extent = 0;
     if (!cursor.accept(']')) {
       const std::uint32_t place = cursor.position();
-      const auto value = constant_expression(cursor);
+      const auto value = integer_expression(cursor);
       if (value && *value < 0) cursor.fail_at(place, "an array extent is negative");
       if (!value || !cursor.expect(']', "after an array extent")) return;
       extent = static_cast<std::uint64_t>(*value);

@@ -75,14 +75,14 @@ class InitializerParser {
 
   void element(std::uint64_t index) {
     const std::uint64_t offset = index * element_bytes_;
-    if (at_float_literal()) return float_element(offset);
     std::uint64_t mask = 0;
+    if (is_floating_literal(rest())) return constant_element(offset, 0);
     if (const auto masked = open_mask()) mask = *masked;
     if (cursor_.failed()) return;
     if (at_symbol()) {
       address_element(offset, mask);
     } else {
-      integer_element(offset, mask);
+      constant_element(offset, mask);
     }
     if (mask != 0 && !cursor_.failed()) cursor_.expect(')', "after a masked value");
   }
@@ -94,52 +94,6 @@ class InitializerParser {
   bool at_symbol() {
     const std::string_view text = rest();
     return !text.empty() && is_identifier_start(text[0]) && !text.starts_with("WARP_SZ");
-  }
-
-  /// 0f…, 0d…, or digits with a point or an exponent, perhaps after a sign.
-  bool at_float_literal() {
-    std::string_view text = rest();
-    if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-    if (text.size() > 1 && text[0] == '0' && std::string_view("fFdD").find(text[1]) != std::string_view::npos)
-      return true;
-    const std::size_t digits = text.find_first_not_of("0123456789");
-    if (digits == 0 || digits == std::string_view::npos) return false;
-    return text[digits] == '.' || text[digits] == 'e' || text[digits] == 'E';
-  }
-
-  std::string_view float_text() {
-    const std::string_view text = rest();
-    std::size_t length = 0;
-    while (length < text.size()) {
-      const char c = text[length];
-      const bool exponent_sign = (c == '+' || c == '-') && length > 0 && (text[length - 1] | 0x20) == 'e';
-      if (!is_identifier_character(c) && c != '.' && !exponent_sign) break;
-      ++length;
-    }
-    return text.substr(0, length);
-  }
-
-  void float_element(std::uint64_t offset) {
-    const bool negative = cursor_.peek() == '-';
-    if (negative || cursor_.peek() == '+') cursor_.accept(cursor_.peek());
-    const std::uint32_t place = cursor_.position();
-    const std::string_view text = float_text();
-    const auto literal = parse_float_literal(text);
-    if (!literal) {
-      cursor_.fail_at(place, "'" + std::string(text) + "' is no floating-point literal");
-      return;
-    }
-    cursor_.move_to(place + static_cast<std::uint32_t>(text.size()));
-    const double number = negative ? -literal->value() : literal->value();
-    const bool single =
-        variable_.type == DataType::f32 || (variable_.type != DataType::f64 && literal->is_single);
-    const std::uint64_t bytes = single ? 4 : 8;
-    if (bytes != element_bytes_) {
-      cursor_.fail_at(place, "a floating-point value does not fit the type " + variable_.type_text);
-      return;
-    }
-    store(offset, single ? std::bit_cast<std::uint32_t>(static_cast<float>(number))
-                         : std::bit_cast<std::uint64_t>(number));
   }
 
   /// Takes `0xff(` or `mask(0xff,` and returns the mask; nullopt when there is none.
@@ -206,17 +160,30 @@ class InitializerParser {
 
   std::int64_t parse_addend() {
     if (cursor_.failed() || (cursor_.peek() != '+' && cursor_.peek() != '-')) return 0;
-    return constant_expression(cursor_).value_or(0);  // its own sign begins it
+    return integer_expression(cursor_).value_or(0);  // its own sign begins it
   }
 
-  void integer_element(std::uint64_t offset, std::uint64_t mask) {
-    const auto number = constant_expression(cursor_);
-    if (!number) return;
-    auto bits = static_cast<std::uint64_t>(*number);
+  void constant_element(std::uint64_t offset, std::uint64_t mask) {
+    const std::uint32_t place = cursor_.position();
+    const auto constant = constant_expression(cursor_);
+    if (!constant) return;
+    if (constant->is_floating && mask == 0) return floating_element(offset, constant->floating, place);
+    if (constant->is_floating) return cursor_.fail_at(place, "a mask selects a byte of an integer");
+    const std::int64_t number = constant->integer;
+    auto bits = static_cast<std::uint64_t>(number);
     if (mask != 0) bits = (bits & mask) >> std::countr_zero(mask);
-    if (variable_.type == DataType::f32) bits = std::bit_cast<std::uint32_t>(static_cast<float>(*number));
-    if (variable_.type == DataType::f64) bits = std::bit_cast<std::uint64_t>(static_cast<double>(*number));
+    if (variable_.type == DataType::f32) bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
+    if (variable_.type == DataType::f64) bits = std::bit_cast<std::uint64_t>(static_cast<double>(number));
     store(offset, bits);
+  }
+
+  void floating_element(std::uint64_t offset, const FloatLiteral& literal, std::uint32_t place) {
+    const bool single =
+        variable_.type == DataType::f32 || (variable_.type != DataType::f64 && literal.is_single);
+    if ((single ? 4U : 8U) != element_bytes_)
+      return cursor_.fail_at(place, "a floating-point value does not fit the type " + variable_.type_text);
+    store(offset, single ? std::bit_cast<std::uint32_t>(static_cast<float>(literal.value()))
+                         : std::bit_cast<std::uint64_t>(literal.value()));
   }
 
   void store(std::uint64_t offset, std::uint64_t bits) {

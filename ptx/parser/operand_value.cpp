@@ -71,6 +71,39 @@ bool is_special_register(std::string_view name) {
 
 }  // namespace
 
+std::string_view special_register_component(std::string_view name, std::string_view component) {
+  static constexpr std::string_view names[] = {"%tid.x",
+                                               "%tid.y",
+                                               "%tid.z",
+                                               "%ntid.x",
+                                               "%ntid.y",
+                                               "%ntid.z",
+                                               "%ctaid.x",
+                                               "%ctaid.y",
+                                               "%ctaid.z",
+                                               "%nctaid.x",
+                                               "%nctaid.y",
+                                               "%nctaid.z",
+                                               "%clusterid.x",
+                                               "%clusterid.y",
+                                               "%clusterid.z",
+                                               "%nclusterid.x",
+                                               "%nclusterid.y",
+                                               "%nclusterid.z",
+                                               "%cluster_ctaid.x",
+                                               "%cluster_ctaid.y",
+                                               "%cluster_ctaid.z",
+                                               "%cluster_nctaid.x",
+                                               "%cluster_nctaid.y",
+                                               "%cluster_nctaid.z"};
+  for (const std::string_view joined : names) {
+    if (joined.size() == name.size() + component.size() && joined.starts_with(name) &&
+        joined.ends_with(component))
+      return joined;
+  }
+  return {};
+}
+
 void set_name(Operand& operand, std::string_view name) {
   if (name == "WARP_SZ") {
     operand.kind = OperandKind::integer;

@@ -10,6 +10,9 @@ namespace lynxpp::ptx {
 /// Sets the operand to what `name` means: identifier, special register, `_`, or the value of WARP_SZ.
 void set_name(Operand& operand, std::string_view name);
 
+/// "%tid.x" of "%tid" and ".x", which ptxas takes with white space between them; empty when that is no special register with components.
+std::string_view special_register_component(std::string_view name, std::string_view component);
+
 /// Sets the operand to the value of an integer literal; false when it has none.
 bool set_integer(Operand& operand, std::string_view literal);
 

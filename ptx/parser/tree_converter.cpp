@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "PtxParser.h"
+#include "ptx/ir/array_element.h"
 #include "ptx/parser/constant_expression.h"
 #include "ptx/parser/cursor.h"
 #include "ptx/parser/declaration.h"
@@ -156,12 +157,13 @@ class Conversion {
     for (Operand& operand : operands) {
       const bool is_single = operand.elements.size() == 1;
       if (operand.kind == OperandKind::list && traits.kind != OpcodeClass::call && is_single &&
-          operand.elements[0].kind == OperandKind::integer) {
+          (operand.elements[0].kind == OperandKind::integer ||
+           operand.elements[0].kind == OperandKind::floating)) {
         const TextRange text = operand.text;
         operand = operand.elements[0];
         operand.text = text;
       } else if (operand.kind == OperandKind::address && !traits.is_memory_access() &&
-                 source_[operand.text.begin] != '[') {
+                 !array_element(operand) && source_[operand.text.begin] != '[') {
         // Where nothing is accessed, a[1] is the address itself, like a+4.
         const std::int64_t offset = operand.offset;
         const TextRange text = operand.text;
@@ -223,16 +225,27 @@ class Conversion {
     const Operand index = convert_value(*element.value());
     const Variable* array = builder_.find_variable(base.name);
     if (array == nullptr) array = module_.find_variable(base.name);
-    if (index.kind != OperandKind::integer) {
-      fail(element.value()->getStart(), "the index of an array is an integer constant");
+    const bool is_register = is_index_register(index);
+    if (index.kind != OperandKind::integer && !is_register) {
+      fail(element.value()->getStart(), "the index of an array is an integer constant or a register");
     } else if (array == nullptr || size_of(array->type) == 0) {
       fail(context.getStart(), "'" + std::string(base.name) + "' is no array of known element size",
            "write the address as [name+bytes]");
+    } else if (is_register) {
+      operand.integer = std::int64_t{size_of(array->type)} * array->vector;
     } else {
       operand.offset = wrapping_product(index.integer, std::int64_t{size_of(array->type)} * array->vector);
     }
-    operand.elements = builder_.keep({&base, 1});
+    const Operand parts[] = {base, index};
+    operand.elements = builder_.keep({parts, is_register ? 2U : 1U});
     return operand;
+  }
+
+  bool is_index_register(const Operand& index) const {
+    if (index.kind != OperandKind::identifier || index.negated) return false;
+    const RegisterDeclaration* declared = builder_.find_register(index.name);
+    return declared != nullptr && declared->vector == 1 && size_of(declared->type) > 1 &&
+           size_of(declared->type) <= 8 && !is_floating(declared->type);
   }
 
   /// The signs of a term, in textual order; '(' for a cast.
@@ -246,6 +259,19 @@ class Conversion {
     return signs;
   }
 
+  /// The name of a term, in one piece.
+  std::string_view name_of(PtxParser::TermContext& term) {
+    const std::string_view name = word(term.WORD()->getSymbol());
+    if (term.component() == nullptr) return name;
+    antlr4::Token* const component = term.component()->getStart();
+    const std::string_view joined = special_register_component(name, word(component));
+    if (joined.empty()) {
+      fail(component, "unexpected '" + std::string(word(component)) + "'",
+           "a component of a register stands right behind its name");
+    }
+    return joined;
+  }
+
   Operand convert_value(PtxParser::ValueContext& context) {
     PtxParser::TermContext& first = *context.term(0);
     const bool is_single = context.children.size() == 1;
@@ -256,7 +282,7 @@ class Conversion {
     Operand operand;
     operand.text = range_of(context);
     if (first.WORD() != nullptr) {
-      set_name(operand, word(first.WORD()->getSymbol()));
+      set_name(operand, name_of(first));
     } else if (first.INTEGER() != nullptr) {
       convert_integer(first.INTEGER()->getSymbol(), operand);
     } else {
@@ -278,25 +304,23 @@ class Conversion {
       fail(sign, "only a constant can be added to a name");
       return 0;
     }
-    return evaluate(range_of(sign, context.getStop()));
+    const Constant addend = evaluate(range_of(sign, context.getStop()));
+    if (addend.is_floating) fail(sign, "only an integer can be added to a name");
+    return addend.integer;
   }
 
   Operand convert_constant(PtxParser::ValueContext& context) {
     Operand operand;
     operand.text = range_of(context);
-    for (std::size_t at = 0; at < context.term().size(); ++at) {
-      if (antlr4::tree::TerminalNode* const literal = context.term(at)->FLOAT()) {
-        fail(literal->getSymbol(), "expressions of floating-point numbers are not supported",
-             "write the number they make");
-        return operand;
-      }
-    }
-    operand.kind = OperandKind::integer;
-    operand.integer = evaluate(operand.text);
+    const Constant value = evaluate(operand.text);
+    operand.kind = value.is_floating ? OperandKind::floating : OperandKind::integer;
+    operand.integer = value.integer;
+    operand.bits = value.floating.bits;
+    operand.is_single = value.floating.is_single;
     return operand;
   }
 
-  std::int64_t evaluate(TextRange text) {
+  Constant evaluate(TextRange text) {
     Cursor cursor(source_, text.begin, text.end);
     const auto value = constant_expression(cursor);
     if (value && cursor.at_end()) return *value;
@@ -304,7 +328,7 @@ class Conversion {
     Diagnostic diagnostic = *cursor.error();
     diagnostic.location.file = name_;
     diagnostics_.push_back(std::move(diagnostic));
-    return 0;
+    return {};
   }
 
   void convert_integer(antlr4::Token* token, Operand& operand) {

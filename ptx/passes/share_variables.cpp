@@ -1,5 +1,7 @@
 #include "ptx/passes/share_variables.h"
 
+#include "ptx/passes/memory_address.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -76,6 +78,8 @@ class ShareVariables final : public Pass {
     const Operand& base = operand.elements[0];
     const std::uint64_t* address = address_of(base, body, scope);
     if (address == nullptr) return false;
+    if (const auto element = array_element(operand))
+      return rewrite_element(body, instruction, operand, *element, *address);
     unit_->edits.insert_before(instruction.text.begin, "mov.b64 " + std::string(address_register) + ", " +
                                                            std::to_string(*address) + ";\n\t");
     const std::uint32_t begin = base.text.begin;
@@ -86,6 +90,18 @@ class ShareVariables final : public Pass {
     }
     unit_->edits.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())},
                          std::string(address_register));
+    return true;
+  }
+
+  /// a[%r1], the address itself where nothing is accessed.
+  bool rewrite_element(const Body& body, const Instruction& instruction, const Operand& operand,
+                       const ArrayElement& element, std::uint64_t address) {
+    const std::string target(address_register);
+    std::string text;
+    append_element_offset(body, instruction, element, target, text);
+    text += "\tadd.s64 " + target + ", " + target + ", " + std::to_string(address) + ";\n\t";
+    unit_->edits.insert_before(instruction.text.begin, text.substr(1));  // behind the instruction's own tab
+    unit_->edits.replace(operand.text, instruction.traits.is_memory_access() ? "[" + target + "]" : target);
     return true;
   }
 

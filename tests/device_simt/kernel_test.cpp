@@ -311,6 +311,22 @@ TEST_F(Kernel, RefusesLaunchesThatCannotBe) {
   EXPECT_THAT(launch("nested", blocks(1, 1)), HasSubstr("its parameters take 8 bytes, 0 were given"));
 }
 
+TEST_F(Kernel, IndexesArraysByRegisters) {
+  const auto module = load(
+      ".global .u32 squares[4] = {0, 1, 4, 9};\n"
+      ".visible .entry k(.param .u64 out)\n{\n  .reg .b32 %r<6>;\n  .reg .b64 %rd<5>;\n  .reg .f64 %fd<2>;\n"
+      "  .shared .b32 tile[8];\n  ld.param.u64 %rd1, [out];\n  mov.u32 %r1, %tid .x;\n"
+      "  ld.global.u32 %r2, squares[%r1+1];\n  st.shared.u32 tile[%r1], %r2;\n  cvt.u64.u32 %rd2, %r1;\n"
+      "  mov.u64 %rd3, squares[%rd2];\n  ld.global.u32 %r3, [%rd3];\n  ld.shared.u32 %r4, tile[%rd2];\n"
+      "  mad.lo.u32 %r3, %r3, 100, %r4;\n  mov.f64 %fd1, 1.5*4.0+0d3FF0000000000000;\n"
+      "  cvt.rni.u32.f64 %r5, %fd1;\n  mad.lo.u32 %r3, %r5, 10000, %r3;\n"
+      "  shl.b64 %rd2, %rd2, 2;\n  add.u64 %rd1, %rd1, %rd2;\n  st.global.u32 [%rd1], %r3;\n  ret;\n}\n");
+  ASSERT_TRUE(module);
+  std::vector<std::uint32_t> out(3);
+  ASSERT_EQ(text_of(module->launch("k", blocks(1, 3), Arguments(out.data()).bytes(), nullptr)), "");
+  EXPECT_THAT(out, ::testing::ElementsAre(70001U, 70104U, 70409U));
+}
+
 TEST_F(Kernel, DescribesItself) {
   const auto names = module_->kernel_names();
   EXPECT_NE(std::find(names.begin(), names.end(), "matmul"), names.end());

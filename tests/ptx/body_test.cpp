@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <thread>
 
 #include "parse.h"
+#include "ptx/ir/array_element.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -109,6 +111,57 @@ TEST(Body, ElementsOfArrays) {
   EXPECT_EQ(moved.name, "a");
   EXPECT_EQ(moved.offset, 8);
   EXPECT_EQ(parsed.body.instructions[2].operands[0].offset, 32);
+}
+
+TEST(Body, ElementsOfArraysByARegister) {
+  const Parsed parsed(
+      ".reg .b32 %r<4>;\n.shared .v2 .f32 a[8];\nld.shared.f32 %f1, a[%r3 + 2];\nmov.u64 %rd1, a[%r3];");
+  const Operand& load = parsed.operand(1);
+  EXPECT_EQ(load.kind, OperandKind::address);
+  const std::optional<ArrayElement> element = array_element(load);
+  ASSERT_TRUE(element);
+  EXPECT_EQ(element->bytes, 8U);
+  EXPECT_EQ(load.offset, 0);
+  ASSERT_EQ(load.elements.size(), 2U);
+  EXPECT_EQ(load.elements[0].name, "a");
+  EXPECT_EQ(load.elements[1].name, "%r3");
+  EXPECT_EQ(load.elements[1].offset, 2);
+  const Operand& moved = parsed.body.instructions[1].operands[1];
+  EXPECT_EQ(moved.kind, OperandKind::address) << "not one number behind the name, as with a constant";
+  EXPECT_TRUE(array_element(moved));
+}
+
+TEST(Body, ConstantExpressionsOfFloatingPoint) {
+  const std::pair<const char*, double> expressions[] = {
+      {"1.0*2.0", 2},      {"1.0/4.0", 0.25}, {"(1.0+2.0)*3.0", 9}, {"1.5 - -1.5", 3},
+      {"--1.5", 1.5},      {"-(1.5)", -1.5},  {"(((-1.5)))", -1.5}, {"0d3FF0000000000000+1e0", 2},
+      {"1.0-2.0-3.0", -4}, {"2e-1*5.", 1}};
+  for (const auto& [text, value] : expressions) {
+    const Parsed parsed(std::string("mov.f64 %fd1, ") + text + ";");
+    EXPECT_EQ(parsed.operand(1).kind, OperandKind::floating) << text;
+    EXPECT_EQ(std::bit_cast<double>(parsed.operand(1).bits), value) << text;
+    EXPECT_FALSE(parsed.operand(1).is_single) << text;
+  }
+  const Parsed single("mov.f32 %f1, -(0f3F800000);");
+  EXPECT_TRUE(single.operand(1).is_single);
+  EXPECT_EQ(single.operand(1).bits, 0xbf800000U);
+  for (const auto& [text, value] :
+       {std::pair("1.5 < 2.5", 1), {"1.5 >= 2.5", 0}, {"(1.5<2.0)+7", 8}, {"1.5 == 1.5 ? 7 : 8", 7}}) {
+    const Parsed parsed(std::string("mov.u32 %r1, ") + text + ";");
+    EXPECT_EQ(parsed.operand(1).kind, OperandKind::integer) << text;
+    EXPECT_EQ(parsed.operand(1).integer, value) << text;
+  }
+}
+
+TEST(Body, ComponentsBehindWhiteSpace) {
+  const Parsed parsed("mov.u32 %r1, %tid /* which */ .x;\nmov.b64 %rd2, {%nclusterid\n.z, %ctaid .y};");
+  EXPECT_EQ(parsed.operand(1).kind, OperandKind::special_register);
+  EXPECT_EQ(parsed.operand(1).name, "%tid.x");
+  EXPECT_EQ(parsed.module.text(parsed.operand(1).text), "%tid /* which */ .x");
+  const Operand& pair = parsed.body.instructions[1].operands[1];
+  EXPECT_EQ(pair.elements[0].name, "%nclusterid.z");
+  EXPECT_EQ(pair.elements[1].name, "%ctaid.y");
+  EXPECT_EQ(pair.elements[1].kind, OperandKind::special_register);
 }
 
 TEST(Body, ConstantBanks) {

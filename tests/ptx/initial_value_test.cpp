@@ -72,6 +72,13 @@ TEST(InitialValue, FloatingPoint) {
               ElementsAre(1.5F, -2.F, 1000.F, 2.F, 1.F));
 }
 
+TEST(InitialValue, ExpressionsOfFloatingPoint) {
+  EXPECT_THAT(elements_of<float>(".global .f32 x[4] = {1.0*2.0, (1.0+2.0), -(1.0), 0f40000000};"),
+              ElementsAre(2.F, 3.F, -1.F, 2.F));
+  EXPECT_THAT(elements_of<double>(".global .f64 x = 1.0/3.0;"), ElementsAre(1. / 3.));
+  EXPECT_THAT(elements_of<int>(".global .u32 x = 1.5 < 2.5;"), ElementsAre(1));
+}
+
 TEST(InitialValue, DoublesInEverySpelling) {
   EXPECT_THAT(elements_of<double>(".global .f64 x[4] = {-5.0e0, 0d4000000000000000, 0f3F800000, 3};"),
               ElementsAre(-5., 2., 1., 3.));
@@ -146,14 +153,16 @@ TEST(InitialValue, Refusals) {
             "<ptx>:4:20: error: unexpected '2' in the initialiser of 'q'\n");
   EXPECT_EQ(refusal_of(".global .u32 q[2] = {1 2};"),
             "<ptx>:4:24: error: expected ',' or '}' instead of '2'\n");
-  EXPECT_EQ(refusal_of(".global .u32 q = 0f3F;"), "<ptx>:4:18: error: '0f3F' is no floating-point literal\n");
+  EXPECT_EQ(refusal_of(".global .u32 q = 0f3F;"),
+            "<ptx>:4:18: error: '0f3F' is no floating-point literal\n"
+            "  hint: 0f takes 8 hexadecimal digits, 0d takes 16\n");
   EXPECT_EQ(refusal_of(".global .u16 q = 1.5;"),
             "<ptx>:4:18: error: a floating-point value does not fit the type .u16\n");
   EXPECT_EQ(refusal_of(".global .u16 q = v;"), "<ptx>:4:18: error: an address does not fit the type .u16\n");
   EXPECT_EQ(refusal_of(".global .u8 q = 0xF0(v);"),
             "<ptx>:4:17: error: a mask selects one byte: 0xff, 0xff00, …\n");
   EXPECT_EQ(refusal_of(".global .u32 q = \"text\";"),
-            "<ptx>:4:18: error: expected an integer constant instead of '\"'\n");
+            "<ptx>:4:18: error: expected a constant instead of '\"'\n");
   EXPECT_EQ(refusal_of(".global .b8 q[8589934592];"), "error: the variable 'q' is larger than 4 GiB\n");
   EXPECT_EQ(refusal_of(".global .texref q = {1};"),
             "error: the variable 'q' of type .texref cannot have an initial value\n");

@@ -103,14 +103,30 @@ TEST(Malformed, LiteralsAndRegisters) {
             "test.ptx:5:14: error: a register range needs a count between 1 and 4294967295\n");
   EXPECT_EQ(of_body("mov.u32 %r1, 1/0;"),
             "test.ptx:5:15: error: division by zero in a constant expression\n");
-  EXPECT_EQ(of_body("mov.f32 %f1, 1.0*2.0;"),
-            "test.ptx:5:14: error: expressions of floating-point numbers are not supported\n"
-            "  hint: write the number they make\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 1.0+2;"),
+            "test.ptx:5:17: error: '+' of an integer and a floating-point number\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 1.0/0.0;"),
+            "test.ptx:5:17: error: division by zero in a constant expression\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 5.0<<2.0;"), "test.ptx:5:17: error: '<<' needs integers\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 1?2.0:3.0;"), "test.ptx:5:14: error: '?' takes integers only\n");
+  EXPECT_EQ(of_body("mov.u32 %r1, !1.5;"), "test.ptx:5:14: error: '!' needs an integer\n");
+  EXPECT_EQ(of_body("mov.u32 %r1, (.s64)1.5;"), "test.ptx:5:15: error: a cast needs an integer\n");
+  EXPECT_EQ(of_body("mov.f32 %f1, 0f3F800000+1.0;"),
+            "test.ptx:5:24: error: a number written as 0f… cannot be part of an expression\n");
+  EXPECT_EQ(of_body("ld.u32 %r1, [%rd1+4.0];"),
+            "test.ptx:5:18: error: only an integer can be added to a name\n");
+  EXPECT_EQ(of_body("mov.u32 %r1, %tid .x.y;"),
+            "test.ptx:5:21: error: unexpected '.y'\n  hint: is a ';' missing before it?\n");
+  EXPECT_EQ(of_body("mov.u32 %r1, %tid .u32;"),
+            "test.ptx:5:19: error: unexpected '.u32'\n  hint: a component of a register stands right behind "
+            "its name\n");
   EXPECT_EQ(of_body("mov.u64 %rd1, x*2;"), "test.ptx:5:16: error: only a constant can be added to a name\n");
-  EXPECT_EQ(of_body("mov.u64 %rd1, x+y;"),
-            "test.ptx:5:17: error: expected an integer constant instead of 'y'\n");
-  EXPECT_EQ(of_body("ld.u32 %r1, x[%r2];"),
-            "test.ptx:5:15: error: the index of an array is an integer constant\n");
+  EXPECT_EQ(of_body("mov.u64 %rd1, x+y;"), "test.ptx:5:17: error: expected a constant instead of 'y'\n");
+  for (const char* index : {"y", "-%r2", "%tid.x", "1.5", "%p1"}) {
+    EXPECT_EQ(of_body(".shared .u32 x[4]; .reg .b32 %r<4>; .reg .pred %p<2>; ld.u32 %r1, x[" +
+                      std::string(index) + "];"),
+              "test.ptx:5:69: error: the index of an array is an integer constant or a register\n");
+  }
   EXPECT_EQ(of_body("ld.u32 %r1, x[2];"),
             "test.ptx:5:13: error: 'x' is no array of known element size\n"
             "  hint: write the address as [name+bytes]\n");
