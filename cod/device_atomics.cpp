@@ -344,8 +344,9 @@ llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* adden
 
 /// Before sm_80: every lane of the mask gives its addend to all of them. Any mask is right.
 llvm::Value* DeviceGenerator::sum_by_shuffles(llvm::Value* mask, llvm::Value* addend) {
-  return gathered(mask, addend, llvm::ConstantInt::get(addend->getType(), 0),
-                  [&](llvm::Value* total, llvm::Value* other) { return builder_.CreateAdd(total, other); });
+  return gathered(
+      mask, addend, llvm::ConstantInt::get(addend->getType(), 0),
+      [&](llvm::Value* total, llvm::Value* other, llvm::Value*) { return builder_.CreateAdd(total, other); });
 }
 
 llvm::Value* DeviceGenerator::shuffled(llvm::Value* value, llvm::Value* lane, llvm::Value* mask) {

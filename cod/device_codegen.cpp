@@ -72,11 +72,16 @@ llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* resu
   return call;
 }
 
-void DeviceGenerator::generate(const HandlerBody& body) {
+llvm::Function* DeviceGenerator::new_routine() {
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), false);
   llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
                                                     llvm::StringRef(handler_function), module_);
   add_handler_attributes(*function);
+  return function;
+}
+
+void DeviceGenerator::generate(const HandlerBody& body) {
+  llvm::Function* function = new_routine();
   sampling_ = body.sampling;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
@@ -188,6 +193,7 @@ llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
 }
 
 void DeviceGenerator::begin_body() {
+  if (lane_value_) write_lane_value(*lane_value_);
   // The numbers are the same for all lanes of a warp, so no vote of the handler misses lanes.
   if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
   if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
@@ -357,8 +363,10 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
       return builder_.CreateZExt(holds, builder_.getInt32Ty());
     }
     case Api::first_in_sector: return first_in_sector();
-    case Api::bank_wavefronts: return bank_wavefronts(false);
-    case Api::bank_conflicts: return bank_wavefronts(true);
+    case Api::bank_wavefronts:
+      return uses_lane_values_ ? site_value(SiteValue::hoisted_wavefronts) : bank_wavefronts(false);
+    case Api::bank_conflicts:
+      return uses_lane_values_ ? site_value(SiteValue::hoisted_conflicts) : bank_wavefronts(true);
     case Api::sync_warp:
       assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask_here()}, Effect::convergent);
       return nullptr;
@@ -392,7 +400,8 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
 Result<DeviceCode> generate_device_code(const Program& program, const DeviceTarget& target) {
   DeviceCode code;
   for (const HandlerBody& body : program.handlers) {
-    if (body.handler.is_counted && !target.plain_counters) {
+    const bool is_left_out = target.lane_values && !body.handler.can_use_lane_values;
+    if (is_left_out || (body.handler.is_counted && !target.plain_counters)) {
       code.handlers.emplace_back();
       continue;
     }

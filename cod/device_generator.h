@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,9 +17,11 @@ class DeviceGenerator final : public FunctionGenerator {
       : FunctionGenerator(module, program), sm_(target.sm) {
     skips_counted_ = !target.plain_counters;
     wide_counters_ = target.wide_counters;
+    uses_lane_values_ = target.lane_values;
   }
 
   void generate(const HandlerBody& body);
+  void generate_lane_value(SiteValue value);
   int minimum_sm() const { return minimum_sm_; }
   int minimum_ptx() const { return minimum_ptx_; }
 
@@ -28,6 +31,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* array_base(const Symbol& array) override;
   llvm::Value* variable_base(const Symbol& array) override;
   void begin_body() override;
+  void write_lane_value(SiteValue value);
   void run_every(std::uint32_t every, llvm::Value* number);
   llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) override;
   bool has_threads() const override { return true; }
@@ -127,8 +131,9 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* first_by_elimination(llvm::Value* mask, llvm::Value* value, llvm::Value* group);
   llvm::Value* floating_sum(llvm::Value* mask, llvm::Value* value);
   /// A value that `combine` makes of those of all lanes, one after the other.
-  llvm::Value* gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start,
-                        const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combine);
+  using Combine = std::function<llvm::Value*(llvm::Value* total, llvm::Value* other, llvm::Value* lane)>;
+  llvm::Value* gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start, const Combine& combine);
+  llvm::Function* new_routine();
   llvm::AllocaInst* unique_slot(const Symbol& array, bool in_halves);
   /// i1: this lane is the lowest of those of `mask` and its `group` that hold the value.
   llvm::Value* first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group);
@@ -155,8 +160,16 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* surely_without_conflict(const BankAccess& access);
   llvm::Value* bank_wavefronts(bool conflicts_only);
 
+  // device_lanes.cpp
+  llvm::Value* sector_threshold();
+  llvm::Value* least_distance(llvm::Value* mask, llvm::Value* address);
+  llvm::Value* address_from_leader();
+
   int sm_;
   bool wide_counters_ = false;
+  bool uses_lane_values_ = false;
+  std::optional<SiteValue> lane_value_;      ///< what the routine is to find out
+  llvm::Value* relative_address_ = nullptr;  ///< i32: stands for the address where banks are counted
   int minimum_sm_ = 0;
   int minimum_ptx_ = 0;
   llvm::Value* entry_mask_ = nullptr;

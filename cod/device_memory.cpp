@@ -15,6 +15,12 @@ constexpr std::uint32_t all_lanes = 0xffffffffu;
 }  // namespace
 
 llvm::Value* DeviceGenerator::first_in_sector() {
+  if (uses_lane_values_) {
+    llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
+    llvm::Value* in_sector = builder_.CreateAnd(address, builder_.getInt32(sector_bytes - 1));
+    llvm::Value* is_first = builder_.CreateICmpULT(in_sector, site_value(SiteValue::sector_threshold));
+    return builder_.CreateZExt(is_first, builder_.getInt32Ty());
+  }
   llvm::Value* sector =
       builder_.CreateUDiv(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes));
   llvm::Value* first = first_with_value(sector, active_mask_here(), builder_.getInt32(all_lanes));
@@ -44,7 +50,9 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   access.lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
   llvm::Value* shift = builder_.CreateSelect(access.is_widest, constant(4),
                                              builder_.CreateSelect(access.is_wide, constant(3), constant(2)));
-  llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), word);
+  llvm::Value* address = relative_address_ != nullptr
+                             ? relative_address_
+                             : builder_.CreateTrunc(site_value(SiteValue::memory_address), word);
   access.unit = builder_.CreateLShr(address, shift);
   access.units_in_row = builder_.CreateLShr(constant(row_bytes), shift);
   access.bank = builder_.CreateAnd(access.unit, builder_.CreateSub(access.units_in_row, constant(1)));

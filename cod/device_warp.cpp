@@ -12,9 +12,8 @@ llvm::Value* DeviceGenerator::vote(llvm::Value* condition, llvm::Value* mask) {
 }
 
 /// A loop over the lanes of the mask, which all of them run together because they count the same mask down.
-llvm::Value* DeviceGenerator::gathered(
-    llvm::Value* mask, llvm::Value* value, llvm::Value* start,
-    const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combine) {
+llvm::Value* DeviceGenerator::gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start,
+                                       const Combine& combine) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("gather");
   llvm::BasicBlock* end = new_block("gathered");
@@ -25,7 +24,7 @@ llvm::Value* DeviceGenerator::gathered(
   remaining->addIncoming(mask, before);
   total->addIncoming(start, before);
   llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, builder_.getTrue());
-  llvm::Value* next = combine(total, shuffled(value, lane, mask));
+  llvm::Value* next = combine(total, shuffled(value, lane, mask), lane);
   llvm::Value* rest = builder_.CreateAnd(remaining, builder_.CreateSub(remaining, builder_.getInt32(1)));
   llvm::BasicBlock* last = builder_.GetInsertBlock();
   remaining->addIncoming(rest, last);
@@ -37,7 +36,7 @@ llvm::Value* DeviceGenerator::gathered(
 
 llvm::Value* DeviceGenerator::floating_sum(llvm::Value* mask, llvm::Value* value) {
   llvm::Value* bits = builder_.CreateBitCast(value, builder_.getInt64Ty());
-  const auto add = [&](llvm::Value* total, llvm::Value* other) {
+  const auto add = [&](llvm::Value* total, llvm::Value* other, llvm::Value*) {
     return builder_.CreateFAdd(total, builder_.CreateBitCast(other, builder_.getDoubleTy()));
   };
   return out_of_line("sum_f64", builder_.getDoubleTy(), {mask, bits}, [&](const auto& parameters) {
@@ -65,18 +64,19 @@ llvm::Value* DeviceGenerator::extreme_by_gathering(llvm::Value* mask, llvm::Valu
   llvm::Type* const own = value->getType();
   llvm::Type* bits_type = builder_.getIntNTy(own->getPrimitiveSizeInBits());
   llvm::Value* bits = builder_.CreateBitCast(value, bits_type);
-  return gathered(mask, bits, value, [&](llvm::Value* best, llvm::Value* other_bits) -> llvm::Value* {
-    llvm::Value* other = builder_.CreateBitCast(other_bits, own);
-    llvm::Value* better = nullptr;
-    if (is_floating(type)) {
-      better = is_max ? builder_.CreateFCmpOGT(other, best) : builder_.CreateFCmpOLT(other, best);
-    } else if (is_signed(type)) {
-      better = is_max ? builder_.CreateICmpSGT(other, best) : builder_.CreateICmpSLT(other, best);
-    } else {
-      better = is_max ? builder_.CreateICmpUGT(other, best) : builder_.CreateICmpULT(other, best);
-    }
-    return builder_.CreateSelect(better, other, best);
-  });
+  return gathered(
+      mask, bits, value, [&](llvm::Value* best, llvm::Value* other_bits, llvm::Value*) -> llvm::Value* {
+        llvm::Value* other = builder_.CreateBitCast(other_bits, own);
+        llvm::Value* better = nullptr;
+        if (is_floating(type)) {
+          better = is_max ? builder_.CreateFCmpOGT(other, best) : builder_.CreateFCmpOLT(other, best);
+        } else if (is_signed(type)) {
+          better = is_max ? builder_.CreateICmpSGT(other, best) : builder_.CreateICmpSLT(other, best);
+        } else {
+          better = is_max ? builder_.CreateICmpUGT(other, best) : builder_.CreateICmpULT(other, best);
+        }
+        return builder_.CreateSelect(better, other, best);
+      });
 }
 
 llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {

@@ -6,6 +6,7 @@
 #include "cod/analyser.h"
 #include "cod/constant.h"
 #include "cod/counters.h"
+#include "cod/lane_values.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -484,6 +485,7 @@ Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::strin
     return Failure{std::move(analyser.errors)};
   }
   find_counters(*program);
+  find_lane_values(*program);
   quote_included_lines(program->tree.files, warnings);
   return std::shared_ptr<const Program>(std::move(program));
 }

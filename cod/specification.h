@@ -169,20 +169,25 @@ enum class SiteValue {
   basic_block_predicated_instruction_count,  ///< guarded instructions of the block
   instruction_id,  ///< index of the instruction in the kernel and what it calls, from 0
   instruction_count,
-  memory_address,   ///< address of this access with its offset, u64 (instruction targets, as all that follow)
-  access_size,      ///< bytes per thread
-  access_kind,      ///< 0 reads memory, 1 writes it, 2 is atomic
-  branch_target,    ///< of a branch: where this lane goes; the same number for the same block
-  access_space,     ///< bit of AddressSpace; of a generic access the space its address leads to
-  bulk_size,        ///< bytes of a bulk copy, u64; 0 of all else
-  vector_width,     ///< elements per thread
-  source_line,      ///< 0: not known
-  ptx_line,         ///< of the original module
-  instruction_is,   ///< 1 when a filter fits; the parameter is the filter, packed
-  loaded_value,     ///< bits of element <parameter> that was read, u64 (behind the instruction)
-  stored_value,     ///< bits of element <parameter> that is written, u64
-  operand_value,    ///< bits of operand <parameter>, as written from 0, u64
-  predicate_value,  ///< 1 when the instruction's guard holds or it has none
+  memory_address,  ///< address of this access with its offset, u64 (instruction targets, as all that follow)
+  access_size,     ///< bytes per thread
+  access_kind,     ///< 0 reads memory, 1 writes it, 2 is atomic
+  branch_target,   ///< of a branch: where this lane goes; the same number for the same block
+  access_space,    ///< bit of AddressSpace; of a generic access the space its address leads to
+  bulk_size,       ///< bytes of a bulk copy, u64; 0 of all else
+  vector_width,    ///< elements per thread
+  source_line,     ///< 0: not known
+  ptx_line,        ///< of the original module
+  instruction_is,  ///< 1 when a filter fits; the parameter is the filter, packed
+  loaded_value,    ///< bits of element <parameter> that was read, u64 (behind the instruction)
+  stored_value,    ///< bits of element <parameter> that is written, u64
+  operand_value,   ///< bits of operand <parameter>, as written from 0, u64
+  // What the lanes have found out about the differences of their addresses before (lower_lane_value):
+  sector_threshold,    ///< the lane is the first in its sector when its address modulo 32 is less than this
+  hoisted_wavefronts,  ///< bankWavefronts() of this access
+  hoisted_conflicts,   ///< bankConflicts() of this access
+  lane_result,         ///< a register that the routine of one of these three writes
+  predicate_value,     ///< 1 when the instruction's guard holds or it has none
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
 bool is_wide(SiteValue value);
@@ -247,6 +252,8 @@ struct Handler {
   std::vector<SiteValue> site_values;  ///< which ones its code reads
   bool uses_state = false;
   bool needs_convergence = false;  ///< uses warp votes, shuffles or syncWarp
+  /// Has shorter code where differences of the lanes' addresses are known: DeviceTarget::lane_values.
+  bool can_use_lane_values = false;
   /// A kernel-exit handler with syncThreads(): only for kernels that all threads of a block leave together.
   bool syncs_at_exit = false;
   /// All its code is counters: nothing to splice, unless they are lowered as well (DeviceTarget::plain_counters).
@@ -267,6 +274,8 @@ struct DeviceTarget {
   int sm = 75;  ///< the code may use what this compute capability has, e.g. redux.sync from 80
   bool plain_counters = false;  ///< counters() and tallies() become code like all other statements
   bool wide_counters = false;   ///< registers of tallies() have 64 bits
+  /// Only handlers that can_use_lane_values are lowered, to code that reads sector_threshold and its kin.
+  bool lane_values = false;
 };
 
 struct DeviceCode {
@@ -275,6 +284,11 @@ struct DeviceCode {
   int minimum_sm = 0;   ///< the least `.target` the code needs (70 match, 80 redux)
   int minimum_ptx = 0;  ///< the least `.version` × 10 (62 activemask, 70 redux)
 };
+
+/// The routine that finds out a site value of the three that lanes tell of their addresses' differences. It reads memory_address, which may be the
+/// address or anything that differs from it by the same number in all active lanes, and of bankWavefronts() and bankConflicts() access_size and
+/// access_kind; it writes lane_result. All lanes that make the access run it together. Kept for each compute capability.
+Result<HandlerCode> lower_lane_value(SiteValue value, int sm);
 
 // ---------------------------------------------------------------- host code
 

@@ -142,6 +142,37 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module,
   };
 }
 
+/// The other form of the probes of a specification whose handlers have one, and the routines that fill its values in.
+Status add_lane_values(const cod::Specification& specification, const cod::DeviceTarget& target,
+                       std::size_t first_probe, ptx::InstrumentationUnit& unit) {
+  const auto& handlers = specification.handlers();
+  if (std::ranges::none_of(handlers, &cod::Handler::can_use_lane_values)) return success();
+  const Result<cod::DeviceCode> code = specification.lower_device(target);
+  if (!code) return code.error();
+  for (std::size_t i = 0; i < handlers.size(); ++i) {
+    ptx::Probe& probe = unit.probes[first_probe + i];
+    if (!probe.enabled || code->handlers[i].ptx.empty()) continue;
+    Result<ptx::ProbeRoutine> routine =
+        routine_of(code->handlers[i], specification.name(), unit.routine_functions);
+    if (!routine) return routine.error();
+    probe.with_lane_values = std::move(*routine);
+  }
+  for (const cod::SiteValue value : {cod::SiteValue::sector_threshold, cod::SiteValue::hoisted_wavefronts,
+                                     cod::SiteValue::hoisted_conflicts}) {
+    const std::string name(cod::name_of(value));
+    const bool is_read = std::any_of(unit.probes.begin(), unit.probes.end(), [&](const ptx::Probe& probe) {
+      return probe.with_lane_values && probe.with_lane_values->reads_site_value(name);
+    });
+    if (!is_read || unit.lane_routines.contains(name)) continue;
+    const Result<cod::HandlerCode> lowered = cod::lower_lane_value(value, target.sm);
+    if (!lowered) return lowered.error();
+    Result<ptx::ProbeRoutine> routine = routine_of(*lowered, name, unit.routine_functions);
+    if (!routine) return routine.error();
+    unit.lane_routines.emplace(name, std::move(*routine));
+  }
+  return success();
+}
+
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
@@ -176,6 +207,11 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       probe.first_state = static_cast<std::uint32_t>(unit.state_bytes.size());
       probe.first_variable = static_cast<std::uint32_t>(unit.variables.size());
       unit.probes.push_back(std::move(probe));
+    }
+    if (request.lane_values) {
+      const cod::DeviceTarget target{sm, request.plain_counters, request.wide_counters, true};
+      const std::size_t first = unit.probes.size() - specification.handlers().size();
+      if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
     for (const cod::StateVariable& variable : specification.state()) {
       unit.state_bytes.push_back(std::max(4u, cod::size_of(variable.type)));

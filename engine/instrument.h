@@ -40,6 +40,8 @@ struct Request {
   bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
   bool wide_counters =
       false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times
+  bool lane_values =
+      true;  ///< hoist what lanes can find out about their addresses once (ptx/passes/lane_values.h)
   /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
   bool verify = verifies_by_default;
   ptx::PassObserver observer;            ///< sees the unit between passes

@@ -5,6 +5,7 @@
 #include "ptx/passes/hidden_parameter.h"
 #include "ptx/passes/keep_contraction.h"
 #include "ptx/passes/keep_rounding.h"
+#include "ptx/passes/lane_values.h"
 #include "ptx/passes/share_variables.h"
 #include "ptx/passes/splice.h"
 
@@ -16,6 +17,7 @@ constexpr PassDescription table[] = {
     {make_share_variables_pass, "names of the program's variables become their addresses"},
     {make_keep_rounding_pass, "debug code: sums and products stay apart"},
     {make_count_pass, "counters on few edges of the control flow"},
+    {make_lane_values_pass, "what lanes find out about their addresses' differences, before many accesses"},
     {make_splice_pass, "probes at their places"},
     {make_keep_contraction_pass, "products and sums that a probe parted are fused as they were"},
     {make_hidden_parameter_pass, "the kernel's parameter for the probes, and the frame of device functions"},

@@ -76,7 +76,11 @@ std::string guard_prefix(const Guard& guard, bool opposite) {
 SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body) {
   for (const Probe& probe : unit.probes) {
-    if (probe.enabled) wanted_.insert(probe.routine.site_values().begin(), probe.routine.site_values().end());
+    if (!probe.enabled) continue;
+    wanted_.insert(probe.routine.site_values().begin(), probe.routine.site_values().end());
+    if (!probe.with_lane_values) continue;
+    const auto& others = probe.with_lane_values->site_values();
+    wanted_.insert(others.begin(), others.end());
   }
 }
 
@@ -107,7 +111,7 @@ void SiteValues::append_declarations(std::string& text) const {
 
 void SiteValues::append_preparation(const Probe& probe, const Site& site, std::string& text) const {
   if (site.instruction == nullptr) return;
-  for (const std::string& name : probe.routine.site_values()) append_value(name, site, text);
+  for (const std::string& name : routine_at(probe, site).site_values()) append_value(name, site, text);
 }
 
 void SiteValues::append_value(std::string_view name, const Site& site, std::string& text) const {
@@ -146,7 +150,7 @@ void SiteValues::append_loaded_values(const Probe& probe, const Site& site, std:
   const Instruction& instruction = *site.instruction;
   const bool loads = instruction.traits.reads_memory && instruction.traits.destinations != 0 &&
                      !instruction.operands.empty();
-  for (const std::string& name : probe.routine.site_values()) {
+  for (const std::string& name : routine_at(probe, site).site_values()) {
     if (name.starts_with(operand_prefix) && is_read_behind(name, site)) append_operand(name, site, text);
     if (!name.starts_with(loaded_prefix)) continue;
     const std::uint32_t position = position_of(name);

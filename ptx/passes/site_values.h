@@ -19,7 +19,13 @@ struct Site {
   std::uint32_t block = 0;
   const Instruction* instruction = nullptr;  ///< before or behind which, or null
   std::uint32_t access = 0;                  ///< of memory_accesses(*instruction)
+  const ProbeRoutine* routine = nullptr;     ///< which form; null: Probe::routine
 };
+
+/// What stands at the site.
+inline const ProbeRoutine& routine_at(const Probe& probe, const Site& site) {
+  return site.routine != nullptr ? *site.routine : probe.routine;
+}
 
 /// "@%p1 " or "@!%p1 ": the instruction's guard, or its opposite.
 std::string guard_prefix(const Guard& guard, bool opposite);

@@ -5,6 +5,7 @@
 
 #include "ptx/passes/count_text.h"
 #include "ptx/passes/frame.h"
+#include "ptx/passes/lane_values.h"
 #include "ptx/passes/site_values.h"
 
 namespace lynxpp::ptx {
@@ -71,7 +72,10 @@ class FunctionSplicer {
     if (stands_behind) text += "\t.reg .pred " + std::string(guard_register) + ";\n";
     frame_.append_declarations(text);
     std::uint64_t depot_bytes = 0;
-    for (const Probe& probe : unit_.probes) depot_bytes = std::max(depot_bytes, probe.routine.depot_bytes());
+    for (const Probe& probe : unit_.probes) {
+      depot_bytes = std::max(depot_bytes, probe.routine.depot_bytes());
+      if (probe.with_lane_values) depot_bytes = std::max(depot_bytes, probe.with_lane_values->depot_bytes());
+    }
     if (depot_bytes != 0) {
       text += "\t.local .align 16 .b8 " + std::string(depot_variable) + "[" + number(depot_bytes) + "];\n";
     }
@@ -202,8 +206,17 @@ class FunctionSplicer {
     return probe.enabled && probe.point == point && probe.matches(instruction);
   }
 
-  static Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) {
-    return {probe.point, block, &instruction, probe.access ? probe.access(instruction) : 0};
+  Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const {
+    Site site{probe.point, block, &instruction, probe.access ? probe.access(instruction) : 0};
+    const bool is_served = probe.with_lane_values && unit_.lane_values != nullptr &&
+                           unit_.lane_values->serves(lane_site(site), *probe.with_lane_values);
+    if (is_served) site.routine = &*probe.with_lane_values;
+    return site;
+  }
+
+  LaneSite lane_site(const Site& site) const {
+    const auto index = static_cast<std::uint32_t>(site.instruction - body_.instructions.data());
+    return {function_.first_instruction + index, site.access};
   }
 
   /// The probes behind an instruction; what they need of the registers before it goes to `before`. Nothing stands behind an instruction that
@@ -258,7 +271,7 @@ class FunctionSplicer {
 
   void append_copy(Probe& probe, const Site& site, std::string& text) {
     ++probe.sites;
-    for (const std::uint32_t each : probe.routine.functions()) unit_.routine_functions.use(each);
+    for (const std::uint32_t each : routine_at(probe, site).functions()) unit_.routine_functions.use(each);
     SiteBinding binding;
     binding.site = next_site_++;
     binding.word_opcode = is_kernel_ ? "ld.param.b64" : "ld.local.b64";
@@ -267,10 +280,11 @@ class FunctionSplicer {
     binding.first_state = probe.first_state;
     binding.first_variable = probe.first_variable;
     binding.site_value = [&](std::string_view name) {
+      if (is_lane_value(name)) return *unit_.lane_values->find(lane_site(site), name);
       return name.starts_with("tally_") ? tally_register(probe, name, site)
                                         : values_.operand(probe, name, site);
     };
-    probe.routine.append(binding, text);
+    routine_at(probe, site).append(binding, text);
     append_tallies(probe, site, text);
   }
 

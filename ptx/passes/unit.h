@@ -30,6 +30,7 @@ struct Probe {
   /// Values of a site that only the specification can tell, by name.
   std::function<std::uint64_t(std::string_view, const Instruction&)> constant;
   ProbeRoutine routine;
+  std::optional<ProbeRoutine> with_lane_values = {};  ///< the same, with values that the lanes know already
   std::uint32_t first_word = 0;
   std::uint32_t first_state = 0;
   std::uint32_t first_variable = 0;
@@ -54,7 +55,8 @@ struct ModuleVariable {
   std::vector<std::uint8_t> initial;  ///< `bytes` of them, or none; shared memory has none
 };
 
-struct CountPlan;  // ptx/passes/count_plan.h
+struct CountPlan;      // ptx/passes/count_plan.h
+struct LaneValuePlan;  // ptx/passes/lane_values.h
 
 struct InstrumentationUnit {
   explicit InstrumentationUnit(const Module& m) : module(m) {}
@@ -74,6 +76,9 @@ struct InstrumentationUnit {
   std::uint32_t words = 0;                 ///< of the hidden parameter
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
   std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots
+  std::map<std::string, ProbeRoutine, std::less<>>
+      lane_routines;                                 ///< that find out a lane value, by its name
+  std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
 

@@ -1,0 +1,209 @@
+#include "ptx/passes/lane_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "ptx/ir/memory_access.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::size_t most_registers = 8;  // of a function: they are alive up to the last access
+constexpr double loop_iterations = 8;
+constexpr std::uint32_t deepest = 6;
+constexpr double paying = 2;  // executions of accesses for one of the code at the pattern's place
+/// Labels of the splice pass have the numbers below, those of its tallies the numbers above.
+constexpr std::uint32_t first_label = 1u << 29;
+
+const std::string sum_register = "%lynxpp_lane_sum";
+const std::string wide_register = "%lynxpp_lane_wide";
+const std::string word_register = "%lynxpp_lane_word";
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+
+std::uint64_t access_kind(const OpcodeTraits& traits) {
+  if (traits.kind == OpcodeClass::atomic) return 2;
+  return traits.reads_memory ? 0 : 1;
+}
+
+/// One value to be found out; what two sites have in common when these are equal.
+struct Wanted {
+  LanePattern pattern;
+  std::string value;
+  std::uint32_t bytes = 0;  ///< of the access, where that matters
+  std::uint64_t kind = 0;   ///< likewise
+  auto operator<=>(const Wanted&) const = default;
+};
+
+struct Group {
+  std::vector<LaneSite> sites;
+  double weight = 0;
+};
+
+class FunctionLanes {
+ public:
+  FunctionLanes(InstrumentationUnit& unit, const FunctionUnit& function, LaneValuePlan& plan,
+                std::uint32_t& next_label)
+      : unit_(unit),
+        function_(function),
+        body_(*function.function->body),
+        analyses_(unit.analyses.of(*function.function)),
+        plan_(plan),
+        next_label_(next_label) {}
+
+  bool run() {
+    collect();
+    std::vector<std::pair<Wanted, Group>> chosen;
+    for (auto& [wanted, group] : groups_) {
+      if (group.weight >= paying * weight_of(wanted.pattern.block)) chosen.emplace_back(wanted, group);
+    }
+    std::ranges::stable_sort(
+        chosen, [](const auto& left, const auto& right) { return left.second.weight > right.second.weight; });
+    if (chosen.size() > most_registers) chosen.resize(most_registers);
+    if (chosen.empty()) return false;
+    std::string text =
+        "\n\t.reg .b64 " + sum_register + ", " + wide_register + ";\n\t.reg .b32 " + word_register + ";\n";
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const std::string reg = "%lynxpp_lane_" + std::to_string(i);
+      text += "\t.reg .b32 " + reg + ";\n";
+      write(chosen[i].first, reg);
+      for (const LaneSite& site : chosen[i].second.sites)
+        plan_.registers.emplace(std::pair(site, chosen[i].first.value), reg);
+    }
+    unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
+    return true;
+  }
+
+ private:
+  double weight_of(std::uint32_t block) {
+    return std::pow(loop_iterations, std::min(analyses_.loops().depth_of(block), deepest));
+  }
+
+  void collect() {
+    for (const Probe& probe : unit_.probes) {
+      const bool is_at_instruction =
+          probe.point == ProbePoint::instruction || probe.point == ProbePoint::instruction_after;
+      if (!probe.enabled || !probe.with_lane_values || !is_at_instruction) continue;
+      for (std::uint32_t i = 0; i < body_.instructions.size(); ++i) {
+        const Instruction& instruction = body_.instructions[i];
+        if (instruction.traits.is_memory_access() && probe.matches(instruction)) collect(probe, i);
+      }
+    }
+  }
+
+  void collect(const Probe& probe, std::uint32_t index) {
+    const Instruction& instruction = body_.instructions[index];
+    const std::uint32_t which = probe.access ? probe.access(instruction) : 0;
+    const MemoryAccesses accesses = memory_accesses(instruction);
+    if (which >= accesses.count || accesses.access[which].address == nullptr) return;
+    const MemoryAccess& access = accesses.access[which];
+    const std::optional<LanePattern> pattern = analyses_.lane_patterns().of_address(index, *access.address);
+    if (!pattern) return;
+    for (const std::string& value : probe.with_lane_values->site_values()) {
+      if (!is_lane_value(value)) continue;
+      const std::optional<Wanted> wanted = wanted_of(value, *pattern, access, instruction);
+      const LaneSite site{function_.first_instruction + index, which};
+      if (!wanted || !seen_.emplace(site, value).second) continue;
+      Group& group = groups_[*wanted];
+      group.sites.push_back(site);
+      group.weight += weight_of(function_.graph.block_of[index]);
+    }
+  }
+
+  /// nullopt where the differences of the addresses do not tell the value.
+  static std::optional<Wanted> wanted_of(const std::string& value, const LanePattern& pattern,
+                                         const MemoryAccess& access, const Instruction& instruction) {
+    if (value == sector_threshold_value) {
+      // Differences of 32-bit addresses would have to be widened first, and no global address has 32 bits.
+      return pattern.bits == 64 ? std::optional(Wanted{pattern, value, 0, 0}) : std::nullopt;
+    }
+    // Less than a word: where in its word the first lane's access lies decides who shares one.
+    if (access.bytes != 4 && access.bytes != 8 && access.bytes != 16) return std::nullopt;
+    return Wanted{pattern, value, access.bytes, access_kind(instruction.traits)};
+  }
+
+  void write(const Wanted& wanted, const std::string& reg) {
+    std::string text = "\n\tmov.b64 " + sum_register + ", 0;\n";
+    for (const LaneTerm& term : wanted.pattern.terms) append_term(term, wanted.pattern.bits, text);
+    SiteBinding binding;
+    binding.site = next_label_++;
+    binding.site_value = [&](std::string_view name) -> std::string {
+      if (name == lane_result_value) return reg;
+      if (name == "access_size") return number(wanted.bytes);
+      if (name == "access_kind") return number(static_cast<std::int64_t>(wanted.kind));
+      return sum_register;
+    };
+    const ProbeRoutine& routine = unit_.lane_routines.at(wanted.value);
+    for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
+    routine.append(binding, text);
+    unit_.edits.insert_before(body_.instructions[wanted.pattern.instruction].text.begin, text + "\t");
+  }
+
+  void append_term(const LaneTerm& term, std::uint8_t bits, std::string& text) {
+    std::string source = word_register;
+    if (term.kind == LaneTerm::Kind::thread_index) {
+      text += "\tmov.u32 " + word_register + ", %tid." + static_cast<char>('x' + term.id) + ";\n";
+    } else {
+      source = std::string(analyses_.registers().registers()[term.id].name);
+    }
+    if (term.kind == LaneTerm::Kind::value && bits == 64) {
+      text += "\tmov.b64 " + wide_register + ", " + source + ";\n";
+    } else {
+      const bool is_signed = term.kind == LaneTerm::Kind::sign_extended;
+      text += std::string("\tcvt.") + (is_signed ? "s64.s32 " : "u64.u32 ") + wide_register + ", " + source +
+              ";\n";
+    }
+    text += "\tmad.lo.s64 " + sum_register + ", " + wide_register + ", " + number(term.coefficient) + ", " +
+            sum_register + ";\n";
+  }
+
+  InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
+  const Body& body_;
+  FunctionAnalyses& analyses_;
+  LaneValuePlan& plan_;
+  std::uint32_t& next_label_;
+  std::map<Wanted, Group> groups_;
+  std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may ask for the same
+};
+
+class LaneValues final : public Pass {
+ public:
+  std::string_view name() const override { return "lane-values"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    if (unit.lane_routines.empty()) return false;
+    auto plan = std::make_shared<LaneValuePlan>();
+    std::uint32_t next_label = first_label;
+    bool changed = false;
+    for (const FunctionUnit& function : unit.functions) {
+      if (function.instrumented) changed |= FunctionLanes(unit, function, *plan, next_label).run();
+    }
+    unit.lane_values = std::move(plan);
+    return changed;
+  }
+};
+
+}  // namespace
+
+bool is_lane_value(std::string_view site_value) {
+  return site_value == sector_threshold_value || site_value == hoisted_wavefronts_value ||
+         site_value == hoisted_conflicts_value;
+}
+
+const std::string* LaneValuePlan::find(const LaneSite& site, std::string_view value) const {
+  const auto found = registers.find(std::pair(site, std::string(value)));
+  return found == registers.end() ? nullptr : &found->second;
+}
+
+bool LaneValuePlan::serves(const LaneSite& site, const ProbeRoutine& routine) const {
+  return std::ranges::all_of(routine.site_values(), [&](const std::string& value) {
+    return !is_lane_value(value) || find(site, value) != nullptr;
+  });
+}
+
+std::unique_ptr<Pass> make_lane_values_pass() { return std::make_unique<LaneValues>(); }
+
+}  // namespace lynxpp::ptx

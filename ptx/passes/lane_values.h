@@ -1,0 +1,43 @@
+// What the lanes of a warp find out about the differences of their addresses, once for many accesses (ptx/analysis/lane_pattern.h).
+//
+// A routine that asks for such a value has two forms: InstrumentationUnit::Probe::routine finds it out by itself, Probe::with_lane_values takes it from a
+// register. The pass chooses the accesses whose pattern is known and for which that pays, and writes the code that fills the registers at the
+// patterns' places. The splice pass takes the second form there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ptx/passes/pass.h"
+
+namespace lynxpp::ptx {
+
+/// The site values that this is about, named as in cod::SiteValue.
+inline constexpr std::string_view sector_threshold_value = "sector_threshold";
+inline constexpr std::string_view hoisted_wavefronts_value = "hoisted_wavefronts";
+inline constexpr std::string_view hoisted_conflicts_value = "hoisted_conflicts";
+/// What the routine that finds one out writes.
+inline constexpr std::string_view lane_result_value = "lane_result";
+
+bool is_lane_value(std::string_view site_value);
+
+/// A site: the instruction's id in the unit and which of its accesses.
+using LaneSite = std::pair<std::uint32_t, std::uint32_t>;
+
+struct LaneValuePlan {
+  /// The register that holds a value at a site.
+  std::map<std::pair<LaneSite, std::string>, std::string, std::less<>> registers;
+
+  const std::string* find(const LaneSite& site, std::string_view value) const;
+  /// Whether all lane values that the routine reads are at hand.
+  bool serves(const LaneSite& site, const ProbeRoutine& routine) const;
+};
+
+/// Needs unit.lane_routines; fills in unit.lane_values. Without routines nothing happens.
+std::unique_ptr<Pass> make_lane_values_pass();
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,340 @@
+// Sectors and wavefronts from differences of addresses that lanes know before, against the device's own counters.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "device/cpu/simt_executor.h"
+#include "engine/instrument.h"
+#include "tests/cod/test_support.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr const char* specification = R"(
+global unsigned long sectors[INSTRUCTIONS];
+global unsigned long wavefronts[INSTRUCTIONS];
+global unsigned long conflicts[INSTRUCTIONS];
+ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL: {
+  int first = firstInSector();
+  if (first) atomicAdd(&sectors[instructionId()], 1);
+}
+ON_INSTRUCTION: MEM_READ: MEM_WRITE: SHARED: {
+  unsigned int made = bankWavefronts();
+  unsigned int avoidable = bankConflicts();
+  if (leastActiveThreadInWarp()) {
+    atomicAdd(&wavefronts[instructionId()], made);
+    if (avoidable) atomicAdd(&conflicts[instructionId()], avoidable);
+  }
+}
+)";
+
+struct Shape {
+  std::uint32_t x = 32, y = 1, z = 1;
+  std::uint32_t threads() const { return x * y * z; }
+};
+
+/// The kernel k(u64 data) with that body: %r1 to %r3 are the thread's indices, %rd1 the middle of `data`, %rd2 its address as shared memory `tile`.
+std::string module_of(const std::string& body, const std::string& functions = {}) {
+  return ".version 8.0\n.target sm_80\n.address_size 64\n" + functions +
+         ".visible .entry k(.param .u64 data)\n{\n.shared .align 16 .b8 tile[40000];\n.reg .pred "
+         "%p<30>;\n.reg "
+         ".b32 %r<90>;\n.reg .b64 %rd<90>;\nld.param.u64 %rd1, [data];\nadd.s64 %rd1, %rd1, 65536;\n"
+         "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\nmov.u32 %r4, %ntid.x;\n"
+         "mov.u32 %r5, tile;\nmov.u32 %r6, 0;\n" +
+         body + "\n}\n";
+}
+
+class Launch {
+ public:
+  Launch(const std::string& ptx, const Shape& shape) : ptx_(ptx), shape_(shape) {
+    const auto module = device::cpu::load_module(ptx_, "k.ptx");
+    if (!module) {
+      ADD_FAILURE() << render(module.error().diagnostics, ptx_);
+      return;
+    }
+    run(**module, {}, &counters_);
+    native_ = data_;
+  }
+
+  /// The variant's text; what it counts is compared with what the device counts.
+  std::string check(bool lane_values) {
+    engine::Request request;
+    request.ptx = &ptx_;
+    request.kernel = "k";
+    request.specifications = {compiled(specification)};
+    request.device_sm = 90;
+    request.lane_values = lane_values;
+    request.verify = true;
+    const auto variant = engine::instrument(request);
+    if (!variant) {
+      ADD_FAILURE() << render(variant.error().diagnostics, ptx_);
+      return {};
+    }
+    const std::uint64_t instructions = variant->instructions;
+    std::vector<std::vector<std::uint64_t>> arrays(3, std::vector<std::uint64_t>(instructions));
+    std::vector<std::uint64_t> slots(variant->counting->plan->slots());
+    std::vector<std::uint64_t> words;
+    for (const engine::ProbeWord& word : variant->probe)
+      words.push_back(
+          reinterpret_cast<std::uint64_t>(word.is_counters ? slots.data() : arrays[word.word.index].data()));
+    const auto module = device::cpu::load_module(variant->ptx, "variant.ptx");
+    if (!module) {
+      ADD_FAILURE() << render(module.error().diagnostics, variant->ptx);
+      return {};
+    }
+    run(**module, words, nullptr);
+    EXPECT_EQ(data_, native_) << "the variant computes something else";
+    std::vector<std::span<std::byte>> views;
+    for (auto& array : arrays) views.push_back(bytes_of_vector(array));
+    const std::uint64_t warps = std::uint64_t{blocks} * ((shape_.threads() + 31) / 32);
+    engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
+                                std::uint64_t{blocks} * shape_.threads(), warps, {&views, 1});
+    compare(*variant, arrays);
+    return variant->ptx;
+  }
+
+ private:
+  static constexpr std::uint32_t blocks = 2;
+
+  void compare(const engine::Instrumented& variant, const std::vector<std::vector<std::uint64_t>>& arrays) {
+    const auto& functions = variant.sites->functions;
+    const auto place = [&](const device::cpu::SiteCounters& site) {
+      return std::ranges::find(functions, site.function) - functions.begin();
+    };
+    std::ranges::stable_sort(counters_.sites, {}, place);
+    ASSERT_EQ(counters_.sites.size(), variant.instructions);
+    for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
+      const device::cpu::SiteCounters& site = counters_.sites[i];
+      const auto what = [&] {
+        return std::to_string(i) + " " + site.opcode + ", block of " + std::to_string(shape_.x) + " x " +
+               std::to_string(shape_.y) + " x " + std::to_string(shape_.z) + "\n" + variant.ptx;
+      };
+      ASSERT_EQ(arrays[0][i], site.global.sectors) << what();
+      ASSERT_EQ(arrays[1][i], site.shared.wavefronts) << what();
+      ASSERT_EQ(arrays[2][i], site.shared.wavefronts - site.shared.least_wavefronts) << what();
+    }
+  }
+
+  void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
+           device::cpu::LaunchCounters* counters) {
+    // Always at the same place in a sector: how many are touched depends on it.
+    storage_.assign(17000 * 2, 0);
+    std::uint64_t* data = storage_.data();
+    while (reinterpret_cast<std::uintptr_t>(data) % 128 != 0) ++data;
+    std::vector<std::byte> parameters(8 + 8 * words.size());
+    std::memcpy(parameters.data(), &data, 8);
+    if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
+    const Status status =
+        module.launch("k", {{blocks, 1, 1}, {shape_.x, shape_.y, shape_.z}}, parameters, counters);
+    EXPECT_TRUE(status.ok()) << render(status.error().diagnostics) << ptx_;
+    data_.assign(data, data + 16384);
+  }
+
+  const std::string ptx_;
+  const Shape shape_;
+  device::cpu::LaunchCounters counters_;
+  std::vector<std::uint64_t> storage_, data_, native_;
+};
+
+constexpr Shape shapes[] = {{32, 1, 1}, {33, 1, 1}, {96, 1, 1}, {100, 1, 1}, {1, 1, 1},
+                            {7, 5, 1},  {16, 4, 1}, {2, 3, 11}, {8, 8, 2},   {1, 40, 1}};
+
+/// Bodies whose accesses all have patterns, and how many registers these fill.
+struct Known {
+  const char* name;
+  int registers;
+  const char* body;
+};
+constexpr Known known[] = {
+    {"copy", 1,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
+     "st.global.u32 [%rd4+4096], %r10;\nret;"},
+    {"one_address", 1,
+     "ld.global.u32 %r10, [%rd1];\nld.global.u32 %r11, [%rd1+4];\nst.global.u32 [%rd1+64], %r10;\nret;"},
+    {"descending", 1,
+     "mul.wide.u32 %rd3, %r1, 8;\nsub.s64 %rd4, %rd1, %rd3;\nld.global.u64 %rd5, [%rd4];\n"
+     "ld.global.u32 %r11, [%rd4+20];\nret;"},
+    {"transposed", 1,
+     "mad.lo.s32 %r10, %r1, 40, %r2;\nmad.lo.s32 %r10, %r3, 3, %r10;\nmul.wide.s32 %rd3, %r10, 4;\nadd.s64 "
+     "%rd4, %rd1, %rd3;\nld.global.u32 %r11, [%rd4];\nld.global.u32 %r12, [%rd4+12];\nret;"},
+    {"gathered", 1,
+     "mul.lo.u32 %r9, %r1, 2654435761;\nshr.u32 %r10, %r9, 23;\nmul.wide.u32 %rd3, %r10, 4;\nadd.s64 %rd4, "
+     "%rd1, %rd3;\nld.global.u32 %r11, [%rd4];\nld.global.u32 %r12, [%rd4+16];\nret;"},
+    {"loop", 1,
+     "setp.gt.u32 %p1, %r1, 40;\n@%p1 bra E;\nmul.lo.s32 %r10, %r1, %r4;\nmul.wide.s32 %rd3, %r10, 16;\n"
+     "add.s64 %rd4, %rd1, %rd3;\nL: ld.global.v2.u32 {%r11, %r12}, [%rd4];\nadd.s64 %rd4, %rd4, 24;\n"
+     "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, 5;\n@%p2 bra L;\nE: ret;"},
+    {"wrapping", 1,
+     "add.s32 %r10, %r1, -5;\nand.b32 %r11, %r10, 1023;\nmul.wide.s32 %rd3, %r11, 4;\nadd.s64 %rd4, %rd1, "
+     "%rd3;\nld.global.u32 %r12, [%rd4];\nld.global.u32 %r13, [%rd4+4];\nret;"},
+    {"banks", 2,
+     "mul.lo.s32 %r10, %r1, 24;\nadd.s32 %r11, %r5, %r10;\nL: st.shared.u32 [%r11], %r1;\nst.shared.u64 "
+     "[%r11+8], %rd1;\nadd.s32 %r11, %r11, 8;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, 3;\n@%p2 bra "
+     "L;\nret;"},
+};
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(LaneValues, AreTakenWhereTheyAreKnown) {
+  for (const Known& kernel : known) {
+    SCOPED_TRACE(kernel.name);
+    for (const Shape& shape : shapes) {
+      Launch launch(module_of(kernel.body), shape);
+      const std::string with = launch.check(true);
+      if (HasFatalFailure()) return;
+      const bool counts_banks = std::string(kernel.name) == "banks";
+      EXPECT_EQ(count_of(with, ".reg .b32 %lynxpp_lane_"), 1 + kernel.registers * (counts_banks ? 2 : 1))
+          << with;
+      EXPECT_EQ(count_of(launch.check(false), "lynxpp_lane_"), 0);
+    }
+    if (has_ptxas()) {
+      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
+    }
+  }
+}
+
+/// Random accesses under random control flow.
+class Generator {
+ public:
+  explicit Generator(std::uint32_t seed) : random_(seed) {}
+
+  std::string body() {
+    text_.clear();
+    index();
+    if (chance(3)) text_ += "setp.gt.u32 %p1, %r1, " + number(20) + ";\n@%p1 bra END;\n";
+    statements(2);
+    return text_ + "END: ret;";
+  }
+
+ private:
+  std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
+  bool chance(std::uint32_t of) { return below(of) == 0; }
+  std::string number(std::uint32_t limit) { return std::to_string(below(limit)); }
+  std::string fresh(const char* prefix, int& next) { return prefix + std::to_string(next++); }
+
+  /// An index below 512 in %r10: affine, gathered, or the same for all.
+  void index() {
+    text_ += "mov.u32 %r10, " + number(9) + ";\n";
+    for (const char* tid : {"%r1", "%r2", "%r3"})
+      if (!chance(3)) text_ += std::string("mad.lo.s32 %r10, ") + tid + ", " + number(4) + ", %r10;\n";
+    if (chance(4)) text_ += "mul.lo.u32 %r10, %r10, 2654435761;\nshr.u32 %r10, %r10, 24;\n";
+    text_ += "and.b32 %r11, %r10, 511;\n";
+    for (const std::uint32_t shift : {2u, 3u, 4u}) {
+      const std::string reg = std::to_string(20 + shift);
+      text_ += "mul.wide.u32 %rd" + reg + ", %r11, " + std::to_string(1u << shift) + ";\nadd.s64 %rd" + reg +
+               ", %rd1, %rd" + reg + ";\nshl.b32 %r" + reg + ", %r1" + (chance(2) ? "1" : "0") + ", " +
+               std::to_string(shift) + ";\nand.b32 %r" + reg + ", %r" + reg + ", 8191;\nadd.s32 %r" + reg +
+               ", %r5, %r" + reg + ";\n";
+    }
+  }
+
+  void access() {
+    const std::uint32_t shift = 2 + below(3);
+    const std::string offset = "+" + std::to_string((1u << shift) * below(6));
+    const std::string moved = chance(3) ? step(shift) : "%rd" + std::to_string(20 + shift);
+    static constexpr const char* types[] = {"u32", "u64", "v2.u64"};
+    static constexpr const char* values[] = {"%r60", "%rd60", "{%rd60, %rd61}"};
+    const std::string guard = chance(5) ? (chance(2) ? "@%p3 " : "@%p4 ") : "";
+    const std::string type = types[shift - 2];
+    const std::string value = values[shift - 2];
+    const std::string shared = "[%r" + std::to_string(20 + shift) + offset + "]";
+    switch (below(4)) {
+      case 0: text_ += guard + "ld.global." + type + " " + value + ", [" + moved + offset + "];\n"; break;
+      case 1: text_ += guard + "ld.shared." + type + " " + value + ", " + shared + ";\n"; break;
+      case 2: text_ += guard + "st.shared." + type + " " + shared + ", " + value + ";\n"; break;
+      default: text_ += guard + "ld.global.nc." + type + " " + value + ", [" + moved + offset + "];\n"; break;
+    }
+  }
+
+  /// An address that the iteration moves.
+  std::string step(std::uint32_t shift) {
+    const std::string reg = fresh("%rd", next_wide_);
+    if (next_wide_ > 58) next_wide_ = 30;
+    text_ += "mul.wide.u32 " + reg + ", %r6, " + std::to_string(1u << shift) + ";\nadd.s64 " + reg + ", " +
+             reg + ", %rd" + std::to_string(20 + shift) + ";\n";
+    return reg;
+  }
+
+  void statements(int depth) {
+    text_ += "setp.lt.u32 %p3, %r6, 2;\nsetp.lt.u32 %p4, %r1, " + number(30) + ";\n";
+    for (std::uint32_t i = 0; i < 2 + below(3); ++i) access();
+    if (depth == 0) return;
+    const std::string label = fresh("L", next_label_);
+    switch (below(4)) {
+      case 0: {  // all lanes make the loop together, or not
+        const std::string counter = "%r" + std::to_string(40 + depth);
+        text_ += "mov.u32 " + counter + ", 0;\n" + label + ":\n";
+        statements(depth - 1);
+        text_ += "add.u32 " + counter + ", " + counter + ", 1;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p5, " +
+                 counter + ", " + (chance(2) ? "3" : "%r2") + ";\n@%p5 bra " + label + ";\n";
+        break;
+      }
+      case 1:
+        text_ += "setp.lt.u32 %p6, " + std::string(chance(2) ? "%r4" : "%r1") + ", " + number(40) +
+                 ";\n@%p6 bra " + label + ";\n";
+        statements(depth - 1);
+        text_ += label + ":\n";
+        break;
+      case 2: text_ += "activemask.b32 %r70;\nbar.warp.sync %r70;\n"; [[fallthrough]];
+      default: statements(depth - 1);
+    }
+    for (std::uint32_t i = 0; i < below(3); ++i) access();
+  }
+
+  std::mt19937 random_;
+  std::string text_;
+  int next_label_ = 0;
+  int next_wide_ = 30;
+};
+
+TEST(LaneValues, GiveWhatTheDeviceCountsOfRandomKernels) {
+  int used = 0;
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Generator generator(seed);
+    Launch launch(module_of(generator.body()), shapes[seed % std::size(shapes)]);
+    used += launch.check(true).find("%lynxpp_lane_0") != std::string::npos ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(used, 10) << "of 20";
+}
+
+TEST(LaneValues, InDeviceFunctions) {
+  const std::string function =
+      ".func f(.param .u64 a)\n{\n.reg .pred %p;\n.reg .b32 %a<9>;\n.reg .b64 %b<9>;\nld.param.u64 %b1, "
+      "[a];\nmov.u32 %a1, %tid.x;\nmul.wide.u32 %b2, %a1, 12;\nadd.s64 %b3, %b1, %b2;\nsetp.gt.u32 %p, %a1, "
+      "9;\n@%p bra E;\nld.global.u32 %a2, [%b3];\nst.global.u32 [%b3+8], %a2;\nld.global.u32 %a3, "
+      "[%b3+4];\nE: "
+      "ret;\n}\n";
+  const std::string body =
+      "and.b32 %r10, %r1, 3;\nL: add.u32 %r6, %r6, 1;\n{\n.param .u64 x;\nst.param.u64 [x], %rd1;\ncall f, "
+      "(x);\n}\nsetp.lt.u32 %p1, %r6, %r10;\n@%p1 bra L;\nret;";
+  for (const Shape& shape : shapes) {
+    Launch launch(module_of(body, function), shape);
+    const std::string text = launch.check(true);
+    if (HasFatalFailure()) return;
+    EXPECT_NE(text.find("%lynxpp_lane_0"), std::string::npos);
+  }
+}
+
+/// The lanes that ask are not those of the access.
+TEST(LaneValues, AreNotForHandlersThatAskUnderACondition) {
+  const auto can = [](const std::string& code) {
+    return compiled("global unsigned long n; ON_INSTRUCTION: GLOBAL: {" + code + "}")
+        ->handlers()[0]
+        .can_use_lane_values;
+  };
+  EXPECT_TRUE(can("int first = firstInSector(); if (first) atomicAdd(&n, 1);"));
+  EXPECT_FALSE(can("if (laneId() < 7) { int first = firstInSector(); if (first) atomicAdd(&n, 1); }"));
+  EXPECT_FALSE(can("if (laneId() < 7) return; int first = firstInSector(); if (first) atomicAdd(&n, 1);"));
+  EXPECT_FALSE(can("atomicAdd(&n, laneId() < 7 ? firstInSector() : 0);"));
+  EXPECT_FALSE(can("atomicAdd(&n, 1);"));
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
