@@ -72,6 +72,17 @@ class Readback {
   virtual Result<std::span<std::byte>> wait() = 0;
   /// Time the launch took on the device; nullopt when it was not measured. Valid after wait().
   virtual std::optional<double> kernel_milliseconds() { return std::nullopt; }
+  /// No less than the launch took on the device, however long the program idled behind it; nullopt when nothing is known. Valid after wait().
+  virtual std::optional<double> most_milliseconds() { return kernel_milliseconds(); }
+  /// Time that clearing and copying back the launch's buffers took on the device; nullopt when it was not measured. Valid after wait().
+  virtual std::optional<double> buffer_milliseconds() { return std::nullopt; }
+};
+
+/// How the time of a launch on the device is measured.
+enum class KernelTimes {
+  off,
+  running,  ///< by events around the kernel; the device may idle between them until the host has launched it
+  alone,  ///< … with the stream held until everything is enqueued: the kernel's time and nothing else. Every launch costs some microseconds more
 };
 
 class Device {
@@ -80,8 +91,8 @@ class Device {
 
   virtual const DeviceInfo& info() const = 0;
 
-  /// Whether to measure the time of instrumented launches (Readback::kernel_milliseconds).
-  virtual void measure_kernels(bool /*on*/) {}
+  /// How to measure the launches to come (Readback::kernel_milliseconds).
+  virtual void measure_kernels(KernelTimes /*how*/) {}
 
   /// Of `variant`, or of the launch's own function when it is null; nullopt when the device has no such limits.
   virtual std::optional<KernelResources> resources(const Launch& /*launch*/, const Variant* /*variant*/) {

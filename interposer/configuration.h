@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/device.h"
 #include "support/result.h"
 
 namespace lynxpp::interposer {
@@ -37,9 +38,15 @@ struct Configuration {
   std::string output;     ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
   std::string dump;       ///< LYNXPP_DUMP: folder for PTX, or empty
   Timing timing = Timing::off;
+  bool wide_counters = false;  ///< LYNXPP_WIDE_COUNTERS: 64 bits from the first launch on
 
   /// Only coverage and times are asked for.
   bool times_only() const { return timing == Timing::originals || timing == Timing::variants; }
+  /// Only what compares times makes the device wait for them.
+  device::KernelTimes kernel_times() const {
+    if (timing == Timing::off) return device::KernelTimes::off;
+    return times_only() ? device::KernelTimes::alone : device::KernelTimes::running;
+  }
 };
 
 /// Reads the environment. A value that cannot be understood is reported in `problems` and taken as unset.

@@ -21,7 +21,7 @@ void print(const std::string& text) { std::fprintf(stderr, "lynxpp: %s", text.c_
 /// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
 struct Engine {
   std::unique_ptr<Session> session;
-  bool timing = false;
+  device::KernelTimes times = device::KernelTimes::off;
   std::mutex mutex;  // guards what follows
   std::unique_ptr<device::cuda::Driver> driver;
   std::map<unsigned long long, std::unique_ptr<device::Device>>
@@ -41,7 +41,7 @@ struct Engine {
         print("error: cannot write LYNXPP_OUTPUT '" + configuration.output + "'\n");
       }
     }
-    timing = configuration.timing != Timing::off;
+    times = configuration.kernel_times();
     session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
   }
 
@@ -64,7 +64,7 @@ struct Engine {
       Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(*driver);
       if (!made) return nullptr;
       slot = std::move(*made);
-      slot->measure_kernels(timing);
+      slot->measure_kernels(times);
     }
     return slot.get();
   }

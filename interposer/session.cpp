@@ -205,6 +205,7 @@ Session::Seen& Session::seen(const std::string& kernel) {
     slot = std::make_unique<Seen>();
     slot->coverage.kernel = kernel;
     slot->timing.kernel = kernel;
+    slot->wide_counters = configuration_.wide_counters;
     slot->wanted = !configuration_.kernels || std::regex_search(kernel, *configuration_.kernels) ||
                    std::regex_search(demangle(kernel), *configuration_.kernels);
   }
@@ -368,13 +369,15 @@ void Session::report(Pending& pending) {
     pending.seen->timing.execute += *milliseconds;
     ++pending.seen->timing.launches;
   }
+  if (const std::optional<double> milliseconds = pending.readback->buffer_milliseconds())
+    pending.seen->timing.buffers = pending.seen->timing.buffers.value_or(0) + *milliseconds;
   if (configuration_.times_only()) return;
   if (pending.counting != nullptr) {
     fill_counted_arrays(pending, *bytes);
-    // Without the launch's own time, that until it was seen to be over is an upper bound.
+    // Where the device knows nothing, the time until the launch was seen to be over is an upper bound.
     const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
     pending.counters_may_have_wrapped =
-        engine::may_wrap(*pending.counting, pending.readback->kernel_milliseconds().value_or(passed.count()),
+        engine::may_wrap(*pending.counting, pending.readback->most_milliseconds().value_or(passed.count()),
                          pending.device.clock_khz);
     pending.seen->wide_counters |= pending.counters_may_have_wrapped;
   }

@@ -293,6 +293,7 @@ class JsonLinesSink final : public Sink {
     json.member("emit_ms", record.emit);
     json.member("load_ms", record.load);
     json.member("execute_ms", record.execute);
+    if (record.buffers) json.member("buffers_ms", *record.buffers);
     json.member("launches", record.launches);
     json.member("device", record.device);
     if (record.original) write_resources(json, "original", *record.original);

@@ -27,6 +27,7 @@ std::optional<KernelOverhead> compare(const std::string& kernel, const std::vect
                                       const std::vector<BenchRun>& instrumented) {
   std::vector<double> native_ms;
   std::vector<double> instrumented_ms;
+  std::vector<double> buffers_ms;
   std::vector<double> ratios;
   KernelOverhead overhead;
   overhead.kernel = kernel;
@@ -36,6 +37,7 @@ std::optional<KernelOverhead> compare(const std::string& kernel, const std::vect
     if (before == nullptr || after == nullptr) continue;
     native_ms.push_back(launch_ms(*before));
     instrumented_ms.push_back(launch_ms(*after));
+    if (after->buffers) buffers_ms.push_back(*after->buffers / static_cast<double>(after->launches));
     if (native_ms.back() > 0) ratios.push_back(instrumented_ms.back() / native_ms.back());
     overhead.launches = after->launches;
     if (before->original) overhead.original = before->original;
@@ -44,6 +46,7 @@ std::optional<KernelOverhead> compare(const std::string& kernel, const std::vect
   if (ratios.empty()) return std::nullopt;
   overhead.native_ms = median(native_ms);
   overhead.instrumented_ms = median(instrumented_ms);
+  if (!buffers_ms.empty()) overhead.buffers_ms = median(buffers_ms);
   overhead.ratio = median(ratios);
   overhead.least_ratio = *std::min_element(ratios.begin(), ratios.end());
   overhead.most_ratio = *std::max_element(ratios.begin(), ratios.end());

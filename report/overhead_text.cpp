@@ -31,9 +31,11 @@ std::string kernel_table(const SettingOverhead& setting, std::size_t width) {
   TextColumn instrumented{{"instrumented", "ms"}, {}};
   TextColumn ratio{{"ratio"}, {}};
   TextColumn spread{{"least to most"}, {}};
+  TextColumn buffers{{"buffers", "ms"}, {}};
   TextColumn registers{{"registers"}, {}};
   TextColumn warps{{"warps", "per SM"}, {}};
   bool has_resources = false;
+  bool has_buffers = false;
   for (const KernelOverhead& kernel : setting.kernels) {
     names.push_back(demangle(kernel.kernel));
     launches.cells.push_back(to_text(Number::of(kernel.launches)));
@@ -41,11 +43,14 @@ std::string kernel_table(const SettingOverhead& setting, std::size_t width) {
     instrumented.cells.push_back(milliseconds(kernel.instrumented_ms));
     ratio.cells.push_back(fixed(kernel.ratio, 3));
     spread.cells.push_back(fixed(kernel.least_ratio, 3) + " to " + fixed(kernel.most_ratio, 3));
+    buffers.cells.push_back(kernel.buffers_ms ? milliseconds(*kernel.buffers_ms) : "");
+    has_buffers |= kernel.buffers_ms.has_value();
     registers.cells.push_back(change(kernel.original, kernel.variant, &KernelResources::registers));
     warps.cells.push_back(change(kernel.original, kernel.variant, &KernelResources::warps_per_sm));
     has_resources |= kernel.original.has_value() && kernel.variant.has_value();
   }
   std::vector<TextColumn> columns{launches, native, instrumented, ratio, spread};
+  if (has_buffers) columns.push_back(buffers);
   if (has_resources) columns.insert(columns.end(), {registers, warps});
   std::size_t taken = width_between(columns.size() + 1);
   for (const TextColumn& column : columns) taken += column.width();
@@ -88,6 +93,7 @@ nlohmann::ordered_json json_of(const KernelOverhead& kernel) {
                                 {"ratio", kernel.ratio},
                                 {"least_ratio", kernel.least_ratio},
                                 {"most_ratio", kernel.most_ratio}};
+  if (kernel.buffers_ms) object["buffers_ms"] = *kernel.buffers_ms;
   if (kernel.original) object["original"] = json_of(*kernel.original);
   if (kernel.variant) object["variant"] = json_of(*kernel.variant);
   return object;

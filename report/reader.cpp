@@ -329,6 +329,7 @@ Complaint read_timing(const Json& object, TimingRecord& record) {
   reader.read("emit_ms", record.emit);
   reader.read("load_ms", record.load);
   reader.read("execute_ms", record.execute);
+  if (object.contains("buffers_ms")) reader.read("buffers_ms", record.buffers.emplace());
   if (object.contains("launches")) reader.read("launches", record.launches);
   if (object.contains("device")) reader.read("device", record.device);
   Complaint complaint = reader.complaint();

@@ -119,6 +119,8 @@ struct TimingRecord {
   std::optional<KernelResources> original = {};  ///< on devices that have such limits
   std::optional<KernelResources> variant = {};   ///< of the instrumented kernel
   std::string device = {};
+  std::optional<double> buffers =
+      {};  ///< clearing and copying back the launches' buffers, where it was measured
 };
 
 /// What a specification says of all launches together (its ON_END), behind the last one.

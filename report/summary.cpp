@@ -48,6 +48,7 @@ void add(TimingRecord& total, const TimingRecord& record) {
   total.emit += record.emit;
   total.load += record.load;
   total.execute += record.execute;
+  if (record.buffers) total.buffers = total.buffers.value_or(0) + *record.buffers;
   total.launches += record.launches;
 }
 

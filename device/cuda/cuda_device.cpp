@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/stream_hold.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cuda {
@@ -134,14 +135,15 @@ class Pool {
 };
 
 struct LaunchEvents {
+  CUevent cleared_from = nullptr;  ///< before its buffers are cleared; null when it has none
   CUevent begin = nullptr;
   CUevent end = nullptr;
 };
 
-std::optional<double> elapsed(const Driver& driver, const LaunchEvents& timing) {
+std::optional<double> elapsed(const Driver& driver, CUevent begin, CUevent end) {
   float milliseconds = 0;
-  if (timing.end == nullptr ||
-      driver.cuEventElapsedTime(&milliseconds, timing.begin, timing.end) != CUDA_SUCCESS) {
+  if (begin == nullptr || end == nullptr ||
+      driver.cuEventElapsedTime(&milliseconds, begin, end) != CUDA_SUCCESS) {
     return std::nullopt;
   }
   return milliseconds;
@@ -163,6 +165,7 @@ class CudaReadback final : public Readback {
     pool_.give_back_device_memory(device_memory_);
     pool_.give_back_pinned_memory(pinned_);
     pool_.give_back(done_);
+    pool_.give_back(timing_.cleared_from);
     pool_.give_back(timing_.begin);
     pool_.give_back(timing_.end);
   }
@@ -175,7 +178,19 @@ class CudaReadback final : public Readback {
     return std::span(reinterpret_cast<std::byte*>(pinned_.address), size_);
   }
 
-  std::optional<double> kernel_milliseconds() override { return elapsed(driver_, timing_); }
+  std::optional<double> kernel_milliseconds() override {
+    return elapsed(driver_, timing_.begin, timing_.end);
+  }
+  std::optional<double> most_milliseconds() override {
+    const std::optional<double> kernel = kernel_milliseconds();
+    return kernel ? kernel : elapsed(driver_, timing_.cleared_from, done_);
+  }
+  std::optional<double> buffer_milliseconds() override {
+    const std::optional<double> clearing = elapsed(driver_, timing_.cleared_from, timing_.begin);
+    const std::optional<double> copying = elapsed(driver_, timing_.end, done_);
+    if (!clearing || !copying) return std::nullopt;
+    return *clearing + *copying;
+  }
 
  private:
   const Driver& driver_;
@@ -206,7 +221,9 @@ class TimedLaunch final : public Readback {
     return std::span<std::byte>();
   }
 
-  std::optional<double> kernel_milliseconds() override { return elapsed(driver_, timing_); }
+  std::optional<double> kernel_milliseconds() override {
+    return elapsed(driver_, timing_.begin, timing_.end);
+  }
 
  private:
   const Driver& driver_;
@@ -217,10 +234,10 @@ class TimedLaunch final : public Readback {
 class CudaDevice final : public Device {
  public:
   CudaDevice(const Driver& driver, DeviceInfo info, std::uint32_t warps_per_sm)
-      : driver_(driver), info_(std::move(info)), warps_per_sm_(warps_per_sm), pool_(driver) {}
+      : driver_(driver), info_(std::move(info)), warps_per_sm_(warps_per_sm), pool_(driver), hold_(driver) {}
 
   const DeviceInfo& info() const override { return info_; }
-  void measure_kernels(bool on) override { measure_ = on; }
+  void measure_kernels(KernelTimes how) override { times_ = how; }
 
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
     const CUfunction function = variant != nullptr ? static_cast<const CudaVariant*>(variant)->function()
@@ -251,8 +268,10 @@ class CudaDevice final : public Device {
     // The driver loads a kernel when it is first used: not between the events.
     int registers = 0;
     driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
-    if (Status submitted = submit(function, launch, launch.parameters, launch.extra, true); !submitted)
-      return submitted.error();
+    if (times_ == KernelTimes::alone) hold_.hold(stream_of(launch));
+    const Status submitted = submit(function, launch, launch.parameters, launch.extra, true);
+    hold_.release();
+    if (!submitted) return submitted.error();
     return std::unique_ptr<Readback>(
         std::make_unique<TimedLaunch>(driver_, pool_, std::exchange(timing_, {})));
   }
@@ -297,8 +316,13 @@ class CudaDevice final : public Device {
     const CUstream stream = stream_of(launch);
     const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
     if (!block) return block.error();
+    // Let go by read_back_and_free.
+    if (times_ == KernelTimes::alone) hold_.hold(stream);
+    timing_.cleared_from = pool_.event();
+    driver_.cuEventRecord(timing_.cleared_from, stream);
     const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
     if (result != CUDA_SUCCESS) {
+      hold_.release();
       driver_.cuMemFreeAsync(block->address, stream);
       return driver_.error("cuMemsetD8Async", result);
     }
@@ -322,7 +346,7 @@ class CudaDevice final : public Device {
       parameters.assign(launch.parameters, launch.parameters + slots.size());
     }
     if (!probe.empty()) parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
-    return submit(loaded.function(), launch, parameters.data(), nullptr, measure_);
+    return submit(loaded.function(), launch, parameters.data(), nullptr, times_ != KernelTimes::off);
   }
 
   Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
@@ -334,6 +358,7 @@ class CudaDevice final : public Device {
     const Pool::Block block{address, used.mapped()};
     const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
     if (!pinned) {
+      hold_.release();
       driver_.cuMemFreeAsync(address, stream);
       return pinned.error();
     }
@@ -341,6 +366,7 @@ class CudaDevice final : public Device {
         driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address), address, bytes, stream);
     CUevent done = pool_.event();
     if (result == CUDA_SUCCESS) result = driver_.cuEventRecord(done, stream);
+    hold_.release();
     auto readback = std::make_unique<CudaReadback>(driver_, pool_, block, *pinned, bytes, done, timing);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
     return std::unique_ptr<Readback>(std::move(readback));
@@ -441,7 +467,8 @@ class CudaDevice final : public Device {
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned>(attributes.size());
     if (measured) {
-      timing_ = {pool_.event(), pool_.event()};
+      timing_.begin = pool_.event();
+      timing_.end = pool_.event();
       driver_.cuEventRecord(timing_.begin, config.hStream);
     }
     const CUresult result = driver_.cuLaunchKernelEx(&config, function, parameters, extra);
@@ -455,8 +482,9 @@ class CudaDevice final : public Device {
   std::uint32_t warps_per_sm_;
   Pool pool_;
   std::map<std::uint64_t, std::size_t> in_use_;  // device memory handed out, by address
-  bool measure_ = false;
-  LaunchEvents timing_;
+  KernelTimes times_ = KernelTimes::off;
+  StreamHold hold_;
+  LaunchEvents timing_;  // of the launch being made
 };
 
 }  // namespace

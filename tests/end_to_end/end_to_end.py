@@ -2,7 +2,8 @@
 """The end-to-end tests: real programs under the real preload library on the cpu device.
 
 usage: end_to_end.py --build FOLDER native APP            a run without a specification; keeps its output and the device's counters
-       end_to_end.py --build FOLDER spec APP SPEC         the same program instrumented: same output, the right numbers
+       end_to_end.py --build FOLDER spec APP SPEC [--wide] the same program instrumented: same output, the right numbers;
+                                                          with counters of 64 bits
        end_to_end.py --build FOLDER bench APP             what `lynxpp bench` says of it
        end_to_end.py --build FOLDER failure NAME          one way to fail, see failures.py
        end_to_end.py --build FOLDER list-failures
@@ -127,12 +128,22 @@ CHECKS = {
 }
 
 
-def check_spec(build, app, spec):
+def measure_wide(build, program, spec):
+    """As Build.measure, with counters of 64 bits, which the variants must have."""
+    with tempfile.TemporaryDirectory() as folder:
+        run, records = build.measure(program, spec=spec, environment={"LYNXPP_WIDE_COUNTERS": "1", "LYNXPP_DUMP": folder})
+        variants = [file.read_text() for file in pathlib.Path(folder).glob("*.instrumented.ptx")]
+    expect(any(".reg .b64 %lynxpp_count" in text for text in variants), f"no variant has wide counters\n{run}")
+    expect(not any(".reg .b32 %lynxpp_count" in text for text in variants), f"a variant has narrow counters\n{run}")
+    return run, records
+
+
+def check_spec(build, app, spec, wide=False):
     """`spec` may be a list separated by commas."""
     file = baseline_file(build, app)
     expect(file.exists(), f"run the test end_to_end.{app}.native first: {file} is missing")
     baseline = json.loads(file.read_text())
-    run, records = build.measure(app_path(build, app), spec=spec)
+    run, records = measure_wide(build, app_path(build, app), spec) if wide else build.measure(app_path(build, app), spec=spec)
     expect(run.status == 0, f"the instrumented program failed\n{run}")
     expect(run.stdout.decode() == baseline["stdout"], f"the output differs from the uninstrumented run's\n{baseline['stdout']}\n{run}")
 
@@ -193,6 +204,7 @@ def main():
     spec = commands.add_parser("spec")
     spec.add_argument("app")
     spec.add_argument("spec")
+    spec.add_argument("--wide", action="store_true")
     bench = commands.add_parser("bench")
     bench.add_argument("app")
     failure = commands.add_parser("failure")
@@ -204,7 +216,7 @@ def main():
         if arguments.command == "native":
             check_native(build, arguments.app)
         elif arguments.command == "spec":
-            check_spec(build, arguments.app, arguments.spec)
+            check_spec(build, arguments.app, arguments.spec, arguments.wide)
         elif arguments.command == "bench":
             check_bench(build, arguments.app)
         elif arguments.command == "failure":

@@ -105,6 +105,19 @@ TEST(Overhead, ProgramsWithoutKernelsHaveNoRatios) {
   EXPECT_EQ(json["settings"][0]["kernels"].size(), 0u);
 }
 
+TEST(Overhead, BuffersAreATimeOfTheirOwn) {
+  Bench bench{{"./app"}, {run_of({{"k", 2}}), run_of({{"k", 2}}), run_of({{"k", 2}})}, {{"s", {}}}};
+  for (const double milliseconds : {0.5, 0.25, 4.0}) {
+    bench.settings[0].runs.push_back(instrumented_run_of({{"k", 3}}));
+    bench.settings[0].runs.back().timings[0].buffers = milliseconds;
+  }
+  const Overhead overhead = overhead_of(bench);
+  EXPECT_DOUBLE_EQ(overhead.settings[0].kernels[0].buffers_ms.value(), 0.25) << "of one launch of two";
+  EXPECT_DOUBLE_EQ(overhead.settings[0].kernels[0].ratio, 1.5);
+  EXPECT_NE(to_text(overhead, 100).find("buffers"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(to_json(overhead))["settings"][0]["kernels"][0]["buffers_ms"], 0.25);
+}
+
 TEST(Overhead, JsonHoldsEveryFigure) {
   Bench bench{{"./app", "1"}, {run_of({{"k", 2}})}, {{"a,b", {instrumented_run_of({{"k", 3}})}}}};
   const auto json = nlohmann::json::parse(to_json(overhead_of(bench)));
@@ -115,6 +128,7 @@ TEST(Overhead, JsonHoldsEveryFigure) {
   EXPECT_EQ(setting["geometric_mean"], 1.5);
   EXPECT_EQ(setting["worst"], 1.5);
   EXPECT_EQ(setting["kernels"][0]["ratio"], 1.5);
+  EXPECT_FALSE(setting["kernels"][0].contains("buffers_ms"));
   EXPECT_EQ(setting["kernels"][0]["original"]["registers"], 20);
   EXPECT_EQ(setting["kernels"][0]["variant"]["warps_per_sm"], 48);
 }

@@ -96,8 +96,8 @@ TEST(Reader, SiteTablesThatDoNotHoldTogetherAreRefused) {
 }
 
 TEST(Reader, WhatWasWrittenComesBack) {
-  const std::string text = lines_of(
-      {rich_launch(), CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}}, TimingRecord{"k", 0.5, 1, 2, 3, 4}});
+  const std::string text = lines_of({rich_launch(), CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}},
+                                     TimingRecord{"k", 0.5, 1, 2, 3, 4, 1, {}, {}, "gpu", 0.75}});
   const Reading reading = read_json_lines(text, "out.jsonl");
   EXPECT_EQ(render(reading.diagnostics), "");
   ASSERT_EQ(reading.records.size(), 3u);

@@ -41,6 +41,7 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   EXPECT_TRUE(configuration.launches.wants(5));
   EXPECT_EQ(configuration.output, "out.jsonl");
   EXPECT_EQ(configuration.timing, Timing::off);
+  EXPECT_EQ(configuration.kernel_times(), device::KernelTimes::off);
   setenv("LYNXPP_KERNELS", "mat.*", 1);
   unsetenv("LYNXPP_LAUNCHES");
   setenv("LYNXPP_TIMING", "1", 1);
@@ -48,7 +49,14 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   const Configuration second = read_configuration(problems);
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(second.timing, Timing::stages);
+  EXPECT_EQ(second.kernel_times(), device::KernelTimes::running);
+  EXPECT_FALSE(second.wide_counters);
   EXPECT_TRUE(std::regex_search("matmul", *second.kernels));
+  setenv("LYNXPP_TIMING", "variant", 1);
+  setenv("LYNXPP_WIDE_COUNTERS", "1", 1);
+  const Configuration third = read_configuration(problems);
+  EXPECT_EQ(third.kernel_times(), device::KernelTimes::alone);
+  EXPECT_TRUE(third.wide_counters);
 }
 
 }  // namespace

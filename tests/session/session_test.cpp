@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "tests/support/temporary_folder.h"
 
@@ -46,7 +48,7 @@ class RecordingSink : public report::Sink {
 
 class FakeReadback : public device::Readback {
  public:
-  FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost, double milliseconds)
+  FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost, std::optional<double> milliseconds)
       : bytes_(std::move(bytes)), ready_(ready), lost_(lost), milliseconds_(milliseconds) {}
   bool ready() override { return ready_; }
   Result<std::span<std::byte>> wait() override {
@@ -54,12 +56,16 @@ class FakeReadback : public device::Readback {
     return std::span<std::byte>(bytes_);
   }
   std::optional<double> kernel_milliseconds() override { return milliseconds_; }
+  std::optional<double> most_milliseconds() override {
+    return milliseconds_ ? std::optional(*milliseconds_ + 1) : std::nullopt;
+  }
+  std::optional<double> buffer_milliseconds() override { return 0.25; }
 
  private:
   std::vector<std::byte> bytes_;
   const bool& ready_;
   bool lost_;
-  double milliseconds_;
+  std::optional<double> milliseconds_;
 };
 
 class FakeDevice : public device::Device {
@@ -97,7 +103,7 @@ class FakeDevice : public device::Device {
                                                                const device::Launch&) override {
     ++freed;
     return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(buffer_, ready, loses_results, milliseconds));
+        std::make_unique<FakeReadback>(buffer_, ready, loses_results, times()));
   }
   bool capturing(const device::Launch&) override { return captures; }
   std::optional<device::KernelResources> resources(const device::Launch&,
@@ -108,7 +114,7 @@ class FakeDevice : public device::Device {
     if (refuses_launch) return failure("a mistake of the program's");
     ++originals;
     return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, loses_results, milliseconds));
+        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, loses_results, times()));
   }
 
   std::vector<std::string> loaded;
@@ -117,10 +123,14 @@ class FakeDevice : public device::Device {
   int originals = 0;
   int freed = 0;
   bool ready = true, captures = false, refuses_load = false, refuses_launch = false, loses_results = false;
-  bool has_total = true;
+  bool has_total = true, knows_times = true;
   double milliseconds = 2.5;
 
+  void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }
+
  private:
+  std::optional<double> times() const { return knows_times ? std::optional(milliseconds) : std::nullopt; }
+
   device::DeviceInfo info_;
   std::vector<std::byte> buffer_;
 };
@@ -233,6 +243,38 @@ TEST_F(SessionTest, LongLaunchesGetWideCounters) {
   ASSERT_EQ(device_.loaded.size(), 2u);
   EXPECT_THAT(device_.loaded[0], HasSubstr(".reg .b32 %lynxpp_count0;"));
   EXPECT_THAT(device_.loaded[1], HasSubstr(".reg .b64 %lynxpp_count0;"));
+}
+
+TEST_F(SessionTest, TimeAProgramIdlesBehindALaunchIsNotTheLaunchs) {
+  std::ofstream(spec_) << "global unsigned long counts[BASIC_BLOCKS];\n"
+                          "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
+  text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
+  start({});
+  // At this clock a counter may wrap in 43 ms, which pass before anybody looks.
+  device_.set_clock_khz(200'000'000);
+  device_.ready = false;
+  EXPECT_TRUE(launch());
+  device_.knows_times = false;
+  EXPECT_TRUE(launch()) << "the device says nothing about this one";
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 2u);
+  EXPECT_TRUE(records_.launches[0].notes.empty()) << "the device needed 3.5 ms at most";
+  EXPECT_THAT(records_.launches[1].notes, ElementsAre(HasSubstr("counts are an estimate")));
+}
+
+TEST_F(SessionTest, CountersAreWideFromTheFirstLaunchOnWhenAskedFor) {
+  std::ofstream(spec_) << "global unsigned long counts[BASIC_BLOCKS];\n"
+                          "ON_BASIC_BLOCK_ENTRY: { counts[basicBlockId()]++; }\n";
+  text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
+  Configuration configuration;
+  configuration.wide_counters = true;
+  start(std::move(configuration));
+  device_.milliseconds = 5000;
+  EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_THAT(device_.loaded.at(0), HasSubstr(".reg .b64 %lynxpp_count0;"));
+  EXPECT_TRUE(records_.launches.at(0).notes.empty());
 }
 
 TEST_F(SessionTest, LaunchesWithoutValuesPerSiteNeedNoSiteTable) {
@@ -469,6 +511,7 @@ TEST_F(SessionTest, TimingIsReportedWhenAskedFor) {
   ASSERT_EQ(records_.timings.size(), 1u);
   EXPECT_DOUBLE_EQ(records_.timings[0].execute, 5.0);
   EXPECT_GT(records_.timings[0].parse, 0);
+  EXPECT_DOUBLE_EQ(records_.timings[0].buffers.value(), 0.5);
   EXPECT_EQ(records_.timings[0].launches, 2u);
   EXPECT_EQ(records_.timings[0].original->registers, 20u);
   EXPECT_EQ(records_.timings[0].variant->registers, 28u);
