@@ -42,7 +42,9 @@ class FunctionCounting {
     if (plan_.registers == 0) return;
     std::string zeros;
     for (std::uint32_t i = 0; i < plan_.registers; ++i) zeros += text_.zero(i);
-    unit_.edits.insert_before(function_.function->body_text.begin + 1, text_.declaration(plan_.registers));
+    if (plan_.bits != 0) zeros += text_.zero_bits();
+    unit_.edits.insert_before(function_.function->body_text.begin + 1,
+                              text_.declaration(plan_.registers, plan_.bits != 0));
     write(entry_position(), zeros);
   }
 

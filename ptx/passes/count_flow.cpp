@@ -53,9 +53,9 @@ bool EdgePlaces::is_short_end(std::uint32_t block) const {
                              graph_.blocks[block].size() <= short_end && !is_repeated(block));
 }
 
-/// An early way out: most threads have something to do.
+/// An early way out: most threads have something to do. The way out of a loop is none.
 bool EdgePlaces::is_rare(std::uint32_t source, std::uint32_t target) const {
-  return is_short_end(target) &&
+  return !is_repeated(source) && is_short_end(target) &&
          std::ranges::any_of(ways_[source], [&](std::uint32_t other) { return !is_short_end(other); });
 }
 

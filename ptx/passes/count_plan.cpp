@@ -14,6 +14,7 @@ constexpr std::uint32_t line_slots = 16;  // of 8 bytes
 constexpr std::uint32_t most_replicas = 128;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
 constexpr std::size_t pruning_budget = 200'000'000;
+constexpr std::uint32_t most_bits = 32;
 constexpr double likely = 0.5;
 constexpr int warp_reduction = 80;  // compute capability that has redux.sync
 /// Of a function for counting in loops by lanes; beyond it elections count.
@@ -370,6 +371,14 @@ class Planner {
       if (!counter.is_repeated && (plan.registers == 0 || counter.weight < likely)) continue;
       const bool is_elected = counter.counts_warps && !counter.is_whole;
       const auto key = std::pair(is_elected, counter.places);
+      if (!counter.is_repeated && !counter.is_maximum() && counter.places.size() == 1 &&
+          plan.bits < most_bits) {
+        counter.is_bit = true;
+        counter.bit = plan.bits++;
+        counter.storage = counter.counts_warps && counter.is_whole ? Counter::Storage::from_lane_0
+                                                                   : Counter::Storage::summed;
+        continue;
+      }
       const auto found = counter.is_maximum() ? registers.end() : registers.find(key);
       if (found == registers.end() && plan.registers >= kept) continue;
       counter.storage =
@@ -379,13 +388,7 @@ class Planner {
     }
     place_loops(plan, registers);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
-    // Those in registers first: lanes beside each other add them.
-    for (const bool in_memory : {false, true}) {
-      for (const std::uint32_t index : order) {
-        if ((plan.counters[index].storage == Counter::Storage::memory) == in_memory)
-          plan.counters[index].slot = plan_.counters++;
-      }
-    }
+    place_slots(plan, order);
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
   }
 
@@ -406,6 +409,21 @@ class Planner {
       if (is_new) ++plan.registers;
       loop.mask_reg = mask->second;
     }
+  }
+
+  /// Those in registers first, then the bits, four to a word: lanes beside each other add them.
+  void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order) {
+    const auto place = [&](auto belongs) {
+      for (const std::uint32_t index : order) {
+        if (belongs(plan.counters[index])) plan.counters[index].slot = plan_.counters++;
+      }
+    };
+    const std::uint32_t first = plan_.counters;
+    const auto in_memory = [](const Counter& counter) { return counter.storage == Counter::Storage::memory; };
+    place([&](const Counter& counter) { return !in_memory(counter) && !counter.is_bit; });
+    if (plan.bits != 0) plan_.counters = first + (plan_.counters - first + 3) / 4 * 4;
+    place([](const Counter& counter) { return counter.is_bit; });
+    place(in_memory);
   }
 
   /// The function's tallies: those of repeated blocks get registers first. Position in the plan's counters, which are appended to `order`.

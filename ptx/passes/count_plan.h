@@ -60,6 +60,9 @@ struct Counter {
   bool is_tally = false;     ///< raised by a routine, see Tally
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
+  bool is_bit =
+      false;  ///< not a register of its own: raised at most once, it is one bit of a register of the function's
+  std::uint32_t bit = 0;  ///< its number, below 32
   /// In FunctionPlan::loops: each lane raises `lane_reg` at `places`, and at the loop's end the counter grows by the most that one of the lanes has
   /// counted since the loop's begin.
   std::uint32_t maximum_in = no_counter;
@@ -103,6 +106,7 @@ struct FunctionPlan {
   std::vector<Counter> counters;
   std::vector<LoopPlan> loops;
   std::uint32_t registers = 0;
+  std::uint32_t bits = 0;  ///< of the register of counters that are bits; 0: there is none
   std::optional<FlowPlan> threads;
   std::optional<FlowPlan> warps;
   std::vector<GuardPlan> thread_guards;

@@ -6,10 +6,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t lanes = 32;
-/// The sum of 32 numbers below it fits 32 bits.
-constexpr std::uint32_t large = 0xffffffffu / lanes;
-
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
 std::string register_of(std::uint32_t reg) { return "%lynxpp_count" + number(reg); }
@@ -33,19 +29,21 @@ bool is_elected(const Counter* counter) {
   return counter->counts_warps && counter->storage == Counter::Storage::summed && !counter->is_maximum();
 }
 
-constexpr std::string_view scratch =
-    "\t{\n\t.reg .pred %lynxpp_leads;\n\t.reg .b32 %lynxpp_mask, %lynxpp_lower, %lynxpp_amount, "
-    "%lynxpp_part;\n"
-    "\t.reg .b64 %lynxpp_place, %lynxpp_sum;\n";
-
 }  // namespace
 
 std::string CountText::label() { return "$lynxpp_count_" + number(next_label_++); }
 
 std::string CountText::name(std::uint32_t reg) { return register_of(reg); }
 
-std::string CountText::declaration(std::uint32_t registers) const {
+std::string_view CountText::scratch() {
+  return "\t{\n\t.reg .pred %lynxpp_leads;\n\t.reg .b32 %lynxpp_mask, %lynxpp_lower, %lynxpp_amount, "
+         "%lynxpp_part, %lynxpp_other, %lynxpp_word, %lynxpp_group, %lynxpp_seen;\n"
+         "\t.reg .b64 %lynxpp_place, %lynxpp_sum;\n";
+}
+
+std::string CountText::declaration(std::uint32_t registers, bool has_bits) const {
   std::string text = "\n";
+  if (has_bits) text += "\t.reg .b32 " + std::string(bits_name) + ";\n";
   for (std::uint32_t i = 0; i < registers; ++i)
     text += std::string("\t.reg .b") + (target_.is_wide ? "64 " : "32 ") + register_of(i) + ";\n";
   return text;
@@ -55,10 +53,18 @@ std::string CountText::zero(std::uint32_t reg) const {
   return std::string("\tmov.b") + (target_.is_wide ? "64 " : "32 ") + register_of(reg) + ", 0;\n";
 }
 
-std::string CountText::add_one(std::uint32_t reg, const std::string& guard) const {
-  const std::string name = register_of(reg);
-  return "\t" + (guard.empty() ? "" : "@" + guard + " ") + "add.u" + (target_.is_wide ? "64 " : "32 ") +
-         name + ", " + name + ", 1;\n";
+std::string CountText::zero_bits() { return "\tmov.b32 " + std::string(bits_name) + ", 0;\n"; }
+
+std::uint32_t CountText::position_of(const Counter& bit) { return 8 * (bit.bit % 4) + bit.bit / 4; }
+
+std::string CountText::count_one(const Counter& counter, const std::string& guard) const {
+  const std::string name = counter.is_bit
+                               ? std::string(bits_name)
+                               : register_of(counter.is_maximum() ? counter.lane_reg : counter.reg);
+  const std::string when = "\t" + (guard.empty() ? "" : "@" + guard + " ");
+  if (counter.is_bit)
+    return when + "or.b32 " + name + ", " + name + ", " + number(1u << position_of(counter)) + ";\n";
+  return when + "add.u" + (target_.is_wide ? "64 " : "32 ") + name + ", " + name + ", 1;\n";
 }
 
 // ---------------------------------------------------------------- counting
@@ -69,13 +75,13 @@ std::string CountText::raise(const std::vector<const Counter*>& counters, const 
 
 std::string CountText::raise_registers(const std::vector<const Counter*>& counters,
                                        const Guard& guard) const {
-  std::set<std::uint32_t> registers;  // shared ones once
+  std::set<std::string> additions;  // to shared ones once
   for (const Counter* counter : counters) {
     if (in_memory(counter) || is_elected(counter)) continue;
-    registers.insert(counter->is_maximum() ? counter->lane_reg : counter->reg);
+    additions.insert(count_one(*counter, is_guarded(guard) ? truth(guard) : ""));
   }
   std::string text;
-  for (const std::uint32_t reg : registers) text += add_one(reg, is_guarded(guard) ? truth(guard) : "");
+  for (const std::string& addition : additions) text += addition;
   return text;
 }
 
@@ -84,7 +90,7 @@ std::string CountText::raise_by_leader(const std::vector<const Counter*>& counte
   const bool adds_to_memory = std::ranges::any_of(counters, in_memory);
   if (!adds_to_memory && std::ranges::none_of(counters, is_elected)) return {};
   const std::string done = adds_to_memory ? label() : "";
-  std::string text(scratch);
+  std::string text(scratch());
   // Lanes that add to memory go there by a branch, so that all others pay for no more than that.
   const bool votes = is_guarded(guard) && !adds_to_memory;
   if (is_guarded(guard) && adds_to_memory) text += "\t@" + opposite(guard) + " bra " + done + ";\n";
@@ -93,11 +99,11 @@ std::string CountText::raise_by_leader(const std::vector<const Counter*>& counte
   text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
   text += votes ? "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, " + truth(guard) + ";\n"
                 : std::string("\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n");
-  std::set<std::uint32_t> elected;  // shared ones once
+  std::set<std::string> elected;  // shared ones once
   for (const Counter* counter : counters) {
-    if (is_elected(counter)) elected.insert(counter->reg);
+    if (is_elected(counter)) elected.insert(count_one(*counter, "%lynxpp_leads"));
   }
-  for (const std::uint32_t reg : elected) text += add_one(reg, "%lynxpp_leads");
+  for (const std::string& addition : elected) text += addition;
   if (adds_to_memory) {
     text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp();
     const auto add = [&](bool warps) {
@@ -171,7 +177,7 @@ std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const 
 
 std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) {
   const std::string mask = register_of(loop.mask_reg);
-  std::string text(scratch);
+  std::string text(scratch());
   text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, " + mask +
           ";\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
   for (const Counter* counter : counters) {
@@ -199,99 +205,6 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
     }
   }
   return text + "\t}\n";
-}
-
-// ---------------------------------------------------------------- giving the registers away
-
-std::string CountText::flush(const std::vector<const Counter*>& counters, const Guard& guard) {
-  const std::string done = label();
-  std::string text(scratch);
-  if (is_guarded(guard)) text += "\t@" + opposite(guard) + " bra " + done + ";\n";
-  text += target_.is_wide || !target_.has_redux ? place_of_warp() + flush_by_lane(counters)
-                                                : flush_by_warp(counters, done);
-  return text + done + ":\n\t}\n";
-}
-
-std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters, const std::string& done) {
-  const std::string some = label();
-  std::set<std::uint32_t> registers;
-  for (const Counter* counter : counters) registers.insert(counter->reg);
-  std::string text = "\tmov.b32 %lynxpp_amount, 0;\n";
-  for (const std::uint32_t reg : registers)
-    text += "\tor.b32 %lynxpp_amount, %lynxpp_amount, " + register_of(reg) + ";\n";
-  text +=
-      "\tactivemask.b32 %lynxpp_mask;\n\tredux.sync.or.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_mask;\n"
-      "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\t@%lynxpp_leads bra " +
-      done + ";\n";
-  text += place_of_warp();
-  text += "\tsetp.gt.u32 %lynxpp_leads, %lynxpp_amount, " + number(large) +
-          ";\n\tsetp.ne.or.b32 %lynxpp_leads, %lynxpp_mask, -1, %lynxpp_leads;\n\t@%lynxpp_leads bra " +
-          some + ";\n";
-  return text + flush_full_warp(counters, done) + some + ":\n" + flush_some_lanes(counters);
-}
-
-/// All lanes are here: lane i adds the i-th number, so that memory sees one access for 32 counters.
-std::string CountText::flush_full_warp(const std::vector<const Counter*>& counters,
-                                       const std::string& done) const {
-  std::string text =
-      "\tmov.u32 %lynxpp_lower, %laneid;\n\tmad.wide.u32 %lynxpp_place, %lynxpp_lower, 8, %lynxpp_place;\n";
-  for (std::size_t first = 0; first < counters.size(); first += lanes) {
-    text += "\tmov.u32 %lynxpp_amount, 0;\n";
-    const std::size_t end = std::min<std::size_t>(counters.size(), first + lanes);
-    for (std::size_t i = first; i < end; ++i) {
-      const bool is_sum = counters[i]->storage == Counter::Storage::summed;
-      std::string value = register_of(counters[i]->reg);
-      if (is_sum) {
-        text += "\tredux.sync.add.u32 %lynxpp_part, " + value + ", %lynxpp_mask;\n";
-        value = "%lynxpp_part";
-      }
-      text += "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, " + number(i - first) +
-              ";\n\t@%lynxpp_leads mov.u32 %lynxpp_amount, " + value + ";\n";
-    }
-    text +=
-        "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n"
-        "\t@%lynxpp_leads red.global.add.u64 " +
-        at_slot(counters[first]->slot) + ", %lynxpp_sum;\n";
-  }
-  return text + "\tbra " + done + ";\n";
-}
-
-/// Some lanes only, or numbers whose sum may not fit: in halves, one counter after the other.
-std::string CountText::flush_some_lanes(const std::vector<const Counter*>& counters) const {
-  std::string text =
-      "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
-  for (const Counter* counter : counters) {
-    const std::string name = register_of(counter->reg);
-    if (counter->storage == Counter::Storage::from_lane_0) {
-      text +=
-          "\tmov.u32 %lynxpp_part, %laneid;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_part, 0;\n\tcvt.u64.u32 "
-          "%lynxpp_sum, " +
-          name + ";\n";
-    } else {
-      text += "\tand.b32 %lynxpp_part, " + name +
-              ", 65535;\n\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n"
-              "\tshr.u32 %lynxpp_amount, " +
-              name +
-              ", 16;\n\tredux.sync.add.u32 %lynxpp_amount, %lynxpp_amount, %lynxpp_mask;\n"
-              "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n\tmad.wide.u32 %lynxpp_sum, %lynxpp_amount, 65536, "
-              "%lynxpp_sum;\n"
-              "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
-    }
-    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
-  }
-  return text;
-}
-
-std::string CountText::flush_by_lane(const std::vector<const Counter*>& counters) const {
-  std::string text = "\tmov.u32 %lynxpp_lower, %laneid;\n";
-  for (const Counter* counter : counters) {
-    text += std::string(target_.is_wide ? "\tmov.b64" : "\tcvt.u64.u32") + " %lynxpp_sum, " +
-            register_of(counter->reg) + ";\n\tsetp.ne.u64 %lynxpp_leads, %lynxpp_sum, 0;\n";
-    if (counter->storage == Counter::Storage::from_lane_0)
-      text += "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, %lynxpp_leads;\n";
-    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
-  }
-  return text;
 }
 
 }  // namespace lynxpp::ptx

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptx/passes/count_plan.h"
@@ -25,8 +27,10 @@ class CountText {
       : target_(target), next_label_(next_label) {}
 
   static std::string name(std::uint32_t reg);
-  std::string declaration(std::uint32_t registers) const;
+  /// `has_bits`: with the register of the counters that are bits.
+  std::string declaration(std::uint32_t registers, bool has_bits) const;
   std::string zero(std::uint32_t reg) const;
+  static std::string zero_bits();
   /// Counts one execution for each of `counters`, which stand at the same place; with a guard for the lanes for which it holds.
   std::string raise(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … for the lanes whose `index` is one of `indices` and for which the guard, if any, holds; with `or_falls` also for those for which it
@@ -37,19 +41,32 @@ class CountText {
   std::string begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const;
   /// Counts for the warp what that lane has counted since then which has counted most.
   std::string end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters);
-  /// Adds the registers of `counters`, ascending in slots without a gap, to memory, for the lanes for which the guard holds.
+  /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
+  /// are counted from a slot whose distance to the first one is a multiple of 4.
   std::string flush(const std::vector<const Counter*>& counters, const Guard& guard);
 
  private:
   std::string raise_registers(const std::vector<const Counter*>& counters, const Guard& guard) const;
   std::string raise_by_leader(const std::vector<const Counter*>& counters, const Guard& guard);
   std::string place_of_warp() const;
-  std::string add_one(std::uint32_t reg, const std::string& guard) const;
+  static std::string_view scratch();
+  static std::uint32_t position_of(const Counter& bit);
+  std::string count_one(const Counter& counter, const std::string& guard) const;
   std::string flush_by_warp(const std::vector<const Counter*>& counters, const std::string& done);
-  std::string flush_full_warp(const std::vector<const Counter*>& counters, const std::string& done) const;
+  static std::string branch_if_all(const std::string& comparison, const std::string& target);
+  std::string flush_full_warp(const std::vector<const Counter*>& counters, std::uint32_t per,
+                              const std::string& done) const;
+  std::string gather(const std::map<std::uint32_t, std::vector<const Counter*>>& groups,
+                     std::uint32_t per) const;
+  std::string sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t bits) const;
+  std::string sum_of_bits(const std::vector<const Counter*>& members) const;
+  std::string sum_of(const std::string& summed, const std::string& whole) const;
+  static std::string own(const Counter* counter, std::string& text);
   std::string flush_some_lanes(const std::vector<const Counter*>& counters) const;
   std::string flush_by_lane(const std::vector<const Counter*>& counters) const;
   std::string label();
+
+  static constexpr std::string_view bits_name = "%lynxpp_bits";
 
   const CountTarget target_;
   std::uint32_t& next_label_;

@@ -1,0 +1,237 @@
+// How the counters of a warp's lanes come together and go to memory when its threads leave.
+//
+// A whole warp adds all counters by one access, lane i the i-th of up to 32. The sums over the lanes take most of the time, so numbers whose sums
+// fit a byte or a half word are summed four or two at a time; which it is, a vote of the warp says.
+#include <algorithm>
+#include <set>
+
+#include "ptx/passes/count_text.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::uint32_t lanes = 32;
+
+/// The greatest number of which 32 together fit that many bits.
+constexpr std::uint32_t most_of(std::uint32_t bits) {
+  return static_cast<std::uint32_t>(((std::uint64_t{1} << bits) - 1) / lanes);
+}
+
+std::string number(std::uint64_t value) { return std::to_string(value); }
+
+std::string at_slot(std::uint32_t slot) { return "[%lynxpp_place+" + number(8 * std::uint64_t{slot}) + "]"; }
+
+bool is_bit(const Counter* counter) { return counter->is_bit; }
+
+bool is_summed(const Counter* counter) { return counter->storage == Counter::Storage::summed; }
+
+/// Which byte of its group's word a bit becomes, and by how much the word is shifted for it: position 8·byte + shift.
+std::uint32_t mask_of(const std::vector<const Counter*>& group, bool summed) {
+  std::uint32_t mask = 0;
+  for (const Counter* counter : group) {
+    if (is_summed(counter) == summed) mask |= 1u << (8 * (counter->bit % 4));
+  }
+  return mask;
+}
+
+/// The counters of each group of `per` neighbouring lanes, by the group's number.
+std::map<std::uint32_t, std::vector<const Counter*>> groups_of(const std::vector<const Counter*>& counters,
+                                                               std::uint32_t base, std::uint32_t per) {
+  std::map<std::uint32_t, std::vector<const Counter*>> groups;
+  for (const Counter* counter : counters) groups[(counter->slot - base) / per].push_back(counter);
+  return groups;
+}
+
+}  // namespace
+
+std::string CountText::flush(const std::vector<const Counter*>& counters, const Guard& guard) {
+  const std::string done = label();
+  std::string text(scratch());
+  if (!guard.predicate.empty()) {
+    text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
+            ";\n";
+  }
+  text += target_.is_wide ? place_of_warp() + flush_by_lane(counters) : flush_by_warp(counters, done);
+  return text + done + ":\n\t}\n";
+}
+
+std::string CountText::branch_if_all(const std::string& comparison, const std::string& target) {
+  return "\tsetp." + comparison +
+         ";\n\tvote.sync.all.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra " +
+         target + ";\n";
+}
+
+std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters, const std::string& done) {
+  std::set<std::string> registers;
+  for (const Counter* counter : counters) {
+    if (!is_bit(counter)) registers.insert(name(counter->reg));
+  }
+  const bool has_bits = std::ranges::any_of(counters, is_bit);
+  const bool has_bytes = registers.size() >= 3;
+  const bool has_halves = registers.size() >= 4;
+  const std::string words = label();
+  const std::string halves = label();
+  const std::string some = label();
+  std::string text = "\tmov.b32 %lynxpp_amount, 0;\n";
+  for (const std::string& name : registers)
+    text += "\tor.b32 %lynxpp_amount, %lynxpp_amount, " + name + ";\n";
+  text += "\tor.b32 %lynxpp_lower, %lynxpp_amount, " + std::string(has_bits ? bits_name : "%lynxpp_amount") +
+          ";\n\tactivemask.b32 %lynxpp_mask;\n" +
+          branch_if_all("eq.u32 %lynxpp_leads, %lynxpp_lower, 0", done) + place_of_warp() +
+          "\tsetp.ne.b32 %lynxpp_leads, %lynxpp_mask, -1;\n\t@%lynxpp_leads bra " + some + ";\n";
+  const auto exceeds = [](std::uint32_t bits) {
+    return "\tsetp.gt.u32 %lynxpp_leads, %lynxpp_amount, " + number(most_of(bits)) +
+           ";\n\tvote.sync.any.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra ";
+  };
+  if (has_bytes)
+    text += exceeds(8) + (has_halves ? halves : words) + ";\n" + flush_full_warp(counters, 4, done);
+  if (has_halves) text += halves + ":\n" + exceeds(16) + words + ";\n" + flush_full_warp(counters, 2, done);
+  text += words + ":\n" + exceeds(32) + some + ";\n" + flush_full_warp(counters, 1, done);
+  return text + some + ":\n" + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
+}
+
+/// All lanes are here: lane i adds the i-th number, so that memory sees one access for 32 counters. `per` numbers are summed at a time.
+std::string CountText::flush_full_warp(const std::vector<const Counter*>& counters, std::uint32_t per,
+                                       const std::string& done) const {
+  std::string text =
+      "\tmov.u32 %lynxpp_lower, %laneid;\n\tmad.wide.u32 %lynxpp_place, %lynxpp_lower, 8, %lynxpp_place;\n";
+  const std::uint32_t first = counters.front()->slot;
+  for (std::uint32_t base = first; base <= counters.back()->slot; base += lanes) {
+    std::vector<const Counter*> in_registers;
+    std::vector<const Counter*> in_bits;
+    for (const Counter* counter : counters) {
+      if (counter->slot < base || counter->slot >= base + lanes) continue;
+      (is_bit(counter) ? in_bits : in_registers).push_back(counter);
+    }
+    text += "\tmov.b32 %lynxpp_amount, 0;\n";
+    text += gather(groups_of(in_registers, base, per), per);
+    text += gather(groups_of(in_bits, base, 4), 4);
+    text +=
+        "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n"
+        "\t@%lynxpp_leads red.global.add.u64 " +
+        at_slot(base) + ", %lynxpp_sum;\n";
+  }
+  return text + "\tbra " + done + ";\n";
+}
+
+/// %lynxpp_amount |= the lane's own number, in the lanes that belong to one of `groups`, whose words hold `per` numbers.
+std::string CountText::gather(const std::map<std::uint32_t, std::vector<const Counter*>>& groups,
+                              std::uint32_t per) const {
+  if (groups.empty()) return {};
+  const std::uint32_t bits = 32 / per;
+  std::string text = "\tmov.b32 %lynxpp_word, 0;\n\tshr.u32 %lynxpp_group, %lynxpp_lower, " +
+                     number(per == 4   ? 2
+                            : per == 2 ? 1
+                                       : 0) +
+                     ";\n";
+  for (const auto& [group, members] : groups) {
+    text += (is_bit(members.front()) ? sum_of_bits(members) : sum_of_registers(members, bits)) +
+            "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_group, " + number(group) +
+            ";\n\t@%lynxpp_leads mov.b32 %lynxpp_word, %lynxpp_part;\n";
+  }
+  if (per != 1) {
+    text +=
+        "\tand.b32 %lynxpp_group, %lynxpp_lower, " + number(per - 1) +
+        ";\n\tmul.lo.u32 %lynxpp_group, %lynxpp_group, " + number(bits) +
+        ";\n\tshr.u32 %lynxpp_word, %lynxpp_word, %lynxpp_group;\n\tand.b32 %lynxpp_word, %lynxpp_word, " +
+        number((1u << bits) - 1) + ";\n";
+  }
+  return text + "\tor.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_word;\n";
+}
+
+/// %lynxpp_part = the sums of the members, each in its `bits`, the first one lowest. What lane 0 alone counts is the same in all lanes.
+std::string CountText::sum_of_registers(const std::vector<const Counter*>& members,
+                                        std::uint32_t bits) const {
+  const std::uint32_t base = members.front()->slot;
+  std::string summed;
+  std::string whole;
+  for (std::size_t i = members.size(); i-- > 0;) {
+    std::string& text = is_summed(members[i]) ? summed : whole;
+    const std::string into = is_summed(members[i]) ? "%lynxpp_part" : "%lynxpp_other";
+    const std::string value = name(members[i]->reg);
+    const std::uint32_t shift = bits * (members[i]->slot - base);
+    text += text.empty()
+                ? (shift == 0 ? "\tmov.b32 " + into + ", " + value + ";\n"
+                              : "\tshl.b32 " + into + ", " + value + ", " + number(shift) + ";\n")
+                : "\tmad.lo.u32 " + into + ", " + value + ", " + number(1u << shift) + ", " + into + ";\n";
+  }
+  return sum_of(summed, whole);
+}
+
+std::string CountText::sum_of_bits(const std::vector<const Counter*>& members) const {
+  const std::string word =
+      "\tshr.u32 %lynxpp_other, " + std::string(bits_name) + ", " + number(members.front()->bit / 4) + ";\n";
+  const auto part = [&](bool summed) -> std::string {
+    const std::uint32_t mask = mask_of(members, summed);
+    if (mask == 0) return {};
+    return std::string("\tand.b32 ") + (summed ? "%lynxpp_part" : "%lynxpp_other") + ", %lynxpp_other, " +
+           number(mask) + ";\n";
+  };
+  return word + sum_of(part(true), part(false));
+}
+
+/// %lynxpp_part = the sum over the lanes of what `summed` leaves there, and what `whole` leaves in %lynxpp_other.
+std::string CountText::sum_of(const std::string& summed, const std::string& whole) const {
+  if (summed.empty()) return whole + "\tmov.b32 %lynxpp_part, %lynxpp_other;\n";
+  std::string text = summed;
+  if (target_.has_redux) {
+    text += "\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n";
+  } else {
+    for (std::uint32_t distance = lanes / 2; distance != 0; distance /= 2) {
+      text += "\tshfl.sync.bfly.b32 %lynxpp_seen, %lynxpp_part, " + number(distance) +
+              ", 31, -1;\n\tadd.u32 %lynxpp_part, %lynxpp_part, %lynxpp_seen;\n";
+    }
+  }
+  if (whole.empty()) return text;
+  return text + whole + "\tadd.u32 %lynxpp_part, %lynxpp_part, %lynxpp_other;\n";
+}
+
+/// The register that holds the lane's own number; a bit is taken out first.
+std::string CountText::own(const Counter* counter, std::string& text) {
+  if (!is_bit(counter)) return name(counter->reg);
+  text +=
+      "\tbfe.u32 %lynxpp_other, " + std::string(bits_name) + ", " + number(position_of(*counter)) + ", 1;\n";
+  return "%lynxpp_other";
+}
+
+/// Some lanes only, or numbers whose sum may not fit: in halves, one counter after the other.
+std::string CountText::flush_some_lanes(const std::vector<const Counter*>& counters) const {
+  std::string text =
+      "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
+  for (const Counter* counter : counters) {
+    const std::string value = own(counter, text);
+    if (!is_summed(counter)) {
+      text +=
+          "\tmov.u32 %lynxpp_part, %laneid;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_part, 0;\n\tcvt.u64.u32 "
+          "%lynxpp_sum, " +
+          value + ";\n";
+    } else {
+      text += "\tand.b32 %lynxpp_part, " + value +
+              ", 65535;\n\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n"
+              "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n";
+      if (!is_bit(counter)) {
+        text += "\tshr.u32 %lynxpp_amount, " + value +
+                ", 16;\n\tredux.sync.add.u32 %lynxpp_amount, %lynxpp_amount, %lynxpp_mask;\n"
+                "\tmad.wide.u32 %lynxpp_sum, %lynxpp_amount, 65536, %lynxpp_sum;\n";
+      }
+      text += "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+    }
+    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
+  }
+  return text;
+}
+
+/// Every lane adds its own numbers.
+std::string CountText::flush_by_lane(const std::vector<const Counter*>& counters) const {
+  std::string text = "\tmov.u32 %lynxpp_lower, %laneid;\n";
+  for (const Counter* counter : counters) {
+    const std::string value = own(counter, text);
+    text += std::string(target_.is_wide && !is_bit(counter) ? "\tmov.b64" : "\tcvt.u64.u32") +
+            " %lynxpp_sum, " + value + ";\n\tsetp.ne.u64 %lynxpp_leads, %lynxpp_sum, 0;\n";
+    if (!is_summed(counter)) text += "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, %lynxpp_leads;\n";
+    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
+  }
+  return text;
+}
+
+}  // namespace lynxpp::ptx
