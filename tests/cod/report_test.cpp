@@ -214,7 +214,7 @@ TEST(Report, InstructionCountPerThread) {
 }
 
 TEST(Report, KernelRuntimeFromClocks) {
-  std::vector<std::uint64_t> first{~1000ull, ~1100ull, ~1000ull};
+  std::vector<std::uint64_t> first{1000, 1100, 1000};
   std::vector<std::uint64_t> last{1500, 1300, 1900};
   std::vector<std::uint32_t> sm{0, 0, 2};
   std::vector<std::uint64_t> cycles(3);
