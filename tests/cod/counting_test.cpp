@@ -220,20 +220,6 @@ constexpr Kernel kernels[] = {
      "add.u32 %r8, %r8, 1;\nC: setp.lt.u32 %p2, %r7, 6;\n@%p2 bra L;\nsetp.lt.u32 %p1, %r4, 40;\n@%p1 bra "
      "D;\nadd.u32 "
      "%r8, %r8, 2;\nbra E;\nD: mul.lo.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"sums_in_halves", "",
-     "L: add.u32 %r7, %r7, 1;\nxor.b32 %r9, %r7, %r4;\nand.b32 %r9, %r9, 3;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 "
-     "bra A;\nsetp.eq.u32 %p1, %r9, 1;\n@%p1 bra B;\nadd.u32 %r8, %r8, 3;\nbra C;\nA: add.u32 %r8, %r8, "
-     "5;\nbra C;\nB: "
-     "add.u32 %r8, %r8, 1;\nC: setp.lt.u32 %p2, %r7, 300;\n@%p2 bra L;\nsetp.lt.u32 %p1, %r4, 40;\n@%p1 bra "
-     "D;\nadd.u32 "
-     "%r8, %r8, 2;\nbra E;\nD: mul.lo.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"sums_in_words", "",
-     "L: add.u32 %r7, %r7, 1;\nxor.b32 %r9, %r7, %r4;\nand.b32 %r9, %r9, 3;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 "
-     "bra A;\nsetp.eq.u32 %p1, %r9, 1;\n@%p1 bra B;\nadd.u32 %r8, %r8, 3;\nbra C;\nA: add.u32 %r8, %r8, "
-     "5;\nbra C;\nB: "
-     "add.u32 %r8, %r8, 1;\nC: setp.lt.u32 %p2, %r7, 2500;\n@%p2 bra L;\nsetp.lt.u32 %p1, %r4, 40;\n@%p1 bra "
-     "D;\nadd.u32 "
-     "%r8, %r8, 2;\nbra E;\nD: mul.lo.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
     {"switch", "",
      "T: .branchtargets A, B, A, C;\nL: shr.u32 %r9, %r5, 3;\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r7, "
      "3;\n@%p1 brx.idx %r9, T;\nadd.u32 %r8, %r8, "
@@ -589,6 +575,22 @@ std::string random_kernel(std::mt19937& random) {
     }
   }
   return module_of("", body + "E: st.global.u32 [%rd1], %r8;\nret;");
+}
+
+TEST(CountedKernels, SumsOfAnySizeAreExact) {
+  // Fit a byte, a half word, a word.
+  for (const std::uint32_t iterations : {6u, 300u, 2500u}) {
+    const std::string body =
+        "L: add.u32 %r7, %r7, 1;\nxor.b32 %r9, %r7, %r4;\nand.b32 %r9, %r9, 3;\nsetp.eq.u32 %p1, %r9, 0;\n"
+        "@%p1 bra A;\nsetp.eq.u32 %p1, %r9, 1;\n@%p1 bra B;\nadd.u32 %r8, %r8, 3;\nbra C;\n"
+        "A: add.u32 %r8, %r8, 5;\nbra C;\nB: add.u32 %r8, %r8, 1;\nC: setp.lt.u32 %p2, %r7, " +
+        std::to_string(iterations) + ";\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;";
+    for (const int sm : {75, 90}) {
+      Launch launch(module_of("", body), 2, 100);
+      launch.native();
+      ASSERT_TRUE(launch.is_exact(false, sm)) << iterations << " iterations, sm_" << sm;
+    }
+  }
 }
 
 TEST(CountedKernels, RandomOnesEqualTheDevicesCounters) {
