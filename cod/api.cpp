@@ -358,7 +358,7 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::stored_value: return "stored_value";
     case SiteValue::operand_value: return "operand_value";
     case SiteValue::sector_threshold: return "sector_threshold";
-    case SiteValue::hoisted_wavefronts: return "hoisted_wavefronts";
+    case SiteValue::hoisted_spared: return "hoisted_spared";
     case SiteValue::hoisted_conflicts: return "hoisted_conflicts";
     case SiteValue::lane_result: return "lane_result";
     case SiteValue::predicate_value: break;

@@ -1,5 +1,6 @@
 #include "cod/counters.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -72,6 +73,7 @@ bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
         counter.addend = SiteCounter::Addend::executed;
         return !counter.counts_warps;
       case Api::access_size: counter.addend = SiteCounter::Addend::access_size; return true;
+      case Api::bank_groups: counter.addend = SiteCounter::Addend::bank_groups; return true;
       default: return false;
     }
   }
@@ -79,6 +81,47 @@ bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
   if (!constant || !is_arithmetic(constant->type)) return false;
   counter.constant = convert(*constant, type).integer;
   return true;
+}
+
+/// The function of the language whose result the expression is, through variables that have nothing else as their value. Null: none.
+const ApiFunction* source_of(const Expression& expression) {
+  if (expression.kind == ExpressionKind::call) return expression.api;
+  const Symbol* symbol = expression.kind == ExpressionKind::name ? expression.symbol : nullptr;
+  const bool is_copy = symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
+                       symbol->initializer != nullptr && symbol->type == Type::u32;
+  return is_copy ? source_of(*symbol->initializer) : nullptr;
+}
+
+/// Whether it gives the same wherever the same lanes make an access of the same size whose addresses differ in the same way.
+bool follows_from_banks(const Expression& expression) {
+  if (!expression.setup.empty()) return false;
+  switch (expression.kind) {
+    case ExpressionKind::integer: return true;
+    case ExpressionKind::name:
+      if (expression.symbol == nullptr || expression.symbol->kind != Symbol::Kind::local) return false;
+      break;
+    case ExpressionKind::call:
+      if (expression.api == nullptr) return false;
+      switch (expression.api->api) {
+        case Api::bank_conflicts:
+        case Api::bank_groups:
+        case Api::bank_groups_spared:
+        case Api::bank_wavefronts:
+        case Api::access_size:
+        case Api::least_active_thread_in_warp: break;
+        default: return false;
+      }
+      break;
+    case ExpressionKind::unary:
+      if (expression.op == Operator::increment || expression.op == Operator::decrement) return false;
+      break;
+    case ExpressionKind::binary:
+    case ExpressionKind::cast:
+    case ExpressionKind::conditional: break;
+    default: return false;
+  }
+  return std::ranges::all_of(expression.operands,
+                             [](const ExpressionPtr& operand) { return follows_from_banks(*operand); });
 }
 
 class CounterFinder {
@@ -113,6 +156,10 @@ class CounterFinder {
       bool holds_counter = false;
       for (Statement* statement : body.statements) is_counted &= is_all_counted(*statement, holds_counter);
       body.handler.is_counted = is_counted && holds_counter;
+      body.handler.measures_banks =
+          body.asks_banks && std::ranges::all_of(body.statements, [&](const Statement* statement) {
+            return measures_banks(*statement);
+          });
     }
   }
 
@@ -150,6 +197,10 @@ class CounterFinder {
     if (!read_place(*call.operands[0], place, candidate.array)) return;
     candidate.tally.adds_one = !adds;
     if (adds && !read_tally(*call.operands[1], candidate.tally)) return;
+    const ApiFunction* source = adds ? source_of(*call.operands[1]) : nullptr;
+    candidate.tally.is_wide_only = source != nullptr && source->api == Api::bank_groups_spared;
+    candidate.tally.is_paced =
+        candidate.tally.is_wide_only || (source != nullptr && source->api == Api::bank_conflicts);
     candidate.statement = &statement;
     candidate.tally.handler = handler_;
     candidate.tally.array = place.array;
@@ -238,6 +289,27 @@ class CounterFinder {
   void touch(const Symbol& symbol) {
     touched_.insert(&symbol);
     for (const auto& [name, field] : symbol.fields) touch(*field);
+  }
+
+  /// Whether all that a statement does is to add to tallies what bankConflicts() and bankGroupsSpared() give.
+  bool measures_banks(const Statement& statement) const {
+    if (statement.is_counted) return true;
+    if (statement.condition && !follows_from_banks(*statement.condition)) return false;
+    switch (statement.kind) {
+      case StatementKind::empty:
+      case StatementKind::block:
+      case StatementKind::if_else: break;
+      case StatementKind::declaration:
+        return std::ranges::all_of(statement.declarators, [](const Declarator& declarator) {
+          return declarator.assignments.empty() && declarator.initializer != nullptr &&
+                 follows_from_banks(*declarator.initializer);
+        });
+      case StatementKind::expression:
+        return statement.tally != 0 && program_.tallies[statement.tally - 1].is_paced;
+      default: return false;
+    }
+    return std::ranges::all_of(statement.children,
+                               [this](const StatementPtr& child) { return measures_banks(*child); });
   }
 
   /// Whether no code is left of a statement; an `if` around counters alone goes with them.

@@ -12,7 +12,7 @@ namespace lynxpp::cod {
 ///   - it is atomicAdd(&array[…], addend), atomicIncrement(&array[…]), array[…] += addend or array[…]++, its result unused;
 ///   - `array` is a global array of integers whose extents are constants, BASIC_BLOCKS or INSTRUCTIONS, indexed by constants, basicBlockId()
 ///     and instructionId() accordingly;
-///   - the addend is a constant, accessSize(), basicBlockInstructionCount(), basicBlockPredicatedInstructionCount() or, for threads,
+///   - the addend is a constant, accessSize(), bankGroups(), basicBlockInstructionCount(), basicBlockPredicatedInstructionCount() or, for threads,
 ///     basicBlockExecutedInstructionCount();
 ///   - nothing else on the device touches the array, and no `return` stands before it.
 /// Other statements of handlers of instructions, wherever they stand, become Program::tallies (Statement::tally): atomicAdd(&array[…], addend) and

@@ -156,6 +156,8 @@ void DeviceGenerator::add_to_tally(const Statement& statement) {
     assembly("add.u64 " + low + ", " + low + ", $0;", nothing, {addend}, Effect::volatile_read);
   } else if (adds_one) {
     assembly(add + "1;", nothing, {}, Effect::volatile_read);
+  } else if (program_.tallies[index].is_paced) {
+    assembly(add + "$0;", nothing, {expression_as(*operands[1], Type::u32)}, Effect::volatile_read);
   } else {
     llvm::Value* addend = expression_as(*operands[1], Type::u32);
     llvm::Value* sum = assembly(add + "$1; mov.b32 $0, " + low + ";", builder_.getInt32Ty(), {addend},

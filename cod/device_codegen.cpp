@@ -83,6 +83,8 @@ llvm::Function* DeviceGenerator::new_routine() {
 void DeviceGenerator::generate(const HandlerBody& body) {
   llvm::Function* function = new_routine();
   sampling_ = body.sampling;
+  asks_banks_ = body.asks_banks;
+  measures_banks_ = body.handler.measures_banks && skips_counted_;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
   builder_.CreateRetVoid();
@@ -197,6 +199,7 @@ void DeviceGenerator::begin_body() {
   // The numbers are the same for all lanes of a warp, so no vote of the handler misses lanes.
   if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
   if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
+  if (asks_banks_) uses_lane_values_ ? take_banks() : measure_banks();
 }
 
 /// What follows runs where `number` is divisible by `every`.
@@ -364,9 +367,9 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     }
     case Api::first_in_sector: return first_in_sector();
     case Api::bank_wavefronts:
-      return uses_lane_values_ ? site_value(SiteValue::hoisted_wavefronts) : bank_wavefronts(false);
     case Api::bank_conflicts:
-      return uses_lane_values_ ? site_value(SiteValue::hoisted_conflicts) : bank_wavefronts(true);
+    case Api::bank_groups:
+    case Api::bank_groups_spared: return bank_call(call.api->api);
     case Api::sync_warp:
       assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask_here()}, Effect::convergent);
       return nullptr;

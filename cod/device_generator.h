@@ -139,26 +139,41 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group);
 
   // device_memory.cpp
+  llvm::Value* first_in_sector();
+
+  // device_banks.cpp
   struct BankAccess {
     llvm::Value* mask = nullptr;
     llvm::Value* lane = nullptr;
-    llvm::Value* unit = nullptr;  ///< what the lane accesses, as a number of its size
-    llvm::Value* bank = nullptr;
-    llvm::Value* units_in_row = nullptr;
-    llvm::Value* group = nullptr;           ///< lanes that are served together with this one
-    llvm::Value* pair_of_groups = nullptr;  ///< and those they might be joined with
-    llvm::Value* first_lane = nullptr;      ///< of the group: its number
-    llvm::Value* is_wide = nullptr;         ///< more than 4 bytes
-    llvm::Value* is_widest = nullptr;       ///< more than 8
+    llvm::Value* address = nullptr;       ///< i32, in the window of shared memory
+    llvm::Value* unit = nullptr;          ///< what the lane accesses, as a number of its size
+    llvm::Value* bank = nullptr;          ///< of the units of a row
+    llvm::Value* group = nullptr;         ///< lanes that are served together with this one
+    llvm::Value* first_lane = nullptr;    ///< of the group: its number
+    llvm::Value* group_starts = nullptr;  ///< the bits of all groups' first lanes
+    llvm::Value* is_wide = nullptr;       ///< more than 4 bytes
+    llvm::Value* is_widest = nullptr;     ///< more than 8
     llvm::Value* is_atomic = nullptr;
+    llvm::Value* is_load = nullptr;
   };
-  llvm::Value* first_in_sector();
+  struct BankCounts {
+    llvm::Value* conflicts = nullptr;
+    llvm::Value* spared = nullptr;  ///< groups that take no wavefront of their own
+  };
+  void measure_banks();
+  void take_banks();
+  llvm::Value* bank_groups();
+  llvm::Value* bank_call(Api api);
   BankAccess bank_access();
-  llvm::Value* lanes_agree(const BankAccess& access, std::uint32_t distance);
-  llvm::Value* sum_of_greatest(const BankAccess& access, llvm::Value* value);
-  llvm::Value* count_groups(const BankAccess& access);
-  llvm::Value* surely_without_conflict(const BankAccess& access);
-  llvm::Value* bank_wavefronts(bool conflicts_only);
+  BankCounts count_bank_conflicts(BankAccess access);
+  void join_groups(BankAccess& access);
+  llvm::Value* leaves_row(const BankAccess& access);
+  llvm::Value* may_meet(const BankAccess& access);
+  llvm::Value* lanes_at_bank(const BankAccess& access);
+  llvm::Value* lanes_agree(const BankAccess& access, llvm::Value* pair, std::uint32_t distance);
+  llvm::Value* any_lanes_bits(llvm::Value* bits, llvm::Value* mask);
+  llvm::Value* value_where(llvm::Value* condition, llvm::Value* otherwise,
+                           const std::function<llvm::Value*()>& inside);
 
   // device_lanes.cpp
   llvm::Value* sector_threshold();
@@ -174,6 +189,9 @@ class DeviceGenerator final : public FunctionGenerator {
   int minimum_ptx_ = 0;
   llvm::Value* entry_mask_ = nullptr;
   Sampling sampling_;  ///< of the handler
+  bool asks_banks_ = false;
+  bool measures_banks_ = false;  ///< Handler::measures_banks: without conflicts there is nothing to do
+  BankCounts banks_;             ///< for the lanes that run the handler
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
   std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;

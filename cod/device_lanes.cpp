@@ -91,7 +91,8 @@ void DeviceGenerator::write_lane_value(SiteValue value) {
     result = sector_threshold();
   } else {
     relative_address_ = address_from_leader();
-    result = bank_wavefronts(value == SiteValue::hoisted_conflicts);
+    measure_banks();
+    result = value == SiteValue::hoisted_conflicts ? banks_.conflicts : banks_.spared;
   }
   const std::string name = std::string(site_prefix) + std::string(name_of(SiteValue::lane_result));
   assembly("mov.b32 " + name + ", $0;", builder_.getVoidTy(), {result}, Effect::volatile_read);

@@ -7,7 +7,7 @@ namespace {
 
 bool is_about_lanes(const Uses::Call& call) {
   return call.api->api == Api::first_in_sector || call.api->api == Api::bank_wavefronts ||
-         call.api->api == Api::bank_conflicts;
+         call.api->api == Api::bank_conflicts || call.api->api == Api::bank_groups_spared;
 }
 
 /// Helpers do not call each other in circles.

@@ -119,8 +119,9 @@ struct Function {
 /// A handler and its code; of the host when it is ON_REPORT.
 struct HandlerBody {
   Handler handler;
-  bool is_end = false;  ///< of the host: ON_END, not ON_REPORT
-  Sampling sampling;    ///< of thread blocks and warps
+  bool is_end = false;      ///< of the host: ON_END, not ON_REPORT
+  Sampling sampling;        ///< of thread blocks and warps
+  bool asks_banks = false;  ///< what the banks of shared memory have to serve
   std::vector<Statement*> statements;
   Uses uses;
 };

@@ -52,6 +52,7 @@ bool needs_all_lanes(const ApiFunction& api) {
     case Api::first_in_sector:
     case Api::bank_wavefronts:
     case Api::bank_conflicts:
+    case Api::bank_groups_spared:
     case Api::warp_sum:
     case Api::warp_max:
     case Api::warp_min:
@@ -525,6 +526,8 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
 }
 
 void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
+  body.asks_banks = body.asks_banks || api.api == Api::bank_wavefronts || api.api == Api::bank_conflicts ||
+                    api.api == Api::bank_groups_spared;
   auto& sites = body.handler.site_values;
   if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
   if (api.api == Api::sync_threads && body.sampling.warps > 1) {

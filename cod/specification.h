@@ -183,11 +183,11 @@ enum class SiteValue {
   stored_value,    ///< bits of element <parameter> that is written, u64
   operand_value,   ///< bits of operand <parameter>, as written from 0, u64
   // What the lanes have found out about the differences of their addresses before (lower_lane_value):
-  sector_threshold,    ///< the lane is the first in its sector when its address modulo 32 is less than this
-  hoisted_wavefronts,  ///< bankWavefronts() of this access
-  hoisted_conflicts,   ///< bankConflicts() of this access
-  lane_result,         ///< a register that the routine of one of these three writes
-  predicate_value,     ///< 1 when the instruction's guard holds or it has none
+  sector_threshold,   ///< the lane is the first in its sector when its address modulo 32 is less than this
+  hoisted_spared,     ///< bankGroupsSpared() of this access
+  hoisted_conflicts,  ///< bankConflicts() of this access
+  lane_result,        ///< a register that the routine of one of these three writes
+  predicate_value,    ///< 1 when the instruction's guard holds or it has none
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
 bool is_wide(SiteValue value);
@@ -212,6 +212,7 @@ struct SiteCounter {
     guarded,       ///< basicBlockPredicatedInstructionCount()
     executed,      ///< basicBlockExecutedInstructionCount()
     access_size,   ///< accessSize()
+    bank_groups,   ///< bankGroups()
   };
   std::uint32_t handler = 0;          ///< in Specification::handlers(): which places
   std::uint32_t array = 0;            ///< in Specification::arrays()
@@ -240,6 +241,10 @@ struct Tally {
   std::uint32_t array = 0;            ///< in Specification::arrays()
   std::vector<CounterIndex> indices;  ///< one for each dimension, in range
   bool adds_one = false;              ///< each time
+  /// Adds what bankConflicts() or bankGroupsSpared() gives: at most 31 behind more than 31 instructions, so that the register cannot wrap in fewer than
+  /// 2^32 cycles and needs no second one.
+  bool is_paced = false;
+  bool is_wide_only = false;  ///< adds nothing at accesses of up to 4 bytes
 };
 inline constexpr std::string_view tally_value = "tally_";
 inline constexpr std::string_view high_tally_value = "tally_high_";
@@ -256,6 +261,9 @@ struct Handler {
   bool can_use_lane_values = false;
   /// A kernel-exit handler with syncThreads(): only for kernels that all threads of a block leave together.
   bool syncs_at_exit = false;
+  /// Its code does nothing but add to tallies numbers that follow from which lanes are active, the size and kind of the access and the
+  /// differences between the lanes' addresses, for accesses of 4 bytes and more.
+  bool measures_banks = false;
   /// All its code is counters: nothing to splice, unless they are lowered as well (DeviceTarget::plain_counters).
   bool is_counted = false;
   /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for all.

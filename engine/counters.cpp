@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "engine/instrument.h"
+#include "ptx/ir/memory_access.h"
+#include "ptx/passes/bank_sites.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -15,6 +17,8 @@ using Executions = CountTerm::Executions;
 class TermCollector {
  public:
   TermCollector(const Request& request, ptx::InstrumentationUnit& unit) : request_(request), unit_(unit) {}
+
+  bool has_paced_tallies = false;
 
   std::vector<CountTerm> run() {
     std::size_t first_probe = 0;
@@ -88,9 +92,7 @@ class TermCollector {
       const bool guarded = instruction.guarded() && instruction.traits.kind != ptx::OpcodeClass::branch;
       const Executions by_threads = guarded ? Executions::thread_guard : Executions::thread_block;
       const Executions by_warps = guarded ? Executions::warp_guard : Executions::warp_block;
-      const std::uint64_t addend = counter_->addend == cod::SiteCounter::Addend::access_size
-                                       ? instruction.traits.access_bytes()
-                                       : addend_of(function, block);
+      const std::uint64_t addend = addend_at(function, block, instruction);
       add(element_of(block_id, id), counter_->counts_warps ? by_warps : by_threads, guarded ? id : block_id,
           addend);
     }
@@ -104,24 +106,44 @@ class TermCollector {
       ptx::Probe& probe = unit_.probes[first_probe + wanted.handler];
       if (!probe.enabled) continue;
       probe.tallies.push_back(number);
+      has_paced_tallies |= wanted.is_paced;
       term_.array = wanted.array;
       for (const ptx::FunctionUnit& function : unit_.functions) {
         if (!function.instrumented) continue;
         const auto& instructions = function.function->body->instructions;
         for (std::uint32_t i = 0; i < instructions.size(); ++i) {
           if (!probe.matches(instructions[i])) continue;
+          if (wanted.is_wide_only && bytes_at(probe, instructions[i]) <= 4) continue;
           const std::uint32_t id = function.first_instruction + i;
           const std::uint32_t block = function.first_block + function.graph.block_of[i];
           const std::uint64_t element = element_of(wanted.array, wanted.indices, block, id);
+          const std::optional<std::uint32_t> measured =
+              ptx::measured_at(unit_, first_probe + wanted.handler, id);
+          if (!measured) continue;
           for (const bool is_high : {false, true}) {
-            if (is_high && (wanted.adds_one || request_.wide_counters)) continue;
-            term_.tally = {first_probe + wanted.handler, number, is_high, id};
+            if (is_high && (wanted.adds_one || wanted.is_paced || request_.wide_counters)) continue;
+            term_.tally = {first_probe + wanted.handler, number, is_high, *measured};
             add(element, Executions::tally, id, is_high ? std::uint64_t{1} << 32 : 1);
           }
         }
       }
     }
     term_.tally = {};
+  }
+
+  std::uint64_t addend_at(const ptx::FunctionUnit& function, std::uint32_t block,
+                          const ptx::Instruction& instruction) const {
+    if (counter_->addend == cod::SiteCounter::Addend::access_size) return instruction.traits.access_bytes();
+    if (counter_->addend != cod::SiteCounter::Addend::bank_groups) return addend_of(function, block);
+    const std::uint32_t bytes = bytes_at(*probe_, instruction);
+    return bytes > 8 ? 4 : bytes > 4 ? 2 : 1;
+  }
+
+  /// What the handler knows as accessSize().
+  static std::uint32_t bytes_at(const ptx::Probe& probe, const ptx::Instruction& instruction) {
+    const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
+    const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
+    return side < accesses.count ? accesses.access[side].bytes : 0;
   }
 
   std::uint64_t addend_of(const ptx::FunctionUnit& function, std::uint32_t block) const {
@@ -225,7 +247,7 @@ void add_to(std::span<std::byte> array, std::uint64_t element, std::uint64_t amo
 
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
   constexpr std::uint32_t fastest_khz = 4'000'000;
-  constexpr double cycles_to_wrap = 2.0 * 4294967296.0;
+  const double cycles_to_wrap = (counting.has_paced_tallies ? 1.0 : 2.0) * 4294967296.0;
   const auto has_registers = [](const ptx::FunctionPlan& function) { return function.registers != 0; };
   if (counting.plan->is_wide || std::ranges::none_of(counting.plan->functions, has_registers)) return false;
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
@@ -234,7 +256,10 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
 Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
                                                       ptx::InstrumentationUnit& unit) {
   Counting counting;
-  counting.terms = TermCollector(request, unit).run();
+  ptx::find_bank_sites(unit);
+  TermCollector collector(request, unit);
+  counting.terms = collector.run();
+  counting.has_paced_tallies = collector.has_paced_tallies;
   ptx::CountDemand demand;
   for (const CountTerm& term : counting.terms) {
     switch (term.executions) {

@@ -31,10 +31,11 @@ struct CountTerm {
 struct Counting {
   std::shared_ptr<const ptx::CountPlan> plan;
   std::vector<CountTerm> terms;
+  bool has_paced_tallies = false;  ///< cod::Tally::is_paced
 };
 
-/// Whether a counter in a register may be raised 2^32 times in a launch that takes this long: it is raised at most once per iteration of a loop,
-/// and an iteration takes two cycles at least. `clock_khz` 0: not known.
+/// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is raised at most once per iteration of a loop,
+/// and an iteration takes two cycles at least; paced tallies grow by one a cycle at most. `clock_khz` 0: not known.
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
 
 /// Precondition: unit.probes are those of the request's handlers, in order. Counts their sites where handlers are counted.

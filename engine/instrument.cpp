@@ -157,7 +157,7 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
     if (!routine) return routine.error();
     probe.with_lane_values = std::move(*routine);
   }
-  for (const cod::SiteValue value : {cod::SiteValue::sector_threshold, cod::SiteValue::hoisted_wavefronts,
+  for (const cod::SiteValue value : {cod::SiteValue::sector_threshold, cod::SiteValue::hoisted_spared,
                                      cod::SiteValue::hoisted_conflicts}) {
     const std::string name(cod::name_of(value));
     const bool is_read = std::any_of(unit.probes.begin(), unit.probes.end(), [&](const ptx::Probe& probe) {
@@ -198,6 +198,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       }
       probe.point = point_of(handler.target);
       probe.is_initializer = handler.is_initializer;
+      probe.measures_banks = handler.measures_banks && !request.plain_counters;
       if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
       if (probe.enabled && handler.syncs_at_exit) {
         if (Status together = leaves_together(unit, specification.name()); !together) return together.error();

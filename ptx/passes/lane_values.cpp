@@ -10,6 +10,7 @@
 namespace lynxpp::ptx {
 namespace {
 
+constexpr std::uint32_t word_bytes = 4;
 constexpr std::size_t most_registers = 8;  // of a function: they are alive up to the last access
 constexpr double loop_iterations = 8;
 constexpr std::uint32_t deepest = 6;
@@ -105,6 +106,10 @@ class FunctionLanes {
       if (!is_lane_value(value)) continue;
       const std::optional<Wanted> wanted = wanted_of(value, *pattern, access, instruction);
       const LaneSite site{function_.first_instruction + index, which};
+      if (value == hoisted_spared_value && access.bytes <= word_bytes) {
+        plan_.registers.emplace(std::pair(site, value), "0");  // one group, which is needed
+        continue;
+      }
       if (!wanted || !seen_.emplace(site, value).second) continue;
       Group& group = groups_[*wanted];
       group.sites.push_back(site);
@@ -189,7 +194,7 @@ class LaneValues final : public Pass {
 }  // namespace
 
 bool is_lane_value(std::string_view site_value) {
-  return site_value == sector_threshold_value || site_value == hoisted_wavefronts_value ||
+  return site_value == sector_threshold_value || site_value == hoisted_spared_value ||
          site_value == hoisted_conflicts_value;
 }
 

@@ -18,7 +18,7 @@ namespace lynxpp::ptx {
 
 /// The site values that this is about, named as in cod::SiteValue.
 inline constexpr std::string_view sector_threshold_value = "sector_threshold";
-inline constexpr std::string_view hoisted_wavefronts_value = "hoisted_wavefronts";
+inline constexpr std::string_view hoisted_spared_value = "hoisted_spared";
 inline constexpr std::string_view hoisted_conflicts_value = "hoisted_conflicts";
 /// What the routine that finds one out writes.
 inline constexpr std::string_view lane_result_value = "lane_result";

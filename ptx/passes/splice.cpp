@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ptx/passes/bank_sites.h"
 #include "ptx/passes/count_text.h"
 #include "ptx/passes/frame.h"
 #include "ptx/passes/lane_values.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr std::uint32_t first_tally_label = 1u << 30;
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
+
+/// What routines add to at places where nobody wants to know the sum.
+constexpr std::string_view unwanted_register = "%lynxpp_unwanted";
 
 /// Keeps the guard of an instruction that overwrites it.
 constexpr std::string_view guard_register = "%lynxpp_guard";
@@ -70,6 +74,12 @@ class FunctionSplicer {
       return probe.enabled && probe.point == ProbePoint::instruction_after;
     });
     if (stands_behind) text += "\t.reg .pred " + std::string(guard_register) + ";\n";
+    const bool has_tallies =
+        std::ranges::any_of(unit_.probes, [](const Probe& probe) { return !probe.tallies.empty(); });
+    if (has_tallies && unit_.counting != nullptr) {
+      text += std::string("\t.reg .b") + (unit_.counting->is_wide ? "64 " : "32 ") +
+              std::string(unwanted_register) + ";\n";
+    }
     frame_.append_declarations(text);
     std::uint64_t depot_bytes = 0;
     for (const Probe& probe : unit_.probes) {
@@ -193,6 +203,10 @@ class FunctionSplicer {
     std::string probes;
     for (Probe& probe : unit_.probes) {
       if (!stands_at(probe, ProbePoint::instruction, instruction)) continue;
+      if (is_measured_elsewhere(probe, instruction)) {
+        ++probe.sites;
+        continue;
+      }
       append_prepared(probe, site_at(probe, block, instruction), probes);
     }
     if (instruction.traits.kind == OpcodeClass::branch) {
@@ -204,6 +218,13 @@ class FunctionSplicer {
 
   static bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
     return probe.enabled && probe.point == point && probe.matches(instruction);
+  }
+
+  bool is_measured_elsewhere(const Probe& probe, const Instruction& instruction) const {
+    const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
+    const std::uint32_t id =
+        function_.first_instruction + static_cast<std::uint32_t>(&instruction - body_.instructions.data());
+    return measured_at(unit_, number, id) != id;
   }
 
   Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const {
@@ -306,7 +327,7 @@ class FunctionSplicer {
     std::uint32_t number = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), number);
     const Counter* counter = find_tally(probe, number, is_high, site);
-    return CountText::name(counter == nullptr ? 0 : counter->reg);
+    return counter == nullptr ? std::string(unwanted_register) : CountText::name(counter->reg);
   }
 
   /// Tallies without a register of their own go to memory.
@@ -321,7 +342,11 @@ class FunctionSplicer {
         CountText counts(
             {plan.is_wide, unit_.target.sm >= 80, is_kernel_, unit_.counter_word, plan.replicas, plan.stride},
             next_tally_label_);
-        text += counts.flush({&given}, {}) + counts.zero(given.reg);
+        // Mostly there is nothing to give.
+        const std::string done = "$lynxpp_given_" + std::to_string(next_site_++);
+        text += "\t{\n\t.reg .pred %lynxpp_is_none;\n\tsetp.eq.u" + std::string(plan.is_wide ? "64" : "32") +
+                " %lynxpp_is_none, " + CountText::name(given.reg) + ", 0;\n\t@%lynxpp_is_none bra " + done +
+                ";\n" + counts.flush({&given}, {}) + counts.zero(given.reg) + done + ":\n\t}\n";
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptx/analysis/control_flow_graph.h"
@@ -35,8 +36,11 @@ struct Probe {
   std::uint32_t first_state = 0;
   std::uint32_t first_variable = 0;
   std::vector<std::uint32_t> tallies = {};  ///< numbers of the tallies that the routine adds to
-  bool enabled = true;                      ///< false: has no sites
-  std::uint64_t sites = 0;                  ///< filled in by the splice pass
+  /// All that the routine does is to add to tallies what follows from the lanes that are active, the access's size and kind, and the differences
+  /// between the lanes' addresses in whole words.
+  bool measures_banks = false;
+  bool enabled = true;      ///< false: has no sites
+  std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
 
 /// A function of the variant. The kernel is the first of InstrumentationUnit::functions.
@@ -74,6 +78,8 @@ struct InstrumentationUnit {
   bool calls_indirectly = false;           ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t words = 0;                 ///< of the hidden parameter
+  /// By probe and instruction (id in the unit) where another place stands for the site; see ptx/passes/bank_sites.h.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> bank_sites;
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
   std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots
   std::map<std::string, ProbeRoutine, std::less<>>

@@ -189,13 +189,14 @@ std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
 class Run {
  public:
   Run(const std::vector<std::string>& sources, const Shape& shape, const std::string& kernel,
-      const std::string& module, bool assembled, bool plain_counters)
+      const std::string& module, bool assembled, bool plain_counters, int device_sm = 90)
       : sources_(sources),
         shape_(shape),
         kernel_(kernel),
         module_(module),
         assembled_(assembled),
         plain_counters_(plain_counters),
+        device_sm_(device_sm),
         results_(sources.size()),
         arrays_(sources.size()) {}
 
@@ -209,7 +210,7 @@ class Run {
     specifications_ = request.specifications;
     request.ptx = &module_;
     request.kernel = kernel_;
-    request.device_sm = 90;
+    request.device_sm = device_sm_;
     request.verify = true;
     request.plain_counters = plain_counters_;
     auto variant = engine::instrument(request);
@@ -357,6 +358,7 @@ class Run {
   const std::string& module_;
   bool assembled_;
   const bool plain_counters_;
+  const int device_sm_;
   std::vector<std::shared_ptr<const Specification>> specifications_;
   LaunchExtents extents_;
   std::vector<device::ParameterSlot> parameters_;
@@ -403,6 +405,12 @@ Measured measure(const std::string& source, const Shape& shape, const std::strin
 Measured measure_module(const std::string& source, const Shape& shape, const std::string& module,
                         bool assembled) {
   return measure_both({source}, shape, "k", module, assembled).front();
+}
+
+Measured measure_module_for(const std::string& source, const Shape& shape, const std::string& module,
+                            int device_sm) {
+  const std::string kernel = "k";
+  return Run({source}, shape, kernel, module, false, false, device_sm).measure().front();
 }
 
 std::vector<Measured> measure_together(const std::vector<std::string>& sources, const Shape& shape,

@@ -50,6 +50,10 @@ Measured measure(const std::string& source, const Shape& shape, const std::strin
 Measured measure_module(const std::string& source, const Shape& shape, const std::string& module,
                         bool assembled = true);
 
+/// The same for a device of this compute capability, times ten, without ptxas.
+Measured measure_module_for(const std::string& source, const Shape& shape, const std::string& module,
+                            int device_sm);
+
 /// The same with several specifications at once; what each of them measures.
 std::vector<Measured> measure_together(const std::vector<std::string>& sources, const Shape& shape,
                                        const std::string& kernel);

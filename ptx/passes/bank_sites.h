@@ -1,0 +1,24 @@
+// At which accesses the banks of shared memory need not be looked at.
+//
+// Which lanes meet at a bank follows from the differences of their addresses, in whole words. So accesses of one basic block that have one lane pattern,
+// size and kind add the same to their tallies every time: the first of them finds it out, and its tallies count for the others too. And lanes that
+// all have one address meet nowhere, atomic operations apart.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "ptx/passes/unit.h"
+
+namespace lynxpp::ptx {
+
+/// Fills in InstrumentationUnit::bank_sites for all probes of Probe::measures_banks.
+void find_bank_sites(InstrumentationUnit& unit);
+
+/// Where the tallies of a site (ids in the unit) are raised: mostly there. nullopt: nowhere, they are 0.
+std::optional<std::uint32_t> measured_at(const InstrumentationUnit& unit, std::uint32_t probe,
+                                         std::uint32_t instruction);
+
+}  // namespace lynxpp::ptx
