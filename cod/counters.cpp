@@ -124,6 +124,32 @@ bool follows_from_banks(const Expression& expression) {
                              [](const ExpressionPtr& operand) { return follows_from_banks(*operand); });
 }
 
+bool chooses_only_bra(const Handler& handler) {
+  return !handler.filter.opcodes.empty() &&
+         std::ranges::all_of(handler.filter.opcodes,
+                             [](const std::string& each) { return each.starts_with("bra"); });
+}
+
+/// divergentWarp(branchTarget())
+bool is_division(const Expression* expression) {
+  return expression != nullptr && is_call_of(*expression, Api::divergent_warp) &&
+         expression->operands.size() == 1 && is_call_of(*expression->operands[0], Api::branch_target);
+}
+
+/// `divides && leastActiveThreadInWarp()` in this or the other order, with a variable that is never anything but a division.
+bool elects_for_division(const Expression& condition) {
+  if (condition.kind != ExpressionKind::binary || condition.op != Operator::logical_and) return false;
+  const auto is_known = [](const Expression& each) {
+    return each.kind == ExpressionKind::name && each.symbol != nullptr &&
+           each.symbol->kind == Symbol::Kind::local && each.symbol->assignments == 0 &&
+           is_division(each.symbol->initializer);
+  };
+  const Expression& left = *condition.operands[0];
+  const Expression& right = *condition.operands[1];
+  return (is_known(left) && is_call_of(right, Api::least_active_thread_in_warp)) ||
+         (is_known(right) && is_call_of(left, Api::least_active_thread_in_warp));
+}
+
 class CounterFinder {
  public:
   explicit CounterFinder(Program& program) : program_(program) {}
@@ -226,20 +252,29 @@ class CounterFinder {
     }
     const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
                             is_call_of(*statement.condition, Api::least_active_thread_in_warp);
-    if (is_elected && !contains_return(statement)) return find_elected(*statement.children[0]);
-    add_candidate(statement, false);
+    if (is_elected && !contains_return(statement)) return find_elected(*statement.children[0], false);
+    if (counts_divisions(statement) && !contains_return(statement))
+      return find_elected(*statement.children[0], true);
+    add_candidate(statement, false, false);
     returned_ = contains_return(statement);
   }
 
-  void find_elected(Statement& statement) {
-    if (statement.kind == StatementKind::block) {
-      for (const StatementPtr& child : statement.children) find_elected(*child);
-      return;
-    }
-    add_candidate(statement, true);
+  bool counts_divisions(const Statement& statement) const {
+    const HandlerBody& body = program_.handlers[handler_];
+    return body.handler.target == TargetKind::instruction && statement.kind == StatementKind::if_else &&
+           statement.children.size() == 1 && elects_for_division(*statement.condition) &&
+           chooses_only_bra(body.handler);
   }
 
-  void add_candidate(Statement& statement, bool is_elected) {
+  void find_elected(Statement& statement, bool is_division) {
+    if (statement.kind == StatementKind::block) {
+      for (const StatementPtr& child : statement.children) find_elected(*child, is_division);
+      return;
+    }
+    add_candidate(statement, true, is_division);
+  }
+
+  void add_candidate(Statement& statement, bool is_elected, bool is_division) {
     if (statement.kind != StatementKind::expression) return;
     const Expression& update = *statement.expression;
     const bool is_step = (update.kind == ExpressionKind::unary || update.kind == ExpressionKind::postfix) &&
@@ -251,6 +286,7 @@ class CounterFinder {
     candidate.statement = &statement;
     candidate.counter.handler = handler_;
     candidate.counter.counts_warps = is_elected;
+    candidate.counter.counts_divisions = is_division;
     candidate.counter.location = program_.locate(statement.position);
     if (!read_place(*update.operands[0], candidate.counter, candidate.array)) return;
     if (has_addend && !read_addend(*update.operands[1], candidate.array->type, candidate.counter)) return;
@@ -316,12 +352,19 @@ class CounterFinder {
   static bool is_all_counted(Statement& statement, bool& holds_counter) {
     if (statement.kind == StatementKind::empty) return true;
     if (statement.is_counted) return holds_counter = true;
+    if (statement.kind == StatementKind::declaration) {
+      return std::ranges::all_of(statement.declarators, [](const Declarator& each) {
+        return each.assignments.empty() && is_division(each.initializer.get());
+      });
+    }
     const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
                             is_call_of(*statement.condition, Api::least_active_thread_in_warp);
-    if (statement.kind != StatementKind::block && !is_elected) return false;
+    const bool is_division = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
+                             elects_for_division(*statement.condition);
+    if (statement.kind != StatementKind::block && !is_elected && !is_division) return false;
     bool all = true;
     for (const StatementPtr& child : statement.children) all &= is_all_counted(*child, holds_counter);
-    if (is_elected && all) statement.is_counted = true;
+    if ((is_elected || is_division) && all) statement.is_counted = true;
     return all;
   }
 

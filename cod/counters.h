@@ -14,6 +14,8 @@ namespace lynxpp::cod {
 ///     and instructionId() accordingly;
 ///   - the addend is a constant, accessSize(), bankGroups(), basicBlockInstructionCount(), basicBlockPredicatedInstructionCount() or, for threads,
 ///     basicBlockExecutedInstructionCount();
+///   - or it stands under `if (d && leastActiveThreadInWarp())`, where d is a variable that only ever is divergentWarp(branchTarget()), and the
+///     handler's instructions are all `bra` by their opcode;
 ///   - nothing else on the device touches the array, and no `return` stands before it.
 /// Other statements of handlers of instructions, wherever they stand, become Program::tallies (Statement::tally): atomicAdd(&array[…], addend) and
 /// atomicIncrement(&array[…]) with such an array and such indices, whose addend is of an unsigned type of up to 32 bits or a constant that fits it.

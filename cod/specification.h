@@ -218,6 +218,7 @@ struct SiteCounter {
   std::uint32_t array = 0;            ///< in Specification::arrays()
   std::vector<CounterIndex> indices;  ///< one for each dimension, in range
   bool counts_warps = false;          ///< once per warp instead of once per thread
+  bool counts_divisions = false;      ///< … of those executions of a `bra` that divide the warp
   Addend addend = Addend::constant;
   std::uint64_t constant = 1;
   SourceLocation location;  ///< of the statement

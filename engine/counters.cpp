@@ -93,10 +93,22 @@ class TermCollector {
       const Executions by_threads = guarded ? Executions::thread_guard : Executions::thread_block;
       const Executions by_warps = guarded ? Executions::warp_guard : Executions::warp_block;
       const std::uint64_t addend = addend_at(function, block, instruction);
+      if (counter_->counts_divisions) {
+        if (divides(function, block, instruction))
+          add(element_of(block_id, id), Executions::warp_division, id, addend);
+        continue;
+      }
       add(element_of(block_id, id), counter_->counts_warps ? by_warps : by_threads, guarded ? id : block_id,
           addend);
     }
     return sites;
+  }
+
+  /// Whether lanes may go to different places from a `bra`.
+  static bool divides(const ptx::FunctionUnit& function, std::uint32_t block,
+                      const ptx::Instruction& instruction) {
+    const ptx::BasicBlock& range = function.graph.blocks[block];
+    return instruction.guarded() && !range.targets.empty() && range.targets[0] != range.fall_through;
   }
 
   void collect_tallies(std::uint32_t first_probe) {
@@ -225,6 +237,7 @@ std::uint64_t executions_of(const ptx::Executions& executions, const CountTerm& 
     case Executions::warp_block: return executions.warp_blocks[term.place];
     case Executions::thread_guard: return guard(executions.thread_guards);
     case Executions::warp_guard: return guard(executions.warp_guards);
+    case Executions::warp_division: return guard(executions.warp_divisions);
     case Executions::tally: {
       const auto found = executions.tallies.find(term.tally);
       return found == executions.tallies.end() ? 0 : found->second;
@@ -267,6 +280,7 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
       case Executions::warp_block: demand.warp_blocks.insert(term.place); break;
       case Executions::thread_guard: demand.thread_guards.insert(term.place); break;
       case Executions::warp_guard: demand.warp_guards.insert(term.place); break;
+      case Executions::warp_division: demand.warp_divisions.insert(term.place); break;
       case Executions::tally: demand.tallies.insert(term.tally); break;
     }
   }

@@ -18,7 +18,14 @@ struct Request;
 
 /// `addend` times the executions of a place, added to an element of an array.
 struct CountTerm {
-  enum class Executions : std::uint8_t { thread_block, warp_block, thread_guard, warp_guard, tally };
+  enum class Executions : std::uint8_t {
+    thread_block,
+    warp_block,
+    thread_guard,
+    warp_guard,
+    warp_division,
+    tally
+  };
   std::uint32_t specification = 0;  ///< in Request::specifications
   std::uint32_t array = 0;          ///< in Specification::arrays()
   std::uint64_t element = 0;

@@ -74,7 +74,7 @@ class FunctionCounting {
       case CountPlace::Kind::block_start:
         return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
       case CountPlace::Kind::guard_holds:
-        return {body_.instructions[place.instruction].text.begin, Rank::before};
+      case CountPlace::Kind::divides: return {body_.instructions[place.instruction].text.begin, Rank::before};
       case CountPlace::Kind::switch_target: return {last->text.begin, Rank::before};
       case CountPlace::Kind::fall_through: return {last->text.end, Rank::behind};
       case CountPlace::Kind::block_end: break;
@@ -99,6 +99,9 @@ class FunctionCounting {
   std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {
     if (place.kind == CountPlace::Kind::guard_holds) {
       return text_.raise(counters, body_.instructions[place.instruction].guard);
+    }
+    if (place.kind == CountPlace::Kind::divides) {
+      return text_.raise_division(counters, body_.instructions[place.instruction].guard);
     }
     if (place.kind != CountPlace::Kind::switch_target) return text_.raise(counters, {});
     const BasicBlock& block = function_.graph.blocks[place.block];

@@ -108,6 +108,7 @@ class Planner {
     cut(demand_.warp_blocks, function.first_block, blocks, draft.demand.warp_blocks);
     cut(demand_.thread_guards, function.first_instruction, instructions, draft.demand.thread_guards);
     cut(demand_.warp_guards, function.first_instruction, instructions, draft.demand.warp_guards);
+    cut(demand_.warp_divisions, function.first_instruction, instructions, draft.demand.warp_divisions);
   }
 
   /// From which calls threads may not come back because they have left the kernel. `trap` ends the whole launch.
@@ -196,6 +197,7 @@ class Planner {
     if (!draft.demand.warp_blocks.empty() && !plan_warps(draft)) return unplaceable(function);
     plan_thread_guards(draft, exits);
     plan_warp_guards(draft);
+    plan_warp_divisions(draft);
     if (plan.threads) prune(plan, *plan.threads, draft.demand.thread_blocks, exits);
     ask_callers(draft);
     return success();
@@ -310,6 +312,23 @@ class Planner {
       Counter counter = guard_counter(draft, instruction);
       counter.counts_warps = true;
       plan.warp_guards.push_back({instruction, static_cast<std::uint32_t>(plan.counters.size()), false, 0});
+      plan.counters.push_back(std::move(counter));
+    }
+  }
+
+  /// A branch that all lanes take the same way parts none.
+  void plan_warp_divisions(Draft& draft) {
+    FunctionPlan& plan = draft.plan;
+    for (const std::uint32_t instruction : draft.demand.warp_divisions) {
+      const std::uint32_t block = plan.block_of[instruction];
+      if (!draft.analyses->dominators().is_reachable(block) ||
+          (draft.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
+        continue;
+      Counter counter = guard_counter(draft, instruction);
+      counter.places[0].kind = CountPlace::Kind::divides;
+      counter.counts_warps = true;
+      plan.warp_divisions.push_back(
+          {instruction, static_cast<std::uint32_t>(plan.counters.size()), false, 0});
       plan.counters.push_back(std::move(counter));
     }
   }
@@ -517,6 +536,9 @@ class Evaluation {
       }
       for (const GuardPlan& guard : function.warp_guards)
         result_.warp_guards[function.first_instruction + guard.instruction] = total(function, guard.counter);
+      for (const GuardPlan& guard : function.warp_divisions)
+        result_.warp_divisions[function.first_instruction + guard.instruction] =
+            total(function, guard.counter);
     }
     for (const auto& [tally, counter] : plan_.tallies) result_.tallies[tally] = totals_[counter.slot];
     return std::move(result_);

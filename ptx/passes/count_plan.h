@@ -29,11 +29,12 @@ inline constexpr std::uint32_t no_counter = 0xffffffff;
 /// Where a counter is raised. `block` and `instruction` are indices in the function.
 struct CountPlace {
   enum class Kind : std::uint8_t {
-    entry,          ///< at the function's entry
-    block_start,    ///< before the block's first instruction
-    block_end,      ///< before what ends the block, or behind its last instruction
-    guard_holds,    ///< before `instruction`, for the lanes whose guard holds
-    fall_through,   ///< behind the block's last instruction
+    entry,         ///< at the function's entry
+    block_start,   ///< before the block's first instruction
+    block_end,     ///< before what ends the block, or behind its last instruction
+    guard_holds,   ///< before `instruction`, for the lanes whose guard holds
+    fall_through,  ///< behind the block's last instruction
+    divides,  ///< before `instruction`, when its guard holds for some of the warp's lanes and not for others
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
   };
   Kind kind = Kind::block_start;
@@ -111,6 +112,7 @@ struct FunctionPlan {
   std::optional<FlowPlan> warps;
   std::vector<GuardPlan> thread_guards;
   std::vector<GuardPlan> warp_guards;
+  std::vector<GuardPlan> warp_divisions;
   /// The calls that lead here, as (function plan, block); empty for the kernel and where the entry is counted.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> callers;
 };
@@ -128,22 +130,23 @@ struct Tally {
 
 /// What the host wants to know; ids as in InstrumentationUnit.
 struct CountDemand {
-  std::set<std::uint32_t> thread_blocks;  ///< executions of a block by threads
-  std::set<std::uint32_t> warp_blocks;    ///< … by warps
-  std::set<std::uint32_t> thread_guards;  ///< threads for which an instruction's guard held
-  std::set<std::uint32_t> warp_guards;    ///< executions by warps in which it held for some lane
+  std::set<std::uint32_t> thread_blocks;   ///< executions of a block by threads
+  std::set<std::uint32_t> warp_blocks;     ///< … by warps
+  std::set<std::uint32_t> thread_guards;   ///< threads for which an instruction's guard held
+  std::set<std::uint32_t> warp_guards;     ///< executions by warps in which it held for some lane
+  std::set<std::uint32_t> warp_divisions;  ///< executions of a guarded branch by warps whose lanes it parts
   std::set<Tally> tallies;
 
   bool empty() const {
     return thread_blocks.empty() && warp_blocks.empty() && thread_guards.empty() && warp_guards.empty() &&
-           tallies.empty();
+           warp_divisions.empty() && tallies.empty();
   }
 };
 
 /// How often everything in demand was executed; 0 for what was not in demand.
 struct Executions {
   std::vector<std::uint64_t> thread_blocks, warp_blocks;  ///< per block
-  std::map<std::uint32_t, std::uint64_t> thread_guards, warp_guards;
+  std::map<std::uint32_t, std::uint64_t> thread_guards, warp_guards, warp_divisions;
   std::map<Tally, std::uint64_t> tallies;
 };
 

@@ -127,6 +127,32 @@ std::string CountText::raise_by_leader(const std::vector<const Counter*>& counte
   return text + "\t}\n";
 }
 
+std::string CountText::raise_division(const std::vector<const Counter*>& counters, const Guard& guard) {
+  // The first lane for which the guard holds counts, when there are others for which it does not.
+  std::string text(scratch);
+  text += "\tactivemask.b32 %lynxpp_mask;\n\tvote.sync.ballot.b32 %lynxpp_amount, " + truth(guard) +
+          ", %lynxpp_mask;\n\tmov.u32 %lynxpp_lower, %lanemask_lt;\n"
+          "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_amount;\n"
+          "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, " +
+          truth(guard) + ";\n\tsetp.ne.and.b32 %lynxpp_leads, %lynxpp_amount, %lynxpp_mask, %lynxpp_leads;\n";
+  std::set<std::uint32_t> registers;
+  bool adds_to_memory = false;
+  for (const Counter* counter : counters) {
+    adds_to_memory |= in_memory(counter);
+    if (!in_memory(counter)) registers.insert(counter->reg);
+  }
+  for (const std::uint32_t reg : registers) text += add_one(reg, "%lynxpp_leads");
+  if (adds_to_memory) {
+    const std::string done = label();
+    text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp() + "\tmov.u64 %lynxpp_sum, 1;\n";
+    for (const Counter* counter : counters) {
+      if (in_memory(counter)) text += "\tred.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
+    }
+    text += done + ":\n";
+  }
+  return text + "\t}\n";
+}
+
 /// %lynxpp_place = the slots of the replica for this SM.
 std::string CountText::place_of_warp() const {
   const std::string at = "+" + number(8 * std::uint64_t{target_.word}) + "];\n";

@@ -22,6 +22,7 @@ global unsigned long warp_blocks[BASIC_BLOCKS];
 global unsigned long executed[BASIC_BLOCKS];
 global unsigned long threads[INSTRUCTIONS];
 global unsigned long warps[INSTRUCTIONS];
+global unsigned long divergent[INSTRUCTIONS];
 ON_BASIC_BLOCK_ENTRY: {
   atomicAdd(&thread_blocks[basicBlockId()], 1);
   if (leastActiveThreadInWarp()) atomicAdd(&warp_blocks[basicBlockId()], 1);
@@ -30,6 +31,10 @@ ON_BASIC_BLOCK_EXIT: atomicAdd(&executed[basicBlockId()], basicBlockExecutedInst
 ON_INSTRUCTION: {
   atomicAdd(&threads[instructionId()], 1);
   if (leastActiveThreadInWarp()) atomicAdd(&warps[instructionId()], 1);
+}
+ON_INSTRUCTION: BRANCH: OPCODE("bra*"): {
+  int divides = divergentWarp(branchTarget());
+  if (divides && leastActiveThreadInWarp()) atomicAdd(&divergent[instructionId()], 1);
 }
 )";
 
@@ -111,7 +116,7 @@ class Launch {
       EXPECT_EQ(text.find("redux"), std::string::npos) << text;
     }
     const auto plain = count(true, false, sm);
-    ASSERT_EQ(counted.size(), 5u);
+    ASSERT_EQ(counted.size(), 6u);
     order_counters();
     ASSERT_EQ(counted[0].size(), counters_.blocks.size());
     ASSERT_EQ(counted[3].size(), counters_.sites.size());
@@ -128,6 +133,9 @@ class Launch {
           << i << " " << site.opcode << "\n"
           << text;
       ASSERT_EQ(counted[4][i], is_branch ? site.warp_issues : site.executing_warps)
+          << i << " " << site.opcode << "\n"
+          << text;
+      ASSERT_EQ(counted[5][i], site.opcode.starts_with("bra") ? site.divergent : 0)
           << i << " " << site.opcode << "\n"
           << text;
     }
@@ -151,6 +159,13 @@ class Launch {
                       << ", " << counters_.blocks[i].thread_instructions;
         return false;
       }
+    }
+    for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
+      const device::cpu::SiteCounters& site = counters_.sites[i];
+      if (!site.opcode.starts_with("bra") || counted[5][i] == site.divergent) continue;
+      ADD_FAILURE() << "branch " << i << " divides " << counted[5][i] << " warps; the device has "
+                    << site.divergent;
+      return false;
     }
     return true;
   }
