@@ -326,6 +326,7 @@ Result<Instrumented> instrument(const Request& request) {
   unit.target = module->target;
   unit.space_code = space_code;
   unit.assembler_contracts = request.assembler_contracts;
+  unit.outline = request.limits.outline;
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.parse_ms = watch.lap();
 
@@ -343,6 +344,9 @@ Result<Instrumented> instrument(const Request& request) {
   passes.observe_with(request.observer);
   if (Status ran = passes.run(unit); !ran) return ran.error();
   result.passes = passes.timings();
+  result.added_instructions = added_instructions(unit.edits);
+  if (Status fits = check_size(request.limits, unit.instructions, result.added_instructions); !fits)
+    return fits.error();
   result.instrument_ms = watch.lap();
 
   result.ptx = ptx::emit(*module, unit.edits);

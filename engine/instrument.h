@@ -12,6 +12,7 @@
 #include "cod/specification.h"
 #include "device/device.h"
 #include "engine/counters.h"
+#include "engine/limits.h"
 #include "engine/register_estimate.h"
 #include "ptx/passes/pass.h"
 #include "support/result.h"
@@ -42,6 +43,7 @@ struct Request {
       false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times
   bool lane_values =
       true;  ///< hoist what lanes can find out about their addresses once (ptx/passes/lane_values.h)
+  Limits limits = limits_of_environment();
   /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
   bool verify = verifies_by_default;
   ptx::PassObserver observer;            ///< sees the unit between passes
@@ -63,6 +65,7 @@ struct Instrumented {
   std::vector<ProbeWord> probe;                   ///< the words of the appended parameter, in order
   std::uint64_t basic_blocks = 0;                 ///< of the kernel and the functions instrumented with it
   std::uint64_t instructions = 0;
+  std::uint64_t added_instructions = 0;         ///< an estimate, see limits.h
   std::shared_ptr<const cod::SiteTable> sites;  ///< of these blocks and instructions
   std::vector<std::uint64_t>
       sites_per_handler;                     ///< flattened: specifications in order, their handlers in order
@@ -77,8 +80,8 @@ struct Instrumented {
 /// though others, or their handlers at entry and exit, may.
 std::vector<std::string> idle_specifications(const Request& request, const Instrumented& instrumented);
 
-/// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler cannot be compiled, or the
-/// `shared` arrays of all specifications together are too large. The caller
+/// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler cannot be compiled, the
+/// `shared` arrays of all specifications together are too large, or the variant would be larger than `limits` allow. The caller
 /// then runs the original and says why.
 Result<Instrumented> instrument(const Request& request);
 

@@ -157,7 +157,9 @@ std::string CountText::raise_division(const std::vector<const Counter*>& counter
 std::string CountText::place_of_warp() const {
   const std::string at = "+" + number(8 * std::uint64_t{target_.word}) + "];\n";
   std::string text;
-  if (target_.is_kernel) {
+  if (!target_.slots.empty()) {
+    text = "\tmov.b64 %lynxpp_place, " + target_.slots + ";\n";
+  } else if (target_.is_kernel) {
     text = "\tld.param.b64 %lynxpp_place, [" + std::string(probe_parameter) + at;
   } else {
     text = "\tld.param.b64 %lynxpp_place, [" + std::string(frame_parameter) +

@@ -18,6 +18,7 @@ struct CountTarget {
   std::uint32_t word = 0;  ///< of the slots' address
   std::uint32_t replicas = 1;
   std::uint32_t stride = 0;
+  std::string slots = {};  ///< not empty: the register that has the slots' address
 };
 
 /// All texts consist of whole lines.

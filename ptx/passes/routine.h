@@ -58,6 +58,13 @@ class ProbeRoutine {
   const std::set<std::string, std::less<>>& site_values() const { return site_values_; }
   const std::set<std::uint32_t>& functions() const { return functions_; }  ///< that it calls itself
   std::uint64_t depot_bytes() const { return depot_bytes_; }               ///< local memory that a copy needs
+  std::uint32_t instructions() const { return instructions_; }
+  // What a copy uses, for a call that stands for it (outline.h).
+  const std::set<std::uint32_t>& words() const { return words_; }
+  const std::set<std::uint32_t>& states() const { return states_; }
+  bool writes_state(std::uint32_t index) const { return written_states_.contains(index); }
+  /// Whether the routine reads the value as 64 bits; else as 32.
+  bool is_wide(std::string_view site_value) const { return wide_site_values_.contains(site_value); }
 
  private:
   struct Piece {

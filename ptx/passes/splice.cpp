@@ -7,6 +7,7 @@
 #include "ptx/passes/count_text.h"
 #include "ptx/passes/frame.h"
 #include "ptx/passes/lane_values.h"
+#include "ptx/passes/outline.h"
 #include "ptx/passes/site_values.h"
 
 namespace lynxpp::ptx {
@@ -45,12 +46,13 @@ bool leaves(const Instruction& instruction) { return instruction.traits.kind == 
 class FunctionSplicer {
  public:
   FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_site,
-                  std::uint32_t& next_tally_label)
+                  std::uint32_t& next_tally_label, Outliner& outliner)
       : unit_(unit),
         function_(function),
         body_(*function.function->body),
         next_site_(next_site),
         next_tally_label_(next_tally_label),
+        outliner_(outliner),
         is_kernel_(function.function->is_entry),
         frame_(unit, is_kernel_),
         values_(unit, function) {}
@@ -300,6 +302,13 @@ class FunctionSplicer {
     binding.first_word = probe.first_word;
     binding.first_state = probe.first_state;
     binding.first_variable = probe.first_variable;
+    const std::vector<OutlinedTally> tallies = tallies_at(probe, site);
+    // With values of the lanes at hand the routine is short.
+    const bool is_short = &routine_at(probe, site) != &probe.routine && unit_.outline.instructions != 0;
+    if (!is_short && outliner_.is_outlined(probe, tallies)) {
+      binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
+      return outliner_.append_call(probe, binding, tallies, text);
+    }
     binding.site_value = [&](std::string_view name) {
       if (is_lane_value(name)) return *unit_.lane_values->find(lane_site(site), name);
       return name.starts_with("tally_") ? tally_register(probe, name, site)
@@ -321,13 +330,26 @@ class FunctionSplicer {
     return found == unit_.counting->tallies.end() ? nullptr : &found->second;
   }
 
-  std::string tally_register(const Probe& probe, std::string_view name, const Site& site) const {
+  /// `name`: "tally_0", "tally_high_0"
+  const Counter* find_tally(const Probe& probe, std::string_view name, const Site& site) const {
     const bool is_high = name.starts_with("tally_high_");
     const std::string_view digits = name.substr(name.rfind('_') + 1);
     std::uint32_t number = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    const Counter* counter = find_tally(probe, number, is_high, site);
+    return find_tally(probe, number, is_high, site);
+  }
+
+  std::string tally_register(const Probe& probe, std::string_view name, const Site& site) const {
+    const Counter* counter = find_tally(probe, name, site);
     return counter == nullptr ? std::string(unwanted_register) : CountText::name(counter->reg);
+  }
+
+  std::vector<OutlinedTally> tallies_at(const Probe& probe, const Site& site) const {
+    std::vector<OutlinedTally> tallies;
+    for (const std::string& name : probe.routine.site_values()) {
+      if (name.starts_with("tally_")) tallies.push_back({name, find_tally(probe, name, site)});
+    }
+    return tallies;
   }
 
   /// Tallies without a register of their own go to memory.
@@ -360,6 +382,7 @@ class FunctionSplicer {
   const Body& body_;
   std::uint32_t& next_site_;
   std::uint32_t& next_tally_label_;
+  Outliner& outliner_;
   const bool is_kernel_;
   const Frame frame_;
   const SiteValues values_;
@@ -374,8 +397,9 @@ class Splice final : public Pass {
     if (!has_probes && !unit.needs_frame()) return false;
     std::uint32_t next_site = 0;
     std::uint32_t next_tally_label = first_tally_label;
+    Outliner outliner(unit, next_tally_label);
     for (const FunctionUnit& function : unit.functions) {
-      if (function.instrumented) FunctionSplicer(unit, function, next_site, next_tally_label).run();
+      if (function.instrumented) FunctionSplicer(unit, function, next_site, next_tally_label, outliner).run();
     }
     return true;
   }

@@ -59,6 +59,13 @@ struct ModuleVariable {
   std::vector<std::uint8_t> initial;  ///< `bytes` of them, or none; shared memory has none
 };
 
+/// Which probes' routines become functions (outline.h): those that put at least `instructions` PTX instructions at each of at
+/// least `sites` sites. 0 instructions: every site, also where a copy would run faster.
+struct OutlineRule {
+  std::uint32_t instructions = 64;
+  std::uint32_t sites = 64;
+};
+
 struct CountPlan;      // ptx/passes/count_plan.h
 struct LaneValuePlan;  // ptx/passes/lane_values.h
 
@@ -68,6 +75,7 @@ struct InstrumentationUnit {
   const Module& module;
   std::vector<FunctionUnit> functions;
   std::vector<Probe> probes;
+  OutlineRule outline;
   RoutineFunctions routine_functions;      ///< those that routines call
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8

@@ -2,8 +2,8 @@
 """The end-to-end tests: real programs under the real preload library on the cpu device.
 
 usage: end_to_end.py --build FOLDER native APP            a run without a specification; keeps its output and the device's counters
-       end_to_end.py --build FOLDER spec APP SPEC [--wide] the same program instrumented: same output, the right numbers;
-                                                          with counters of 64 bits
+       end_to_end.py --build FOLDER spec APP SPEC [--wide] [NAME=VALUE…]  the same program instrumented, with these variables: same output, the right
+                                                          numbers; --wide: with counters of 64 bits
        end_to_end.py --build FOLDER bench APP             what `lynxpp bench` says of it
        end_to_end.py --build FOLDER failure NAME          one way to fail, see failures.py
        end_to_end.py --build FOLDER list-failures
@@ -138,12 +138,13 @@ def measure_wide(build, program, spec):
     return run, records
 
 
-def check_spec(build, app, spec, wide=False):
+def check_spec(build, app, spec, wide, environment):
     """`spec` may be a list separated by commas."""
     file = baseline_file(build, app)
     expect(file.exists(), f"run the test end_to_end.{app}.native first: {file} is missing")
     baseline = json.loads(file.read_text())
-    run, records = measure_wide(build, app_path(build, app), spec) if wide else build.measure(app_path(build, app), spec=spec)
+    program = app_path(build, app)
+    run, records = measure_wide(build, program, spec) if wide else build.measure(program, spec=spec, environment=environment)
     expect(run.status == 0, f"the instrumented program failed\n{run}")
     expect(run.stdout.decode() == baseline["stdout"], f"the output differs from the uninstrumented run's\n{baseline['stdout']}\n{run}")
 
@@ -205,6 +206,7 @@ def main():
     spec.add_argument("app")
     spec.add_argument("spec")
     spec.add_argument("--wide", action="store_true")
+    spec.add_argument("variables", nargs="*", help="NAME=VALUE")
     bench = commands.add_parser("bench")
     bench.add_argument("app")
     failure = commands.add_parser("failure")
@@ -216,7 +218,7 @@ def main():
         if arguments.command == "native":
             check_native(build, arguments.app)
         elif arguments.command == "spec":
-            check_spec(build, arguments.app, arguments.spec, arguments.wide)
+            check_spec(build, arguments.app, arguments.spec, arguments.wide, dict(variable.split("=", 1) for variable in arguments.variables))
         elif arguments.command == "bench":
             check_bench(build, arguments.app)
         elif arguments.command == "failure":

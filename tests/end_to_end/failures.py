@@ -139,6 +139,19 @@ def kernel_filter(build):
 
 
 @test
+def variant_limit(build):
+    """LYNXPP_VARIANT_LIMIT: a variant that would be too large is not made; coverage has the numbers and the variable."""
+    run, records = build.measure(build.examples / "vecadd", spec="shared_bank_conflicts,instruction_count", environment={"LYNXPP_VARIANT_LIMIT": "30"})
+    expect_unchanged(build, run, "vecadd")
+    demand_equal("launch records", records.launches, [])
+    for entry in records.coverage:
+        expect(not entry["instrumented"], f"{entry['kernel']} was instrumented")
+        expect("the limit is 30 (LYNXPP_VARIANT_LIMIT)" in entry["reason"], f"another reason: {entry['reason']}")
+    run, records = build.measure(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_VARIANT_LIMIT": "0"})
+    expect(all(entry["instrumented"] for entry in records.coverage), f"0 is no limit\n{run}")
+
+
+@test
 def bad_kernel_filter(build):
     run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_KERNELS": "vec(add"})
     expect_words(run, "LYNXPP_KERNELS", "vec(add")

@@ -1,0 +1,62 @@
+#include "engine/limits.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+#include "support/text.h"
+
+namespace lynxpp::engine {
+namespace {
+
+constexpr const char* limit_variable = "LYNXPP_VARIANT_LIMIT";
+constexpr const char* outline_variable = "LYNXPP_OUTLINE";
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view{} : std::string_view(value);
+}
+
+bool is_instruction(std::string_view line) {
+  line = trim(line);
+  return line.ends_with(';') && !line.starts_with('.');
+}
+
+}  // namespace
+
+Limits limits_of_environment() {
+  Limits limits;
+  const std::string_view limit = environment(limit_variable);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), value);
+  if (!limit.empty() && error == std::errc{} && end == limit.data() + limit.size())
+    limits.instructions = value;
+  const std::string_view outline = environment(outline_variable);
+  if (outline == "all") limits.outline = {0, 0};
+  if (outline == "none") limits.outline.sites = std::numeric_limits<std::uint32_t>::max();
+  return limits;
+}
+
+std::uint64_t added_instructions(const ptx::EditList& edits) {
+  std::uint64_t added = 0;
+  for (const ptx::Edit& edit : edits.edits()) {
+    for (std::string_view rest = edit.text; !rest.empty();) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      added += is_instruction(rest.substr(0, end)) ? 1 : 0;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return added;
+}
+
+Status check_size(const Limits& limits, std::uint64_t original, std::uint64_t added) {
+  if (limits.instructions == 0 || original + added <= limits.instructions) return success();
+  return failure("the variant would have " + std::to_string(original + added) +
+                     " PTX instructions instead of " + std::to_string(original) + ", and the limit is " +
+                     std::to_string(limits.instructions) + " (" + limit_variable + ")",
+                 std::string("raise ") + limit_variable + ", or ask for less in one specification");
+}
+
+}  // namespace lynxpp::engine

@@ -1,0 +1,109 @@
+// Routines that became functions, and variants that are too large.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/instrument.h"
+#include "tests/passes/splice_fixture.h"
+
+namespace lynxpp::ptx::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Loads of two sizes in a kernel and in a function that it calls.
+const std::string module_text =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".func (.param .b32 r) twice(.param .b64 x)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<2>;\n"
+    "ld.param.b64 %rd1, [x];\nld.shared.u32 %r1, [%rd1];\nadd.u32 %r2, %r1, %r1;\nst.param.b32 [r], "
+    "%r2;\nret;\n}\n"
+    ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n.reg .pred %p<2>;\n"
+    ".shared .align 8 .b8 tile[64];\nld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd1, %rd1;\n"
+    "mov.u64 %rd2, tile;\nld.shared.u32 %r1, [%rd2];\nld.shared.u32 %r2, [%rd2+4];\nsetp.eq.s32 %p1, %r1, "
+    "0;\n"
+    "@%p1 bra L;\nld.shared.u64 %rd3, [%rd2+8];\nst.global.u64 [%rd1], %rd3;\nL:\n"
+    "{\n.param .b64 a;\n.param .b32 b;\nst.param.b64 [a], %rd2;\ncall (b), twice, (a);\nld.param.b32 %r3, "
+    "[b];\n}\n"
+    "add.u32 %r3, %r3, %r2;\nst.global.u32 [%rd1+8], %r3;\nret;\n}\n";
+
+constexpr const char* wavefronts =
+    "global unsigned long fronts[INSTRUCTIONS]; global unsigned long total; unsigned long mine = 0;\n"
+    "shared unsigned int seen[WARPS_PER_BLOCK];\n"
+    "ON_INSTRUCTION: MEM_READ: SHARED: { unsigned int n = bankWavefronts(); mine += n; seen[blockThreadId() "
+    "/ 32] += 1;\n"
+    "  if (leastActiveThreadInWarp()) atomicAdd(&fronts[instructionId()], n); }\n"
+    "ON_KERNEL_EXIT: { atomicAdd(&total, mine); }\n";
+
+Result<engine::Instrumented> instrument(const engine::Limits& limits) {
+  engine::Request request;
+  request.ptx = &module_text;
+  request.kernel = "k";
+  Result<engine::SpecificationPtr> specification = cod::compile(wavefronts, "wavefronts.cod");
+  if (!specification) return specification.error();
+  request.specifications = {*specification};
+  request.device_sm = 80;
+  request.verify = true;
+  request.limits = limits;
+  request.wants_register_estimate = true;
+  return engine::instrument(request);
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+engine::Limits all_outlined() {
+  engine::Limits limits;
+  limits.outline = {0, 1};
+  return limits;
+}
+
+TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {
+  const Result<engine::Instrumented> result = instrument(all_outlined());
+  ASSERT_TRUE(result.ok()) << render(result.error().diagnostics);
+  const std::string& text = result->ptx;
+  // 4 and 8 bytes; four loads; the program's own call.
+  EXPECT_EQ(count(text, "match.any.sync"), 2u * 2u) << text;
+  EXPECT_EQ(count(text, "call (__lynxpp_result), __lynxpp_function_"), 4u) << text;
+  EXPECT_EQ(count(text, "call (b), twice"), 1u) << text;
+  EXPECT_EQ(result->sites_per_handler, (std::vector<std::uint64_t>{1, 4, 1}));
+  bool available = false;
+  std::string messages;
+  EXPECT_TRUE(assemble(text, messages, available) || !available) << messages << text;
+  ASSERT_TRUE(result->registers.has_value());
+  EXPECT_GE(result->registers->instrumented, 10u);  // those of the function count
+}
+
+TEST(Outline, FewPlacesGetCopies) {
+  const Result<engine::Instrumented> copies = instrument({});
+  ASSERT_TRUE(copies.ok());
+  EXPECT_THAT(copies->ptx, Not(HasSubstr("__lynxpp_function_")));
+  const Result<engine::Instrumented> calls = instrument(all_outlined());
+  ASSERT_TRUE(calls.ok());
+  EXPECT_LT(calls->added_instructions, copies->added_instructions);
+}
+
+TEST(Outline, TooLargeVariantsAreNotMadeAndTheReasonHasTheNumbers) {
+  engine::Limits limits;
+  limits.instructions = 40;
+  const Result<engine::Instrumented> refused = instrument(limits);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().diagnostics.front().message,
+              ::testing::MatchesRegex(
+                  "the variant would have [0-9]+ PTX instructions instead of 20, and the limit is 40 "
+                  "\\(LYNXPP_VARIANT_LIMIT\\)"));
+  limits.instructions = 0;
+  EXPECT_TRUE(instrument(limits).ok());
+}
+
+TEST(Outline, OnlyInstructionsAreCounted) {
+  EditList edits;
+  edits.insert_before(0, "\n\t.reg .b32 %r<3>;\n\t{\n\tadd.u32 a, b, c;\n$label:\n\t@p bra $label;\n\t}\n\t");
+  edits.replace({3, 4}, "name");
+  EXPECT_EQ(engine::added_instructions(edits), 2u);
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx::testing
