@@ -304,7 +304,7 @@ class FunctionSplicer {
     binding.first_variable = probe.first_variable;
     const std::vector<OutlinedTally> tallies = tallies_at(probe, site);
     // With values of the lanes at hand the routine is short.
-    const bool is_short = &routine_at(probe, site) != &probe.routine && unit_.outline.instructions != 0;
+    const bool is_short = &routine_at(probe, site) != &probe.routine;
     if (!is_short && outliner_.is_outlined(probe, tallies)) {
       binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
       return outliner_.append_call(probe, binding, tallies, text);
