@@ -129,20 +129,18 @@ std::string CountText::raise_by_leader(const std::vector<const Counter*>& counte
 
 std::string CountText::raise_division(const std::vector<const Counter*>& counters, const Guard& guard) {
   // The first lane for which the guard holds counts, when there are others for which it does not.
-  std::string text(scratch);
+  std::string text(scratch());
   text += "\tactivemask.b32 %lynxpp_mask;\n\tvote.sync.ballot.b32 %lynxpp_amount, " + truth(guard) +
           ", %lynxpp_mask;\n\tmov.u32 %lynxpp_lower, %lanemask_lt;\n"
           "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_amount;\n"
           "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, " +
           truth(guard) + ";\n\tsetp.ne.and.b32 %lynxpp_leads, %lynxpp_amount, %lynxpp_mask, %lynxpp_leads;\n";
-  std::set<std::uint32_t> registers;
-  bool adds_to_memory = false;
+  std::set<std::string> additions;  // to shared ones once
   for (const Counter* counter : counters) {
-    adds_to_memory |= in_memory(counter);
-    if (!in_memory(counter)) registers.insert(counter->reg);
+    if (!in_memory(counter)) additions.insert(count_one(*counter, "%lynxpp_leads"));
   }
-  for (const std::uint32_t reg : registers) text += add_one(reg, "%lynxpp_leads");
-  if (adds_to_memory) {
+  for (const std::string& addition : additions) text += addition;
+  if (std::ranges::any_of(counters, in_memory)) {
     const std::string done = label();
     text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp() + "\tmov.u64 %lynxpp_sum, 1;\n";
     for (const Counter* counter : counters) {
