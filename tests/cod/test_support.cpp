@@ -69,8 +69,11 @@ std::vector<std::string> lowered(const Specification& specification, int sm) {
 }
 
 std::string wrapped(const std::string& routine, int sm) {
-  std::string text =
-      ".version 7.8\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n.visible .entry wrapped()\n{\n";
+  const std::size_t begin = routine.find('{');
+  const std::size_t functions = std::min(routine.find("\n.func", begin), routine.size());
+  const std::size_t end = routine.rfind('}', functions);
+  std::string text = ".version 7.8\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n" +
+                     routine.substr(functions) + "\n.visible .entry wrapped()\n{\n";
   declare_registers(text);
   for (int i = 0; i < 16; ++i) {
     const std::string name = std::string(state_prefix) + std::to_string(i);
@@ -79,8 +82,6 @@ std::string wrapped(const std::string& routine, int sm) {
         routine.find("mov.b64 " + name + ",") != std::string::npos || reads_wide(routine, name);
     text += "  .reg " + std::string(is_wide ? ".b64 " : ".b32 ") + name + ";\n";
   }
-  const std::size_t begin = routine.find('{');
-  const std::size_t end = routine.rfind('}');
   return text + routine.substr(begin, end - begin + 1) + "\n}\n";
 }
 
