@@ -91,8 +91,10 @@ def tell(findings, specs, is_gpu):
 
 
 def overhead(package, apps, budget, rounds=3, specs=None, keep=lambda findings: None):
-    """Kernel times with every specification over the native ones, side by side in every round. `keep` gets what was found after each program."""
-    findings = Findings("overhead", overhead.__doc__)
+    """Kernel times with every specification over the native ones, side by side in every round.
+
+    `keep` gets what was found after each program."""
+    findings = Findings("overhead", overhead.__doc__.splitlines()[0])
     specs = specs or package.specs
     findings.data = {"kernels": [], "phases": {}, "specs": specs, "device": package.device}
     began, left_out, longest = time.monotonic(), [], 0
@@ -120,7 +122,7 @@ def overhead(package, apps, budget, rounds=3, specs=None, keep=lambda findings: 
 
 def merged(files):
     """(findings, machine) of several runs of this part over different programs; of a program that is in several, the last counts."""
-    findings = Findings("overhead", overhead.__doc__)
+    findings = Findings("overhead", overhead.__doc__.splitlines()[0])
     parts = [json.loads(file.read_text()) for file in files]
     specs = list(dict.fromkeys(spec for part in parts for spec in part["data"]["specs"]))
     findings.data = {"kernels": [], "phases": {}, "specs": specs, "device": parts[-1]["data"]["device"]}
