@@ -27,6 +27,9 @@ class DominatorTree {
   /// Ascending in a walk over the tree that comes to a block before its children; 0 for unreachable blocks.
   std::uint32_t walk_order(std::uint32_t block) const { return enter_[block]; }
 
+  /// On the same scale, behind everything the block dominates.
+  std::uint32_t walk_end(std::uint32_t block) const { return leave_[block]; }
+
   /// The reachable blocks in reverse post-order: without cycles, a block stands behind all its predecessors.
   const std::vector<std::uint32_t>& reverse_post_order() const { return order_; }
   /// A block's place in that order; no_block for unreachable blocks.

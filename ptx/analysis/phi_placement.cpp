@@ -100,20 +100,32 @@ void PhiPlacement::sort_places() {
     places_[place].is_kept = false;
   }
   steps_ += size;
+  find_reaches();
+}
+
+/// What places dominate lies in one another: each begins inside its parent, and behind its end the parent is the last again. Walking up from the
+/// last place before a block would take as many steps as conditions lie in one another.
+void PhiPlacement::find_reaches() {
+  reaches_.clear();
+  std::uint32_t last = at_entry;
+  const auto leave_until = [&](std::uint32_t parent) {
+    for (; last != parent; last = places_[last].parent)
+      reaches_.push_back({dominators_.walk_end(places_[last].block), places_[last].parent});
+  };
+  for (std::uint32_t place = 0; place < places_.size(); ++place) {
+    leave_until(places_[place].parent);
+    reaches_.push_back({dominators_.walk_order(places_[place].block), place});
+    last = place;
+  }
+  leave_until(at_entry);
+  steps_ += reaches_.size();
 }
 
 std::uint32_t PhiPlacement::nearest(std::uint32_t block) {
-  const auto behind =
-      std::ranges::upper_bound(places_, dominators_.walk_order(block), {},
-                               [this](const Place& place) { return dominators_.walk_order(place.block); });
-  std::uint32_t place =
-      behind == places_.begin() ? at_entry : static_cast<std::uint32_t>(behind - places_.begin() - 1);
-  while (place != at_entry && !dominators_.dominates(places_[place].block, block)) {
-    place = places_[place].parent;
-    ++steps_;
-  }
   ++steps_;
-  return place;
+  const auto behind =
+      std::ranges::upper_bound(reaches_, dominators_.walk_order(block), {}, &Reach::walk_order);
+  return behind == reaches_.begin() ? at_entry : std::prev(behind)->place;
 }
 
 // ---------------------------------------------------------------- candidates

@@ -40,9 +40,16 @@ class PhiPlacement {
     bool is_searched = false;  ///< the frontiers of the writes below
   };
 
+  /// From this place of the dominator tree's walk on, `place` is the last one that dominates.
+  struct Reach {
+    std::uint32_t walk_order = 0;
+    std::uint32_t place = at_entry;
+  };
+
   bool is_trivial(RegisterId reg) const;
   void begin(RegisterId reg);
   void sort_places();
+  void find_reaches();
   /// The last place that dominates `block`.
   std::uint32_t nearest(std::uint32_t block);
   void want_before(std::uint32_t block);
@@ -59,6 +66,7 @@ class PhiPlacement {
   DominanceFrontiers::Walk walk_;
   std::vector<RegisterId> candidate_of_;  ///< by block: the last register
   std::vector<Place> places_;
+  std::vector<Reach> reaches_;                        ///< ascending
   std::vector<std::vector<std::uint32_t>> children_;  ///< by place, those of at_entry last
   std::vector<std::uint32_t> candidates_, searches_, work_, found_;
   RegisterId reg_ = no_register;

@@ -171,6 +171,33 @@ TEST(Ssa, FrontiersAndPhisOfLoopsInOneAnotherGrowLinearly) {
   }
 }
 
+/// Conditions in one another, each with a sum of its own behind it.
+std::string conditions_in_one_another(int depth) {
+  std::string begin, end;
+  for (int condition = 0; condition < depth; ++condition) {
+    const std::string number = std::to_string(condition);
+    begin += "@%p1 bra E" + number + ";\nadd.s32 %r1, %r1, " + number + ";\n";
+    end = "E" + number + ": add.s32 %r2, %r1, 1;\n" + end;
+  }
+  return begin + end + "st.global.u32 [%rd1], %r2;\nret;";
+}
+
+TEST(Ssa, PhisOfConditionsInOneAnotherAreFoundInLinearTime) {
+  std::size_t steps = 0;
+  for (const int depth : {250, 500, 1000, 2000}) {
+    Analysed analysed(conditions_in_one_another(depth));
+    std::size_t phis = 0;
+    for (std::uint32_t block = 0; block < analysed->graph().blocks.size(); ++block)
+      phis += analysed->ssa().phis(block).size();
+    EXPECT_EQ(phis, static_cast<unsigned>(depth)) << "%r1 at every join";
+    if (steps != 0) {
+      EXPECT_LT(analysed->ssa().placement_steps(), steps * 12 / 5) << depth;
+    }
+    steps = analysed->ssa().placement_steps();
+  }
+  EXPECT_LT(steps, 2000U * 100);
+}
+
 TEST(Analyses, AreKeptUntilInvalidated) {
   Analysed analysed("mov.u32 %r1, 1;\nret;");
   const AffineAnalysis* first = &analysed->affine();
