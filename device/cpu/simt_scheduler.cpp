@@ -12,8 +12,10 @@ namespace {
 
 /// Segments a warp runs before the next one gets its turn.
 constexpr std::uint32_t slice_segments = 4096;
-/// Slices full of atomics after which the lanes that spin give way to lanes of their warp that wait for them.
-constexpr std::uint32_t patient_slices = 8;
+/// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them. Loops that just update memory often go
+/// through as many: a warp whose lanes need not part has the same counts in every run. Once a launch has locks, it has more of them.
+constexpr std::uint32_t patient_slices = 512;
+constexpr std::uint32_t patient_slices_with_locks = 8;
 constexpr std::uint32_t barrier_count = 16;
 
 std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
@@ -159,7 +161,10 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     if (step(warp) == Turn::failed) return Turn::failed;
   }
   warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
-  if (warp.spinning_slices > patient_slices) give_way(warp);
+  const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
+  if (warp.spinning_slices > (has_locks ? patient_slices_with_locks : patient_slices) && give_way(warp)) {
+    launch_.spins.store(true, std::memory_order_relaxed);
+  }
   return Turn::again;
 }
 

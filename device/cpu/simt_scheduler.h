@@ -23,6 +23,7 @@ struct LaunchState {
   std::string name;  ///< of the module, in diagnostics
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
+  std::atomic<bool> spins{false};  ///< lanes have been seen to wait for lanes of their warp
 
   std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
   std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }

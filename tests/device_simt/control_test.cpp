@@ -71,6 +71,36 @@ std::string run(const std::string& body, unsigned threads, void* out, LaunchCoun
   return text_of(module->launch("test", {{1, 1, 1}, {threads, 1, 1}, 0}, Arguments(out).bytes(), counters));
 }
 
+TEST(Control, LoopsFullOfAtomicsDoNotPartTheirWarp) {
+  // Lane 0 leaves at once and waits, the others iterate longer than lanes that wait for a lock would be left alone. Then all are together again.
+  const char* const body = R"(
+.visible .entry test(.param .u64 out) {
+  .reg .pred p;
+  .reg .b32 t, i;
+  .reg .b64 o;
+  ld.param.u64 o, [out];
+  mov.u32 t, %tid.x;
+  mov.u32 i, 0;
+  setp.eq.u32 p, t, 0;
+  @p bra DONE;
+LOOP:
+  red.global.add.u32 [o], 1;
+  add.s32 i, i, 1;
+  setp.lt.u32 p, i, 100000;
+  @p bra LOOP;
+DONE:
+  st.global.u32 [o+4], 7;
+  ret;
+})";
+  unsigned out[2] = {};
+  LaunchCounters counters;
+  ASSERT_EQ(run(body, 32, out, &counters), "");
+  EXPECT_EQ(out[0], 3100000u);
+  const BlockCounters behind = counters_of(counters, "test", 2);
+  EXPECT_EQ(behind.warp_executions, 1u);
+  EXPECT_EQ(behind.thread_executions, 32u);
+}
+
 TEST(Control, CountsGuardsLoopsAndFunctionsExactly) {
   // Thread t calls `twice` when t is odd and loops t % 4 + 1 times.
   const char* const body = R"(
