@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 1
+#define LYNXPP_ENGINE_ABI 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +56,10 @@ typedef struct lynxpp_engine {
 
   /// The image is going away.
   void (*forget_image)(uint64_t id);
+
+  /// Called before contexts end, so that no result dies with them: waits for outstanding launches and writes their records. Of `context` (null: of all
+  /// contexts of `device`) nothing that was loaded or allocated is used again; with `device` < 0 and no context all stays in use.
+  void (*save_results)(void* context, int device);
 
   /// Waits for outstanding launches, writes every record, finishes the report. Further launches are not instrumented.
   void (*finish)(void);

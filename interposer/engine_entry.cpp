@@ -24,8 +24,8 @@ struct Engine {
   device::KernelTimes times = device::KernelTimes::off;
   std::mutex mutex;  // guards what follows
   std::unique_ptr<device::cuda::Driver> driver;
-  std::map<unsigned long long, std::unique_ptr<device::Device>>
-      devices;  // by context id, which is never reused
+  std::map<unsigned long long, std::unique_ptr<device::Device>> devices;  // by context id
+  std::vector<std::unique_ptr<device::Device>> ended;  // another thread may be launching on one of them
   std::map<std::pair<std::uint64_t, int>, std::vector<std::string>> modules;  // PTX texts by image and sm
 
   Engine() {
@@ -67,6 +67,28 @@ struct Engine {
       slot->measure_kernels(times);
     }
     return slot.get();
+  }
+
+  /// The devices of a context, or of all contexts of the device of this number, are no longer found for new launches.
+  std::vector<const device::Device*> retire(CUcontext context, int ordinal) {
+    const std::lock_guard lock(mutex);
+    std::vector<const device::Device*> retired;
+    unsigned long long id = 0;
+    const bool has_id =
+        context != nullptr && driver != nullptr && driver->cuCtxGetId(context, &id) == CUDA_SUCCESS;
+    for (auto entry = devices.begin(); entry != devices.end();) {
+      const bool ends = context != nullptr
+                            ? has_id && entry->first == id
+                            : entry->second != nullptr && entry->second->info().ordinal == ordinal;
+      if (!ends) {
+        ++entry;
+        continue;
+      }
+      retired.push_back(entry->second.get());
+      ended.push_back(std::move(entry->second));
+      entry = devices.erase(entry);
+    }
+    return retired;
   }
 
   /// The text of the image's module that defines `kernel`.
@@ -173,6 +195,13 @@ void forget_image(uint64_t id) {
   });
 }
 
+void save_results(void* context, int device) {
+  contained("save_results", 0, [&] {
+    engine().session->save_results(engine().retire(static_cast<CUcontext>(context), device));
+    return 0;
+  });
+}
+
 void finish() {
   contained("finish", 0, [] {
     engine().session->finish();
@@ -193,6 +222,7 @@ constexpr lynxpp_engine table{
     .attach = &attach,
     .launch = &launch,
     .forget_image = &forget_image,
+    .save_results = &save_results,
     .finish = &finish,
     .cpu_functions = &cpu_functions,
 };

@@ -449,6 +449,17 @@ void Session::forget_image(std::uint64_t image) {
   }
 }
 
+void Session::save_results(std::span<const device::Device* const> ending) {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
+  drain(true);
+  for (const auto& [name, seen] : seen_) {
+    std::erase_if(seen->kernels, [&](const std::unique_ptr<Kernel>& kernel) {
+      return std::find(ending.begin(), ending.end(), kernel->device) != ending.end();
+    });
+  }
+}
+
 void Session::report_ends() {
   for (const std::shared_ptr<const Attached>& attached : ever_) {
     for (std::size_t i = 0; i < attached->reports.size() && attached->has_launches; ++i) {

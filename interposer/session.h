@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,6 +48,9 @@ class Session {
 
   /// Drops variants of an image that is going away.
   void forget_image(std::uint64_t image);
+
+  /// Waits for outstanding results and writes their records, and drops the variants of devices whose contexts end.
+  void save_results(std::span<const device::Device* const> ending);
 
   /// Waits for outstanding results and writes every record. Later launches are not instrumented.
   void finish();

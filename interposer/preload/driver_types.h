@@ -7,6 +7,8 @@
 namespace lynxpp::preload {
 
 using CUresult = int;
+using CUcontext = void*;
+using CUdevice = int;
 using CUmodule = void*;
 using CUlibrary = void*;
 using CUkernel = void*;

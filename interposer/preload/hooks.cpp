@@ -22,6 +22,8 @@ using LaunchKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsi
 using LaunchKernelEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
 using LaunchCooperativeKernel = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
                                              unsigned, unsigned, CUstream, void**);
+using ContextDestroy = CUresult (*)(CUcontext);
+using PrimaryContextEnd = CUresult (*)(CUdevice);
 using GetName = CUresult (*)(const char**, void*);
 using GetOwner = CUresult (*)(void**, void*);
 
@@ -164,6 +166,35 @@ KernelPtr ask_driver(void* function) {
   if (kernel == nullptr) kernel = ask("cuKernelGetName", "cuKernelGetLibrary");
   if (kernel == nullptr) kernel = registry().add_late_function(function, nullptr, "(unnamed kernel)");
   return kernel;
+}
+
+// ---- contexts --------------------------------------------------------------------------------------------
+
+/// Before results die with a context.
+void save_results(CUcontext context, CUdevice device) {
+  const lynxpp_engine* const engine = opened_engine();
+  if (engine == nullptr || Passthrough::active()) return;
+  const Passthrough passthrough;
+  quietly([&] { engine->save_results(context, device); });
+}
+
+template <Slot slot, Door door>
+CUresult context_destroy(CUcontext context) {
+  if (context != nullptr) save_results(context, -1);
+  return original<slot, door, ContextDestroy>()(context);
+}
+
+template <Slot slot, Door door>
+CUresult primary_context_reset(CUdevice device) {
+  if (device >= 0) save_results(nullptr, device);
+  return original<slot, door, PrimaryContextEnd>()(device);
+}
+
+/// Whether others still hold the context is not known; if not, the next one has a number of its own.
+template <Slot slot, Door door>
+CUresult primary_context_release(CUdevice device) {
+  save_results(nullptr, -1);
+  return original<slot, door, PrimaryContextEnd>()(device);
 }
 
 // ---- launches --------------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ TEST(DriverTypes, ConstantsAndSizes) {
   EXPECT_EQ(per_thread_default_stream,
             static_cast<std::uint64_t>(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
   EXPECT_EQ(sizeof(::CUresult), sizeof(lynxpp::preload::CUresult));
+  EXPECT_TRUE((std::is_same_v<::CUdevice, lynxpp::preload::CUdevice>));
+  EXPECT_TRUE(std::is_pointer_v<::CUcontext>);
   EXPECT_EQ(sizeof(::CUjit_option), sizeof(int));
   EXPECT_EQ(sizeof(::CUlibraryOption), sizeof(int));
   EXPECT_EQ(sizeof(::CUdriverProcAddressQueryResult), sizeof(int));

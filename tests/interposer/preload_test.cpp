@@ -174,6 +174,18 @@ TEST_P(Door, ARefusedUnloadForgetsNothing) {
                           StartsWith("library_kernel ")));
 }
 
+TEST_P(Door, ResultsAreSavedBeforeAContextEnds) {
+  const Outcome result = run_driver(door("contexts"), attached);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events,
+              ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                          StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel kernel"),
+                          "engine save_results no context device -1", "driver cuDevicePrimaryCtxRelease_v2",
+                          "engine save_results no context device 1", "driver cuDevicePrimaryCtxReset_v2",
+                          "driver cuDevicePrimaryCtxReset_v2", "engine save_results context device -1",
+                          "driver cuCtxDestroy_v2", "driver cuCtxDestroy_v2", "engine finish"));
+}
+
 TEST_P(Door, WithoutASpecificationNothingIsOpened) {
   for (const char* environment : {"", "LYNXPP_SPEC="}) {
     const Outcome result = run_driver(door("launches images"), environment);

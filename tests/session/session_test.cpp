@@ -501,6 +501,21 @@ TEST_F(SessionTest, ForgottenImageIsInstrumentedAnew) {
   EXPECT_EQ(device_.loaded.size(), 2u);
 }
 
+TEST_F(SessionTest, ResultsAreSavedBeforeAContextEnds) {
+  device_.ready = false;
+  EXPECT_TRUE(launch("k", 5));
+  EXPECT_TRUE(records_.launches.empty());
+  const device::Device* const ending[] = {&device_};
+  session_->save_results({});
+  EXPECT_EQ(records_.launches.size(), 1u);
+  EXPECT_TRUE(launch("k", 5));
+  EXPECT_EQ(device_.loaded.size(), 1u) << "nothing has ended";
+  session_->save_results(ending);
+  EXPECT_EQ(records_.launches.size(), 2u);
+  EXPECT_TRUE(launch("k", 5));
+  EXPECT_EQ(device_.loaded.size(), 2u) << "the variant died with its context";
+}
+
 TEST_F(SessionTest, TimingIsReportedWhenAskedFor) {
   Configuration configuration;
   configuration.timing = Timing::stages;

@@ -84,6 +84,10 @@ EXPORT int cuKernelGetLibrary(void** library, void* kernel) { return *library = 
 EXPORT int cuCtxGetDevice(int* device) { return *device = 1, 0; }
 EXPORT int cuCtxGetDevice_v2(int* device, void*) { return *device = 2, 0; }
 
+EXPORT int cuCtxDestroy_v2(void*) { return log_event("driver cuCtxDestroy_v2"), 0; }
+EXPORT int cuDevicePrimaryCtxReset_v2(int) { return log_event("driver cuDevicePrimaryCtxReset_v2"), 0; }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return log_event("driver cuDevicePrimaryCtxRelease_v2"), 0; }
+
 /// Stands for cuModuleEnumerateFunctions and cuLibraryEnumerateKernels.
 EXPORT int fakeEnumerate(void** function, void* owner, const char* name) {
   return *function = create(object(owner)->kind == "library" ? "kernel" : "function", name, owner), 0;
@@ -131,6 +135,10 @@ const Entry* entries(std::size_t& count) {
 int find(const char* name, int version, std::uint64_t flags, void** function) {
   std::string wanted = name;
   if (wanted == "cuGetProcAddress" && version >= 12000) wanted += "_v2";
+  if ((wanted == "cuCtxDestroy" && version >= 4000) ||
+      (wanted.rfind("cuDevicePrimaryCtx", 0) == 0 && version >= 11000)) {
+    wanted += "_v2";
+  }
   if (wanted == "cuCtxGetDevice" && version >= 13000) wanted += "_v2";
   if ((flags & 2) != 0 && wanted.rfind("cuLaunch", 0) == 0) wanted += "_ptsz";
   std::size_t count = 0;

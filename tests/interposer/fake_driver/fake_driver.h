@@ -14,6 +14,9 @@ struct LaunchConfig {
 #define FAKE_DRIVER_FUNCTIONS(F)                                                                             \
   F(cuCtxGetDevice, (int* device))                                                                           \
   F(cuCtxGetDevice_v2, (int* device, void* context))                                                         \
+  F(cuCtxDestroy_v2, (void* context))                                                                        \
+  F(cuDevicePrimaryCtxReset_v2, (int device))                                                                \
+  F(cuDevicePrimaryCtxRelease_v2, (int device))                                                              \
   F(cuModuleLoad, (void** module, const char* path))                                                         \
   F(cuModuleLoadData, (void** module, const void* image))                                                    \
   F(cuModuleLoadDataEx, (void** module, const void* image, unsigned count, int* options, void** values))     \

@@ -43,6 +43,9 @@ int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result
 }
 
 void forget_image(std::uint64_t) { log_event("engine forget_image"); }
+void save_results(void* context, int device) {
+  log_event("engine save_results %s device %d", context != nullptr ? "context" : "no context", device);
+}
 void finish() { log_event("engine finish"); }
 
 // What the cpu device's runtime would be.
@@ -70,7 +73,8 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   return table;
 }
 
-constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, attach, launch, forget_image, finish, cpu_functions};
+constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, attach, launch,       forget_image,
+                                       save_results,    finish, cpu_functions};
 
 }  // namespace
 
