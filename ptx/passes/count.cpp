@@ -35,8 +35,8 @@ class FunctionCounting {
   }
 
  private:
-  /// Texts at one position stand in this order.
-  enum class Rank : std::uint8_t { behind, entry, start, before };
+  /// Texts at one position stand in this order. What votes for the whole warp comes before what may part it.
+  enum class Rank : std::uint8_t { together, behind, entry, start, before };
 
   void declare() {
     if (plan_.registers == 0) return;
@@ -73,6 +73,8 @@ class FunctionCounting {
       case CountPlace::Kind::entry: return {entry_position(), Rank::entry};
       case CountPlace::Kind::block_start:
         return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
+      case CountPlace::Kind::bypass:
+        return {body_.instructions[place.instruction].text.begin, Rank::together};
       case CountPlace::Kind::guard_holds:
       case CountPlace::Kind::divides: return {body_.instructions[place.instruction].text.begin, Rank::before};
       case CountPlace::Kind::switch_target: return {last->text.begin, Rank::before};
@@ -103,8 +105,13 @@ class FunctionCounting {
     if (place.kind == CountPlace::Kind::divides) {
       return text_.raise_division(counters, body_.instructions[place.instruction].guard);
     }
-    if (place.kind != CountPlace::Kind::switch_target) return text_.raise(counters, {});
     const BasicBlock& block = function_.graph.blocks[place.block];
+    if (place.kind == CountPlace::Kind::bypass) {
+      Guard goes = body_.instructions[place.instruction].guard;
+      if (place.target == block.fall_through) goes.negated = !goes.negated;
+      return text_.raise_bypass(counters, goes);
+    }
+    if (place.kind != CountPlace::Kind::switch_target) return text_.raise(counters, {});
     const Instruction& branch = body_.instructions[block.end - 1];
     std::vector<std::uint32_t> indices;
     for (std::uint32_t i = 0; i < block.targets.size(); ++i) {

@@ -35,6 +35,10 @@ std::vector<CountedEdge> thread_flow(const CountedFunction& function);
 /// Edges that go on in a loop that lanes leave in different iterations are counted by its lanes where `counts_loops`.
 WarpEdges warp_flow(const CountedFunction& function);
 
+/// Where the first branch that may part a warp, which every warp comes to once, probably leads most of them on to a block, the warps that have no
+/// lane going there are counted instead. `edges` are those of warp_flow.
+void count_bypasses(const CountedFunction& function, std::vector<CountedEdge>& edges);
+
 /// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.
 bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t narrow_registers = 24;  // per function, so that the kernel keeps its occupancy
 constexpr std::uint32_t wide_registers = 12;
 constexpr std::uint32_t line_slots = 16;  // of 8 bytes
-constexpr std::uint32_t most_replicas = 128;
+constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
 constexpr std::size_t pruning_budget = 200'000'000;
 constexpr std::uint32_t most_bits = 32;
@@ -214,6 +214,7 @@ class Planner {
         !plan_.is_wide && !draft.loses_registers && unit_.target.sm >= warp_reduction;
     for (;;) {
       WarpEdges flow = warp_flow(draft.counted);
+      count_bypasses(draft.counted, flow.edges);
       if (!plan_flow(draft, std::move(flow.edges), plan.warps)) return false;
       prune(plan, *plan.warps, draft.demand.warp_blocks, {});
       plan.loops = std::move(flow.loops);
@@ -546,7 +547,8 @@ class Evaluation {
 
  private:
   std::uint64_t total(const FunctionPlan& function, std::uint32_t counter) const {
-    return totals_[function.counters[counter].slot];
+    const Counter& counted = function.counters[counter];
+    return counted.is_complement ? launched_warps_ - totals_[counted.slot] : totals_[counted.slot];
   }
 
   std::vector<std::uint64_t> solve(const FunctionPlan& function, const FlowPlan& flow, std::uint64_t launched,

@@ -26,6 +26,9 @@ namespace lynxpp::ptx {
 
 inline constexpr std::uint32_t no_counter = 0xffffffff;
 
+/// Replicas of the counters that lie between those of neighbouring warps of an SM, see CountPlan::replicas.
+inline constexpr std::uint32_t replicas_of_warps = 128;
+
 /// Where a counter is raised. `block` and `instruction` are indices in the function.
 struct CountPlace {
   enum class Kind : std::uint8_t {
@@ -34,6 +37,7 @@ struct CountPlace {
     block_end,     ///< before what ends the block, or behind its last instruction
     guard_holds,   ///< before `instruction`, for the lanes whose guard holds
     fall_through,  ///< behind the block's last instruction
+    bypass,   ///< before the branch `instruction`, when none of the warp's lanes goes on to block `target`
     divides,  ///< before `instruction`, when its guard holds for some of the warp's lanes and not for others
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
   };
@@ -55,10 +59,11 @@ struct Counter {
   bool counts_warps = false;
   Storage storage = Storage::memory;
   std::vector<CountPlace> places;
-  double weight = 1;         ///< estimated executions per entry of the function
-  bool is_repeated = false;  ///< perhaps more than once for an entry of the function
-  bool is_whole = false;     ///< only raised while all launched lanes of a warp are together
-  bool is_tally = false;     ///< raised by a routine, see Tally
+  double weight = 1;           ///< estimated executions per entry of the function
+  bool is_repeated = false;    ///< perhaps more than once for an entry of the function
+  bool is_whole = false;       ///< only raised while all launched lanes of a warp are together
+  bool is_tally = false;       ///< raised by a routine, see Tally
+  bool is_complement = false;  ///< what counts is the launched warps less those for which it was raised
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
   bool is_bit =
@@ -155,7 +160,8 @@ struct CountPlan {
   std::map<Tally, Counter> tallies;
   std::uint32_t basic_blocks = 0;
   std::uint32_t counters = 0;  ///< slots in use
-  /// Slots of one replica, a multiple of a cache line; replicas, a power of two: a warp adds to replica %smid mod `replicas`.
+  /// Slots of one replica, a multiple of a cache line; replicas, a power of two: a warp adds to replica
+  /// %warpid * replicas_of_warps + %smid mod `replicas`.
   std::uint32_t stride = 0;
   std::uint32_t replicas = 0;
   bool is_wide = false;  ///< registers of 64 bits

@@ -151,7 +151,15 @@ std::string CountText::raise_division(const std::vector<const Counter*>& counter
   return text + "\t}\n";
 }
 
-/// %lynxpp_place = the slots of the replica for this SM.
+std::string CountText::raise_bypass(const std::vector<const Counter*>& counters, const Guard& guard) {
+  const std::string done = label();
+  return "\t{\n\t.reg .pred %lynxpp_goes;\n\t.reg .b32 %lynxpp_here;\n\tactivemask.b32 %lynxpp_here;\n"
+         "\tvote.sync.any.pred %lynxpp_goes, " +
+         truth(guard) + ", %lynxpp_here;\n\t@%lynxpp_goes bra " + done + ";\n" + raise(counters, {}) + done +
+         ":\n\t}\n";
+}
+
+/// %lynxpp_place = the slots of the replica for this warp's place on its SM.
 std::string CountText::place_of_warp() const {
   const std::string at = "+" + number(8 * std::uint64_t{target_.word}) + "];\n";
   std::string text;
@@ -164,9 +172,14 @@ std::string CountText::place_of_warp() const {
            "];\n\tld.local.b64 %lynxpp_place, [%lynxpp_place" + at;
   }
   if (target_.replicas == 1) return text;
-  return text + "\tmov.u32 %lynxpp_part, %smid;\n\tand.b32 %lynxpp_part, %lynxpp_part, " +
-         number(target_.replicas - 1) + ";\n\tmad.wide.u32 %lynxpp_place, %lynxpp_part, " +
-         number(8 * std::uint64_t{target_.stride}) + ", %lynxpp_place;\n";
+  text += "\tmov.u32 %lynxpp_part, %smid;\n";
+  if (target_.replicas > replicas_of_warps) {
+    text += "\tmov.u32 %lynxpp_seen, %warpid;\n\tmad.lo.u32 %lynxpp_part, %lynxpp_seen, " +
+            number(replicas_of_warps) + ", %lynxpp_part;\n";
+  }
+  return text + "\tand.b32 %lynxpp_part, %lynxpp_part, " + number(target_.replicas - 1) +
+         ";\n\tmad.wide.u32 %lynxpp_place, %lynxpp_part, " + number(8 * std::uint64_t{target_.stride}) +
+         ", %lynxpp_place;\n";
 }
 
 std::string CountText::raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,

@@ -36,6 +36,8 @@ class CountText {
   std::string raise(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … for the warp, when the guard holds for some of its lanes and not for others.
   std::string raise_division(const std::vector<const Counter*>& counters, const Guard& guard);
+  /// … for the warp, when the guard holds for none of its lanes.
+  std::string raise_bypass(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … for the lanes whose `index` is one of `indices` and for which the guard, if any, holds; with `or_falls` also for those for which it
   /// does not hold. All are counted before they part: code on one of two ways to the same block would keep them apart.
   std::string raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,

@@ -214,16 +214,15 @@ TEST(Report, InstructionCountPerThread) {
 }
 
 TEST(Report, KernelRuntimeFromClocks) {
-  std::vector<std::uint64_t> first{1000, 1100, 1000};
-  std::vector<std::uint64_t> last{1500, 1300, 1900};
-  std::vector<std::uint32_t> sm{0, 0, 2};
+  std::vector<std::uint64_t> blocks{1500, 1000, 0, 0, 1300, 1100, 0, 0, 1900, 1000, 2, 0};
   std::vector<std::uint64_t> cycles(3);
+  std::vector<std::uint32_t> sm(3);
   std::vector<std::uint64_t> load(4);
   LaunchView launch = small_launch();
   launch.grid[0] = 3;
   launch.grid[1] = 1;
-  launch.arrays = {bytes_of_vector(first), bytes_of_vector(last), bytes_of_vector(sm),
-                   bytes_of_vector(cycles), bytes_of_vector(load)};
+  launch.arrays = {bytes_of_vector(blocks), bytes_of_vector(cycles), bytes_of_vector(sm),
+                   bytes_of_vector(load)};
   const ReportRun run = run_report(example("kernel_runtime"), launch);
   EXPECT_EQ(run.failure, "");
   EXPECT_THAT(values_of<std::uint64_t>(run, "cycles"), ElementsAre(500u, 200u, 900u));

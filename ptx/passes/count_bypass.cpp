@@ -1,0 +1,142 @@
+// Ways that nearly all warps take, counted where they are not taken.
+//
+// `if (index < size)` leads all warps but the last ones into the body of a kernel. A lane elected there to count adds to memory once for each warp, which
+// short kernels feel; a vote before the branch costs next to nothing.
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "ptx/passes/count_flow.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr double rare = 0.1;
+constexpr int deepest = 8;  // conditions that are made of conditions
+
+class Bypasses {
+ public:
+  explicit Bypasses(const CountedFunction& function)
+      : function_(function),
+        graph_(function.unit->graph),
+        instructions_(function.unit->function->body->instructions) {
+    find_definitions();
+  }
+
+  void look_at(CountedEdge& edge, const std::vector<CountedEdge>& edges) const {
+    const auto outside = static_cast<std::uint32_t>(graph_.blocks.size());
+    const std::uint32_t target = edge.flow.target;
+    if (edge.flow.source != outside || target == outside || edge.is_entry ||
+        graph_.blocks[target].predecessors.size() != 1)
+      return;
+    const std::uint32_t block = graph_.blocks[target].predecessors[0];
+    if (!parts(block) || !is_passed_once(block) || !is_first_to_part(block) ||
+        !is_passed_whole(block, edges) || !is_likely(block, target))
+      return;
+    edge.counter.places = {{CountPlace::Kind::bypass, block, graph_.blocks[block].end - 1, target}};
+    edge.counter.is_complement = true;
+    edge.counter.weight = rare;
+    edge.flow.weight = rare;
+  }
+
+ private:
+  /// Ends in a guarded branch to another block than the next one.
+  bool parts(std::uint32_t block) const {
+    const BasicBlock& range = graph_.blocks[block];
+    if (range.successors.size() != 2 || range.targets.size() != 1) return false;
+    const Instruction& last = instructions_[range.end - 1];
+    return last.guarded() && last.traits.kind == OpcodeClass::branch && !last.opcode.starts_with("brx");
+  }
+
+  /// By every thread that is launched.
+  bool is_passed_once(std::uint32_t block) const {
+    const LoopNest& loops = function_.analyses->loops();
+    if (loops.depth_of(block) != 0 || loops.is_irreducible(block)) return false;
+    const std::vector<std::uint32_t>& meetings = function_.analyses->post_dominators();
+    std::uint32_t passed = 0;
+    while (passed != block && passed != no_block) passed = meetings[passed];
+    return passed == block;
+  }
+
+  /// No branch before parts lanes: wherever hardware lets lanes meet, the vote has all of them.
+  bool is_first_to_part(std::uint32_t block) const {
+    const Uniformity& uniformity = function_.analyses->uniformity();
+    std::vector<bool> seen(graph_.blocks.size());
+    std::vector<std::uint32_t> pending{block};
+    seen[block] = true;
+    while (!pending.empty()) {
+      const BasicBlock& range = graph_.blocks[pending.back()];
+      pending.pop_back();
+      for (const std::uint32_t before : range.predecessors) {
+        if (seen[before]) continue;
+        if ((uniformity.of_branch(before) & varies_in_warp) != 0) return false;
+        seen[before] = true;
+        pending.push_back(before);
+      }
+    }
+    return true;
+  }
+
+  static bool is_passed_whole(std::uint32_t block, const std::vector<CountedEdge>& edges) {
+    return std::ranges::any_of(edges, [&](const CountedEdge& edge) {
+      return edge.flow.source == block && edge.flow.can_count && edge.counter.is_whole;
+    });
+  }
+
+  /// Bounds of an index over all blocks: most are within. What only depends on the thread's place in its block often chooses one warp.
+  bool is_likely(std::uint32_t block, std::uint32_t target) const {
+    if ((function_.analyses->uniformity().of_branch(block) & varies_over_blocks) == 0) return false;
+    const Guard& guard = instructions_[graph_.blocks[block].end - 1].guard;
+    const bool holds = (target != graph_.blocks[block].fall_through) != guard.negated;
+    return !needs_equality(guard.predicate, holds, deepest);
+  }
+
+  /// Whether two numbers have to be equal for the predicate to be `wanted`, as far as its only definition tells.
+  bool needs_equality(std::string_view predicate, bool wanted, int depth) const {
+    const Instruction* made = definition_of(predicate);
+    if (made == nullptr || depth == 0) return true;
+    if (made->opcode.starts_with("setp.eq.") || made->opcode.starts_with("setp.ne.")) {
+      return made->operands.size() != 3 || made->opcode.starts_with("setp.eq.") == wanted;
+    }
+    if (made->opcode.starts_with("setp.")) return made->operands.size() != 3;
+    const bool is_or = made->opcode == "or.pred";
+    if ((!is_or && made->opcode != "and.pred") || made->operands.size() != 3) return true;
+    const auto needs = [&](const Operand& part) {
+      return needs_equality(part.name, wanted != part.negated, depth - 1);
+    };
+    const bool first = needs(made->operands[1]);
+    const bool second = needs(made->operands[2]);
+    return is_or == wanted ? first && second : first || second;
+  }
+
+  const Instruction* definition_of(std::string_view predicate) const {
+    const auto found = definitions_.find(predicate);
+    return found == definitions_.end() ? nullptr : found->second;
+  }
+
+  /// Compiled code defines a predicate once; others are not followed.
+  void find_definitions() {
+    for (const Instruction& instruction : instructions_) {
+      if (!instruction.opcode.starts_with("setp.") && !instruction.opcode.ends_with(".pred")) continue;
+      if (instruction.operands.empty()) continue;
+      const auto [place, is_new] = definitions_.try_emplace(instruction.operands[0].name, &instruction);
+      if (!is_new || instruction.guarded()) place->second = nullptr;
+    }
+  }
+
+  const CountedFunction& function_;
+  const ControlFlowGraph& graph_;
+  const std::vector<Instruction>& instructions_;
+  std::map<std::string_view, const Instruction*> definitions_;  ///< of predicates; null: several, or guarded
+};
+
+}  // namespace
+
+void count_bypasses(const CountedFunction& function, std::vector<CountedEdge>& edges) {
+  if (!function.is_kernel) return;
+  const Bypasses bypasses(function);
+  for (CountedEdge& edge : edges) bypasses.look_at(edge, edges);
+}
+
+}  // namespace lynxpp::ptx
