@@ -85,8 +85,12 @@ void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tr
   std::ranges::reverse(steps_);  // found from the roots on
 }
 
-void EdgePlacement::solve(std::vector<std::uint64_t>& flows) const {
+void EdgePlacement::solve(std::vector<std::uint64_t>& flows, std::optional<Walk> walk) const {
   std::vector<std::uint64_t> surplus(nodes_ + 1);  // in minus out, of the edges whose flow is settled
+  if (walk) {
+    ++surplus[walk->from];
+    --surplus[walk->to];
+  }
   const auto settle = [&](std::uint32_t edge) {
     surplus[edges_[edge].target] += flows[edge];
     surplus[edges_[edge].source] -= flows[edge];

@@ -29,8 +29,13 @@ class EdgePlacement {
   /// The edges to count, ascending; those known are not among them.
   const std::vector<std::uint32_t>& counted() const { return counted_; }
 
-  /// `flows` has an element for each edge; those of counted and known edges are given, all others are filled in. Sums wrap at 64 bits.
-  void solve(std::vector<std::uint64_t>& flows) const;
+  struct Walk {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+  };
+  /// `flows` has an element for each edge; those of counted and known edges are given, all others are filled in. Sums wrap at 64 bits. With a walk: of
+  /// one who goes from a node to another one, instead of from the outside to the outside.
+  void solve(std::vector<std::uint64_t>& flows, std::optional<Walk> walk = std::nullopt) const;
 
  private:
   struct Step {

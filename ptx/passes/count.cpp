@@ -26,26 +26,41 @@ class FunctionCounting {
   void run() {
     declare();
     for (const Counter& counter : plan_.counters) {
+      if (counter.lane_count) continue;
       for (const CountPlace& place : counter.places) raise(counter, place);
     }
-    for (auto& [key, counters] : raised_) write(std::get<0>(key), place_text(std::get<2>(key), counters));
+    for (auto& [key, counters] : raised_) {
+      const auto& [position, rank, place] = key;
+      write(position, rank, place_text(place, counters));
+    }
     for (std::uint32_t loop = 0; loop < plan_.loops.size(); ++loop) count_loop(loop);
-    if (plan_.registers != 0) flush_everywhere();
-    for (auto& [position, text] : texts_) unit_.edits.insert_before(position, "\n" + text + "\t");
+    if (has_registers()) flush_everywhere();
+    std::map<std::uint32_t, std::string> together;
+    for (const auto& [place, text] : texts_) together[place.first] += text;
+    for (const auto& [position, text] : together) unit_.edits.insert_before(position, "\n" + text + "\t");
   }
 
  private:
   /// Texts at one position stand in this order. What votes for the whole warp comes before what may part it.
-  enum class Rank : std::uint8_t { together, behind, entry, start, before };
+  enum class Rank : std::uint8_t {
+    declaration,
+    together,
+    behind,
+    loop_begin_behind,
+    entry,
+    start,
+    loop_end,
+    loop_begin,
+    before,
+    flush
+  };
+
+  bool has_registers() const { return plan_.registers != 0 || plan_.bits != 0 || plan_.bit_pairs != 0; }
 
   void declare() {
-    if (plan_.registers == 0) return;
-    std::string zeros;
-    for (std::uint32_t i = 0; i < plan_.registers; ++i) zeros += text_.zero(i);
-    if (plan_.bits != 0) zeros += text_.zero_bits();
-    unit_.edits.insert_before(function_.function->body_text.begin + 1,
-                              text_.declaration(plan_.registers, plan_.bits != 0));
-    write(entry_position(), zeros);
+    if (!has_registers()) return;
+    unit_.edits.insert_before(function_.function->body_text.begin + 1, text_.declaration(plan_));
+    write(entry_position(), Rank::declaration, text_.begin(plan_));
   }
 
   std::uint32_t entry_position() const {
@@ -58,7 +73,7 @@ class FunctionCounting {
     return function_.function->body_text.end - 1;
   }
 
-  void write(std::uint32_t position, const std::string& text) { texts_[position] += text; }
+  void write(std::uint32_t position, Rank rank, const std::string& text) { texts_[{position, rank}] += text; }
 
   void raise(const Counter& counter, const CountPlace& place) {
     const auto [position, rank] = position_of(place);
@@ -93,9 +108,12 @@ class FunctionCounting {
     }
     if (counters.empty()) return;
     const LoopPlan& loop = plan_.loops[index];
-    write(position_of(loop.begin).first, text_.begin_loop(loop, counters));
+    // Lanes that have gone on to the loop have been counted on their way; those that are still to go have not.
+    const bool is_behind = loop.begin.kind == CountPlace::Kind::fall_through;
+    write(position_of(loop.begin).first, is_behind ? Rank::loop_begin_behind : Rank::loop_begin,
+          text_.begin_loop(loop, counters));
     const CountPlace end{CountPlace::Kind::block_start, loop.end, 0, 0};
-    write(position_of(end).first, text_.end_loop(loop, counters));
+    write(position_of(end).first, Rank::loop_end, text_.end_loop(loop, counters, plan_));
   }
 
   std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {
@@ -132,17 +150,20 @@ class FunctionCounting {
     std::ranges::sort(counters, {}, &Counter::slot);
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind != OpcodeClass::exit) continue;
-      write(instruction.text.begin, text_.flush(counters, instruction.guard));
+      write(instruction.text.begin, Rank::flush,
+            text_.flush(counters, instruction.guard, plan_.leaves_together));
     }
     const BasicBlock& last = function_.graph.blocks.back();
     if (last.size() == 0) {
-      write(function_.function->body_text.end - 1, text_.flush(counters, {}));
+      write(function_.function->body_text.end - 1, Rank::flush,
+            text_.flush(counters, {}, plan_.leaves_together));
       return;
     }
     const Instruction& instruction = body_.instructions[last.end - 1];
     const bool ends_there =
         instruction.traits.kind == OpcodeClass::exit || instruction.traits.kind == OpcodeClass::branch;
-    if (!ends_there || instruction.guarded()) write(instruction.text.end, text_.flush(counters, {}));
+    if (!ends_there || instruction.guarded())
+      write(instruction.text.end, Rank::flush, text_.flush(counters, {}, plan_.leaves_together));
   }
 
   InstrumentationUnit& unit_;
@@ -152,7 +173,7 @@ class FunctionCounting {
   const bool is_kernel_;
   CountText text_;
   std::map<std::tuple<std::uint32_t, Rank, CountPlace>, std::vector<const Counter*>> raised_;
-  std::map<std::uint32_t, std::string> texts_;
+  std::map<std::pair<std::uint32_t, Rank>, std::string> texts_;
 };
 
 class Count final : public Pass {

@@ -15,6 +15,7 @@ struct CountedFunction {
   bool is_kernel = true;
   bool entry_is_known = true;       ///< how many threads and warps enter will be given
   bool counts_loops = false;        ///< counters may be the most that a lane counts (Counter::maximum_in)
+  bool leaves_together = false;     ///< see FunctionPlan
   std::vector<bool> call_may_exit;  ///< per block: it ends with a call from which threads may not come back
 };
 
@@ -28,6 +29,7 @@ struct CountedEdge {
 struct WarpEdges {
   std::vector<CountedEdge> edges;
   std::vector<LoopPlan> loops;  ///< of which Counter::maximum_in is one
+  std::vector<bool> once;       ///< per block: see Counter::is_once
 };
 
 /// Nodes are the blocks; unreachable ones have no edges.

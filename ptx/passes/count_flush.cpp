@@ -11,6 +11,7 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::uint32_t lanes = 32;
+constexpr std::uint32_t word_bits = 32;
 
 /// The greatest number of which 32 together fit that many bits.
 constexpr std::uint32_t most_of(std::uint32_t bits) {
@@ -23,6 +24,10 @@ std::string at_slot(std::uint32_t slot) { return "[%lynxpp_place+" + number(8 * 
 
 bool is_bit(const Counter* counter) { return counter->is_bit; }
 
+bool is_any(const Counter* counter) {
+  return counter->storage == Counter::Storage::any || counter->storage == Counter::Storage::both;
+}
+
 bool is_summed(const Counter* counter) { return counter->storage == Counter::Storage::summed; }
 
 /// Which byte of its group's word a bit becomes, and by how much the word is shifted for it: position 8·byte + shift.
@@ -34,89 +39,24 @@ std::uint32_t mask_of(const std::vector<const Counter*>& group, bool summed) {
   return mask;
 }
 
-/// The counters of each group of `per` neighbouring lanes, by the group's number.
-std::map<std::uint32_t, std::vector<const Counter*>> groups_of(const std::vector<const Counter*>& counters,
-                                                               std::uint32_t base, std::uint32_t per) {
-  std::map<std::uint32_t, std::vector<const Counter*>> groups;
+/// The counters whose sums share a word, by the word's number.
+using SumGroups = std::map<std::uint32_t, std::vector<const Counter*>>;
+
+SumGroups groups_of(const std::vector<const Counter*>& counters, std::uint32_t base, std::uint32_t per) {
+  SumGroups groups;
   for (const Counter* counter : counters) groups[(counter->slot - base) / per].push_back(counter);
   return groups;
 }
 
-}  // namespace
+/// The register with the bits that are set in any lane's `word`.
+std::string of_any(const std::string& word) { return word + "_any"; }
 
-std::string CountText::flush(const std::vector<const Counter*>& counters, const Guard& guard) {
-  const std::string done = label();
-  std::string text(scratch());
-  if (!guard.predicate.empty()) {
-    text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
-            ";\n";
-  }
-  text += target_.is_wide ? place_of_warp() + flush_by_lane(counters) : flush_by_warp(counters, done);
-  return text + done + ":\n\t}\n";
-}
+/// A word of sums.
+std::string sum_name(std::uint32_t sum) { return "%lynxpp_total" + number(sum); }
 
-std::string CountText::branch_if_all(const std::string& comparison, const std::string& target) {
-  return "\tsetp." + comparison +
-         ";\n\tvote.sync.all.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra " +
-         target + ";\n";
-}
-
-std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters, const std::string& done) {
-  std::set<std::string> registers;
-  for (const Counter* counter : counters) {
-    if (!is_bit(counter)) registers.insert(name(counter->reg));
-  }
-  const bool has_bits = std::ranges::any_of(counters, is_bit);
-  const bool has_bytes = registers.size() >= 3;
-  const bool has_halves = registers.size() >= 4;
-  const std::string words = label();
-  const std::string halves = label();
-  const std::string some = label();
-  std::string text = "\tmov.b32 %lynxpp_amount, 0;\n";
-  for (const std::string& name : registers)
-    text += "\tor.b32 %lynxpp_amount, %lynxpp_amount, " + name + ";\n";
-  text += "\tor.b32 %lynxpp_lower, %lynxpp_amount, " + std::string(has_bits ? bits_name : "%lynxpp_amount") +
-          ";\n\tactivemask.b32 %lynxpp_mask;\n" +
-          branch_if_all("eq.u32 %lynxpp_leads, %lynxpp_lower, 0", done) + place_of_warp() +
-          "\tsetp.ne.b32 %lynxpp_leads, %lynxpp_mask, -1;\n\t@%lynxpp_leads bra " + some + ";\n";
-  const auto exceeds = [](std::uint32_t bits) {
-    return "\tsetp.gt.u32 %lynxpp_leads, %lynxpp_amount, " + number(most_of(bits)) +
-           ";\n\tvote.sync.any.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra ";
-  };
-  if (has_bytes)
-    text += exceeds(8) + (has_halves ? halves : words) + ";\n" + flush_full_warp(counters, 4, done);
-  if (has_halves) text += halves + ":\n" + exceeds(16) + words + ";\n" + flush_full_warp(counters, 2, done);
-  text += words + ":\n" + exceeds(32) + some + ";\n" + flush_full_warp(counters, 1, done);
-  return text + some + ":\n" + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
-}
-
-/// All lanes are here: lane i adds the i-th number, so that memory sees one access for 32 counters. `per` numbers are summed at a time.
-std::string CountText::flush_full_warp(const std::vector<const Counter*>& counters, std::uint32_t per,
-                                       const std::string& done) const {
-  std::string text =
-      "\tmov.u32 %lynxpp_lower, %laneid;\n\tmad.wide.u32 %lynxpp_place, %lynxpp_lower, 8, %lynxpp_place;\n";
-  const std::uint32_t first = counters.front()->slot;
-  for (std::uint32_t base = first; base <= counters.back()->slot; base += lanes) {
-    std::vector<const Counter*> in_registers;
-    std::vector<const Counter*> in_bits;
-    for (const Counter* counter : counters) {
-      if (counter->slot < base || counter->slot >= base + lanes) continue;
-      (is_bit(counter) ? in_bits : in_registers).push_back(counter);
-    }
-    text += "\tmov.b32 %lynxpp_amount, 0;\n";
-    text += gather(groups_of(in_registers, base, per), per);
-    text += gather(groups_of(in_bits, base, 4), 4);
-    text +=
-        "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n"
-        "\t@%lynxpp_leads red.global.add.u64 " +
-        at_slot(base) + ", %lynxpp_sum;\n";
-  }
-  return text + "\tbra " + done + ";\n";
-}
-
-/// %lynxpp_amount |= the lane's own number, in the lanes that belong to one of `groups`, whose words hold `per` numbers.
-std::string CountText::gather(const std::map<std::uint32_t, std::vector<const Counter*>>& groups,
-                              std::uint32_t per) const {
+/// %lynxpp_amount = the sum number %lynxpp_lower, in the lanes for which it lies in one of `groups`, whose words hold `per` numbers and begin with the
+/// one named sum_name(first).
+std::string take_sum(const SumGroups& groups, std::uint32_t first, std::uint32_t per) {
   if (groups.empty()) return {};
   const std::uint32_t bits = 32 / per;
   std::string text = "\tmov.b32 %lynxpp_word, 0;\n\tshr.u32 %lynxpp_group, %lynxpp_lower, " +
@@ -125,9 +65,8 @@ std::string CountText::gather(const std::map<std::uint32_t, std::vector<const Co
                                        : 0) +
                      ";\n";
   for (const auto& [group, members] : groups) {
-    text += (is_bit(members.front()) ? sum_of_bits(members) : sum_of_registers(members, bits)) +
-            "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_group, " + number(group) +
-            ";\n\t@%lynxpp_leads mov.b32 %lynxpp_word, %lynxpp_part;\n";
+    text += "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_group, " + number(group) +
+            ";\n\t@%lynxpp_leads mov.b32 %lynxpp_word, " + sum_name(first++) + ";\n";
   }
   if (per != 1) {
     text +=
@@ -137,6 +76,131 @@ std::string CountText::gather(const std::map<std::uint32_t, std::vector<const Co
         number((1u << bits) - 1) + ";\n";
   }
   return text + "\tor.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_word;\n";
+}
+
+}  // namespace
+
+std::string CountText::flush(const std::vector<const Counter*>& counters, const Guard& guard,
+                             bool leaves_together) {
+  const std::string done = label();
+  std::string text(scratch());
+  text +=
+      "\t.reg .b32 %lynxpp_whole, %lynxpp_rank, %lynxpp_lanes, %lynxpp_round;\n\t.reg .b64 "
+      "%lynxpp_slot;\n\t.reg .b32 "
+      "%lynxpp_total<" +
+      number(counters.size()) + ">;\n";
+  for (const std::string& word : words_of_any(counters)) text += "\t.reg .b32 " + of_any(word) + ";\n";
+  if (!guard.predicate.empty()) {
+    text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
+            ";\n";
+  }
+  text += target_.is_wide ? place_of_warp() + flush_by_lane(counters)
+                          : flush_by_warp(counters, leaves_together, done);
+  return text + done + ":\n\t}\n";
+}
+
+std::string CountText::branch_if_all(const std::string& comparison, const std::string& target) {
+  return "\tsetp." + comparison +
+         ";\n\tvote.sync.all.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra " +
+         target + ";\n";
+}
+
+std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,
+                                     const std::string& done) {
+  std::set<std::string> registers;
+  std::set<std::string> words_of_bits;
+  for (const Counter* counter : counters) {
+    if (is_bit(counter)) {
+      words_of_bits.insert(bits_of(*counter));
+      words_of_bits.insert(bits_of(*counter, false));
+    } else {
+      registers.insert(name(counter->reg));
+    }
+  }
+  const bool has_bytes = registers.size() >= 3;
+  const bool has_halves = registers.size() >= 4;
+  const std::string words = label();
+  const std::string halves = label();
+  const std::string some = label();
+  std::string text = "\tmov.b32 %lynxpp_amount, 0;\n";
+  for (const std::string& name : registers)
+    text += "\tor.b32 %lynxpp_amount, %lynxpp_amount, " + name + ";\n";
+  text += "\tmov.b32 %lynxpp_lower, %lynxpp_amount;\n";
+  for (const std::string& word : words_of_bits)
+    text += "\tor.b32 %lynxpp_lower, %lynxpp_lower, " + word + ";\n";
+  // Votes wait for the lanes that are to come.
+  text += leaves_together ? "\tmov.b32 %lynxpp_mask, " + std::string(launched_name) + ";\n"
+                          : "\tactivemask.b32 %lynxpp_mask;\n";
+  text += branch_if_all("eq.u32 %lynxpp_leads, %lynxpp_lower, 0", done) + place_of_warp();
+  // Without redux.sync the lanes' sums need all of them.
+  if (!target_.has_redux)
+    text += "\tsetp.ne.b32 %lynxpp_leads, %lynxpp_mask, -1;\n\t@%lynxpp_leads bra " + some + ";\n";
+  const auto exceeds = [](std::uint32_t bits) {
+    return "\tsetp.gt.u32 %lynxpp_leads, %lynxpp_amount, " + number(most_of(bits)) +
+           ";\n\tvote.sync.any.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra ";
+  };
+  if (registers.empty())
+    return text + flush_sums(counters, 4, done) +
+           (target_.has_redux ? "" : some + ":\n" + flush_by_lane(counters));
+  if (has_bytes) text += exceeds(8) + (has_halves ? halves : words) + ";\n" + flush_sums(counters, 4, done);
+  if (has_halves) text += halves + ":\n" + exceeds(16) + words + ";\n" + flush_sums(counters, 2, done);
+  text += words + ":\n" + exceeds(32) + some + ";\n" + flush_sums(counters, 1, done);
+  return text + some + ":\n" + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
+}
+
+/// The lanes that are here add the numbers in turn, each one of them at a time, so that memory sees one access for as many counters as there are
+/// lanes. `per` numbers are summed at a time.
+std::string CountText::flush_sums(const std::vector<const Counter*>& counters, std::uint32_t per,
+                                  const std::string& done) {
+  // Lane 0 alone counts what all lanes have counted together; perhaps it leaves elsewhere.
+  std::string text =
+      "\tand.b32 %lynxpp_whole, %lynxpp_mask, 1;\n\tneg.s32 %lynxpp_whole, %lynxpp_whole;\n"
+      "\tmov.u32 %lynxpp_rank, %lanemask_lt;\n\tand.b32 %lynxpp_rank, %lynxpp_rank, %lynxpp_mask;\n"
+      "\tpopc.b32 %lynxpp_rank, %lynxpp_rank;\n\tpopc.b32 %lynxpp_lanes, %lynxpp_mask;\n" +
+      any_bits(counters);
+  // Four bits that are neighbours in their register are neighbours in memory, whether all of them are wanted or not.
+  const Counter& front = *counters.front();
+  const std::uint32_t first = is_bit(&front) ? front.slot - front.bit % 4 : front.slot;
+  for (std::uint32_t base = first; base <= counters.back()->slot; base += lanes) {
+    std::vector<const Counter*> here;
+    std::ranges::copy_if(counters, std::back_inserter(here), [&](const Counter* counter) {
+      return counter->slot >= base && counter->slot < base + lanes;
+    });
+    if (!here.empty()) text += flush_line(here, base, per);
+  }
+  return text + "\tbra " + done + ";\n";
+}
+
+/// Those of at most 32 slots from `base` on.
+std::string CountText::flush_line(const std::vector<const Counter*>& counters, std::uint32_t base,
+                                  std::uint32_t per) {
+  std::vector<const Counter*> in_registers;
+  std::vector<const Counter*> in_bits;
+  for (const Counter* counter : counters) (is_bit(counter) ? in_bits : in_registers).push_back(counter);
+  const SumGroups of_registers = groups_of(in_registers, base, per);
+  const SumGroups of_bits = groups_of(in_bits, base, 4);
+  std::uint32_t next = 0;
+  std::string text;
+  std::string select = "\tmov.b32 %lynxpp_amount, 0;\n";
+  for (const auto& [groups, width] : {std::pair(&of_registers, per), std::pair(&of_bits, 4u)}) {
+    const std::uint32_t begin = next;
+    for (const auto& [group, members] : *groups) {
+      text += (groups == &of_bits ? sum_of_bits(members) : sum_of_registers(members, 32 / width)) +
+              "\tmov.b32 " + sum_name(next++) + ", %lynxpp_part;\n";
+    }
+    select += take_sum(*groups, begin, width);
+  }
+  const std::string again = label();
+  return text + "\tmov.b32 %lynxpp_lower, %lynxpp_rank;\n\tmov.b32 %lynxpp_round, 0;\n" + again + ":\n" +
+         select +
+         "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n"
+         "\tmad.wide.u32 %lynxpp_slot, %lynxpp_lower, 8, %lynxpp_place;\n"
+         "\t@%lynxpp_leads red.global.add.u64 [%lynxpp_slot+" +
+         number(8 * std::uint64_t{base}) +
+         "], %lynxpp_sum;\n\tadd.u32 %lynxpp_lower, %lynxpp_lower, %lynxpp_lanes;\n"
+         "\tadd.u32 %lynxpp_round, %lynxpp_round, %lynxpp_lanes;\n\tsetp.lt.u32 %lynxpp_leads, "
+         "%lynxpp_round, " +
+         number(counters.back()->slot - base + 1) + ";\n\t@%lynxpp_leads bra " + again + ";\n";
 }
 
 /// %lynxpp_part = the sums of the members, each in its `bits`, the first one lowest. What lane 0 alone counts is the same in all lanes.
@@ -158,9 +222,34 @@ std::string CountText::sum_of_registers(const std::vector<const Counter*>& membe
   return sum_of(summed, whole);
 }
 
+std::set<std::string> CountText::words_of_any(const std::vector<const Counter*>& counters) {
+  std::set<std::string> words;
+  for (const Counter* counter : counters) {
+    if (!is_any(counter)) continue;
+    words.insert(bits_of(*counter));
+    words.insert(bits_of(*counter, false));
+  }
+  return words;
+}
+
+/// The words of all lanes' bits, for the counters that want them.
+std::string CountText::any_bits(const std::vector<const Counter*>& counters) {
+  std::string text;
+  for (const std::string& word : words_of_any(counters))
+    text += "\tredux.sync.or.b32 " + of_any(word) + ", " + word + ", %lynxpp_mask;\n";
+  return text;
+}
+
 std::string CountText::sum_of_bits(const std::vector<const Counter*>& members) const {
-  const std::string word =
-      "\tshr.u32 %lynxpp_other, " + std::string(bits_name) + ", " + number(members.front()->bit / 4) + ";\n";
+  const Counter& first = *members.front();
+  const std::string shift = number(first.bit % word_bits / 4);
+  if (is_any(&first)) {
+    // Without Storage::both the two words are the same one.
+    return "\tand.b32 %lynxpp_part, " + of_any(bits_of(first)) + ", " + of_any(bits_of(first, false)) +
+           ";\n\tshr.u32 %lynxpp_part, %lynxpp_part, " + shift + ";\n\tand.b32 %lynxpp_part, %lynxpp_part, " +
+           number(mask_of(members, false)) + ";\n";
+  }
+  const std::string word = "\tshr.u32 %lynxpp_other, " + bits_of(first) + ", " + shift + ";\n";
   const auto part = [&](bool summed) -> std::string {
     const std::uint32_t mask = mask_of(members, summed);
     if (mask == 0) return {};
@@ -172,7 +261,8 @@ std::string CountText::sum_of_bits(const std::vector<const Counter*>& members) c
 
 /// %lynxpp_part = the sum over the lanes of what `summed` leaves there, and what `whole` leaves in %lynxpp_other.
 std::string CountText::sum_of(const std::string& summed, const std::string& whole) const {
-  if (summed.empty()) return whole + "\tmov.b32 %lynxpp_part, %lynxpp_other;\n";
+  const std::string in_lane_0 = "\tand.b32 %lynxpp_other, %lynxpp_other, %lynxpp_whole;\n";
+  if (summed.empty()) return whole + in_lane_0 + "\tmov.b32 %lynxpp_part, %lynxpp_other;\n";
   std::string text = summed;
   if (target_.has_redux) {
     text += "\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n";
@@ -183,14 +273,13 @@ std::string CountText::sum_of(const std::string& summed, const std::string& whol
     }
   }
   if (whole.empty()) return text;
-  return text + whole + "\tadd.u32 %lynxpp_part, %lynxpp_part, %lynxpp_other;\n";
+  return text + whole + in_lane_0 + "\tadd.u32 %lynxpp_part, %lynxpp_part, %lynxpp_other;\n";
 }
 
 /// The register that holds the lane's own number; a bit is taken out first.
 std::string CountText::own(const Counter* counter, std::string& text) {
   if (!is_bit(counter)) return name(counter->reg);
-  text +=
-      "\tbfe.u32 %lynxpp_other, " + std::string(bits_name) + ", " + number(position_of(*counter)) + ", 1;\n";
+  text += "\tbfe.u32 %lynxpp_other, " + bits_of(*counter) + ", " + number(position_of(*counter)) + ", 1;\n";
   return "%lynxpp_other";
 }
 
@@ -198,9 +287,17 @@ std::string CountText::own(const Counter* counter, std::string& text) {
 std::string CountText::flush_some_lanes(const std::vector<const Counter*>& counters) const {
   std::string text =
       "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
+  std::vector<const Counter*> in_bits;
+  std::ranges::copy_if(counters, std::back_inserter(in_bits), is_bit);
+  text += any_bits(in_bits);
   for (const Counter* counter : counters) {
     const std::string value = own(counter, text);
-    if (!is_summed(counter)) {
+    if (is_any(counter)) {
+      text +=
+          "\tand.b32 %lynxpp_part, " + of_any(bits_of(*counter)) + ", " + of_any(bits_of(*counter, false)) +
+          ";\n\tbfe.u32 %lynxpp_part, %lynxpp_part, " + number(position_of(*counter)) +
+          ", 1;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+    } else if (!is_summed(counter)) {
       text +=
           "\tmov.u32 %lynxpp_part, %laneid;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_part, 0;\n\tcvt.u64.u32 "
           "%lynxpp_sum, " +

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "ptx/analysis/call_graph.h"
+#include "ptx/passes/count_exits.h"
 #include "ptx/passes/count_flow.h"
+#include "ptx/passes/count_lanes.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -14,7 +16,9 @@ constexpr std::uint32_t line_slots = 16;  // of 8 bytes
 constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
 constexpr std::size_t pruning_budget = 200'000'000;
-constexpr std::uint32_t most_bits = 32;
+constexpr std::uint32_t most_bits = 96;
+/// So many counters outside of loops are worth registers that are given away at the exit.
+constexpr std::uint32_t enough_bits = 4;
 constexpr double likely = 0.5;
 constexpr int warp_reduction = 80;  // compute capability that has redux.sync
 /// Of a function for counting in loops by lanes; beyond it elections count.
@@ -27,6 +31,7 @@ struct Draft {
   CountedFunction counted;
   bool may_exit = false;         ///< some thread may leave the kernel in it
   bool loses_registers = false;  ///< … in a function that it calls
+  std::vector<bool> once;        ///< per block, see Counter::is_once
   CountDemand demand;            ///< ids in the function
 };
 
@@ -212,9 +217,12 @@ class Planner {
     const auto others = static_cast<std::ptrdiff_t>(plan.counters.size());
     draft.counted.counts_loops =
         !plan_.is_wide && !draft.loses_registers && unit_.target.sm >= warp_reduction;
+    draft.counted.leaves_together =
+        draft.counted.counts_loops && draft.counted.is_kernel && leaves_together(unit_, draft.counted);
     for (;;) {
       WarpEdges flow = warp_flow(draft.counted);
       count_bypasses(draft.counted, flow.edges);
+      draft.once = std::move(flow.once);
       if (!plan_flow(draft, std::move(flow.edges), plan.warps)) return false;
       prune(plan, *plan.warps, draft.demand.warp_blocks, {});
       plan.loops = std::move(flow.loops);
@@ -312,6 +320,7 @@ class Planner {
     for (const std::uint32_t instruction : draft.demand.warp_guards) {
       Counter counter = guard_counter(draft, instruction);
       counter.counts_warps = true;
+      counter.is_once = !draft.once.empty() && draft.once[plan.block_of[instruction]];
       plan.warp_guards.push_back({instruction, static_cast<std::uint32_t>(plan.counters.size()), false, 0});
       plan.counters.push_back(std::move(counter));
     }
@@ -328,6 +337,7 @@ class Planner {
       Counter counter = guard_counter(draft, instruction);
       counter.places[0].kind = CountPlace::Kind::divides;
       counter.counts_warps = true;
+      counter.is_once = !draft.once.empty() && draft.once[block];
       plan.warp_divisions.push_back(
           {instruction, static_cast<std::uint32_t>(plan.counters.size()), false, 0});
       plan.counters.push_back(std::move(counter));
@@ -384,21 +394,18 @@ class Planner {
     });
     const std::uint32_t limit = draft.loses_registers ? 0 : plan_.is_wide ? wide_registers : narrow_registers;
     const std::uint32_t kept = limit - std::min(limit, registers_of_loops(plan));
-    // The registers are flushed for the first counter's sake; others may come along.
+    // The registers are flushed for the sake of one counter in a loop, or of several others; more may come along.
+    const auto many = std::ranges::count_if(
+        order, [&](std::uint32_t index) { return plan.counters[index].weight >= likely; });
+    const bool keeps_bits = limit != 0 && draft.counted.is_kernel && many >= enough_bits;
+    std::map<CountPlace, std::uint32_t> bits;
     Registers registers;
     for (const std::uint32_t index : order) {
       Counter& counter = plan.counters[index];
-      if (!counter.is_repeated && (plan.registers == 0 || counter.weight < likely)) continue;
+      if (!counter.is_repeated && ((plan.registers == 0 && !keeps_bits) || counter.weight < likely)) continue;
       const bool is_elected = counter.counts_warps && !counter.is_whole;
       const auto key = std::pair(is_elected, counter.places);
-      if (!counter.is_repeated && !counter.is_maximum() && counter.places.size() == 1 &&
-          plan.bits < most_bits) {
-        counter.is_bit = true;
-        counter.bit = plan.bits++;
-        counter.storage = counter.counts_warps && counter.is_whole ? Counter::Storage::from_lane_0
-                                                                   : Counter::Storage::summed;
-        continue;
-      }
+      if (place_bit(plan, counter, bits)) continue;
       const auto found = counter.is_maximum() ? registers.end() : registers.find(key);
       if (found == registers.end() && plan.registers >= kept) continue;
       counter.storage =
@@ -406,10 +413,35 @@ class Planner {
       counter.reg = found == registers.end() ? plan.registers++ : found->second;
       if (!counter.is_maximum()) registers.emplace(key, counter.reg);
     }
+    plan.leaves_together = std::ranges::any_of(plan.counters, [](const Counter& counter) {
+      return counter.storage == Counter::Storage::any || counter.storage == Counter::Storage::both;
+    });
+    find_lane_terms(plan, draft.counted);
     place_loops(plan, registers);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
     place_slots(plan, order);
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
+  }
+
+  /// What is counted at most once is one bit of a register, shared by all who count it at one place. False: it has to be a number.
+  static bool place_bit(FunctionPlan& plan, Counter& counter, std::map<CountPlace, std::uint32_t>& bits) {
+    if (counter.is_repeated || counter.is_maximum() || counter.places.size() != 1) return false;
+    const bool is_any = counter.counts_warps && counter.is_once;
+    const bool is_elected = counter.counts_warps && !counter.is_whole && !is_any;
+    if (counter.places[0].kind == CountPlace::Kind::divides && is_any) {
+      if (plan.bit_pairs >= most_bits) return false;
+      counter.storage = Counter::Storage::both;
+      counter.bit = plan.bit_pairs++;
+      return counter.is_bit = true;
+    }
+    const auto shared = is_elected ? bits.end() : bits.find(counter.places[0]);
+    if (shared == bits.end() && plan.bits >= most_bits) return false;
+    counter.bit = shared == bits.end() ? plan.bits++ : shared->second;
+    if (!is_elected) bits.emplace(counter.places[0], counter.bit);
+    counter.storage = is_any                                     ? Counter::Storage::any
+                      : counter.counts_warps && counter.is_whole ? Counter::Storage::from_lane_0
+                                                                 : Counter::Storage::summed;
+    return counter.is_bit = true;
   }
 
   /// The registers of loops whose lanes count. What threads count at the same places is shared.
@@ -417,12 +449,14 @@ class Planner {
     std::map<CountPlace, std::uint32_t> masks;
     for (Counter& counter : plan.counters) {
       if (!counter.is_maximum() || counter.places.empty()) continue;
-      const auto shared = registers.find({false, counter.places});
-      if (shared != registers.end()) {
-        counter.lane_reg = shared->second;
-        counter.lane_start = plan.registers++;
-      } else {
-        counter.lane_reg = plan.registers++;
+      if (!counter.lane_count) {
+        const auto shared = registers.find({false, counter.places});
+        if (shared != registers.end()) {
+          counter.lane_reg = shared->second;
+          counter.lane_start = plan.registers++;
+        } else {
+          counter.lane_reg = plan.registers++;
+        }
       }
       LoopPlan& loop = plan.loops[counter.maximum_in];
       const auto [mask, is_new] = masks.try_emplace(loop.begin, plan.registers);
@@ -431,19 +465,32 @@ class Planner {
     }
   }
 
-  /// Those in registers first, then the bits, four to a word: lanes beside each other add them.
+  /// Those in registers first, then the bits, four to a word and in the order they have there: lanes beside each other add them.
   void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order) {
-    const auto place = [&](auto belongs) {
-      for (const std::uint32_t index : order) {
-        if (belongs(plan.counters[index])) plan.counters[index].slot = plan_.counters++;
-      }
-    };
+    using Storage = Counter::Storage;
     const std::uint32_t first = plan_.counters;
-    const auto in_memory = [](const Counter& counter) { return counter.storage == Counter::Storage::memory; };
-    place([&](const Counter& counter) { return !in_memory(counter) && !counter.is_bit; });
-    if (plan.bits != 0) plan_.counters = first + (plan_.counters - first + 3) / 4 * 4;
-    place([](const Counter& counter) { return counter.is_bit; });
-    place(in_memory);
+    for (const std::uint32_t index : order) {
+      Counter& counter = plan.counters[index];
+      if (counter.storage != Storage::memory && !counter.is_bit) counter.slot = plan_.counters++;
+    }
+    for (const Storage storage : {Storage::summed, Storage::from_lane_0, Storage::any, Storage::both}) {
+      std::map<std::uint32_t, std::vector<Counter*>> bits;
+      for (const std::uint32_t index : order) {
+        Counter& counter = plan.counters[index];
+        if (counter.is_bit && counter.storage == storage) bits[counter.bit].push_back(&counter);
+      }
+      if (bits.empty()) continue;
+      const std::uint32_t base = first + (plan_.counters - first + 3) / 4 * 4;
+      const std::uint32_t lowest = bits.begin()->first / 4 * 4;
+      for (const auto& [bit, counters] : bits) {
+        for (Counter* counter : counters) counter->slot = base + bit - lowest;
+        plan_.counters = base + bit - lowest + 1;
+      }
+    }
+    for (const std::uint32_t index : order) {
+      Counter& counter = plan.counters[index];
+      if (counter.storage == Storage::memory) counter.slot = plan_.counters++;
+    }
   }
 
   /// The function's tallies: those of repeated blocks get registers first. Position in the plan's counters, which are appended to `order`.
@@ -507,83 +554,7 @@ class Planner {
   CountPlan plan_;
 };
 
-/// From the slots to executions, callers before callees.
-class Evaluation {
- public:
-  Evaluation(const CountPlan& plan, std::span<const std::uint64_t> slots, std::uint64_t threads,
-             std::uint64_t warps)
-      : plan_(plan), launched_threads_(threads), launched_warps_(warps), totals_(plan.counters) {
-    for (std::uint32_t replica = 0; replica < plan.replicas; ++replica) {
-      for (std::uint32_t slot = 0; slot < plan.counters; ++slot)
-        totals_[slot] += slots[std::size_t{replica} * plan.stride + slot];
-    }
-    result_.thread_blocks.resize(plan.basic_blocks);
-    result_.warp_blocks.resize(plan.basic_blocks);
-  }
-
-  Executions run() {
-    for (const FunctionPlan& function : plan_.functions) {
-      std::vector<std::uint64_t> flows;
-      if (function.threads) {
-        flows = solve(function, *function.threads, launched_threads_, result_.thread_blocks);
-      }
-      if (function.warps) solve(function, *function.warps, launched_warps_, result_.warp_blocks);
-      for (const GuardPlan& guard : function.thread_guards) {
-        const std::uint32_t block = function.first_block + function.block_of[guard.instruction];
-        std::uint64_t count =
-            guard.counter != no_counter ? total(function, guard.counter) : flows[guard.fall_through_edge];
-        if (guard.counter == no_counter || guard.is_opposite) count = result_.thread_blocks[block] - count;
-        result_.thread_guards[function.first_instruction + guard.instruction] = count;
-      }
-      for (const GuardPlan& guard : function.warp_guards)
-        result_.warp_guards[function.first_instruction + guard.instruction] = total(function, guard.counter);
-      for (const GuardPlan& guard : function.warp_divisions)
-        result_.warp_divisions[function.first_instruction + guard.instruction] =
-            total(function, guard.counter);
-    }
-    for (const auto& [tally, counter] : plan_.tallies) result_.tallies[tally] = totals_[counter.slot];
-    return std::move(result_);
-  }
-
- private:
-  std::uint64_t total(const FunctionPlan& function, std::uint32_t counter) const {
-    const Counter& counted = function.counters[counter];
-    return counted.is_complement ? launched_warps_ - totals_[counted.slot] : totals_[counted.slot];
-  }
-
-  std::vector<std::uint64_t> solve(const FunctionPlan& function, const FlowPlan& flow, std::uint64_t launched,
-                                   std::vector<std::uint64_t>& blocks) const {
-    std::vector<std::uint64_t> flows(flow.counters.size());
-    for (std::size_t edge = 0; edge < flows.size(); ++edge) {
-      if (flow.counters[edge] != no_counter) flows[edge] = total(function, flow.counters[edge]);
-    }
-    if (flow.entry_is_known) {
-      std::uint64_t entered = function.unit == 0 ? launched : 0;
-      for (const auto& [caller, block] : function.callers)
-        entered += blocks[plan_.functions[caller].first_block + block];
-      flows[flow.entry] = entered;
-    }
-    flow.placement.solve(flows);
-    for (std::size_t block = 0; block < flow.edges_into.size(); ++block) {
-      for (const std::uint32_t edge : flow.edges_into[block])
-        blocks[function.first_block + block] += flows[edge];
-    }
-    return flows;
-  }
-
-  const CountPlan& plan_;
-  const std::uint64_t launched_threads_;
-  const std::uint64_t launched_warps_;
-  std::vector<std::uint64_t> totals_;
-  Executions result_;
-};
-
 }  // namespace
-
-Executions CountPlan::evaluate(std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
-                               std::uint64_t launched_warps) const {
-  return Evaluation(*this, slots, launched_threads, launched_warps).run();
-}
 
 Result<std::shared_ptr<const CountPlan>> make_count_plan(const InstrumentationUnit& unit,
                                                          const CountDemand& demand, bool is_wide) {

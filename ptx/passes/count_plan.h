@@ -49,12 +49,24 @@ struct CountPlace {
   auto operator<=>(const CountPlace&) const = default;
 };
 
+/// `constant`, and other counters of the lane added to it or subtracted. They are in registers, or bits, that were zero when it began.
+struct LaneCount {
+  struct Term {
+    std::uint32_t counter = 0;  ///< in FunctionPlan::counters
+    bool is_negative = false;
+  };
+  std::vector<Term> terms;
+  std::int32_t constant = 0;
+};
+
 /// One number counted on the device.
 struct Counter {
   enum class Storage : std::uint8_t {
     memory,       ///< added to memory on the spot, once per warp
     summed,       ///< a register of every lane; their sum counts
     from_lane_0,  ///< a register of every lane; that of lane 0 counts
+    any,  ///< a bit of every lane; counts one for the warp when one of them is set (FunctionPlan::leaves_together)
+    both,  ///< two bits of every lane, for a guard that holds and one that does not; counts one when each is set in some lane
   };
   bool counts_warps = false;
   Storage storage = Storage::memory;
@@ -62,19 +74,24 @@ struct Counter {
   double weight = 1;           ///< estimated executions per entry of the function
   bool is_repeated = false;    ///< perhaps more than once for an entry of the function
   bool is_whole = false;       ///< only raised while all launched lanes of a warp are together
+  bool is_once = false;        ///< a warp raises it at most once, all lanes that ever do together
   bool is_tally = false;       ///< raised by a routine, see Tally
   bool is_complement = false;  ///< what counts is the launched warps less those for which it was raised
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
   bool is_bit =
       false;  ///< not a register of its own: raised at most once, it is one bit of a register of the function's
-  std::uint32_t bit = 0;  ///< its number, below 32
+  std::uint32_t bit =
+      0;  ///< its number, below FunctionPlan::bits; with Storage::both below FunctionPlan::bit_pairs
   /// In FunctionPlan::loops: each lane raises `lane_reg` at `places`, and at the loop's end the counter grows by the most that one of the lanes has
   /// counted since the loop's begin.
   std::uint32_t maximum_in = no_counter;
   std::uint32_t lane_reg = no_counter;
   std::uint32_t lane_start =
       no_counter;  ///< register with `lane_reg` as it was at the begin; no_counter: it was zero
+
+  std::optional<LaneCount>
+      lane_count;  ///< what the lane has counted, instead of lane_reg; `places` are not raised then
 
   bool is_maximum() const { return maximum_in != no_counter; }
 };
@@ -112,7 +129,10 @@ struct FunctionPlan {
   std::vector<Counter> counters;
   std::vector<LoopPlan> loops;
   std::uint32_t registers = 0;
-  std::uint32_t bits = 0;  ///< of the register of counters that are bits; 0: there is none
+  std::uint32_t bits = 0;       ///< of counters that are bits, 32 in a register
+  std::uint32_t bit_pairs = 0;  ///< those with two bits, 32 in two registers
+  /// Lanes wait for each other before they leave: all that were launched give their registers away together.
+  bool leaves_together = false;
   std::optional<FlowPlan> threads;
   std::optional<FlowPlan> warps;
   std::vector<GuardPlan> thread_guards;

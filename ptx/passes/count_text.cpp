@@ -12,6 +12,17 @@ std::string register_of(std::uint32_t reg) { return "%lynxpp_count" + number(reg
 
 std::string at_slot(std::uint32_t slot) { return "[%lynxpp_place+" + number(8 * std::uint64_t{slot}) + "]"; }
 
+constexpr std::uint32_t word_bits = 32;
+
+std::uint32_t words_of(std::uint32_t bits) { return (bits + word_bits - 1) / word_bits; }
+
+std::string word_of_bits(std::uint32_t word) { return "%lynxpp_flags" + number(word); }
+
+/// Of bits of guards that hold, and of those that do not.
+std::string word_of_pairs(std::uint32_t word, bool holds) {
+  return (holds ? "%lynxpp_holds" : "%lynxpp_fails") + number(word);
+}
+
 /// "%p1", "!%p1".
 std::string truth(const Guard& guard) { return (guard.negated ? "!" : "") + std::string(guard.predicate); }
 
@@ -41,10 +52,21 @@ std::string_view CountText::scratch() {
          "\t.reg .b64 %lynxpp_place, %lynxpp_sum;\n";
 }
 
-std::string CountText::declaration(std::uint32_t registers, bool has_bits) const {
+std::vector<std::string> CountText::words_of_bits(const FunctionPlan& plan) {
+  std::vector<std::string> words;
+  for (std::uint32_t i = 0; i < words_of(plan.bits); ++i) words.push_back(word_of_bits(i));
+  for (std::uint32_t i = 0; i < words_of(plan.bit_pairs); ++i) {
+    words.push_back(word_of_pairs(i, true));
+    words.push_back(word_of_pairs(i, false));
+  }
+  return words;
+}
+
+std::string CountText::declaration(const FunctionPlan& plan) const {
   std::string text = "\n";
-  if (has_bits) text += "\t.reg .b32 " + std::string(bits_name) + ";\n";
-  for (std::uint32_t i = 0; i < registers; ++i)
+  if (plan.leaves_together) text += "\t.reg .b32 " + std::string(launched_name) + ";\n";
+  for (const std::string& word : words_of_bits(plan)) text += "\t.reg .b32 " + word + ";\n";
+  for (std::uint32_t i = 0; i < plan.registers; ++i)
     text += std::string("\t.reg .b") + (target_.is_wide ? "64 " : "32 ") + register_of(i) + ";\n";
   return text;
 }
@@ -53,14 +75,26 @@ std::string CountText::zero(std::uint32_t reg) const {
   return std::string("\tmov.b") + (target_.is_wide ? "64 " : "32 ") + register_of(reg) + ", 0;\n";
 }
 
-std::string CountText::zero_bits() { return "\tmov.b32 " + std::string(bits_name) + ", 0;\n"; }
+std::string CountText::begin(const FunctionPlan& plan) const {
+  std::string text;
+  for (std::uint32_t i = 0; i < plan.registers; ++i) text += zero(i);
+  for (const std::string& word : words_of_bits(plan)) text += "\tmov.b32 " + word + ", 0;\n";
+  if (plan.leaves_together) text += "\tactivemask.b32 " + std::string(launched_name) + ";\n";
+  return text;
+}
 
-std::uint32_t CountText::position_of(const Counter& bit) { return 8 * (bit.bit % 4) + bit.bit / 4; }
+std::string CountText::bits_of(const Counter& bit, bool holds) {
+  const std::uint32_t word = bit.bit / word_bits;
+  return bit.storage == Counter::Storage::both ? word_of_pairs(word, holds) : word_of_bits(word);
+}
+
+std::uint32_t CountText::position_of(const Counter& bit) {
+  return 8 * (bit.bit % 4) + bit.bit % word_bits / 4;
+}
 
 std::string CountText::count_one(const Counter& counter, const std::string& guard) const {
-  const std::string name = counter.is_bit
-                               ? std::string(bits_name)
-                               : register_of(counter.is_maximum() ? counter.lane_reg : counter.reg);
+  const std::string name =
+      counter.is_bit ? bits_of(counter) : register_of(counter.is_maximum() ? counter.lane_reg : counter.reg);
   const std::string when = "\t" + (guard.empty() ? "" : "@" + guard + " ");
   if (counter.is_bit)
     return when + "or.b32 " + name + ", " + name + ", " + number(1u << position_of(counter)) + ";\n";
@@ -94,8 +128,8 @@ std::string CountText::raise_by_leader(const std::vector<const Counter*>& counte
   // Lanes that add to memory go there by a branch, so that all others pay for no more than that.
   const bool votes = is_guarded(guard) && !adds_to_memory;
   if (is_guarded(guard) && adds_to_memory) text += "\t@" + opposite(guard) + " bra " + done + ";\n";
-  text += "\tactivemask.b32 %lynxpp_mask;\n";
-  if (votes) text += "\tvote.sync.ballot.b32 %lynxpp_mask, " + truth(guard) + ", %lynxpp_mask;\n";
+  // Under the guard it has the lanes for which the guard holds; a vote would wait for the others, too.
+  text += "\t" + (votes ? "@" + truth(guard) + " " : "") + "activemask.b32 %lynxpp_mask;\n";
   text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
   text += votes ? "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, " + truth(guard) + ";\n"
                 : std::string("\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n");
@@ -127,11 +161,28 @@ std::string CountText::raise_by_leader(const std::vector<const Counter*>& counte
   return text + "\t}\n";
 }
 
-std::string CountText::raise_division(const std::vector<const Counter*>& counters, const Guard& guard) {
+std::string CountText::raise_division(const std::vector<const Counter*>& all, const Guard& guard) {
+  std::string text;
+  std::vector<const Counter*> counters;
+  for (const Counter* counter : all) {
+    if (counter->storage != Counter::Storage::both) {
+      counters.push_back(counter);
+      continue;
+    }
+    const std::string bit = number(1u << position_of(*counter)) + ";\n";
+    for (const bool holds : {true, false}) {
+      const std::string word = bits_of(*counter, holds);
+      text += "\t@" + (holds ? truth(guard) : opposite(guard)) + " or.b32 " + word + ", " + word + ", " + bit;
+    }
+  }
+  return counters.empty() ? text : text + raise_voted_division(counters, guard);
+}
+
+std::string CountText::raise_voted_division(const std::vector<const Counter*>& counters, const Guard& guard) {
   // The first lane for which the guard holds counts, when there are others for which it does not.
   std::string text(scratch());
-  text += "\tactivemask.b32 %lynxpp_mask;\n\tvote.sync.ballot.b32 %lynxpp_amount, " + truth(guard) +
-          ", %lynxpp_mask;\n\tmov.u32 %lynxpp_lower, %lanemask_lt;\n"
+  text += "\tactivemask.b32 %lynxpp_mask;\n\t@" + truth(guard) +
+          " activemask.b32 %lynxpp_amount;\n\tmov.u32 %lynxpp_lower, %lanemask_lt;\n"
           "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_amount;\n"
           "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, " +
           truth(guard) + ";\n\tsetp.ne.and.b32 %lynxpp_leads, %lynxpp_amount, %lynxpp_mask, %lynxpp_leads;\n";
@@ -206,6 +257,7 @@ std::string CountText::raise_at_switch(const std::vector<const Counter*>& counte
 std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const {
   std::string text = "\tactivemask.b32 " + register_of(loop.mask_reg) + ";\n";
   for (const Counter* counter : counters) {
+    if (counter->lane_count) continue;
     const std::string count = register_of(counter->lane_reg);
     text += counter->lane_start == no_counter
                 ? "\tmov.b32 " + count + ", 0;\n"
@@ -214,14 +266,32 @@ std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const 
   return text;
 }
 
-std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) {
+/// %lynxpp_part = what the lane has counted.
+std::string CountText::lane_count(const LaneCount& count, const FunctionPlan& plan) {
+  std::string text = "\tmov.b32 %lynxpp_part, " + std::to_string(count.constant) + ";\n";
+  for (const LaneCount::Term& term : count.terms) {
+    const Counter& counter = plan.counters[term.counter];
+    std::string value = counter.is_bit ? "%lynxpp_other" : register_of(counter.reg);
+    if (counter.is_bit) {
+      text += "\tbfe.u32 %lynxpp_other, " + bits_of(counter) + ", " + number(position_of(counter)) + ", 1;\n";
+    }
+    text += std::string(term.is_negative ? "\tsub" : "\tadd") + ".u32 %lynxpp_part, %lynxpp_part, " + value +
+            ";\n";
+  }
+  return text;
+}
+
+std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters,
+                                const FunctionPlan& plan) {
   const std::string mask = register_of(loop.mask_reg);
   std::string text(scratch());
   text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, " + mask +
           ";\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
   for (const Counter* counter : counters) {
-    std::string count = register_of(counter->lane_reg);
-    if (counter->lane_start != no_counter) {
+    std::string count = counter->lane_count ? "%lynxpp_part" : register_of(counter->lane_reg);
+    if (counter->lane_count) {
+      text += lane_count(*counter->lane_count, plan);
+    } else if (counter->lane_start != no_counter) {
       text += "\tsub.u32 %lynxpp_part, " + count + ", " + register_of(counter->lane_start) + ";\n";
       count = "%lynxpp_part";
     }
@@ -234,6 +304,8 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
       case Counter::Storage::summed:
         text += "\t@%lynxpp_leads add.u32 " + sum + ", " + sum + ", %lynxpp_amount;\n";
         break;
+      case Counter::Storage::any:
+      case Counter::Storage::both: break;  // only bits
       case Counter::Storage::memory: {
         const std::string done = label();
         text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp() +

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +29,10 @@ class CountText {
       : target_(target), next_label_(next_label) {}
 
   static std::string name(std::uint32_t reg);
-  /// `has_bits`: with the register of the counters that are bits.
-  std::string declaration(std::uint32_t registers, bool has_bits) const;
+  std::string declaration(const FunctionPlan& plan) const;
   std::string zero(std::uint32_t reg) const;
-  static std::string zero_bits();
+  /// At the function's entry.
+  std::string begin(const FunctionPlan& plan) const;
   /// Counts one execution for each of `counters`, which stand at the same place; with a guard for the lanes for which it holds.
   std::string raise(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … for the warp, when the guard holds for some of its lanes and not for others.
@@ -45,10 +46,12 @@ class CountText {
   /// Notes which lanes are here and what they have counted so far; `counters` are those of one loop.
   std::string begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const;
   /// Counts for the warp what that lane has counted since then which has counted most.
-  std::string end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters);
+  std::string end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters,
+                       const FunctionPlan& plan);
   /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
   /// are counted from a slot whose distance to the first one is a multiple of 4.
-  std::string flush(const std::vector<const Counter*>& counters, const Guard& guard);
+  std::string flush(const std::vector<const Counter*>& counters, const Guard& guard,
+                    bool leaves_together = false);
 
  private:
   std::string raise_registers(const std::vector<const Counter*>& counters, const Guard& guard) const;
@@ -56,22 +59,28 @@ class CountText {
   std::string place_of_warp() const;
   static std::string_view scratch();
   static std::uint32_t position_of(const Counter& bit);
+  static std::string bits_of(const Counter& bit, bool holds = true);
+  static std::vector<std::string> words_of_bits(const FunctionPlan& plan);
+  std::string raise_voted_division(const std::vector<const Counter*>& counters, const Guard& guard);
+  static std::string lane_count(const LaneCount& count, const FunctionPlan& plan);
   std::string count_one(const Counter& counter, const std::string& guard) const;
-  std::string flush_by_warp(const std::vector<const Counter*>& counters, const std::string& done);
+  std::string flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,
+                            const std::string& done);
   static std::string branch_if_all(const std::string& comparison, const std::string& target);
-  std::string flush_full_warp(const std::vector<const Counter*>& counters, std::uint32_t per,
-                              const std::string& done) const;
-  std::string gather(const std::map<std::uint32_t, std::vector<const Counter*>>& groups,
-                     std::uint32_t per) const;
+  std::string flush_line(const std::vector<const Counter*>& counters, std::uint32_t base, std::uint32_t per);
+  std::string flush_sums(const std::vector<const Counter*>& counters, std::uint32_t per,
+                         const std::string& done);
   std::string sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t bits) const;
   std::string sum_of_bits(const std::vector<const Counter*>& members) const;
+  static std::set<std::string> words_of_any(const std::vector<const Counter*>& counters);
+  static std::string any_bits(const std::vector<const Counter*>& counters);
   std::string sum_of(const std::string& summed, const std::string& whole) const;
   static std::string own(const Counter* counter, std::string& text);
   std::string flush_some_lanes(const std::vector<const Counter*>& counters) const;
   std::string flush_by_lane(const std::vector<const Counter*>& counters) const;
   std::string label();
 
-  static constexpr std::string_view bits_name = "%lynxpp_bits";
+  static constexpr std::string_view launched_name = "%lynxpp_launched";
 
   const CountTarget target_;
   std::uint32_t& next_label_;

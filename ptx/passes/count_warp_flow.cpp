@@ -23,6 +23,7 @@ class WarpFlow {
         ends_(outside_),
         sources_(outside_),
         partial_(outside_),
+        once_(outside_),
         end_of_(outside_, no_block),
         loop_left_(outside_, no_loop) {}
 
@@ -32,10 +33,11 @@ class WarpFlow {
     find_regions();
     find_sources();
     find_partial();
+    find_once();
     connect();
     std::vector<LoopPlan> plans;
     for (const DividedLoop& divided : loops_) plans.push_back({divided.begin, divided.end, 0});
-    return {std::move(edges_), std::move(plans)};
+    return {std::move(edges_), std::move(plans), std::move(once_)};
   }
 
  private:
@@ -197,12 +199,41 @@ class WarpFlow {
     }
   }
 
+  /// Blocks that a warp executes at most once, with all lanes that ever come there.
+  void find_once() {
+    if (!function_.leaves_together) return;
+    const LoopNest& nest = function_.analyses->loops();
+    const DominatorTree& dominators = function_.analyses->dominators();
+    for (const std::uint32_t block : dominators.reverse_post_order()) {
+      if (nest.loop_of(block) != no_loop || nest.is_irreducible(block)) continue;
+      once_[block] = function_.is_kernel && !partial_[block];
+      std::uint32_t above = dominators.immediate(block);
+      const bool is_next = ways_in(block) == 1;
+      while (above != no_block && nest.loop_of(above) != no_loop) above = dominators.immediate(above);
+      if (once_[block] || above == no_block || !once_[above] || ends_[above]) continue;
+      once_[block] = (is_next && above == dominators.immediate(block)) ||
+                     warp_regions_.region_of(above, block).has_value();
+    }
+  }
+
+  std::ptrdiff_t ways_in(std::uint32_t block) const {
+    std::ptrdiff_t ways = 0;
+    for (const std::uint32_t before : graph_.blocks[block].predecessors)
+      ways += std::ranges::count(places_.ways(before), block);
+    return ways;
+  }
+
+  bool is_once(const Counter& counter) const {
+    return !counter.is_repeated && counter.places.size() == 1 && once_[counter.places[0].block];
+  }
+
   CountedEdge& add(std::uint32_t source, std::uint32_t target, Counter counter, bool is_whole) {
     CountedEdge edge{{source, target}, std::move(counter), false};
     edge.counter.counts_warps = true;
     edge.counter.is_whole = is_whole;
-    // Lane 0 counts for next to nothing, an election takes four instructions.
-    edge.flow.weight = edge.counter.weight * (is_whole ? 0.25 : 1);
+    edge.counter.is_once = is_once(edge.counter);
+    // Lane 0, or all lanes, count for next to nothing, an election takes four instructions.
+    edge.flow.weight = edge.counter.weight * (is_whole || edge.counter.is_once ? 0.25 : 1);
     edges_.push_back(std::move(edge));
     return edges_.back();
   }
@@ -299,6 +330,7 @@ class WarpFlow {
   std::vector<bool> ends_;  ///< what follows is counted anew
   std::vector<bool> sources_;
   std::vector<bool> partial_;
+  std::vector<bool> once_;
   std::vector<std::uint32_t> end_of_;
   /// Ends of regions, with the blocks whose lanes are awaited there.
   std::map<std::uint32_t, std::set<std::uint32_t>> meets_;

@@ -245,6 +245,19 @@ constexpr Kernel kernels[] = {
      "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra B;\nA: add.u32 %r8, %r8, 1;\nB: add.u32 %r7, "
      "%r7, 1;\nsetp.lt.u32 %p2, %r7, 5;\n@%p2 "
      "bra A;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"conditions", "",
+     "and.b32 %r9, %r5, 15;\nsetp.gt.u32 %p1, %r4, 270;\n@%p1 bra E;\nsetp.lt.u32 %p2, %r9, 4;\n@%p2 bra "
+     "A;\nsetp.eq.u32 %p3, %r9, 9;\n@%p3 bra A;\nadd.u32 %r8, %r8, 1;\nbra B;\nA: add.u32 %r8, %r8, 5;\nB: "
+     "setp.gt.u32 %p1, %r9, 10;\n@!%p1 bra C;\nadd.u32 %r8, %r8, 7;\nsetp.gt.u32 %p2, %r9, 13;\n@%p2 bra "
+     "C;\nadd.u32 %r8, %r8, 9;\nC: st.global.u32 [%rd1], %r8;\nE: ret;"},
+    {"conditions_behind_a_loop", "",
+     "and.b32 %r9, %r5, 7;\nL: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nsetp.gt.u32 "
+     "%p2, %r7, 3;\n@%p2 bra A;\nadd.u32 %r8, %r8, 1;\nsetp.gt.u32 %p3, %r7, 1;\n@%p3 bra A;\nadd.u32 %r8, "
+     "%r8, 2;\nA: st.global.u32 [%rd1], %r8;\nret;"},
+    {"leaves_before_a_barrier", "",
+     "and.b32 %r9, %r5, 15;\nsetp.gt.u32 %p1, %r9, 11;\n@%p1 bra E;\nsetp.lt.u32 %p2, %r9, 4;\n@%p2 bra "
+     "A;\nadd.u32 %r8, %r8, 1;\nA: bar.sync 0;\nsetp.eq.u32 %p3, %r9, 9;\n@%p3 bra B;\nadd.u32 %r8, %r8, "
+     "5;\nB: st.global.u32 [%rd1], %r8;\nE: ret;"},
     {"unreachable", "", "bra E;\nadd.u32 %r8, %r8, 1;\nX: @%p1 bra X;\nE: st.global.u32 [%rd1], %r4;\nret;"},
     {"barriers", "",
      "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: bar.sync 0;\nL: "
@@ -420,6 +433,43 @@ TEST(CountedKernels, LanesCountWhereTheyMeetBehindALoop) {
       "returns",     "exchanges_with_other_lanes", "entered_from_two_ways"};
   for (const Kernel& kernel : loops)
     EXPECT_EQ(counts_by_lanes(kernel), !elected.contains(kernel.name)) << kernel.name;
+}
+
+/// Whether lanes wait for each other before they leave, to find out what any of them has done.
+bool leaves_together(const std::string& name) {
+  const Kernel& kernel = *std::ranges::find(kernels, name, &Kernel::name);
+  Launch launch(module_of(kernel.functions, kernel.body), 1, 32);
+  launch.native();
+  launch.count(false, false, 90);
+  return launch.variant().find("redux.sync.or") != std::string::npos;
+}
+
+TEST(CountedKernels, LanesLeaveTogetherWhereNobodyWaitsForThemToLeave) {
+  EXPECT_TRUE(leaves_together("conditions"));
+  EXPECT_TRUE(leaves_together("conditions_behind_a_loop"));
+  EXPECT_FALSE(leaves_together("leaves_before_a_barrier"));
+  EXPECT_FALSE(leaves_together("guarded_exits"));
+  EXPECT_FALSE(leaves_together("exits_in_a_function"));
+}
+
+TEST(CountedKernels, MoreConditionsThanBits) {
+  std::string body;
+  for (int i = 0; i < 110; ++i) {
+    const std::string label = "Skip" + std::to_string(i);
+    body +=
+        "mad.lo.u32 %r5, %r5, 1664525, 1013904223;\nshr.u32 %r9, %r5, 20;\nand.b32 %r9, %r9, "
+        "31;\nsetp.ne.u32 %p1, %r9, 3;\n@%p1 bra " +
+        label + ";\nadd.u32 %r8, %r8, 1;\n" + label + ":\n";
+  }
+  for (const std::uint32_t threads : {5u, 75u}) {
+    Launch launch(module_of("", body + "st.global.u32 [%rd1], %r8;\nret;"), 2, threads);
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(launch.is_exact());
+    if (has_ptxas()) {
+      EXPECT_EQ(ptxas_errors(launch.variant(), 80), "");
+    }
+  }
 }
 
 /// Statements in one another: conditions, loops, ways out of loops and to their next iterations, returns.
