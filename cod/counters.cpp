@@ -92,6 +92,18 @@ const ApiFunction* source_of(const Expression& expression) {
   return is_copy ? source_of(*symbol->initializer) : nullptr;
 }
 
+/// Whether it is the result of firstInSector(), through variables that have nothing else as their value.
+bool is_first_in_sector(const Expression& expression) {
+  if (!expression.setup.empty()) return false;
+  if (expression.kind == ExpressionKind::cast)
+    return is_integer(expression.type) && is_first_in_sector(*expression.operands[0]);
+  if (expression.kind != ExpressionKind::name) return is_call_of(expression, Api::first_in_sector);
+  const Symbol* symbol = expression.symbol;
+  return symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
+         is_integer(symbol->type) && symbol->initializer != nullptr &&
+         is_first_in_sector(*symbol->initializer);
+}
+
 /// Whether it gives the same wherever the same lanes make an access of the same size whose addresses differ in the same way.
 bool follows_from_banks(const Expression& expression) {
   if (!expression.setup.empty()) return false;
@@ -185,6 +197,11 @@ class CounterFinder {
       body.handler.measures_banks =
           body.asks_banks && std::ranges::all_of(body.statements, [&](const Statement* statement) {
             return measures_banks(*statement);
+          });
+      const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
+      body.handler.measures_sectors =
+          !is_sampled && std::ranges::all_of(body.statements, [&](const Statement* statement) {
+            return measures_sectors(*statement, false);
           });
     }
   }
@@ -346,6 +363,28 @@ class CounterFinder {
     }
     return std::ranges::all_of(statement.children,
                                [this](const StatementPtr& child) { return measures_banks(*child); });
+  }
+
+  /// Whether all that a statement does is to add one to tallies in the first lane of a sector; `is_first`: only those lanes come to it.
+  bool measures_sectors(const Statement& statement, bool is_first) const {
+    switch (statement.kind) {
+      case StatementKind::empty: return true;
+      case StatementKind::block:
+        return std::ranges::all_of(statement.children, [&](const StatementPtr& child) {
+          return measures_sectors(*child, is_first);
+        });
+      case StatementKind::if_else:
+        return !is_first && statement.children.size() == 1 && is_first_in_sector(*statement.condition) &&
+               measures_sectors(*statement.children[0], true);
+      case StatementKind::declaration:
+        return !is_first && std::ranges::all_of(statement.declarators, [](const Declarator& declarator) {
+          return declarator.assignments.empty() && declarator.initializer != nullptr &&
+                 is_first_in_sector(*declarator.initializer);
+        });
+      case StatementKind::expression:
+        return is_first && statement.tally != 0 && program_.tallies[statement.tally - 1].adds_one;
+      default: return false;
+    }
   }
 
   /// Whether no code is left of a statement; an `if` around counters alone goes with them.

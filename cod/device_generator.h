@@ -176,6 +176,11 @@ class DeviceGenerator final : public FunctionGenerator {
                            const std::function<llvm::Value*()>& inside);
 
   // device_lanes.cpp
+  struct LaneDistance {
+    llvm::Value* limited = nullptr;  ///< i32
+    llvm::Value* ascends = nullptr;  ///< i1: it is not negative
+  };
+  LaneDistance distance_from(llvm::Value* lower, llvm::Value* address, llvm::Value* mask);
   llvm::Value* sector_threshold();
   llvm::Value* least_distance(llvm::Value* mask, llvm::Value* address);
   llvm::Value* address_from_leader();

@@ -16,16 +16,11 @@ constexpr std::uint32_t sector_bytes = 32;
 
 }  // namespace
 
-/// The address' distance from the nearest one below it, that of a lower lane at the same place being 0, and a sector's length at most. Lower
-/// addresses are in the lane's sector just when the nearest one is, that is, when the lane's place in its sector is not below the
-/// distance. So one lane of each sector is the first, wherever the addresses as a whole lie.
-llvm::Value* DeviceGenerator::sector_threshold() {
-  llvm::Type* word = builder_.getInt32Ty();
-  llvm::Value* address = site_value(SiteValue::memory_address);
-  llvm::Value* mask = active_mask_here();
+/// From the highest of the lanes `lower`, whose addresses are lower in turn if every lane's distance is positive. A sector's length at most, and
+/// where there is no such lane.
+DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower, llvm::Value* address,
+                                                             llvm::Value* mask) {
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
-  llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
-  llvm::Value* lower = builder_.CreateAnd(mask, below);
   llvm::Value* is_lowest = builder_.CreateICmpEQ(lower, builder_.getInt32(0));
   llvm::Value* highest =
       builder_.CreateSub(builder_.getInt32(31),
@@ -33,23 +28,49 @@ llvm::Value* DeviceGenerator::sector_threshold() {
   llvm::Value* neighbour = builder_.CreateSelect(is_lowest, lane, highest);
   llvm::Value* distance = builder_.CreateSub(address, shuffled(address, neighbour, mask));
   llvm::Value* ascends = builder_.CreateICmpSGE(distance, builder_.getInt64(0));
-  llvm::Value* all_ascend = builder_.CreateICmpEQ(vote(ascends, mask), mask);
   llvm::Value* limited =
       builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, builder_.getInt64(sector_bytes));
-  llvm::Value* quick =
-      builder_.CreateSelect(is_lowest, builder_.getInt32(sector_bytes), builder_.CreateTrunc(limited, word));
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
-  llvm::BasicBlock* slow = new_block("any_order");
+  return {builder_.CreateSelect(is_lowest, builder_.getInt32(sector_bytes),
+                                builder_.CreateTrunc(limited, builder_.getInt32Ty())),
+          ascends};
+}
+
+/// The address' distance from the nearest one below it, that of a lower lane at the same place being 0, and a sector's length at most. Lower
+/// addresses are in the lane's sector just when the nearest one is, that is, when the lane's place in its sector is not below the
+/// distance. So one lane of each sector is the first, wherever the addresses as a whole lie.
+llvm::Value* DeviceGenerator::sector_threshold() {
+  llvm::Value* address = site_value(SiteValue::memory_address);
+  llvm::Value* mask = active_mask_here();
+  llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
+  const LaneDistance near = distance_from(builder_.CreateAnd(mask, below), address, mask);
+  llvm::Value* all_ascend = builder_.CreateICmpEQ(vote(near.ascends, mask), mask);
   llvm::BasicBlock* end = new_block("known");
-  builder_.CreateCondBr(all_ascend, end, slow);
-  builder_.SetInsertPoint(slow);
-  llvm::Value* least = least_distance(mask, address);
-  llvm::BasicBlock* slow_end = builder_.GetInsertBlock();
+  std::vector<std::pair<llvm::Value*, llvm::BasicBlock*>> results;
+  const auto end_where = [&](llvm::Value* condition, llvm::Value* result) {
+    llvm::BasicBlock* other = new_block("any_order");
+    results.emplace_back(result, builder_.GetInsertBlock());
+    builder_.CreateCondBr(condition, end, other);
+    builder_.SetInsertPoint(other);
+  };
+  end_where(all_ascend, near.limited);
+  if (sm_ >= 70) {
+    // A warp that covers several rows of a thread block often has the same addresses in each.
+    require(70, 60);
+    llvm::Value* same = assembly("match.any.sync.b64 $0, $1, $2;", builder_.getInt32Ty(), {address, mask},
+                                 Effect::convergent);
+    llvm::Value* is_copy = builder_.CreateICmpNE(builder_.CreateAnd(same, below), builder_.getInt32(0));
+    llvm::Value* originals = vote(builder_.CreateNot(is_copy), mask);
+    const LaneDistance other = distance_from(builder_.CreateAnd(originals, below), address, mask);
+    llvm::Value* fits = builder_.CreateOr(is_copy, other.ascends);
+    llvm::Value* limited = builder_.CreateSelect(is_copy, builder_.getInt32(0), other.limited);
+    end_where(builder_.CreateICmpEQ(vote(fits, mask), mask), limited);
+  }
+  results.emplace_back(least_distance(mask, address), nullptr);
+  results.back().second = builder_.GetInsertBlock();
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
-  llvm::PHINode* threshold = builder_.CreatePHI(word, 2);
-  threshold->addIncoming(quick, before);
-  threshold->addIncoming(least, slow_end);
+  llvm::PHINode* threshold = builder_.CreatePHI(builder_.getInt32Ty(), 3);
+  for (const auto& [result, block] : results) threshold->addIncoming(result, block);
   return threshold;
 }
 

@@ -265,6 +265,8 @@ struct Handler {
   /// Its code does nothing but add to tallies numbers that follow from which lanes are active, the size and kind of the access and the
   /// differences between the lanes' addresses, for accesses of 4 bytes and more.
   bool measures_banks = false;
+  /// Its code does nothing but add one to tallies where firstInSector() is 1.
+  bool measures_sectors = false;
   /// All its code is counters: nothing to splice, unless they are lowered as well (DeviceTarget::plain_counters).
   bool is_counted = false;
   /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for all.

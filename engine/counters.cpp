@@ -7,6 +7,7 @@
 #include "engine/instrument.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/bank_sites.h"
+#include "ptx/passes/sector_sites.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -131,7 +132,10 @@ class TermCollector {
           const std::uint64_t element = element_of(wanted.array, wanted.indices, block, id);
           const std::optional<std::uint32_t> measured =
               ptx::measured_at(unit_, first_probe + wanted.handler, id);
-          if (!measured) continue;
+          if (!measured) {
+            if (probe.measures_sectors) add_one_by_warps(element, instructions[i], block, id);
+            continue;
+          }
           for (const bool is_high : {false, true}) {
             if (is_high && (wanted.adds_one || wanted.is_paced || request_.wide_counters)) continue;
             term_.tally = {first_probe + wanted.handler, number, is_high, *measured};
@@ -141,6 +145,17 @@ class TermCollector {
       }
     }
     term_.tally = {};
+  }
+
+  /// For an access, which no branch is.
+  void add_one_by_warps(std::uint64_t element, const ptx::Instruction& instruction, std::uint32_t block,
+                        std::uint32_t id) {
+    term_.tally = {};
+    term_.element = element;
+    term_.executions = instruction.guarded() ? Executions::warp_guard : Executions::warp_block;
+    term_.place = instruction.guarded() ? id : block;
+    term_.addend = 1;
+    terms_.push_back(term_);
   }
 
   std::uint64_t addend_at(const ptx::FunctionUnit& function, std::uint32_t block,
@@ -270,6 +285,7 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
                                                       ptx::InstrumentationUnit& unit) {
   Counting counting;
   ptx::find_bank_sites(unit);
+  ptx::find_sector_sites(unit);
   TermCollector collector(request, unit);
   counting.terms = collector.run();
   counting.has_paced_tallies = collector.has_paced_tallies;

@@ -199,6 +199,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       probe.point = point_of(handler.target);
       probe.is_initializer = handler.is_initializer;
       probe.measures_banks = handler.measures_banks && !request.plain_counters;
+      probe.measures_sectors = handler.measures_sectors && !request.plain_counters;
       if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
       if (probe.enabled && handler.syncs_at_exit) {
         if (Status together = leaves_together(unit, specification.name()); !together) return together.error();

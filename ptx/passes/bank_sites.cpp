@@ -79,8 +79,9 @@ void find_bank_sites(InstrumentationUnit& unit) {
 
 std::optional<std::uint32_t> measured_at(const InstrumentationUnit& unit, std::uint32_t probe,
                                          std::uint32_t instruction) {
-  const auto found = unit.bank_sites.find(std::pair(probe, instruction));
-  return found == unit.bank_sites.end() ? std::optional(instruction) : found->second;
+  const auto& sites = unit.probes[probe].measures_sectors ? unit.sector_sites : unit.bank_sites;
+  const auto found = sites.find(std::pair(probe, instruction));
+  return found == sites.end() ? std::optional(instruction) : found->second;
 }
 
 }  // namespace lynxpp::ptx

@@ -519,7 +519,13 @@ class Planner {
                                                                  : left.second.weight > right.second.weight;
     });
     for (auto& [tally, counter] : wanted) {
-      if (counter.storage == Counter::Storage::summed && plan.registers < limit) {
+      const bool is_kept = counter.storage == Counter::Storage::summed && limit != 0;
+      const bool is_once =
+          !counter.is_repeated && !plan_.is_wide && unit_.probes[tally.probe].measures_sectors;
+      if (is_kept && is_once && plan.bits < most_bits) {
+        counter.is_bit = true;
+        counter.bit = plan.bits++;
+      } else if (is_kept && plan.registers < limit) {
         counter.reg = plan.registers++;
       } else {
         counter.storage = Counter::Storage::memory;

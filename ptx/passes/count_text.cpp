@@ -103,6 +103,12 @@ std::string CountText::count_one(const Counter& counter, const std::string& guar
 
 // ---------------------------------------------------------------- counting
 
+std::string CountText::raise_bit(const Counter& counter, const std::string& raised) {
+  const std::string bits = bits_of(counter);
+  return "\tshl.b32 " + raised + ", " + raised + ", " + number(position_of(counter)) + ";\n\tor.b32 " + bits +
+         ", " + bits + ", " + raised + ";\n";
+}
+
 std::string CountText::raise(const std::vector<const Counter*>& counters, const Guard& guard) {
   return raise_registers(counters, guard) + raise_by_leader(counters, guard);
 }

@@ -43,6 +43,8 @@ class CountText {
   /// does not hold. All are counted before they part: code on one of two ways to the same block would keep them apart.
   std::string raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,
                               const std::vector<std::uint32_t>& indices, const Guard& guard, bool or_falls);
+  /// Sets the bit where `raised` is 1 instead of 0; `raised` is a register of 32 bits, which is overwritten.
+  static std::string raise_bit(const Counter& counter, const std::string& raised);
   /// Notes which lanes are here and what they have counted so far; `counters` are those of one loop.
   std::string begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const;
   /// Counts for the warp what that lane has counted since then which has counted most.

@@ -6,15 +6,18 @@
 #include <tuple>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/bank_sites.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 constexpr std::uint32_t word_bytes = 4;
+constexpr std::uint64_t sector_bytes = 32;
 constexpr std::size_t most_registers = 8;  // of a function: they are alive up to the last access
 constexpr double loop_iterations = 8;
 constexpr std::uint32_t deepest = 6;
-constexpr double paying = 2;  // executions of accesses for one of the code at the pattern's place
+/// Executions of accesses for one of the code at the pattern's place; where that is quick, one is enough.
+constexpr double paying = 2;
 /// Labels of the splice pass have the numbers below, those of its tallies the numbers above.
 constexpr std::uint32_t first_label = 1u << 29;
 
@@ -58,7 +61,8 @@ class FunctionLanes {
     collect();
     std::vector<std::pair<Wanted, Group>> chosen;
     for (auto& [wanted, group] : groups_) {
-      if (group.weight >= paying * weight_of(wanted.pattern.block)) chosen.emplace_back(wanted, group);
+      const double least = is_quick(wanted) ? 1 : paying;
+      if (group.weight >= least * weight_of(wanted.pattern.block)) chosen.emplace_back(wanted, group);
     }
     std::ranges::stable_sort(
         chosen, [](const auto& left, const auto& right) { return left.second.weight > right.second.weight; });
@@ -89,7 +93,10 @@ class FunctionLanes {
       if (!probe.enabled || !probe.with_lane_values || !is_at_instruction) continue;
       for (std::uint32_t i = 0; i < body_.instructions.size(); ++i) {
         const Instruction& instruction = body_.instructions[i];
-        if (instruction.traits.is_memory_access() && probe.matches(instruction)) collect(probe, i);
+        if (!instruction.traits.is_memory_access() || !probe.matches(instruction)) continue;
+        const std::uint32_t id = function_.first_instruction + i;
+        const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
+        if (measured_at(unit_, number, id) == id) collect(probe, i);
       }
     }
   }
@@ -143,7 +150,37 @@ class FunctionLanes {
     const ProbeRoutine& routine = unit_.lane_routines.at(wanted.value);
     for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
     routine.append(binding, text);
+    if (is_quick(wanted)) text = in_whole_rows(wanted.pattern, binding.site, reg, text);
     unit_.edits.insert_before(body_.instructions[wanted.pattern.instruction].text.begin, text + "\t");
+  }
+
+  /// See in_whole_rows().
+  static bool is_quick(const Wanted& wanted) {
+    const auto is_index = [](const LaneTerm& term) { return term.kind == LaneTerm::Kind::thread_index; };
+    return wanted.value == sector_threshold_value && std::ranges::all_of(wanted.pattern.terms, is_index);
+  }
+
+  /// `text`, but for full warps of thread blocks whose rows are made of them, where patterns of thread indices differ as the numbers of
+  /// the lanes do, what it finds out at once.
+  static std::string in_whole_rows(const LanePattern& pattern, std::uint32_t site, const std::string& reg,
+                                   const std::string& text) {
+    std::int64_t step = 0;
+    for (const LaneTerm& term : pattern.terms) {
+      if (term.id == 0) step = term.coefficient;
+    }
+    const bool descends = step < 0;
+    const std::uint64_t size =
+        descends ? -static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
+    const std::string distance = number(static_cast<std::int64_t>(std::min(size, sector_bytes)));
+    const std::string known = "$lynxpp_row_" + std::to_string(site);
+    return "\n\t{\n\t.reg .pred %lynxpp_row;\n\t.reg .b32 %lynxpp_lanes;\n"
+           "\tmov.u32 %lynxpp_lanes, %laneid;\n\tsetp.eq.u32 %lynxpp_row, %lynxpp_lanes, " +
+           std::string(descends ? "31" : "0") + ";\n\tselp.b32 " + reg + ", " + number(sector_bytes) + ", " +
+           distance +
+           ", %lynxpp_row;\n\tmov.u32 %lynxpp_lanes, %ntid.x;\n\tand.b32 %lynxpp_lanes, %lynxpp_lanes, 31;\n"
+           "\tsetp.eq.u32 %lynxpp_row, %lynxpp_lanes, 0;\n\tactivemask.b32 %lynxpp_lanes;\n"
+           "\tsetp.eq.and.b32 %lynxpp_row, %lynxpp_lanes, -1, %lynxpp_row;\n\t@%lynxpp_row bra " +
+           known + ";\n" + text + known + ":\n\t}\n";
   }
 
   void append_term(const LaneTerm& term, std::uint8_t bits, std::string& text) {

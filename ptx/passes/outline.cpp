@@ -264,6 +264,10 @@ bool Outliner::is_outlined(const Probe& probe, const std::vector<OutlinedTally>&
   const auto is_in_register = [](const OutlinedTally& tally) {
     return tally.counter == nullptr || tally.counter->storage != Counter::Storage::memory;
   };
+  const auto is_bit = [](const OutlinedTally& tally) {
+    return tally.counter != nullptr && tally.counter->is_bit;
+  };
+  if (std::ranges::any_of(tallies, is_bit)) return false;
   return unit_.outline.instructions == 0 || tallies.empty() || !std::ranges::all_of(tallies, is_in_register);
 }
 

@@ -229,6 +229,11 @@ class FunctionSplicer {
     return measured_at(unit_, number, id) != id;
   }
 
+  bool lies_evenly(const Probe& probe, const Site& site) const {
+    const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
+    return unit_.even_sector_sites.contains({number, lane_site(site).first});
+  }
+
   Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const {
     Site site{probe.point, block, &instruction, probe.access ? probe.access(instruction) : 0};
     const bool is_served = probe.with_lane_values && unit_.lane_values != nullptr &&
@@ -311,10 +316,16 @@ class FunctionSplicer {
     }
     binding.site_value = [&](std::string_view name) {
       if (is_lane_value(name)) return *unit_.lane_values->find(lane_site(site), name);
+      // Addresses that begin sectors are compared with the lane's value once, before a loop.
+      if (is_short && name == "memory_address" && lies_evenly(probe, site)) return std::string("0");
       return name.starts_with("tally_") ? tally_register(probe, name, site)
                                         : values_.operand(probe, name, site);
     };
+    const std::string bits = declared_bits(tallies);
+    if (!bits.empty()) text += "\t{\n" + bits;
     routine_at(probe, site).append(binding, text);
+    append_bits(tallies, text);
+    if (!bits.empty()) text += "\t}\n";
     append_tallies(probe, site, text);
   }
 
@@ -341,7 +352,30 @@ class FunctionSplicer {
 
   std::string tally_register(const Probe& probe, std::string_view name, const Site& site) const {
     const Counter* counter = find_tally(probe, name, site);
-    return counter == nullptr ? std::string(unwanted_register) : CountText::name(counter->reg);
+    if (counter == nullptr) return std::string(unwanted_register);
+    return counter->is_bit ? raised_register(name) : CountText::name(counter->reg);
+  }
+
+  /// What the routine adds to in the place of a tally that is a bit.
+  static std::string raised_register(std::string_view tally) {
+    return "%lynxpp_raised_" + std::string(tally);
+  }
+
+  static std::string declared_bits(const std::vector<OutlinedTally>& tallies) {
+    std::string text;
+    for (const OutlinedTally& tally : tallies) {
+      if (tally.counter == nullptr || !tally.counter->is_bit) continue;
+      const std::string name = raised_register(tally.name);
+      text += "\t.reg .b32 " + name + ";\n\tmov.b32 " + name + ", 0;\n";
+    }
+    return text;
+  }
+
+  static void append_bits(const std::vector<OutlinedTally>& tallies, std::string& text) {
+    for (const OutlinedTally& tally : tallies) {
+      if (tally.counter != nullptr && tally.counter->is_bit)
+        text += CountText::raise_bit(*tally.counter, raised_register(tally.name));
+    }
   }
 
   std::vector<OutlinedTally> tallies_at(const Probe& probe, const Site& site) const {

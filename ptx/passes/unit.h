@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,8 @@ struct Probe {
   /// All that the routine does is to add to tallies what follows from the lanes that are active, the access's size and kind, and the differences
   /// between the lanes' addresses in whole words.
   bool measures_banks = false;
+  /// All that the routine does is to add one to tallies in one lane of each sector of 32 bytes that the active lanes access.
+  bool measures_sectors = false;
   bool enabled = true;      ///< false: has no sites
   std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
@@ -88,6 +91,10 @@ struct InstrumentationUnit {
   std::uint32_t words = 0;                 ///< of the hidden parameter
   /// By probe and instruction (id in the unit) where another place stands for the site; see ptx/passes/bank_sites.h.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> bank_sites;
+  /// Likewise; see ptx/passes/sector_sites.h.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> sector_sites;
+  /// By probe and instruction: those whose lanes' addresses all lie at one place of their sectors.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> even_sector_sites;
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
   std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots
   std::map<std::string, ProbeRoutine, std::less<>>

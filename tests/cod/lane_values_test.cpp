@@ -66,6 +66,7 @@ class Launch {
     request.device_sm = 90;
     request.lane_values = lane_values;
     request.verify = true;
+    request.wide_counters = wide_counters;
     const auto variant = engine::instrument(request);
     if (!variant) {
       ADD_FAILURE() << render(variant.error().diagnostics, ptx_);
@@ -91,8 +92,12 @@ class Launch {
     engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
                                 std::uint64_t{blocks} * shape_.threads(), warps, {&views, 1});
     compare(*variant, arrays);
+    tallies = variant->counting->plan->tallies.size();
     return variant->ptx;
   }
+
+  bool wide_counters = false;
+  std::size_t tallies = 0;  ///< of the last check
 
  private:
   static constexpr std::uint32_t blocks = 2;
@@ -150,7 +155,7 @@ constexpr Known known[] = {
     {"copy", 1,
      "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
      "st.global.u32 [%rd4+4096], %r10;\nret;"},
-    {"one_address", 1,
+    {"one_address", 0,
      "ld.global.u32 %r10, [%rd1];\nld.global.u32 %r11, [%rd1+4];\nst.global.u32 [%rd1+64], %r10;\nret;"},
     {"descending", 1,
      "mul.wide.u32 %rd3, %r1, 8;\nsub.s64 %rd4, %rd1, %rd3;\nld.global.u64 %rd5, [%rd4];\n"
@@ -189,14 +194,107 @@ TEST(LaneValues, AreTakenWhereTheyAreKnown) {
       if (HasFatalFailure()) return;
       const bool counts_banks = std::string(kernel.name) == "banks";
       // Of accesses of more than 4 bytes also the groups that are spared.
-      EXPECT_EQ(count_of(with, ".reg .b32 %lynxpp_lane_"), 1 + kernel.registers + (counts_banks ? 1 : 0))
-          << with;
+      const int own = kernel.registers + (counts_banks ? 1 : 0);
+      EXPECT_EQ(count_of(with, ".reg .b32 %lynxpp_lane_"), own == 0 ? 0 : 1 + own) << with;
       EXPECT_EQ(count_of(launch.check(false), "lynxpp_lane_"), 0);
     }
     if (has_ptxas()) {
       EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
     }
   }
+}
+
+/// Bodies and how many numbers their sectors are added up in.
+struct Shared {
+  const char* name;
+  std::size_t tallies;
+  const char* body;
+};
+constexpr Shared sharing[] = {
+    {"a sector on", 1,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
+     "ld.global.u32 %r11, [%rd4+32];\nst.global.u32 [%rd4+-64], %r10;\nret;"},
+    {"half a sector on", 2,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
+     "ld.global.u32 %r11, [%rd4+48];\nst.global.u32 [%rd4+16], %r10;\nret;"},
+    {"other differences", 2,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd4, %rd3;\n"
+     "ld.global.u32 %r10, [%rd4];\nld.global.u32 %r11, [%rd5];\nret;"},
+    {"one address", 0,
+     "setp.lt.u32 %p2, %r4, 33;\nld.global.u32 %r10, [%rd1+4];\n@%p2 ld.global.u32 %r11, "
+     "[%rd1];\nsetp.gt.u32 %p1, "
+     "%r1, 5;\n@%p1 bra E;\nst.global.u32 [%rd1+8], %r4;\nE: ret;"},
+    {"rows", 1,
+     "mul.wide.u32 %rd3, %r1, 96;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
+     "ld.global.u32 %r11, [%rd4+4];\nld.global.v2.u32 {%r12, %r13}, [%rd4+88];\nret;"},
+    {"rows of indices", 1,
+     "shl.b32 %r10, %r1, 5;\nmul.wide.s32 %rd3, %r10, 4;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r11, "
+     "[%rd4];\nld.global.u32 %r12, [%rd4+4];\nadd.s64 %rd4, %rd4, 8;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, "
+     "%r6, "
+     "3;\n@%p2 bra L;\nret;"},
+    {"moved in a loop", 2,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r11, [%rd4];\nadd.s64 %rd4, "
+     "%rd4, "
+     "20;\nld.global.u32 %r12, [%rd4];\nst.global.u32 [%rd4+2048], %r12;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 "
+     "%p2, %r6, "
+     "3;\n@%p2 bra L;\nret;"},
+    {"loop that lanes leave", 1,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nand.b32 %r10, %r1, 3;\nL: ld.global.u32 %r11, "
+     "[%rd4+4];\nst.global.u32 [%rd4+4100], %r11;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r10;\n@%p2 "
+     "bra "
+     "L;\nret;"},
+    {"other blocks", 2,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nsetp.gt.u32 %p1, "
+     "%r1, "
+     "40;\n@%p1 bra E;\nst.global.u32 [%rd4+1024], %r10;\nE: ret;"},
+    {"guarded", 2,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nsetp.gt.u32 %p1, %r1, 4;\nld.global.u32 %r10, "
+     "[%rd4];\n@%p1 st.global.u32 [%rd4], %r10;\nret;"},
+    {"again in every row", 1,
+     "mul.wide.u32 %rd3, %r1, 12;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r11, [%rd4];\nadd.u32 %r6, "
+     "%r6, "
+     "1;\nsetp.lt.u32 %p2, %r6, 3;\n@%p2 bra L;\nret;"},
+};
+
+TEST(SectorSites, ShareWhatIsEqual) {
+  constexpr Shape some[] = {{100, 1, 1}, {7, 5, 1}, {16, 4, 1}};
+  for (const Shared& kernel : sharing) {
+    SCOPED_TRACE(kernel.name);
+    for (const Shape& shape : some) {
+      Launch launch(module_of(kernel.body), shape);
+      for (const bool lane_values : {true, false}) {
+        launch.check(lane_values);
+        if (HasFatalFailure()) return;
+        EXPECT_EQ(launch.tallies, kernel.tallies);
+      }
+      launch.wide_counters = true;
+      launch.check(true);
+      EXPECT_EQ(launch.tallies, kernel.tallies);
+    }
+    if (has_ptxas()) {
+      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
+    }
+  }
+}
+
+/// Handlers that do something else besides keep their code at every place.
+TEST(SectorSites, AreOnlyThoseOfHandlersThatCountSectors) {
+  const auto measures = [](const std::string& code) {
+    return compiled("global unsigned long n; global unsigned long m; ON_INSTRUCTION: GLOBAL: {" + code + "}")
+        ->handlers()[0]
+        .measures_sectors;
+  };
+  EXPECT_TRUE(measures("int first = firstInSector(); if (first) atomicAdd(&n, 1);"));
+  EXPECT_TRUE(measures("if (firstInSector()) { atomicAdd(&n, 1); atomicIncrement(&m); }"));
+  EXPECT_FALSE(measures("int first = firstInSector(); if (first) atomicAdd(&n, 2);"));
+  EXPECT_FALSE(measures("int first = firstInSector(); if (first) atomicAdd(&n, 1); else atomicAdd(&m, 1);"));
+  EXPECT_FALSE(measures("int first = firstInSector(); if (!first) atomicAdd(&n, 1);"));
+  EXPECT_FALSE(measures("int first = firstInSector(); first = 1; if (first) atomicAdd(&n, 1);"));
+  EXPECT_FALSE(
+      measures("int first = firstInSector(); if (first) for (int i = 0; i < 2; ++i) atomicAdd(&n, 1);"));
+  EXPECT_FALSE(measures("int first = firstInSector(); atomicAdd(&n, 1u + first);"));
+  EXPECT_FALSE(
+      measures("if (accessSize() > 4) { int first = firstInSector(); if (first) atomicAdd(&n, 1); }"));
 }
 
 /// Random accesses under random control flow.
@@ -236,7 +334,7 @@ class Generator {
 
   void access() {
     const std::uint32_t shift = 2 + below(3);
-    const std::string offset = "+" + std::to_string((1u << shift) * below(6));
+    const std::string offset = "+" + std::to_string((1u << shift) * below(20));
     const std::string moved = chance(3) ? step(shift) : "%rd" + std::to_string(20 + shift);
     static constexpr const char* types[] = {"u32", "u64", "v2.u64"};
     static constexpr const char* values[] = {"%r60", "%rd60", "{%rd60, %rd61}"};

@@ -58,9 +58,14 @@ def check_branch_divergence(what, record, launch, sites):
                                 "divergence_ratio": ratio(branches["divergent"], branches["warps"])})
 
 
+SPACES = ("global", "shared", "local", "const", "param")
+
+
 def memory_counts(site, space):
-    """What the device counted for an access to `space`. Accesses through generic pointers are not among the specifications' sites."""
-    return site.get(space, {}) if "." + space in site["opcode"] else {}
+    """What the device counted for an access to `space`: by name, or through a generic pointer. Copies read one space and write another; the
+    specifications take the side that the opcode names."""
+    named = {each for each in SPACES if "." + each in site["opcode"]}
+    return site.get(space, {}) if not named or space in named else {}
 
 
 def kind_of(site):

@@ -1,0 +1,124 @@
+#include "ptx/passes/sector_sites.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ptx/ir/memory_access.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::int64_t sector_bytes = 32;
+constexpr std::uint8_t address_bits = 64;
+
+/// Never negative.
+std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1); }
+
+/// Sites with equal ones touch as many sectors.
+struct Key {
+  LanePattern pattern;
+  std::uint32_t block = 0;
+  std::vector<Term> place;  ///< the address modulo 32, coefficients and constant; empty where it does not matter
+  std::int64_t constant = 0;
+  auto operator<=>(const Key&) const = default;
+};
+
+class FunctionSites {
+ public:
+  FunctionSites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe)
+      : unit_(unit),
+        function_(function),
+        analyses_(unit.analyses.of(*function.function)),
+        number_(probe),
+        probe_(unit.probes[probe]) {}
+
+  void run() {
+    const auto& instructions = function_.function->body->instructions;
+    for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+      if (probe_.matches(instructions[i])) add(i, instructions[i]);
+    }
+  }
+
+ private:
+  void add(std::uint32_t index, const Instruction& instruction) {
+    const MemoryAccesses accesses = memory_accesses(instruction);
+    if (accesses.count != 1 || accesses.access[0].address == nullptr) return;
+    const std::optional<LanePattern> pattern =
+        analyses_.lane_patterns().of_address(index, *accesses.access[0].address);
+    if (!pattern || pattern->bits != address_bits) return;
+    const std::uint32_t id = function_.first_instruction + index;
+    if (pattern->terms.empty()) {
+      unit_.sector_sites.emplace(std::pair(number_, id), std::nullopt);
+      return;
+    }
+    if (instruction.guarded()) return;
+    Key key{*pattern, function_.graph.block_of[index], {}, 0};
+    if (lies_evenly(index, key)) {
+      unit_.even_sector_sites.emplace(number_, id);
+    } else if (!find_place(index, key)) {
+      return;
+    }
+    const auto [first, is_new] = first_.try_emplace(key, id);
+    if (!is_new) unit_.sector_sites.emplace(std::pair(number_, id), first->second);
+  }
+
+  /// Who shares a sector has the same address then.
+  bool lies_evenly(std::uint32_t index, const Key& key) {
+    const auto is_whole = [](const LaneTerm& term) { return in_sector(term.coefficient) == 0; };
+    if (std::ranges::all_of(key.pattern.terms, is_whole)) return true;
+    const std::optional<AffineForm> address = analyses_.affine().of_address(index);
+    const auto is_even = [&](const Term& term) {
+      return in_sector(term.coefficient) == 0 || is_common(term.product, key);
+    };
+    return address && address->bits == address_bits && std::ranges::all_of(address->terms, is_even);
+  }
+
+  bool find_place(std::uint32_t index, Key& key) {
+    const std::optional<AffineForm> address = analyses_.affine().of_address(index);
+    if (!address || address->bits != address_bits) return false;
+    for (const Term& term : address->terms) {
+      if (in_sector(term.coefficient) != 0)
+        key.place.push_back({term.product, in_sector(term.coefficient)});
+    }
+    key.constant = in_sector(address->constant);
+    return true;
+  }
+
+  /// Whether the product is the same for all lanes that make the access together.
+  bool is_common(const Product& product, const Key& key) {
+    return std::all_of(
+        product.symbols.begin(), product.symbols.begin() + product.degree,
+        [&](SymbolId id) { return is_common(analyses_.affine().symbols()[id], key); });
+  }
+
+  bool is_common(const Symbol& symbol, const Key& key) {
+    switch (symbol.kind) {
+      case SymbolKind::tid: return false;
+      case SymbolKind::value:
+        return (analyses_.uniformity().of_value_at(symbol.index, key.block) & varies_in_warp) == 0;
+      // Those who pass the pattern's place together enter the loop together and leave it together.
+      case SymbolKind::iteration: return !analyses_.loops().contains(symbol.index, key.pattern.block);
+      default: return true;
+    }
+  }
+
+  InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
+  FunctionAnalyses& analyses_;
+  const std::uint32_t number_;
+  const Probe& probe_;
+  std::map<Key, std::uint32_t> first_;
+};
+
+}  // namespace
+
+void find_sector_sites(InstrumentationUnit& unit) {
+  for (std::uint32_t probe = 0; probe < unit.probes.size(); ++probe) {
+    if (!unit.probes[probe].enabled || !unit.probes[probe].measures_sectors) continue;
+    for (const FunctionUnit& function : unit.functions) {
+      if (function.instrumented) FunctionSites(unit, function, probe).run();
+    }
+  }
+}
+
+}  // namespace lynxpp::ptx
