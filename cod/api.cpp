@@ -358,8 +358,9 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::stored_value: return "stored_value";
     case SiteValue::operand_value: return "operand_value";
     case SiteValue::sector_threshold: return "sector_threshold";
-    case SiteValue::hoisted_spared: return "hoisted_spared";
-    case SiteValue::hoisted_conflicts: return "hoisted_conflicts";
+    case SiteValue::hoisted_banks: return "hoisted_banks";
+    case SiteValue::bank_lanes: return "bank_lanes";
+    case SiteValue::banks_of_some_lanes: return "banks_of_some_lanes";
     case SiteValue::lane_result: return "lane_result";
     case SiteValue::predicate_value: break;
   }

@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint32_t word_bytes = 4;
 constexpr std::uint32_t row_bytes = 128;  // 32 banks
 constexpr std::uint32_t all_lanes = 0xffffffffu;
-constexpr int reductions_from = 80;  // compute capability × 10
+constexpr int reductions_from = 80;         // compute capability × 10
+constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are below
 
 }  // namespace
 
@@ -147,15 +148,9 @@ llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
   return value_where(builder_.CreateNot(access.is_wide), lanes, [&] { return with_same(lanes, 4); });
 }
 
-/// Counts exactly. Of the lanes at one unit the lowest stands for all; atomic operations are made one lane after the other. Each lane
-/// sets as many bits as its bank has to serve, from its group's lowest lane on: what all lanes set together are the wavefronts.
-DeviceGenerator::BankCounts DeviceGenerator::count_bank_conflicts(BankAccess access) {
-  join_groups(access);
-  llvm::Value* lanes = lanes_at_bank(access);
-  llvm::Value* stands = value_where(builder_.CreateNot(access.is_atomic), builder_.getTrue(),
-                                    [&] { return first_with_value(access.unit, access.mask, lanes); });
-  llvm::Value* served = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop,
-                                                      builder_.CreateAnd(lanes, vote(stands, access.mask)));
+/// What banks have to serve each lane's group for: each lane sets as many bits as its bank has, from its group's lowest lane on, and what all lanes
+/// set together are the wavefronts.
+DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& access, llvm::Value* served) {
   llvm::Value* bits =
       builder_.CreateLShr(builder_.getInt32(all_lanes), builder_.CreateSub(builder_.getInt32(32), served));
   llvm::Value* fronts = any_lanes_bits(builder_.CreateShl(bits, access.first_lane), access.mask);
@@ -169,44 +164,76 @@ DeviceGenerator::BankCounts DeviceGenerator::count_bank_conflicts(BankAccess acc
           builder_.CreateSelect(access.is_wide, spared, builder_.getInt32(0))};
 }
 
-/// Where the handler begins, for the lanes that run it. A handler that only adds up is through with it where there is nothing to add.
-void DeviceGenerator::measure_banks() {
-  require(70, 60);
-  const BankAccess access = bank_access();
+/// i1: the lane stands for all that are served with it. Of the lanes at one unit the lowest does; atomic operations are made one lane
+/// after the other.
+llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Value* lanes) {
+  return value_where(builder_.CreateNot(access.is_atomic), builder_.getTrue(),
+                     [&] { return first_with_value(access.unit, access.mask, lanes); });
+}
+
+/// Counts exactly, whatever the addresses: packed.
+llvm::Value* DeviceGenerator::count_bank_conflicts(BankAccess access) {
+  join_groups(access);
+  llvm::Value* lanes = lanes_at_bank(access);
+  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
+  llvm::Value* served =
+      builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, builder_.CreateAnd(lanes, standing));
+  return packed(counts_of_served(access, served));
+}
+
+llvm::Value* DeviceGenerator::packed(const BankCounts& counts) {
+  return builder_.CreateOr(counts.conflicts, builder_.CreateShl(counts.spared, spared_shift));
+}
+
+DeviceGenerator::BankCounts DeviceGenerator::unpacked(llvm::Value* counts) {
+  return {builder_.CreateAnd(counts, builder_.getInt32((1u << spared_shift) - 1)),
+          builder_.CreateLShr(counts, spared_shift)};
+}
+
+/// What `body` gives of the site's access, packed or 0. Where nothing meets and no group is spared, that is found out first, and `settled` is next, if any.
+llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankValue body,
+                                                 llvm::BasicBlock* settled) {
   llvm::BasicBlock* row = new_block("in_row");
   llvm::BasicBlock* apart = new_block("banks_apart");
   llvm::BasicBlock* slow = new_block("perhaps_conflicts");
   llvm::BasicBlock* end = new_block("banks");
-  llvm::BasicBlock* settled = measures_banks_ ? exit_ : end;
+  llvm::BasicBlock* none = settled != nullptr ? settled : end;
   builder_.CreateCondBr(builder_.CreateOr(access.is_wide, access.is_atomic), apart, row);
   builder_.SetInsertPoint(row);
-  builder_.CreateCondBr(leaves_row(access), apart, settled);
+  llvm::Value* leaves = leaves_row(access);
+  llvm::BasicBlock* row_end = builder_.GetInsertBlock();
+  builder_.CreateCondBr(leaves, apart, none);
   builder_.SetInsertPoint(apart);
-  builder_.CreateCondBr(may_meet(access), slow, settled);
+  llvm::Value* meet = may_meet(access);
   llvm::BasicBlock* apart_end = builder_.GetInsertBlock();
+  builder_.CreateCondBr(meet, slow, none);
   builder_.SetInsertPoint(slow);
-  banks_ = count_bank_conflicts(access);
+  llvm::Value* found = (this->*body)(access);
   llvm::BasicBlock* slow_end = builder_.GetInsertBlock();
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
-  if (measures_banks_) return;
-  const auto merged = [&](llvm::Value* value) {
-    llvm::PHINode* phi = builder_.CreatePHI(builder_.getInt32Ty(), 3);
-    phi->addIncoming(builder_.getInt32(0), row);
-    phi->addIncoming(builder_.getInt32(0), apart_end);
-    phi->addIncoming(value, slow_end);
-    return phi;
-  };
-  banks_ = {merged(banks_.conflicts), merged(banks_.spared)};
+  llvm::PHINode* value = builder_.CreatePHI(builder_.getInt32Ty(), 3);
+  value->addIncoming(found, slow_end);
+  if (settled != nullptr) return value;
+  value->addIncoming(builder_.getInt32(0), row_end);
+  value->addIncoming(builder_.getInt32(0), apart_end);
+  return value;
+}
+
+/// Where the handler begins, for the lanes that run it. A handler that only adds up is through with it where there is nothing to add.
+void DeviceGenerator::measure_banks() {
+  require(70, 60);
+  banks_ = unpacked(unless_banks_apart(bank_access(), &DeviceGenerator::count_bank_conflicts,
+                                       measures_banks_ ? exit_ : nullptr));
 }
 
 /// The same from what has been found out before. Accesses of up to a word have no groups to spare.
 void DeviceGenerator::take_banks() {
-  banks_ = {site_value(SiteValue::hoisted_conflicts), site_value(SiteValue::hoisted_spared)};
+  llvm::Value* counts = site_value(SiteValue::hoisted_banks);
+  banks_ = unpacked(counts);
   if (!measures_banks_) return;
   llvm::BasicBlock* there = new_block("some");
-  llvm::Value* some = builder_.CreateOr(banks_.conflicts, banks_.spared);
-  builder_.CreateCondBr(builder_.CreateICmpNE(some, builder_.getInt32(0)), there, exit_);
+  builder_.CreateCondBr(builder_.CreateICmpNE(counts, builder_.getInt32(0)), there, exit_);
   builder_.SetInsertPoint(there);
 }
 

@@ -165,7 +165,13 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* bank_groups();
   llvm::Value* bank_call(Api api);
   BankAccess bank_access();
-  BankCounts count_bank_conflicts(BankAccess access);
+  using BankValue = llvm::Value* (DeviceGenerator::*)(BankAccess);
+  llvm::Value* unless_banks_apart(const BankAccess& access, BankValue body, llvm::BasicBlock* settled);
+  llvm::Value* count_bank_conflicts(BankAccess access);
+  BankCounts counts_of_served(const BankAccess& access, llvm::Value* served);
+  llvm::Value* stands_for_unit(const BankAccess& access, llvm::Value* lanes);
+  llvm::Value* packed(const BankCounts& counts);  ///< conflicts below, spared above
+  BankCounts unpacked(llvm::Value* counts);
   void join_groups(BankAccess& access);
   llvm::Value* leaves_row(const BankAccess& access);
   llvm::Value* may_meet(const BankAccess& access);
@@ -181,6 +187,8 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* ascends = nullptr;  ///< i1: it is not negative
   };
   LaneDistance distance_from(llvm::Value* lower, llvm::Value* address, llvm::Value* mask);
+  llvm::Value* bank_lanes_apart(BankAccess access);
+  llvm::Value* banks_of_some_lanes();
   llvm::Value* sector_threshold();
   llvm::Value* least_distance(llvm::Value* mask, llvm::Value* address);
   llvm::Value* address_from_leader();

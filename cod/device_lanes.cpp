@@ -100,6 +100,51 @@ llvm::Value* DeviceGenerator::address_from_leader() {
   return builder_.CreateSub(address, shuffled(address, leader, mask));
 }
 
+/// The lanes at this lane's bank. 0 in all lanes: none meet, whichever of them make the access. Lanes at one unit count once, and which of them are
+/// there is known at the access alone: where there are such, lanes with others at their bank leave themselves out.
+llvm::Value* DeviceGenerator::bank_lanes_apart(BankAccess access) {
+  llvm::Value* lanes = lanes_at_bank(access);
+  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
+  llvm::Value* served = builder_.CreateAnd(lanes, standing);
+  llvm::Value* more = builder_.CreateAnd(served, builder_.CreateSub(served, builder_.getInt32(1)));
+  llvm::Value* meets = builder_.CreateICmpNE(more, builder_.getInt32(0));
+  llvm::Value* some_meet = builder_.CreateICmpNE(vote(meets, access.mask), builder_.getInt32(0));
+  llvm::Value* own = builder_.CreateShl(builder_.getInt32(1), access.lane);
+  llvm::Value* others = builder_.CreateAnd(lanes, builder_.CreateNot(own));
+  llvm::Value* has_own = builder_.CreateOr(builder_.CreateICmpEQ(standing, access.mask),
+                                           builder_.CreateICmpEQ(others, builder_.getInt32(0)));
+  llvm::Value* mask = builder_.CreateSelect(has_own, lanes, others);
+  return builder_.CreateSelect(some_meet, mask, builder_.getInt32(0));
+}
+
+/// Packed counts of an access that some of the lanes make that have found out bank_lanes.
+llvm::Value* DeviceGenerator::banks_of_some_lanes() {
+  require(70, 60);
+  const BankAccess access = bank_access();
+  llvm::Value* lanes = site_value(SiteValue::bank_lanes);
+  llvm::Value* all = builder_.CreateICmpEQ(access.mask, builder_.getInt32(0xffffffffu));
+  llvm::Value* is_apart = builder_.CreateICmpEQ(lanes, builder_.getInt32(0));
+  llvm::Value* has_groups = builder_.CreateOr(all, builder_.CreateNot(access.is_wide));
+  llvm::Value* is_known = builder_.CreateAnd(is_apart, has_groups);
+  return value_where(builder_.CreateNot(is_known), builder_.getInt32(0), [&] {
+    llvm::Value* own = builder_.CreateShl(builder_.getInt32(1), access.lane);
+    llvm::Value* here = builder_.CreateAnd(builder_.CreateOr(lanes, own), access.mask);
+    llvm::Value* lacks_own =
+        builder_.CreateAnd(builder_.CreateICmpEQ(builder_.CreateAnd(lanes, own), builder_.getInt32(0)),
+                           builder_.CreateNot(is_apart));
+    llvm::Value* share = builder_.CreateICmpNE(vote(lacks_own, access.mask), builder_.getInt32(0));
+    llvm::Value* counted = value_where(share, here, [&] {
+      llvm::Value* same = assembly("match.any.sync.b32 $0, $1, $2;", builder_.getInt32Ty(),
+                                   {access.unit, access.mask}, Effect::convergent);
+      llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
+      llvm::Value* before = builder_.CreateAnd(builder_.CreateAnd(same, below), here);
+      llvm::Value* stands = builder_.CreateICmpEQ(before, builder_.getInt32(0));
+      return builder_.CreateAnd(here, vote(stands, access.mask));
+    });
+    return packed(counts_of_served(access, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, counted)));
+  });
+}
+
 void DeviceGenerator::generate_lane_value(SiteValue value) {
   lane_value_ = value;
   generate_body(*new_routine(), {});
@@ -110,10 +155,15 @@ void DeviceGenerator::write_lane_value(SiteValue value) {
   llvm::Value* result = nullptr;
   if (value == SiteValue::sector_threshold) {
     result = sector_threshold();
+  } else if (value == SiteValue::banks_of_some_lanes) {
+    result = banks_of_some_lanes();
   } else {
     relative_address_ = address_from_leader();
-    measure_banks();
-    result = value == SiteValue::hoisted_conflicts ? banks_.conflicts : banks_.spared;
+    require(70, 60);
+    result = unless_banks_apart(bank_access(),
+                                value == SiteValue::bank_lanes ? &DeviceGenerator::bank_lanes_apart
+                                                               : &DeviceGenerator::count_bank_conflicts,
+                                nullptr);
   }
   const std::string name = std::string(site_prefix) + std::string(name_of(SiteValue::lane_result));
   assembly("mov.b32 " + name + ", $0;", builder_.getVoidTy(), {result}, Effect::volatile_read);

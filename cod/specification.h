@@ -183,11 +183,12 @@ enum class SiteValue {
   stored_value,    ///< bits of element <parameter> that is written, u64
   operand_value,   ///< bits of operand <parameter>, as written from 0, u64
   // What the lanes have found out about the differences of their addresses before (lower_lane_value):
-  sector_threshold,   ///< the lane is the first in its sector when its address modulo 32 is less than this
-  hoisted_spared,     ///< bankGroupsSpared() of this access
-  hoisted_conflicts,  ///< bankConflicts() of this access
-  lane_result,        ///< a register that the routine of one of these three writes
-  predicate_value,    ///< 1 when the instruction's guard holds or it has none
+  sector_threshold,     ///< the lane is the first in its sector when its address modulo 32 is less than this
+  hoisted_banks,        ///< of this access bankConflicts() + 65536 * bankGroupsSpared()
+  bank_lanes,           ///< lanes that would meet this one at a bank; 0 in all lanes: none do
+  banks_of_some_lanes,  ///< hoisted_banks, found out at the access from bank_lanes
+  lane_result,          ///< a register that the routine of one of these four writes
+  predicate_value,      ///< 1 when the instruction's guard holds or it has none
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
 bool is_wide(SiteValue value);
@@ -296,9 +297,10 @@ struct DeviceCode {
   int minimum_ptx = 0;  ///< the least `.version` × 10 (62 activemask, 70 redux)
 };
 
-/// The routine that finds out a site value of the three that lanes tell of their addresses' differences. It reads memory_address, which may be the
-/// address or anything that differs from it by the same number in all active lanes, and of bankWavefronts() and bankConflicts() access_size and
-/// access_kind; it writes lane_result. All lanes that make the access run it together. Kept for each compute capability.
+/// The routine that finds out a site value of the four that lanes tell of their addresses' differences. It reads memory_address, which may be the
+/// address or anything that differs from it by the same number in all active lanes, and of those about banks access_size and access_kind;
+/// banks_of_some_lanes also reads bank_lanes. It writes lane_result. All lanes that make the access run it together; bank_lanes may be found out by
+/// more, not for loads of more than 4 bytes, whose groups of lanes depend on which are there. Kept for each compute capability.
 Result<HandlerCode> lower_lane_value(SiteValue value, int sm);
 
 // ---------------------------------------------------------------- host code

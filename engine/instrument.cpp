@@ -157,12 +157,19 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
     if (!routine) return routine.error();
     probe.with_lane_values = std::move(*routine);
   }
-  for (const cod::SiteValue value : {cod::SiteValue::sector_threshold, cod::SiteValue::hoisted_spared,
-                                     cod::SiteValue::hoisted_conflicts}) {
+  using cod::SiteValue;
+  // What routines read, and what finds it out.
+  constexpr std::pair<SiteValue, SiteValue> routines[] = {
+      {SiteValue::sector_threshold, SiteValue::sector_threshold},
+      {SiteValue::hoisted_banks, SiteValue::hoisted_banks},
+      {SiteValue::hoisted_banks, SiteValue::bank_lanes},
+      {SiteValue::hoisted_banks, SiteValue::banks_of_some_lanes}};
+  for (const auto& [read, value] : routines) {
     const std::string name(cod::name_of(value));
-    const bool is_read = std::any_of(unit.probes.begin(), unit.probes.end(), [&](const ptx::Probe& probe) {
-      return probe.with_lane_values && probe.with_lane_values->reads_site_value(name);
-    });
+    const bool is_read = std::any_of(
+        unit.probes.begin(), unit.probes.end(), [of = cod::name_of(read)](const ptx::Probe& probe) {
+          return probe.with_lane_values && probe.with_lane_values->reads_site_value(of);
+        });
     if (!is_read || unit.lane_routines.contains(name)) continue;
     const Result<cod::HandlerCode> lowered = cod::lower_lane_value(value, target.sm);
     if (!lowered) return lowered.error();

@@ -57,7 +57,8 @@ struct LanePatterns::Sum {
 /// From an address back to what it was made of.
 class LanePatterns::Decomposition {
  public:
-  Decomposition(const LanePatterns& all, std::uint8_t bits) : all_(all), bits_(bits) {}
+  Decomposition(const LanePatterns& all, std::uint8_t bits, Lanes lanes)
+      : all_(all), bits_(bits), lanes_(lanes) {}
 
   /// Adds what `operand` of the instruction `at` holds, times `factor`; `block` is where its value is asked for.
   bool add_operand(std::uint32_t at, const Operand* operand, std::int64_t factor, std::uint32_t block,
@@ -77,8 +78,9 @@ class LanePatterns::Decomposition {
     if (is_uniform(value, block)) return true;
     if (std::ranges::find(open_, value) != open_.end()) return add_register(value, factor, sum);
     if (bits_of(value) != bits_) return false;
-    if (add_affine(value, factor, block, sum)) return true;
     const Value& made = all_.ssa_.values()[value];
+    if (!leave_together(all_.loops_.loop_of(made.block), block)) return add_register(value, factor, sum);
+    if (add_affine(value, factor, block, sum)) return true;
     if (made.kind == ValueKind::phi) {
       Sum common{bits_, {}, {}, {}};
       if (!join(value, common)) return add_register(value, factor, sum);
@@ -98,6 +100,20 @@ class LanePatterns::Decomposition {
  private:
   bool is_uniform(ValueId value, std::uint32_t block) const {
     return (all_.uniformity_.of_value_at(value, block) & varies_in_warp) == 0;
+  }
+
+  /// Where lanes come to the access on their own, a sum found inside a loop holds behind it if they have left in one iteration.
+  bool leave_together(std::uint32_t loop, std::uint32_t block) const {
+    if (lanes_ == Lanes::same) return true;
+    for (; loop != no_loop && !all_.loops_.contains(loop, block); loop = all_.loops_.loops()[loop].parent) {
+      if ((all_.uniformity_.of_loop_exit(loop) & varies_in_warp) != 0) return false;
+    }
+    return true;
+  }
+
+  /// Whether all lanes that are together at the block have come to it the same way.
+  bool meet_as_one(std::uint32_t block) const {
+    return lanes_ == Lanes::same || (all_.uniformity_.of_meeting(block) & varies_in_warp) == 0;
   }
 
   std::uint8_t bits_of(ValueId value) const {
@@ -133,7 +149,10 @@ class LanePatterns::Decomposition {
         const Symbol& symbol = all_.affine_.symbols()[term.product.symbols[i]];
         if (symbol.kind == SymbolKind::tid) return false;
         if (symbol.kind == SymbolKind::value && !is_uniform(symbol.index, block)) return false;
-        if (symbol.kind == SymbolKind::iteration) parts.outside_loops.push_back(symbol.index);
+        if (symbol.kind != SymbolKind::iteration) continue;
+        if (!leave_together(symbol.index, block) || !meet_as_one(all_.loops_.loops()[symbol.index].header))
+          return false;
+        parts.outside_loops.push_back(symbol.index);
       }
     }
     sum.add(parts, factor);
@@ -143,7 +162,7 @@ class LanePatterns::Decomposition {
   /// Where ways meet that the lanes take together, by the same V on each; around a loop it comes back as it was.
   bool join(ValueId phi, Sum& common) {
     const std::uint32_t block = all_.ssa_.values()[phi].block;
-    if (block == 0) return false;
+    if (block == 0 || !meet_as_one(block)) return false;
     const auto& predecessors = all_.graph_.blocks[block].predecessors;
     const auto inputs = all_.ssa_.phi_inputs(phi);
     open_.push_back(phi);
@@ -237,6 +256,7 @@ class LanePatterns::Decomposition {
 
   const LanePatterns& all_;
   const std::uint8_t bits_;
+  const Lanes lanes_;
   std::size_t steps_ = 0;
   std::vector<ValueId> open_;  ///< phis whose inputs are being looked at
 };
@@ -259,16 +279,11 @@ LanePatterns::LanePatterns(const Function& function, const ControlFlowGraph& gra
   }
 }
 
-std::optional<LanePattern> LanePatterns::of_address(std::uint32_t instruction, const Operand& address) const {
+std::optional<LanePatterns::Sum> LanePatterns::sum_of_address(std::uint32_t instruction,
+                                                              const Operand& address, Lanes lanes) const {
   const std::uint32_t block = graph_.block_of[instruction];
   if (address.elements.size() != 1 || !dominators_.is_reachable(block) || loops_.is_irreducible(block))
     return std::nullopt;
-  const Instruction& access = function_.body->instructions[instruction];
-  if (access.guarded()) {
-    const RegisterId guard = usage_.find(access.guard.predicate, instruction);
-    if (guard == no_register || (uniformity_.of_register_read(instruction, guard) & varies_in_warp) != 0)
-      return std::nullopt;
-  }
   const Operand& base = address.elements[0];
   const RegisterId reg =
       base.kind == OperandKind::identifier ? usage_.find(base.name, instruction) : no_register;
@@ -276,8 +291,37 @@ std::optional<LanePattern> LanePatterns::of_address(std::uint32_t instruction, c
   if (bytes != 4 && bytes != 8) return std::nullopt;
   const auto bits = static_cast<std::uint8_t>(8 * bytes);
   Sum sum{bits, {}, {}, {}};
-  if (!Decomposition(*this, bits).add_operand(instruction, &base, 1, block, sum)) return std::nullopt;
-  return place(instruction, sum);
+  if (!Decomposition(*this, bits, lanes).add_operand(instruction, &base, 1, block, sum)) return std::nullopt;
+  if (sum.terms.size() > most_terms) return std::nullopt;
+  return sum;
+}
+
+std::optional<LanePattern> LanePatterns::of_address(std::uint32_t instruction, const Operand& address) const {
+  const Instruction& access = function_.body->instructions[instruction];
+  if (access.guarded()) {
+    const RegisterId guard = usage_.find(access.guard.predicate, instruction);
+    if (guard == no_register || (uniformity_.of_register_read(instruction, guard) & varies_in_warp) != 0)
+      return std::nullopt;
+  }
+  const std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::same);
+  return sum ? place(instruction, *sum) : std::nullopt;
+}
+
+/// No branch has divided the lanes on any way to P, so all of them are there whenever one is, and a P that dominates the access has been
+/// passed as often by each.
+std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction,
+                                                       const Operand& address) const {
+  if (!function_.is_entry) return std::nullopt;
+  const std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::some);
+  if (!sum) return std::nullopt;
+  std::optional<LanePattern> best;
+  for (std::uint32_t block = graph_.block_of[instruction]; block != no_block;
+       block = dominators_.immediate(block)) {
+    if (!cohorts_.is_whole(block)) continue;
+    const std::optional<std::uint32_t> position = position_in(block, instruction, *sum);
+    if (position) best = pattern_at(block, *position, *sum);
+  }
+  return best;
 }
 
 /// The place from `first` on behind which no lanes join before `end`.
@@ -290,7 +334,6 @@ std::uint32_t LanePatterns::behind_joins(std::uint32_t first, std::uint32_t end)
 
 /// Looks for P from the access upwards, as long as the lanes are the same.
 std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const Sum& sum) const {
-  if (sum.terms.size() > most_terms) return std::nullopt;
   std::optional<LanePattern> best;
   const std::uint32_t own_block = graph_.block_of[instruction];
   bool joins = false;
@@ -299,7 +342,7 @@ std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const 
     // Hardware may not have brought all lanes together at P yet, unless none ever went away.
     const bool is_whole = function_.is_entry && cohorts_.is_whole(block);
     if (position && block == own_block && !is_whole) position = behind_joins(*position, instruction);
-    if (position && (is_whole || !joins)) best = LanePattern{block, *position, sum.bits, {}};
+    if (position && (is_whole || !joins)) best = pattern_at(block, *position, sum);
     const LaneCohorts::Link link = cohorts_.link(block);
     if (link == LaneCohorts::Link::apart) break;
     joins |= link == LaneCohorts::Link::joining;
@@ -308,13 +351,17 @@ std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const 
       joins |= behind_joins(begin, instruction) != begin;
     }
   }
-  if (!best) return std::nullopt;
+  return best;
+}
+
+LanePattern LanePatterns::pattern_at(std::uint32_t block, std::uint32_t position, const Sum& sum) const {
+  LanePattern pattern{block, position, sum.bits, {}};
   for (const auto& [key, coefficient] : sum.terms) {
     const bool is_index = key.kind == LaneTerm::Kind::thread_index;
-    best->terms.push_back({key.kind, is_index ? key.id : ssa_.values()[key.id].reg, coefficient});
+    pattern.terms.push_back({key.kind, is_index ? key.id : ssa_.values()[key.id].reg, coefficient});
   }
-  std::ranges::sort(best->terms);
-  return best;
+  std::ranges::sort(pattern.terms);
+  return pattern;
 }
 
 /// The first instruction of the block before which all terms are at hand, each in a register that holds nothing else ever.

@@ -56,9 +56,16 @@ class LanePatterns {
   /// the lanes. P is as far up as the lanes and their registers allow.
   std::optional<LanePattern> of_address(std::uint32_t instruction, const Operand& address) const;
 
+  /// The same where P is a place that all lanes of the warp come to together, and those that make the access are any of them: branches and the
+  /// guard may have divided the lanes, but all that make the access together have been at P the same time last. Kernels only.
+  std::optional<LanePattern> of_some_lanes(std::uint32_t instruction, const Operand& address) const;
+
  private:
   class Decomposition;
   struct Sum;
+  enum class Lanes : std::uint8_t { same, some };
+  std::optional<Sum> sum_of_address(std::uint32_t instruction, const Operand& address, Lanes lanes) const;
+  LanePattern pattern_at(std::uint32_t block, std::uint32_t position, const Sum& sum) const;
   std::optional<LanePattern> place(std::uint32_t instruction, const Sum& sum) const;
   std::optional<std::uint32_t> position_in(std::uint32_t block, std::uint32_t access, const Sum& sum) const;
   std::uint32_t behind_joins(std::uint32_t first, std::uint32_t end) const;

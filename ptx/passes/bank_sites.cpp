@@ -15,7 +15,7 @@ struct Key {
   std::uint32_t block = 0;
   std::uint32_t bytes = 0;
   bool is_atomic = false;
-  bool reads = false;
+  bool is_load = false;  ///< of more than a word
   auto operator<=>(const Key&) const = default;
 };
 
@@ -52,8 +52,9 @@ class FunctionSites {
     // Of parts of words it matters where in its word the first lane's lies.
     const bool is_whole = access.bytes == 4 || access.bytes == 8 || access.bytes == 16;
     if (!is_whole || instruction.guarded()) return;
-    const Key key{*pattern, function_.graph.block_of[index], access.bytes, is_atomic,
-                  instruction.traits.reads_memory};
+    // Loads and stores of a word cost the same.
+    const bool is_load = access.bytes > word_bytes && instruction.traits.reads_memory;
+    const Key key{*pattern, function_.graph.block_of[index], access.bytes, is_atomic, is_load};
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) unit_.bank_sites.emplace(std::pair(number_, id), first->second);
   }

@@ -216,6 +216,16 @@ std::string CountText::raise_bypass(const std::vector<const Counter*>& counters,
          ":\n\t}\n";
 }
 
+std::string CountText::give(const Counter& counter) {
+  const std::string done = label();
+  const std::string type = target_.is_wide ? "64" : "32";
+  return std::string(scratch()) + "\tsetp.eq.u" + type + " %lynxpp_leads, " + name(counter.reg) +
+         ", 0;\n\t@%lynxpp_leads bra " + done + ";\n" + place_of_warp() +
+         (target_.is_wide ? "\tmov.b64" : "\tcvt.u64.u32") + " %lynxpp_sum, " + name(counter.reg) +
+         ";\n\tred.global.add.u64 " + at_slot(counter.slot) + ", %lynxpp_sum;\n" + zero(counter.reg) + done +
+         ":\n\t}\n";
+}
+
 /// %lynxpp_place = the slots of the replica for this warp's place on its SM.
 std::string CountText::place_of_warp() const {
   const std::string at = "+" + number(8 * std::uint64_t{target_.word}) + "];\n";

@@ -54,6 +54,8 @@ class CountText {
   /// are counted from a slot whose distance to the first one is a multiple of 4.
   std::string flush(const std::vector<const Counter*>& counters, const Guard& guard,
                     bool leaves_together = false);
+  /// Adds the register of `counter` to memory and sets it to 0, in each lane where it is not: for counters that few lanes raise.
+  std::string give(const Counter& counter);
 
  private:
   std::string raise_registers(const std::vector<const Counter*>& counters, const Guard& guard) const;

@@ -32,6 +32,12 @@ std::uint64_t access_kind(const OpcodeTraits& traits) {
   return traits.reads_memory ? 0 : 1;
 }
 
+/// Loads and stores of a word cost the same.
+std::uint64_t bank_kind(std::uint32_t bytes, const OpcodeTraits& traits) {
+  const std::uint64_t kind = access_kind(traits);
+  return bytes == word_bytes && kind == 1 ? 0 : kind;
+}
+
 /// One value to be found out; what two sites have in common when these are equal.
 struct Wanted {
   LanePattern pattern;
@@ -44,6 +50,7 @@ struct Wanted {
 struct Group {
   std::vector<LaneSite> sites;
   double weight = 0;
+  std::optional<Wanted> from;  ///< bank_lanes that it follows from
 };
 
 class FunctionLanes {
@@ -59,6 +66,7 @@ class FunctionLanes {
 
   bool run() {
     collect();
+    want_what_others_follow_from();
     std::vector<std::pair<Wanted, Group>> chosen;
     for (auto& [wanted, group] : groups_) {
       const double least = is_quick(wanted) ? 1 : paying;
@@ -68,20 +76,42 @@ class FunctionLanes {
         chosen, [](const auto& left, const auto& right) { return left.second.weight > right.second.weight; });
     if (chosen.size() > most_registers) chosen.resize(most_registers);
     if (chosen.empty()) return false;
-    std::string text =
-        "\n\t.reg .b64 " + sum_register + ", " + wide_register + ";\n\t.reg .b32 " + word_register + ";\n";
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      const std::string reg = "%lynxpp_lane_" + std::to_string(i);
+    std::string text = "\n\t.reg .b64 " + sum_register + ", " + wide_register + ";\n\t.reg .b32 " +
+                       word_register + ", " + std::string(banks_register) + ";\n";
+    std::map<Wanted, std::string> registers;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      registers.emplace(chosen[i].first, "%lynxpp_lane_" + std::to_string(i));
+    for (const auto& [wanted, group] : chosen) {
+      const std::string& reg = registers.at(wanted);
+      const auto known = group.from ? registers.find(*group.from) : registers.end();
       text += "\t.reg .b32 " + reg + ";\n";
-      write(chosen[i].first, reg);
-      for (const LaneSite& site : chosen[i].second.sites)
-        plan_.registers.emplace(std::pair(site, chosen[i].first.value), reg);
+      write(wanted, reg, known == registers.end() ? std::string() : known->second);
+      for (const LaneSite& site : group.sites) keep(wanted.value, site, reg);
     }
     unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
     return true;
   }
 
  private:
+  void keep(const std::string& value, const LaneSite& site, const std::string& reg) {
+    if (value != bank_lanes_value) {
+      plan_.registers.emplace(std::pair(site, value), reg);
+      return;
+    }
+    plan_.bank_lanes.emplace(site, reg);
+    plan_.registers.emplace(std::pair(site, std::string(hoisted_banks_value)), banks_register);
+  }
+
+  /// What is found out inside a loop or branch may follow from what lanes know before.
+  void want_what_others_follow_from() {
+    std::vector<std::pair<Wanted, double>> wanted_too;
+    for (const auto& [wanted, group] : groups_) {
+      const double own = weight_of(wanted.pattern.block);
+      if (group.from && group.weight >= paying * own) wanted_too.emplace_back(*group.from, own);
+    }
+    for (const auto& [wanted, weight] : wanted_too) groups_[wanted].weight += weight;
+  }
+
   double weight_of(std::uint32_t block) {
     return std::pow(loop_iterations, std::min(analyses_.loops().depth_of(block), deepest));
   }
@@ -106,22 +136,41 @@ class FunctionLanes {
     const std::uint32_t which = probe.access ? probe.access(instruction) : 0;
     const MemoryAccesses accesses = memory_accesses(instruction);
     if (which >= accesses.count || accesses.access[which].address == nullptr) return;
-    const MemoryAccess& access = accesses.access[which];
-    const std::optional<LanePattern> pattern = analyses_.lane_patterns().of_address(index, *access.address);
-    if (!pattern) return;
+    const double weight = weight_of(function_.graph.block_of[index]);
     for (const std::string& value : probe.with_lane_values->site_values()) {
       if (!is_lane_value(value)) continue;
-      const std::optional<Wanted> wanted = wanted_of(value, *pattern, access, instruction);
+      std::optional<Wanted> from;
+      const std::optional<Wanted> wanted = wanted_at(value, index, accesses.access[which], from);
       const LaneSite site{function_.first_instruction + index, which};
-      if (value == hoisted_spared_value && access.bytes <= word_bytes) {
-        plan_.registers.emplace(std::pair(site, value), "0");  // one group, which is needed
-        continue;
-      }
       if (!wanted || !seen_.emplace(site, value).second) continue;
       Group& group = groups_[*wanted];
       group.sites.push_back(site);
-      group.weight += weight_of(function_.graph.block_of[index]);
+      group.weight += weight;
+      if (!group.from) group.from = from;
     }
+  }
+
+  /// `from`: what it follows from.
+  std::optional<Wanted> wanted_at(const std::string& value, std::uint32_t index, const MemoryAccess& access,
+                                  std::optional<Wanted>& from) {
+    const Instruction& instruction = body_.instructions[index];
+    const std::optional<LanePattern> same = analyses_.lane_patterns().of_address(index, *access.address);
+    const std::optional<Wanted> of_same =
+        same ? wanted_of(value, *same, access, instruction) : std::optional<Wanted>();
+    if (value != hoisted_banks_value) return of_same;
+    // Loads of more than a word: which groups of lanes are served as one depends on which are there.
+    const bool is_wide_load = access.bytes > word_bytes && access_kind(instruction.traits) == 0;
+    const std::optional<LanePattern> some =
+        is_wide_load ? std::nullopt : analyses_.lane_patterns().of_some_lanes(index, *access.address);
+    if (!some || same == some) return of_same;
+    const std::optional<Wanted> of_some =
+        wanted_of(std::string(bank_lanes_value), *some, access, instruction);
+    const double own_weight = weight_of(function_.graph.block_of[index]);
+    if (!of_same || own_weight < paying * weight_of(same->block)) return of_some;
+    const bool is_before =
+        some->block != same->block && analyses_.dominators().dominates(some->block, same->block);
+    if (is_before) from = of_some;
+    return of_same;
   }
 
   /// nullopt where the differences of the addresses do not tell the value.
@@ -133,21 +182,25 @@ class FunctionLanes {
     }
     // Less than a word: where in its word the first lane's access lies decides who shares one.
     if (access.bytes != 4 && access.bytes != 8 && access.bytes != 16) return std::nullopt;
-    return Wanted{pattern, value, access.bytes, access_kind(instruction.traits)};
+    return Wanted{pattern, value, access.bytes, bank_kind(access.bytes, instruction.traits)};
   }
 
-  void write(const Wanted& wanted, const std::string& reg) {
+  /// `bank_lanes`: the register that has them, if the value follows from it.
+  void write(const Wanted& wanted, const std::string& reg, const std::string& bank_lanes) {
     std::string text = "\n\tmov.b64 " + sum_register + ", 0;\n";
     for (const LaneTerm& term : wanted.pattern.terms) append_term(term, wanted.pattern.bits, text);
     SiteBinding binding;
     binding.site = next_label_++;
     binding.site_value = [&](std::string_view name) -> std::string {
       if (name == lane_result_value) return reg;
+      if (name == bank_lanes_value) return bank_lanes;
       if (name == "access_size") return number(wanted.bytes);
       if (name == "access_kind") return number(static_cast<std::int64_t>(wanted.kind));
       return sum_register;
     };
-    const ProbeRoutine& routine = unit_.lane_routines.at(wanted.value);
+    const ProbeRoutine& routine = bank_lanes.empty()
+                                      ? unit_.lane_routines.at(wanted.value)
+                                      : unit_.lane_routines.find(banks_of_some_lanes_value)->second;
     for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
     routine.append(binding, text);
     if (is_quick(wanted)) text = in_whole_rows(wanted.pattern, binding.site, reg, text);
@@ -231,8 +284,7 @@ class LaneValues final : public Pass {
 }  // namespace
 
 bool is_lane_value(std::string_view site_value) {
-  return site_value == sector_threshold_value || site_value == hoisted_spared_value ||
-         site_value == hoisted_conflicts_value;
+  return site_value == sector_threshold_value || site_value == hoisted_banks_value;
 }
 
 const std::string* LaneValuePlan::find(const LaneSite& site, std::string_view value) const {

@@ -2,7 +2,8 @@
 //
 // A routine that asks for such a value has two forms: InstrumentationUnit::Probe::routine finds it out by itself, Probe::with_lane_values takes it from a
 // register. The pass chooses the accesses whose pattern is known and for which that pays, and writes the code that fills the registers at the
-// patterns' places. The splice pass takes the second form there.
+// patterns' places. The splice pass takes the second form there. Where branches have divided the lanes since, they have found out whom each would meet at
+// a bank, and the splice pass writes before the routine what finds out from that how many of those are there.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,10 @@ namespace lynxpp::ptx {
 
 /// The site values that this is about, named as in cod::SiteValue.
 inline constexpr std::string_view sector_threshold_value = "sector_threshold";
-inline constexpr std::string_view hoisted_spared_value = "hoisted_spared";
-inline constexpr std::string_view hoisted_conflicts_value = "hoisted_conflicts";
+inline constexpr std::string_view hoisted_banks_value = "hoisted_banks";
+/// Found out by more lanes than make the access; hoisted_banks follows from it there, which the routine banks_of_some_lanes finds out.
+inline constexpr std::string_view bank_lanes_value = "bank_lanes";
+inline constexpr std::string_view banks_of_some_lanes_value = "banks_of_some_lanes";
 /// What the routine that finds one out writes.
 inline constexpr std::string_view lane_result_value = "lane_result";
 
@@ -31,11 +34,16 @@ using LaneSite = std::pair<std::uint32_t, std::uint32_t>;
 struct LaneValuePlan {
   /// The register that holds a value at a site.
   std::map<std::pair<LaneSite, std::string>, std::string, std::less<>> registers;
+  /// Sites where hoisted_banks is found out from bank_lanes; by site the register of the latter.
+  std::map<LaneSite, std::string> bank_lanes;
 
   const std::string* find(const LaneSite& site, std::string_view value) const;
   /// Whether all lane values that the routine reads are at hand.
   bool serves(const LaneSite& site, const ProbeRoutine& routine) const;
 };
+
+/// What holds hoisted_banks where it is found out at the site.
+inline constexpr std::string_view banks_register = "%lynxpp_lane_banks";
 
 /// Needs unit.lane_routines; fills in unit.lane_values. Without routines nothing happens.
 std::unique_ptr<Pass> make_lane_values_pass();

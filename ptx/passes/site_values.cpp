@@ -82,6 +82,8 @@ SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
     const auto& others = probe.with_lane_values->site_values();
     wanted_.insert(others.begin(), others.end());
   }
+  for (const auto& [name, routine] : unit.lane_routines)
+    wanted_.insert(routine.site_values().begin(), routine.site_values().end());
 }
 
 void SiteValues::append_declarations(std::string& text) const {

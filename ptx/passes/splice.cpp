@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ptx/ir/memory_access.h"
 #include "ptx/passes/bank_sites.h"
 #include "ptx/passes/count_text.h"
 #include "ptx/passes/frame.h"
@@ -314,6 +315,8 @@ class FunctionSplicer {
       binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
       return outliner_.append_call(probe, binding, tallies, text);
     }
+    const std::string apart = is_short ? append_skip_of_apart(probe, site, text) : std::string();
+    if (is_short) append_banks_of_some(probe, site, binding, text);
     binding.site_value = [&](std::string_view name) {
       if (is_lane_value(name)) return *unit_.lane_values->find(lane_site(site), name);
       // Addresses that begin sectors are compared with the lane's value once, before a loop.
@@ -327,6 +330,35 @@ class FunctionSplicer {
     append_bits(tallies, text);
     if (!bits.empty()) text += "\t}\n";
     append_tallies(probe, site, text);
+    if (!apart.empty()) text += apart + ":\n\t}\n";
+  }
+
+  /// Of accesses to words nothing is to be added where nobody meets: begins a scope that ends at the label returned. Empty: there is always something.
+  std::string append_skip_of_apart(const Probe& probe, const Site& site, std::string& text) {
+    const auto found = unit_.lane_values->bank_lanes.find(lane_site(site));
+    const MemoryAccesses accesses = memory_accesses(*site.instruction);
+    const bool is_word = site.access < accesses.count && accesses.access[site.access].bytes <= 4;
+    if (found == unit_.lane_values->bank_lanes.end() || !is_word || !probe.measures_banks) return {};
+    std::string label = "$lynxpp_apart_" + number(next_site_++);
+    text += "\t{\n\t.reg .pred %lynxpp_is_apart;\n\tsetp.eq.b32 %lynxpp_is_apart, " + found->second +
+            ", 0;\n\t@%lynxpp_is_apart bra " + label + ";\n";
+    return label;
+  }
+
+  /// Where lanes know whom they would meet at a bank: what that comes to for those that are here.
+  void append_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding, std::string& text) {
+    const auto found = unit_.lane_values->bank_lanes.find(lane_site(site));
+    if (found == unit_.lane_values->bank_lanes.end()) return;
+    Site known = site;
+    known.routine = &unit_.lane_routines.find(banks_of_some_lanes_value)->second;
+    for (const std::uint32_t each : known.routine->functions()) unit_.routine_functions.use(each);
+    values_.append_preparation(probe, known, text);
+    binding.site = next_site_++;
+    binding.site_value = [&](std::string_view name) -> std::string {
+      if (name == lane_result_value) return std::string(banks_register);
+      return name == bank_lanes_value ? found->second : values_.operand(probe, name, known);
+    };
+    known.routine->append(binding, text);
   }
 
   // ---- tallies
@@ -398,6 +430,10 @@ class FunctionSplicer {
         CountText counts(
             {plan.is_wide, unit_.target.sm >= 80, is_kernel_, unit_.counter_word, plan.replicas, plan.stride},
             next_tally_label_);
+        if (probe.measures_banks) {
+          text += counts.give(given);
+          continue;
+        }
         // Mostly there is nothing to give.
         const std::string done = "$lynxpp_given_" + std::to_string(next_site_++);
         text += "\t{\n\t.reg .pred %lynxpp_is_none;\n\tsetp.eq.u" + std::string(plan.is_wide ? "64" : "32") +

@@ -6,12 +6,14 @@ namespace lynxpp::ptx {
 namespace {
 
 /// Of the access whose text contains `text`: "V before the instruction at P", or "none".
-std::string pattern_at(const std::string& body, const std::string& text) {
+std::string pattern_at(const std::string& body, const std::string& text, bool of_some_lanes = false) {
   Analysed analysed(body);
   const std::uint32_t at = analysed.at(text);
   for (const Operand& operand : analysed.body().instructions[at].operands) {
     if (operand.kind != OperandKind::address) continue;
-    const std::optional<LanePattern> pattern = analysed->lane_patterns().of_address(at, operand);
+    const LanePatterns& patterns = analysed->lane_patterns();
+    const std::optional<LanePattern> pattern =
+        of_some_lanes ? patterns.of_some_lanes(at, operand) : patterns.of_address(at, operand);
     if (!pattern) return "none";
     const Instruction& place = analysed.body().instructions[pattern->instruction];
     return to_string(*pattern, analysed->registers()) + " before " + std::string(place.opcode) + " " +
@@ -127,6 +129,37 @@ TEST(LanePattern, CrossesBarriersOnlyWithWholeWarps) {
   EXPECT_EQ(pattern_at(start + address + behind + "ret;", "ld.global"), "4*tid.x before ld.param.u64 %rd1");
   EXPECT_EQ(pattern_at(start + early_exit + address + behind + "END: ret;", "ld.global"),
             "4*tid.x before ld.global.f32 %f1");
+}
+
+TEST(LanePattern, OfSomeLanesStandsWhereAllAre) {
+  const std::string body = start + early_exit +
+                           "setp.gt.u32 %p2, %r3, 7;\n@%p2 bra END;\nmul.wide.s32 %rd3, %r4, 4;\n"
+                           "add.s64 %rd4, %rd1, %rd3;\nld.global.f32 %f1, [%rd4];\nEND: ret;";
+  EXPECT_EQ(pattern_at(body, "ld.global"), "4*tid.x before mul.wide.s32 %rd3");
+  EXPECT_EQ(pattern_at(body, "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
+}
+
+TEST(LanePattern, OfSomeLanesKnowsLoopsThatLanesLeaveApart) {
+  EXPECT_EQ(pattern_at(loop_to("%r3"), "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
+}
+
+/// Behind the loop each lane adds as often as it has iterated.
+TEST(LanePattern, OfSomeLanesDoesNotLeaveSuchLoops) {
+  const std::string body = start +
+                           "mul.wide.s32 %rd6, %r4, 4;\nadd.s64 %rd4, %rd1, %rd6;\nmov.u32 %r8, 0;\n"
+                           "LOOP: add.s64 %rd4, %rd4, 16;\nadd.s32 %r8, %r8, 1;\nsetp.lt.s32 %p2, %r8, ";
+  const std::string end = ";\n@%p2 bra LOOP;\nld.global.f32 %f1, [%rd4];\nret;";
+  EXPECT_EQ(pattern_at(body + "%r3" + end, "ld.global", true), "none");
+  EXPECT_EQ(pattern_at(body + "%r5" + end, "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
+}
+
+TEST(LanePattern, OfSomeLanesKnowsNotWhatTheyBringFromDifferentWays) {
+  const auto body = [](const std::string& condition) {
+    return start + "mul.wide.s32 %rd6, %r4, 4;\nadd.s64 %rd4, %rd1, %rd6;\nsetp.gt.u32 %p2, " + condition +
+           ", 7;\n@%p2 bra OVER;\nadd.s64 %rd4, %rd4, 64;\nOVER: ld.global.f32 %f1, [%rd4];\nret;";
+  };
+  EXPECT_EQ(pattern_at(body("%r3"), "ld.global", true), "none");
+  EXPECT_EQ(pattern_at(body("%r5"), "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
 }
 
 TEST(LanePattern, OfWaysThatMeetWithTheSameDifferences) {
