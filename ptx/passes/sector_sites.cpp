@@ -18,7 +18,8 @@ std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1)
 struct Key {
   LanePattern pattern;
   std::uint32_t block = 0;
-  std::vector<Term> place;  ///< the address modulo 32, coefficients and constant; empty where it does not matter
+  std::vector<Term>
+      place;  ///< the address modulo 32, coefficients and constant; empty where it does not matter
   std::int64_t constant = 0;
   auto operator<=>(const Key&) const = default;
 };
@@ -77,8 +78,7 @@ class FunctionSites {
     const std::optional<AffineForm> address = analyses_.affine().of_address(index);
     if (!address || address->bits != address_bits) return false;
     for (const Term& term : address->terms) {
-      if (in_sector(term.coefficient) != 0)
-        key.place.push_back({term.product, in_sector(term.coefficient)});
+      if (in_sector(term.coefficient) != 0) key.place.push_back({term.product, in_sector(term.coefficient)});
     }
     key.constant = in_sector(address->constant);
     return true;
@@ -86,9 +86,8 @@ class FunctionSites {
 
   /// Whether the product is the same for all lanes that make the access together.
   bool is_common(const Product& product, const Key& key) {
-    return std::all_of(
-        product.symbols.begin(), product.symbols.begin() + product.degree,
-        [&](SymbolId id) { return is_common(analyses_.affine().symbols()[id], key); });
+    return std::all_of(product.symbols.begin(), product.symbols.begin() + product.degree,
+                       [&](SymbolId id) { return is_common(analyses_.affine().symbols()[id], key); });
   }
 
   bool is_common(const Symbol& symbol, const Key& key) {

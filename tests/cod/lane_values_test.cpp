@@ -192,7 +192,8 @@ TEST(LaneValues, AreTakenWhereTheyAreKnown) {
       Launch launch(module_of(kernel.body), shape);
       const std::string with = launch.check(true);
       if (HasFatalFailure()) return;
-      EXPECT_EQ(count_of(with, ".reg .b32 %lynxpp_lane_"), kernel.registers == 0 ? 0 : 1 + kernel.registers) << with;
+      EXPECT_EQ(count_of(with, ".reg .b32 %lynxpp_lane_"), kernel.registers == 0 ? 0 : 1 + kernel.registers)
+          << with;
       EXPECT_EQ(count_of(launch.check(false), "lynxpp_lane_"), 0);
     }
     if (has_ptxas()) {
