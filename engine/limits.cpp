@@ -26,6 +26,11 @@ bool is_instruction(std::string_view line) {
 
 }  // namespace
 
+Limits without_functions(Limits limits) {
+  limits.outline.sites = std::numeric_limits<std::uint32_t>::max();
+  return limits;
+}
+
 Limits limits_of_environment() {
   Limits limits;
   const std::string_view limit = environment(limit_variable);
@@ -35,7 +40,7 @@ Limits limits_of_environment() {
     limits.instructions = value;
   const std::string_view outline = environment(outline_variable);
   if (outline == "all") limits.outline = {0, 0};
-  if (outline == "none") limits.outline.sites = std::numeric_limits<std::uint32_t>::max();
+  if (outline == "none") limits = without_functions(limits);
   return limits;
 }
 

@@ -16,6 +16,9 @@ struct Limits {
   std::uint64_t instructions = 100'000;
 };
 
+/// The same, but every handler is copied to its places: what the driver's compiler refuses with calls it may take so.
+Limits without_functions(Limits limits);
+
 /// The defaults, changed by LYNXPP_VARIANT_LIMIT (a number: Limits::instructions) and LYNXPP_OUTLINE, which is for tests: "all" makes every handler a
 /// function, "none" no handler. What is neither is left alone.
 Limits limits_of_environment();

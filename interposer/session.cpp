@@ -250,25 +250,13 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
     return device.variable_address(launch.function, name);
   };
   request.wants_register_estimate = log().should_log(spdlog::level::debug);
-  Result<engine::Instrumented> instrumented = engine::instrument(request);
-  if (!instrumented) return instrumented.error();
-  kernel.instrumented = std::move(*instrumented);
-  kernel.sites = seen.index_of(kernel.instrumented.sites);
-  dump(source.name, ".instrumented.ptx", kernel.instrumented.ptx);
-
-  const auto begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<device::Variant>> variant =
-      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch.function);
-  if (!variant) return variant.error();
-  kernel.variant = std::move(*variant);
-  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
-
-  report::TimingRecord& timing = seen.timing;
-  timing.parse += kernel.instrumented.parse_ms;
-  timing.instrument += kernel.instrumented.instrument_ms;
-  timing.emit += kernel.instrumented.emit_ms;
-  timing.load += load.count();
-  timing.device = device.info().name;
+  Status loaded = make_variant(seen, kernel, device, launch, request);
+  if (!loaded) {
+    // Seen with ptxas 13.0: where a kernel needs many predicates, calls of handlers leave it too few; copies of the same handlers do not.
+    request.limits = engine::without_functions(request.limits);
+    const std::string refused = std::exchange(kernel.instrumented.ptx, {});
+    if (refused.empty() || !make_variant(seen, kernel, device, launch, request, refused)) return loaded;
+  }
   log().info("{}: instrumented, {} basic blocks", demangle(source.name), kernel.instrumented.basic_blocks);
   if (const auto& registers = kernel.instrumented.registers) {
     log().debug("{}: live registers {} to {} (estimate)", demangle(source.name), registers->original,
@@ -283,6 +271,30 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
     for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
       add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
   }
+  return success();
+}
+
+Status Session::make_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
+                             const engine::Request& request, const std::string& refused) {
+  Result<engine::Instrumented> instrumented = engine::instrument(request);
+  if (!instrumented) return instrumented.error();
+  if (instrumented->ptx == refused) return failure("the same text has been refused before");
+  kernel.instrumented = std::move(*instrumented);
+  kernel.sites = seen.index_of(kernel.instrumented.sites);
+  dump(request.kernel, ".instrumented.ptx", kernel.instrumented.ptx);
+
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<device::Variant>> variant =
+      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch.function);
+  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
+  report::TimingRecord& timing = seen.timing;
+  timing.parse += kernel.instrumented.parse_ms;
+  timing.instrument += kernel.instrumented.instrument_ms;
+  timing.emit += kernel.instrumented.emit_ms;
+  timing.load += load.count();
+  timing.device = device.info().name;
+  if (!variant) return variant.error();
+  kernel.variant = std::move(*variant);
   return success();
 }
 

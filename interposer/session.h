@@ -66,6 +66,9 @@ class Session {
                      const KernelSource& source);
   Status prepare(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                  const KernelSource& source);
+  /// Instruments and loads, unless the text is that which was `refused`.
+  Status make_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
+                      const engine::Request& request, const std::string& refused = {});
   Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                         std::uint64_t index);
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch, std::uint64_t index);

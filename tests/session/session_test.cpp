@@ -78,7 +78,8 @@ class FakeDevice : public device::Device {
   const device::DeviceInfo& info() const override { return info_; }
   Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&, void*) override {
     loaded.push_back(ptx);
-    if (refuses_load) return failure("no room");
+    const bool has_calls = ptx.find("call __lynxpp_function") != std::string::npos;
+    if (refuses_load || (refuses_calls && has_calls)) return failure("no room");
     return std::make_unique<device::Variant>();
   }
   std::optional<std::uint64_t> variable_address(void*, const std::string& name) override {
@@ -123,6 +124,7 @@ class FakeDevice : public device::Device {
   int originals = 0;
   int freed = 0;
   bool ready = true, captures = false, refuses_load = false, refuses_launch = false, loses_results = false;
+  bool refuses_calls = false;
   bool has_total = true, knows_times = true;
   double milliseconds = 2.5;
 
@@ -406,6 +408,19 @@ TEST_F(SessionTest, FailedLoadOrLaunchKeepsTheOriginal) {
   session_->finish();
   EXPECT_EQ(records_.coverage[0].reason, "too many registers");
   EXPECT_TRUE(records_.launches.empty());
+}
+
+TEST_F(SessionTest, HandlersAreCopiedWhereTheirCallsAreRefused) {
+  device_.refuses_calls = true;
+  setenv("LYNXPP_OUTLINE", "all", 1);
+  EXPECT_TRUE(launch());
+  unsetenv("LYNXPP_OUTLINE");
+  session_->finish();
+  ASSERT_EQ(device_.loaded.size(), 2u);
+  EXPECT_THAT(device_.loaded[0], HasSubstr("call __lynxpp_function"));
+  EXPECT_THAT(device_.loaded[1], Not(HasSubstr("call __lynxpp_function")));
+  EXPECT_TRUE(records_.coverage[0].instrumented);
+  EXPECT_EQ(records_.launches.size(), 1u);
 }
 
 TEST_F(SessionTest, LostResultsAreNoted) {
