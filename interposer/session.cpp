@@ -252,7 +252,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   request.wants_register_estimate = log().should_log(spdlog::level::debug);
   Status loaded = make_variant(seen, kernel, device, launch, request);
   if (!loaded) {
-    // Seen with ptxas 13.0: where a kernel needs many predicates, calls of handlers leave it too few; copies of the same handlers do not.
+    // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for copies of the same handlers.
     request.limits = engine::without_functions(request.limits);
     const std::string refused = std::exchange(kernel.instrumented.ptx, {});
     if (refused.empty() || !make_variant(seen, kernel, device, launch, request, refused)) return loaded;
