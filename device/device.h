@@ -122,8 +122,8 @@ class Device {
   virtual Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
                                                                const Launch& launch) = 0;
 
-  /// True while the launch's stream is being captured into a graph.
-  virtual bool capturing(const Launch& launch) = 0;
+  /// True while the launch's stream is being captured into a graph. Failure: the stream cannot be asked, as when the context has failed before.
+  virtual Result<bool> capturing(const Launch& launch) = 0;
 };
 
 }  // namespace lynxpp::device

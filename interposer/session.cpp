@@ -174,8 +174,10 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
     if (coverage.instrumented_launches == 0) coverage.reason = "no launch was sampled";
     return false;
   }
-  if (device.capturing(launch)) {
-    add_once(coverage.notes, "launches captured into a graph run uninstrumented");
+  const Result<bool> captured = device.capturing(launch);
+  if (!captured || *captured) {
+    add_once(coverage.notes, captured ? "launches captured into a graph run uninstrumented"
+                                      : "launches run uninstrumented: " + first_message(captured.error()));
     return false;
   }
   drain(false);

@@ -127,7 +127,7 @@ class CpuDevice : public Device {
     return std::unique_ptr<Readback>(std::move(readback));
   }
 
-  bool capturing(const Launch&) override { return false; }
+  Result<bool> capturing(const Launch&) override { return false; }
 
   Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
     Kernel* kernel = registry().find_kernel(launch.function);

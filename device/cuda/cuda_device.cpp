@@ -372,10 +372,11 @@ class CudaDevice final : public Device {
     return std::unique_ptr<Readback>(std::move(readback));
   }
 
-  bool capturing(const Launch& launch) override {
+  Result<bool> capturing(const Launch& launch) override {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = driver_.cuStreamIsCapturing(stream_of(launch), &status);
-    return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (result != CUDA_SUCCESS) return driver_.error("cuStreamIsCapturing", result);
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
   }
 
  private:

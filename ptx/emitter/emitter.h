@@ -23,6 +23,8 @@ class EditList {
   }
   void replace(TextRange range, std::string text) { edits_.push_back({range, std::move(text)}); }
   void erase(TextRange range) { edits_.push_back({range, {}}); }
+  /// Other text for the edit at `index` of edits().
+  void set_text(std::size_t index, std::string text) { edits_[index].text = std::move(text); }
   const std::vector<Edit>& edits() const { return edits_; }
   bool empty() const { return edits_.empty(); }
 

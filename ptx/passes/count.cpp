@@ -6,6 +6,7 @@
 
 #include "ptx/passes/count_plan.h"
 #include "ptx/passes/count_text.h"
+#include "ptx/passes/entry.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -60,17 +61,7 @@ class FunctionCounting {
   void declare() {
     if (!has_registers()) return;
     unit_.edits.insert_before(function_.function->body_text.begin + 1, text_.declaration(plan_));
-    write(entry_position(), Rank::declaration, text_.begin(plan_));
-  }
-
-  std::uint32_t entry_position() const {
-    for (const Statement& statement : body_.statements) {
-      if (statement.kind == StatementKind::instruction || statement.kind == StatementKind::label ||
-          statement.kind == StatementKind::scope_begin) {
-        return statement.text.begin;
-      }
-    }
-    return function_.function->body_text.end - 1;
+    write(entry_position(*function_.function), Rank::declaration, text_.begin(plan_));
   }
 
   void write(std::uint32_t position, Rank rank, const std::string& text) { texts_[{position, rank}] += text; }
@@ -85,7 +76,7 @@ class FunctionCounting {
     const Instruction* last = block.size() == 0 ? nullptr : &body_.instructions[block.end - 1];
     const std::uint32_t body_end = function_.function->body_text.end - 1;
     switch (place.kind) {
-      case CountPlace::Kind::entry: return {entry_position(), Rank::entry};
+      case CountPlace::Kind::entry: return {entry_position(*function_.function), Rank::entry};
       case CountPlace::Kind::block_start:
         return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
       case CountPlace::Kind::bypass:

@@ -6,6 +6,7 @@
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/bank_sites.h"
 #include "ptx/passes/count_text.h"
+#include "ptx/passes/entry.h"
 #include "ptx/passes/frame.h"
 #include "ptx/passes/lane_values.h"
 #include "ptx/passes/outline.h"
@@ -95,17 +96,6 @@ class FunctionSplicer {
     unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
   }
 
-  /// Where the first label, scope or instruction stands: behind the declarations.
-  std::uint32_t entry_position() const {
-    for (const Statement& statement : body_.statements) {
-      if (statement.kind == StatementKind::instruction || statement.kind == StatementKind::label ||
-          statement.kind == StatementKind::scope_begin) {
-        return statement.text.begin;
-      }
-    }
-    return function_.function->body_text.end - 1;
-  }
-
   void enter() {
     std::string text;
     if (is_kernel_) {
@@ -118,7 +108,7 @@ class FunctionSplicer {
       append_probes({ProbePoint::kernel_entry}, text, true);
       append_probes({ProbePoint::kernel_entry}, text, false);
     }
-    if (!text.empty()) unit_.edits.insert_before(entry_position(), "\n" + text);
+    if (!text.empty()) unit_.edits.insert_before(entry_position(*function_.function), "\n" + text);
   }
 
   // ---- blocks

@@ -131,7 +131,7 @@ TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
     int count = 0;
     std::memcpy(&count, bytes->data(), sizeof count);
     EXPECT_EQ(count, 20);
-    EXPECT_FALSE(device.capturing(launch));
+    EXPECT_FALSE(*device.capturing(launch));
     return true;
   });
   EXPECT_EQ(launch(20), cudaSuccess);

@@ -106,7 +106,10 @@ class FakeDevice : public device::Device {
     return std::unique_ptr<device::Readback>(
         std::make_unique<FakeReadback>(buffer_, ready, loses_results, times()));
   }
-  bool capturing(const device::Launch&) override { return captures; }
+  Result<bool> capturing(const device::Launch&) override {
+    if (stream_fails) return failure("cuStreamIsCapturing: an illegal memory access was encountered");
+    return captures;
+  }
   std::optional<device::KernelResources> resources(const device::Launch&,
                                                    const device::Variant* variant) override {
     return device::KernelResources{variant == nullptr ? 20u : 28u, 0, 0, 16, 32, 64};
@@ -123,7 +126,8 @@ class FakeDevice : public device::Device {
   int launched = 0;
   int originals = 0;
   int freed = 0;
-  bool ready = true, captures = false, refuses_load = false, refuses_launch = false, loses_results = false;
+  bool ready = true, captures = false, stream_fails = false, refuses_load = false, refuses_launch = false,
+       loses_results = false;
   bool refuses_calls = false;
   bool has_total = true, knows_times = true;
   double milliseconds = 2.5;
@@ -437,6 +441,15 @@ TEST_F(SessionTest, CapturedLaunchesRunAsTheyAre) {
   session_->finish();
   EXPECT_EQ(device_.launched, 0);
   EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("captured into a graph")));
+}
+
+// A kernel that fails makes every later call fail: that is no graph.
+TEST_F(SessionTest, LaunchesOnStreamsThatCannotBeAskedRunAsTheyAre) {
+  device_.stream_fails = true;
+  EXPECT_FALSE(launch());
+  session_->finish();
+  EXPECT_EQ(device_.launched, 0);
+  EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("illegal memory access")));
 }
 
 TEST_F(SessionTest, FiltersSelectKernelsAndLaunches) {
