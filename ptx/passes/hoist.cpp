@@ -27,7 +27,8 @@ class LoopText {
     for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
       const BasicBlock& range = function.graph.blocks[block];
       if (range.size() == 0 || loops.loop_of(block) == no_loop) continue;
-      ranges_.push_back({body.instructions[range.begin].text.begin, body.instructions[range.end - 1].text.end});
+      ranges_.push_back(
+          {body.instructions[range.begin].text.begin, body.instructions[range.end - 1].text.end});
     }
     std::ranges::sort(ranges_, {}, &TextRange::begin);
   }
