@@ -28,6 +28,7 @@ struct Buffers {
   Word* last;
   unsigned* sm;
   Word* blocks;  ///< 32 bytes for each block
+  Word* clocks;  ///< 8 bytes for each warp, and two more for each block
   Word* slots;   ///< 16 for each of `replicas`
 };
 constexpr unsigned replicas = 1024;
@@ -75,6 +76,18 @@ __device__ Word block_number() {
   return (Word{gridDim.y} * blockIdx.z + blockIdx.y) * gridDim.x + blockIdx.x;
 }
 
+__device__ unsigned block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+__device__ unsigned thread_number() {
+  return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+
+__device__ void store_block(const Buffers& buffers, Word entered) {
+  Word* const at = buffers.blocks + 4 * block_number();
+  store(at, entered);
+  store(at + 1, clock_now());
+  store(at + 2, sm_id());
+}
+
 enum Code : int {
   nothing,
   first_thread_test,   ///< at entry
@@ -85,8 +98,12 @@ enum Code : int {
   entry_and_raise_8,   ///< both
   entry_and_raise_32,  ///< …
   late_and_raise_32,   ///< the clock of the entry is stored at exit
-  vote,                ///< at exit, and nothing is added
-  add_1,               ///< at exit one lane of each warp adds to one of 128 lines
+  store_of_each_warp,  ///< at exit every warp stores its clock at a place of its own, and the first thread the rest
+  arrive,  ///< at exit warps arrive at a barrier; the first one waits there for the others and stores all
+  arrive_only,     ///< … and stores nothing
+  store_of_first,  ///< at exit the block's first thread stores three numbers, with no regard to other warps
+  vote,            ///< at exit, and nothing is added
+  add_1,           ///< at exit one lane of each warp adds to one of 128 lines
   add_1_of_512,
   add_4,  ///< four lanes
   add_4_of_512,
@@ -104,6 +121,10 @@ const char* const names[codes] = {"nothing",
                                   "entry and exit, 8 bytes a block",
                                   "entry and exit, 32 bytes a block",
                                   "all at exit, 32 bytes a block",
+                                  "all at exit, a store of each warp",
+                                  "all at exit, warps arrive, the first stores",
+                                  "exit: warps arrive, the first waits",
+                                  "all at exit, by the first thread alone",
                                   "exit: vote",
                                   "exit: red.add of 1 lane, 128 lines",
                                   "exit: red.add of 1 lane, 512 lines",
@@ -127,7 +148,8 @@ __device__ Word enter(const Buffers& buffers) {
       store(buffers.blocks + 4 * block_number() + 1, clock_now());
       store(buffers.blocks + 4 * block_number() + 2, sm_id());
     }
-  } else if constexpr (code == late_and_raise_32) {
+  } else if constexpr (code == late_and_raise_32 || code == store_of_each_warp || code == arrive ||
+                       code == store_of_first) {
     return clock_now();
   }
   return 0;
@@ -160,6 +182,24 @@ __device__ void leave(const Buffers& buffers, Word entered) {
       store(at + 1, entered);
       store(at + 2, sm_id());
     }
+  } else if constexpr (code == store_of_each_warp) {
+    const Word now = clock_now();
+    const unsigned warps = (block_threads() + 31) / 32;
+    Word* const at = buffers.clocks + block_number() * (warps + 2);
+    if ((mask & lanes_below()) == 0) store(at + thread_number() / 32, now);
+    if (is_first_thread()) {
+      store(at + warps, entered);
+      store(at + warps + 1, sm_id());
+    }
+  } else if constexpr (code == arrive || code == arrive_only) {
+    if (thread_number() / 32 != 0) {
+      asm volatile("barrier.cta.arrive 1, %0;" ::"r"(block_threads()));
+    } else {
+      asm volatile("barrier.cta.sync 1, %0;" ::"r"(block_threads()));
+      if (code == arrive && is_first_thread()) store_block(buffers, entered);
+    }
+  } else if constexpr (code == store_of_first) {
+    if (is_first_thread()) store_block(buffers, entered);
   } else if constexpr (code == vote) {
     if (mask == 0xffffffff && __all_sync(mask, threadIdx.x < 5000)) return;
     add_by_lanes<12, 128>(buffers, mask);
@@ -289,11 +329,12 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 41;
   constexpr std::size_t elements = 1u << 26;
   constexpr std::size_t blocks = 1u << 18;
-  const Data data{device_array<float>(elements),
-                  device_array<float>(elements),
-                  device_array<float>(elements),
-                  {device_array<Word>(blocks), device_array<Word>(blocks), device_array<unsigned>(blocks),
-                   device_array<Word>(4 * blocks), device_array<Word>(16 * replicas)}};
+  const Data data{
+      device_array<float>(elements),
+      device_array<float>(elements),
+      device_array<float>(elements),
+      {device_array<Word>(blocks), device_array<Word>(blocks), device_array<unsigned>(blocks),
+       device_array<Word>(4 * blocks), device_array<Word>(34 * blocks), device_array<Word>(16 * replicas)}};
   std::vector<cudaEvent_t> events(2 * codes);
   for (cudaEvent_t& event : events) CUDA_CHECK(cudaEventCreate(&event));
   int* go = nullptr;

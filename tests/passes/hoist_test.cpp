@@ -10,15 +10,17 @@ namespace {
 /// A store in a loop and one behind it.
 const std::string module_text =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .b32 %r<5>;\n.reg .b64 %rd<2>;\n.reg .pred %p<2>;\n"
-    "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\ncvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r2, 0;\nmov.u32 %r4, "
+    ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .b32 %r<5>;\n.reg .b64 %rd<2>;\n.reg .pred "
+    "%p<2>;\n"
+    "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\ncvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r2, "
+    "0;\nmov.u32 %r4, "
     "%laneid;\n"
     "AGAIN:\nst.global.u32 [%rd1], %r2;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra AGAIN;\n"
     "st.global.u32 [%rd1+4], %r4;\nret;\n}\n";
 
 std::string instrument(const std::string& target) {
-  const std::string source = "global unsigned long last;\n" +
-                             target + " if (leastActiveThreadInWarp()) { atomicMax(&last, clockCounter()); }\n";
+  const std::string source = "global unsigned long last;\n" + target +
+                             " if (leastActiveThreadInWarp()) { atomicMax(&last, clockCounter()); }\n";
   engine::Request request;
   request.ptx = &module_text;
   request.kernel = "k";
