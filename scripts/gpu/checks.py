@@ -172,7 +172,17 @@ def attach(package, apps, budget):
         if not good:
             findings.fail(f"started with {start or 'nothing'} attached: records of {specs}, expected {expected}\n{run}")
         findings.say(f"started with {start or 'nothing'} attached, then {', '.join(steps)}: records of {', '.join(specs)}")
+    reset(package, findings)
     return findings
+
+
+def reset(package, findings):
+    """Results of launches that nobody has waited for when cudaDeviceReset is called."""
+    run, records = package.measure(package.build.examples / "tests" / "reset", spec="instruction_count")
+    counts = [record["results"]["thread_instructions"] for record in records.launches]
+    if run.status != 0 or run.stdout != b"reset: twice\n" or len(counts) != 6 or len(set(counts)) != 1:
+        findings.fail(f"cudaDeviceReset: six equal launches, not {counts}\n{run}")
+    findings.say(f"two rounds of three launches and cudaDeviceReset: {len(counts)} records, thread instructions {counts}")
 
 
 def conformance(package, apps, budget):

@@ -94,6 +94,17 @@ def no_specification(build):
         demand_equal(f"stderr with LYNXPP_SPEC {spec!r}", run.stderr, "")
 
 
+@test
+def results_leave_before_a_reset(build):
+    """cudaDeviceReset takes the buffers along, and what was counted until then is there nevertheless."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        run = build.run(build.examples / "tests" / "reset", spec="instruction_count", environment={"LYNXPP_OUTPUT": str(output)})
+        expect(run.status == 0 and run.stdout == b"reset: twice\n", f"the program changed\n{run}")
+        counts = [r["results"]["thread_instructions"] for r in read_json_lines(output) if r["record"] == "launch"]
+    expect(len(counts) == 6 and len(set(counts)) == 1 and counts[0] > 0, f"six equal launches, not {counts}")
+
+
 # ---------------------------------------------------------------- kernels and filters
 
 def attach_program(build):
