@@ -271,7 +271,35 @@ void add_to(std::span<std::byte> array, std::uint64_t element, std::uint64_t amo
   std::memcpy(at, &value, sizeof value);
 }
 
+/// One for each function whose indices are checked; a number that none of the probe's tallies has.
+std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
+  const auto measures = std::ranges::find_if(
+      unit.probes, [](const ptx::Probe& probe) { return probe.enabled && probe.measures_sectors; });
+  std::vector<ptx::Tally> marks;
+  if (measures == unit.probes.end()) return marks;
+  std::uint32_t number = 0;
+  for (const std::uint32_t each : measures->tallies) number = std::max(number, each + 1);
+  for (const auto& [function, checks] : unit.index_checks) {
+    ptx::Tally mark{static_cast<std::uint32_t>(measures - unit.probes.begin()), number, false,
+                    unit.functions[function].first_instruction + checks.begin()->instruction};
+    mark.is_mark = true;
+    marks.push_back(mark);
+  }
+  return marks;
+}
+
 }  // namespace
+
+bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots) {
+  const ptx::CountPlan& plan = *counting.plan;
+  return std::ranges::any_of(counting.marks, [&](const ptx::Tally& mark) {
+    const auto counter = plan.tallies.find(mark);
+    for (std::size_t at = counter->second.slot; at < slots.size(); at += plan.stride) {
+      if (slots[at] != 0) return true;
+    }
+    return false;
+  });
+}
 
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
   constexpr std::uint32_t fastest_khz = 4'000'000;
@@ -285,7 +313,7 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
                                                       ptx::InstrumentationUnit& unit) {
   Counting counting;
   ptx::find_bank_sites(unit);
-  ptx::find_sector_sites(unit);
+  ptx::find_sector_sites(unit, !request.wide_counters);
   TermCollector collector(request, unit);
   counting.terms = collector.run();
   counting.has_paced_tallies = collector.has_paced_tallies;
@@ -301,6 +329,8 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
     }
   }
   if (demand.empty()) return std::shared_ptr<const Counting>();
+  counting.marks = marks_of(unit);
+  demand.tallies.insert(counting.marks.begin(), counting.marks.end());
   Result<std::shared_ptr<const ptx::CountPlan>> plan =
       ptx::make_count_plan(unit, demand, request.wide_counters);
   if (!plan) return plan.error();

@@ -39,11 +39,16 @@ struct Counting {
   std::shared_ptr<const ptx::CountPlan> plan;
   std::vector<CountTerm> terms;
   bool has_paced_tallies = false;  ///< cod::Tally::is_paced
+  std::vector<ptx::Tally> marks;   ///< ptx::Tally::is_mark
 };
 
 /// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is raised at most once per iteration of a loop,
 /// and an iteration takes two cycles at least; paced tallies grow by one a cycle at most. `clock_khz` 0: not known.
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
+
+/// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access (ptx/passes/index_checks.h).
+/// Request::wide_counters assumes nothing about indices. `slots` as for fill_counted_arrays().
+bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots);
 
 /// Precondition: unit.probes are those of the request's handlers, in order. Counts their sites where handlers are counted.
 /// Null: there is nothing to count. Failure: the counters cannot be placed.

@@ -40,7 +40,7 @@ struct Request {
   bool assembler_contracts = true;
   bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
   bool wide_counters =
-      false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times
+      false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything assumed about array indices
   bool lane_values =
       true;  ///< hoist what lanes can find out about their addresses once (ptx/passes/lane_values.h)
   Limits limits = limits_of_environment();

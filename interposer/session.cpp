@@ -87,8 +87,9 @@ struct Session::Kernel {
 
 /// Everything known of the kernels of one name. Lives as long as the session.
 struct Session::Seen {
-  bool wanted = true;          ///< by LYNXPP_KERNELS
-  bool wide_counters = false;  ///< some launch took so long that narrow ones may have wrapped
+  bool wanted = true;  ///< by LYNXPP_KERNELS
+  /// Some launch took so long that narrow ones may have wrapped, or an index may have.
+  bool wide_counters = false;
   report::CoverageRecord coverage;
   report::TimingRecord timing;
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -119,6 +120,7 @@ struct Session::Pending {
   std::shared_ptr<const engine::Counting> counting;
   std::chrono::steady_clock::time_point begin;  ///< before the launch was made
   bool counters_may_have_wrapped = false;
+  bool indices_may_have_wrapped = false;
   ProbeLayout layout;
   std::unique_ptr<device::Readback> readback;
 };
@@ -393,7 +395,9 @@ void Session::report(Pending& pending) {
     pending.counters_may_have_wrapped =
         engine::may_wrap(*pending.counting, pending.readback->most_milliseconds().value_or(passed.count()),
                          pending.device.clock_khz);
-    pending.seen->wide_counters |= pending.counters_may_have_wrapped;
+    pending.indices_may_have_wrapped =
+        engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(*bytes));
+    pending.seen->wide_counters |= pending.counters_may_have_wrapped || pending.indices_may_have_wrapped;
   }
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % pending.attached->specifications[i]->sampling().launches == 0;
@@ -443,6 +447,11 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
         "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "
         "next launches "
         "count in 64 bits");
+  }
+  if (pending.indices_may_have_wrapped && !pending.attached->specifications[index]->tallies().empty()) {
+    record.notes.emplace_back(
+        "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
+        "warp; the kernel's next launches assume nothing about indices");
   }
   if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
     record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");

@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::size_t most_steps = 512;  // of a decomposition
 constexpr std::size_t most_terms = 4;    // of V: each costs instructions at P
+constexpr std::uint64_t highest_thread_index = 1023;
+constexpr std::uint64_t widest_span = 1u
+                                      << 30;  // leaves indices that nobody uses on the way to where they wrap
 
 std::int64_t product(std::int64_t left, std::int64_t right) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) * static_cast<std::uint64_t>(right));
@@ -38,6 +41,7 @@ struct LanePatterns::Sum {
   std::map<Key, std::int64_t> terms;
   std::vector<std::uint32_t> before_blocks;  ///< P strictly dominates these
   std::vector<std::uint32_t> outside_loops;  ///< P is in none of these
+  std::vector<IndexCheck> checks = {};
 
   void add(Key key, std::int64_t coefficient) {
     std::int64_t& known = terms[key];
@@ -51,14 +55,25 @@ struct LanePatterns::Sum {
   void require(const Sum& other) {
     before_blocks.insert(before_blocks.end(), other.before_blocks.begin(), other.before_blocks.end());
     outside_loops.insert(outside_loops.end(), other.outside_loops.begin(), other.outside_loops.end());
+    checks.insert(checks.end(), other.checks.begin(), other.checks.end());
+  }
+  /// By how much the values of lanes may differ, where all terms are thread indices and that is not too much.
+  std::optional<std::uint32_t> span() const {
+    std::uint64_t span = 0;
+    for (const auto& [key, coefficient] : terms) {
+      const std::int64_t size = coefficient < 0 ? -coefficient : coefficient;
+      if (key.kind != LaneTerm::Kind::thread_index || bits != 32) return std::nullopt;
+      span += static_cast<std::uint64_t>(size) * highest_thread_index;
+    }
+    return span > widest_span ? std::nullopt : std::optional(static_cast<std::uint32_t>(span));
   }
 };
 
 /// From an address back to what it was made of.
 class LanePatterns::Decomposition {
  public:
-  Decomposition(const LanePatterns& all, std::uint8_t bits, Lanes lanes)
-      : all_(all), bits_(bits), lanes_(lanes) {}
+  Decomposition(const LanePatterns& all, std::uint8_t bits, Lanes lanes, Indices indices)
+      : all_(all), bits_(bits), lanes_(lanes), indices_(indices) {}
 
   /// Adds what `operand` of the instruction `at` holds, times `factor`; `block` is where its value is asked for.
   bool add_operand(std::uint32_t at, const Operand* operand, std::int64_t factor, std::uint32_t block,
@@ -150,9 +165,12 @@ class LanePatterns::Decomposition {
         if (symbol.kind == SymbolKind::tid) return false;
         if (symbol.kind == SymbolKind::value && !is_uniform(symbol.index, block)) return false;
         if (symbol.kind != SymbolKind::iteration) continue;
-        if (!leave_together(symbol.index, block) || !meet_as_one(all_.loops_.loops()[symbol.index].header))
-          return false;
-        parts.outside_loops.push_back(symbol.index);
+        const std::uint32_t header = all_.loops_.loops()[symbol.index].header;
+        if (!leave_together(symbol.index, block) || !meet_as_one(header)) return false;
+        // Lanes that go around the loop together have gone around it as often since each of them came to it.
+        const bool is_same_inside = lanes_ == Lanes::same && all_.loops_.contains(symbol.index, block) &&
+                                    (all_.uniformity_.of_meeting(header) & varies_in_warp) == 0;
+        if (!is_same_inside) parts.outside_loops.push_back(symbol.index);
       }
     }
     sum.add(parts, factor);
@@ -250,13 +268,31 @@ class LanePatterns::Decomposition {
     if (value == no_value || bits_of(value) != 32) return false;
     if (is_uniform(value, block)) return true;
     const bool is_signed = source == DataType::s32;
+    if (indices_ == Indices::followed && follow(value, {at, reg, 0, is_signed}, block, factor, sum))
+      return true;
     sum.add({is_signed ? LaneTerm::Kind::sign_extended : LaneTerm::Kind::zero_extended, value}, factor);
+    return true;
+  }
+
+  /// The index of 32 bits, as if it did not wrap around.
+  bool follow(ValueId value, IndexCheck check, std::uint32_t block, std::int64_t factor, Sum& sum) {
+    Sum index{32, {}, {}, {}};
+    Decomposition decomposition(all_, 32, lanes_, indices_);
+    decomposition.steps_ = steps_;
+    const bool is_known = decomposition.add_value(value, 1, block, index);
+    steps_ = decomposition.steps_;
+    const std::optional<std::uint32_t> span = index.span();
+    if (!is_known || !span) return false;
+    sum.add(index, factor);
+    check.span = *span;
+    if (check.span != 0) sum.checks.push_back(check);
     return true;
   }
 
   const LanePatterns& all_;
   const std::uint8_t bits_;
   const Lanes lanes_;
+  const Indices indices_;
   std::size_t steps_ = 0;
   std::vector<ValueId> open_;  ///< phis whose inputs are being looked at
 };
@@ -280,7 +316,8 @@ LanePatterns::LanePatterns(const Function& function, const ControlFlowGraph& gra
 }
 
 std::optional<LanePatterns::Sum> LanePatterns::sum_of_address(std::uint32_t instruction,
-                                                              const Operand& address, Lanes lanes) const {
+                                                              const Operand& address, Lanes lanes,
+                                                              Indices indices) const {
   const std::uint32_t block = graph_.block_of[instruction];
   if (address.elements.size() != 1 || !dominators_.is_reachable(block) || loops_.is_irreducible(block))
     return std::nullopt;
@@ -291,20 +328,36 @@ std::optional<LanePatterns::Sum> LanePatterns::sum_of_address(std::uint32_t inst
   if (bytes != 4 && bytes != 8) return std::nullopt;
   const auto bits = static_cast<std::uint8_t>(8 * bytes);
   Sum sum{bits, {}, {}, {}};
-  if (!Decomposition(*this, bits, lanes).add_operand(instruction, &base, 1, block, sum)) return std::nullopt;
+  if (!Decomposition(*this, bits, lanes, indices).add_operand(instruction, &base, 1, block, sum))
+    return std::nullopt;
   if (sum.terms.size() > most_terms) return std::nullopt;
   return sum;
 }
 
 std::optional<LanePattern> LanePatterns::of_address(std::uint32_t instruction, const Operand& address) const {
-  const Instruction& access = function_.body->instructions[instruction];
-  if (access.guarded()) {
-    const RegisterId guard = usage_.find(access.guard.predicate, instruction);
-    if (guard == no_register || (uniformity_.of_register_read(instruction, guard) & varies_in_warp) != 0)
-      return std::nullopt;
-  }
+  if (is_guarded_apart(instruction)) return std::nullopt;
   const std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::same);
   return sum ? place(instruction, *sum) : std::nullopt;
+}
+
+/// Whether the guard may divide the lanes.
+bool LanePatterns::is_guarded_apart(std::uint32_t instruction) const {
+  const Instruction& access = function_.body->instructions[instruction];
+  if (!access.guarded()) return false;
+  const RegisterId guard = usage_.find(access.guard.predicate, instruction);
+  return guard == no_register || (uniformity_.of_register_read(instruction, guard) & varies_in_warp) != 0;
+}
+
+std::optional<IndexPattern> LanePatterns::of_index(std::uint32_t instruction, const Operand& address) const {
+  if (is_guarded_apart(instruction)) return std::nullopt;
+  std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::same, Indices::followed);
+  if (!sum) return std::nullopt;
+  const std::optional<LanePattern> pattern = place(instruction, *sum);
+  if (!pattern) return std::nullopt;
+  std::ranges::sort(sum->checks);
+  const auto same = std::ranges::unique(sum->checks);
+  sum->checks.erase(same.begin(), same.end());
+  return IndexPattern{*pattern, std::move(sum->checks)};
 }
 
 /// No branch has divided the lanes on any way to P, so all of them are there whenever one is, and a P that dominates the access has been

@@ -43,6 +43,25 @@ struct LanePattern {
   auto operator<=>(const LanePattern&) const = default;
 };
 
+/// An index of 32 bits is widened at `instruction`, which reads it from `reg`. It is a sum of thread indices that differ by at most `span` between
+/// the lanes, and of what is the same for all of them. Where it wraps around between two lanes, some lane has an index that in_range() excludes.
+struct IndexCheck {
+  std::uint32_t instruction = 0;
+  std::uint32_t reg = 0;  ///< RegisterId
+  std::uint32_t span = 0;
+  bool is_signed = true;
+
+  /// Signed: at least this. Unsigned: below this.
+  std::uint32_t bound() const { return is_signed ? 0x80000000u + span : 0u - span; }
+  auto operator<=>(const IndexCheck&) const = default;
+};
+
+/// What the pattern is unless some lane's index wraps around where it is widened.
+struct IndexPattern {
+  LanePattern pattern;
+  std::vector<IndexCheck> checks;  ///< ascending; to be made in each execution of their instructions
+};
+
 /// "4*tid.x + 8*s(%r3) - %rd5"; s and z stand for widening, the empty sum is "0".
 std::string to_string(const LanePattern& pattern, const RegisterUsage& usage);
 
@@ -56,7 +75,10 @@ class LanePatterns {
   /// the lanes. P is as far up as the lanes and their registers allow.
   std::optional<LanePattern> of_address(std::uint32_t instruction, const Operand& address) const;
 
-  /// The same where P is a place that all lanes of the warp come to together, and those that make the access are any of them: branches and the
+  /// The same with indices of 32 bits followed beyond the place where they are widened, if of what lanes differ by only thread indices are left.
+  std::optional<IndexPattern> of_index(std::uint32_t instruction, const Operand& address) const;
+
+  /// The same as of_address() where P is a place that all lanes of the warp come to together, and those that make the access are any of them: branches and the
   /// guard may have divided the lanes, but all that make the access together have been at P the same time last. Kernels only.
   std::optional<LanePattern> of_some_lanes(std::uint32_t instruction, const Operand& address) const;
 
@@ -64,7 +86,10 @@ class LanePatterns {
   class Decomposition;
   struct Sum;
   enum class Lanes : std::uint8_t { same, some };
-  std::optional<Sum> sum_of_address(std::uint32_t instruction, const Operand& address, Lanes lanes) const;
+  enum class Indices : std::uint8_t { as_they_are, followed };
+  bool is_guarded_apart(std::uint32_t instruction) const;
+  std::optional<Sum> sum_of_address(std::uint32_t instruction, const Operand& address, Lanes lanes,
+                                    Indices indices = Indices::as_they_are) const;
   LanePattern pattern_at(std::uint32_t block, std::uint32_t position, const Sum& sum) const;
   std::optional<LanePattern> place(std::uint32_t instruction, const Sum& sum) const;
   std::optional<std::uint32_t> position_in(std::uint32_t block, std::uint32_t access, const Sum& sum) const;

@@ -520,8 +520,8 @@ class Planner {
     });
     for (auto& [tally, counter] : wanted) {
       const bool is_kept = counter.storage == Counter::Storage::summed && limit != 0;
-      const bool is_once =
-          !counter.is_repeated && !plan_.is_wide && unit_.probes[tally.probe].measures_sectors;
+      const bool is_raised_once = !counter.is_repeated && unit_.probes[tally.probe].measures_sectors;
+      const bool is_once = !plan_.is_wide && (tally.is_mark || is_raised_once);
       if (is_kept && is_once && plan.bits < most_bits) {
         counter.is_bit = true;
         counter.bit = plan.bits++;

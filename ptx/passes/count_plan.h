@@ -149,6 +149,8 @@ struct Tally {
   std::uint32_t number = 0;       ///< one of Probe::tallies
   bool is_high = false;           ///< counts how often the other one has wrapped around
   std::uint32_t instruction = 0;  ///< id in the unit
+  /// Nobody wants to know how much it is, but whether it is 0. One for a function, set at any place of it (ptx/passes/index_checks.h).
+  bool is_mark = false;
 
   auto operator<=>(const Tally&) const = default;
 };

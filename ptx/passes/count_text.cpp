@@ -109,6 +109,21 @@ std::string CountText::raise_bit(const Counter& counter, const std::string& rais
          ", " + bits + ", " + raised + ";\n";
 }
 
+std::string CountText::set_mark(const Counter& mark, const std::string& predicate) {
+  if (mark.is_bit) {
+    const std::string bits = bits_of(mark);
+    return "\t@" + predicate + " or.b32 " + bits + ", " + bits + ", " +
+           number(std::int64_t{1} << position_of(mark)) + ";\n";
+  }
+  const std::string set = "\t@" + predicate + " mov.b32 " + name(mark.reg) + ", 1;\n";
+  if (mark.storage != Counter::Storage::memory) return set;
+  Counter given = mark;
+  given.storage = Counter::Storage::summed;
+  const std::string done = label();
+  return "\t@!" + predicate + " bra " + done + ";\n" + set + flush({&given}, {}) + zero(mark.reg) + done +
+         ":\n";
+}
+
 std::string CountText::raise(const std::vector<const Counter*>& counters, const Guard& guard) {
   return raise_registers(counters, guard) + raise_by_leader(counters, guard);
 }

@@ -45,6 +45,8 @@ class CountText {
                               const std::vector<std::uint32_t>& indices, const Guard& guard, bool or_falls);
   /// Sets the bit where `raised` is 1 instead of 0; `raised` is a register of 32 bits, which is overwritten.
   static std::string raise_bit(const Counter& counter, const std::string& raised);
+  /// Makes the mark (Tally::is_mark) more than 0 where the predicate holds.
+  std::string set_mark(const Counter& mark, const std::string& predicate);
   /// Notes which lanes are here and what they have counted so far; `counters` are those of one loop.
   std::string begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const;
   /// Counts for the warp what that lane has counted since then which has counted most.

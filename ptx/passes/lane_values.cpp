@@ -126,12 +126,12 @@ class FunctionLanes {
         if (!instruction.traits.is_memory_access() || !probe.matches(instruction)) continue;
         const std::uint32_t id = function_.first_instruction + i;
         const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
-        if (measured_at(unit_, number, id) == id) collect(probe, i);
+        if (measured_at(unit_, number, id) == id) collect(probe, number, i);
       }
     }
   }
 
-  void collect(const Probe& probe, std::uint32_t index) {
+  void collect(const Probe& probe, std::uint32_t number, std::uint32_t index) {
     const Instruction& instruction = body_.instructions[index];
     const std::uint32_t which = probe.access ? probe.access(instruction) : 0;
     const MemoryAccesses accesses = memory_accesses(instruction);
@@ -140,7 +140,11 @@ class FunctionLanes {
     for (const std::string& value : probe.with_lane_values->site_values()) {
       if (!is_lane_value(value)) continue;
       std::optional<Wanted> from;
-      const std::optional<Wanted> wanted = wanted_at(value, index, accesses.access[which], from);
+      const auto known = unit_.sector_patterns.find({number, function_.first_instruction + index});
+      const std::optional<Wanted> wanted =
+          value == sector_threshold_value && known != unit_.sector_patterns.end()
+              ? std::optional(Wanted{known->second, value, 0, 0})
+              : wanted_at(value, index, accesses.access[which], from);
       const LaneSite site{function_.first_instruction + index, which};
       if (!wanted || !seen_.emplace(site, value).second) continue;
       Group& group = groups_[*wanted];

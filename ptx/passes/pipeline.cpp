@@ -4,6 +4,7 @@
 #include "ptx/passes/extract.h"
 #include "ptx/passes/hidden_parameter.h"
 #include "ptx/passes/hoist.h"
+#include "ptx/passes/index_checks.h"
 #include "ptx/passes/keep_contraction.h"
 #include "ptx/passes/keep_rounding.h"
 #include "ptx/passes/lane_values.h"
@@ -18,6 +19,7 @@ constexpr PassDescription table[] = {
     {make_share_variables_pass, "names of the program's variables become their addresses"},
     {make_keep_rounding_pass, "debug code: sums and products stay apart"},
     {make_count_pass, "counters on few edges of the control flow"},
+    {make_index_checks_pass, "marks launches in which an index wrapped around"},
     {make_lane_values_pass, "what lanes find out about their addresses' differences, before many accesses"},
     {make_splice_pass, "probes at their places"},
     {make_keep_contraction_pass, "products and sums that a probe parted are fused as they were"},

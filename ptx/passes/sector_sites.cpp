@@ -26,12 +26,14 @@ struct Key {
 
 class FunctionSites {
  public:
-  FunctionSites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe)
+  FunctionSites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
+                bool follows_indices)
       : unit_(unit),
         function_(function),
         analyses_(unit.analyses.of(*function.function)),
         number_(probe),
-        probe_(unit.probes[probe]) {}
+        probe_(unit.probes[probe]),
+        follows_indices_(follows_indices) {}
 
   void run() {
     const auto& instructions = function_.function->body->instructions;
@@ -44,10 +46,10 @@ class FunctionSites {
   void add(std::uint32_t index, const Instruction& instruction) {
     const MemoryAccesses accesses = memory_accesses(instruction);
     if (accesses.count != 1 || accesses.access[0].address == nullptr) return;
-    const std::optional<LanePattern> pattern =
-        analyses_.lane_patterns().of_address(index, *accesses.access[0].address);
+    const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
     if (!pattern || pattern->bits != address_bits) return;
     const std::uint32_t id = function_.first_instruction + index;
+    unit_.sector_patterns.emplace(std::pair(number_, id), *pattern);
     if (pattern->terms.empty()) {
       unit_.sector_sites.emplace(std::pair(number_, id), std::nullopt);
       return;
@@ -61,6 +63,18 @@ class FunctionSites {
     }
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) unit_.sector_sites.emplace(std::pair(number_, id), first->second);
+  }
+
+  std::optional<LanePattern> pattern_of(std::uint32_t index, const Operand& address) {
+    const LanePatterns& patterns = analyses_.lane_patterns();
+    std::optional<IndexPattern> followed =
+        follows_indices_ ? patterns.of_index(index, address) : std::nullopt;
+    if (!followed) return patterns.of_address(index, address);
+    if (!followed->checks.empty()) {
+      const auto number = static_cast<std::uint32_t>(&function_ - unit_.functions.data());
+      unit_.index_checks[number].insert(followed->checks.begin(), followed->checks.end());
+    }
+    return followed->pattern;
   }
 
   /// Who shares a sector has the same address then.
@@ -106,16 +120,17 @@ class FunctionSites {
   FunctionAnalyses& analyses_;
   const std::uint32_t number_;
   const Probe& probe_;
+  const bool follows_indices_;
   std::map<Key, std::uint32_t> first_;
 };
 
 }  // namespace
 
-void find_sector_sites(InstrumentationUnit& unit) {
+void find_sector_sites(InstrumentationUnit& unit, bool follows_indices) {
   for (std::uint32_t probe = 0; probe < unit.probes.size(); ++probe) {
     if (!unit.probes[probe].enabled || !unit.probes[probe].measures_sectors) continue;
     for (const FunctionUnit& function : unit.functions) {
-      if (function.instrumented) FunctionSites(unit, function, probe).run();
+      if (function.instrumented) FunctionSites(unit, function, probe, follows_indices).run();
     }
   }
 }

@@ -5,13 +5,14 @@
 // when those of the lanes do: the first of them finds it out, and its tallies count for the others too.
 // Addresses are followed modulo 32, so nothing is assumed about overflow: what widening may add is a multiple of 2^32.
 // Where all lanes have one address it is one sector for each execution of a warp.
+// Differences are followed through indices of 32 bits on the condition that none wraps around between two lanes (index_checks.h).
 #pragma once
 
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::sector_sites and even_sector_sites for all probes of Probe::measures_sectors. What became of a site says measured_at() (bank_sites.h).
-void find_sector_sites(InstrumentationUnit& unit);
+/// Fills in InstrumentationUnit::sector_sites, even_sector_sites, sector_patterns and, if `follows_indices`, index_checks for all probes of Probe::measures_sectors. What became of a site says measured_at() (bank_sites.h).
+void find_sector_sites(InstrumentationUnit& unit, bool follows_indices);
 
 }  // namespace lynxpp::ptx

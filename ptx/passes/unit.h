@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/lane_pattern.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/analysis_cache.h"
@@ -95,6 +96,10 @@ struct InstrumentationUnit {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> sector_sites;
   /// By probe and instruction: those whose lanes' addresses all lie at one place of their sectors.
   std::set<std::pair<std::uint32_t, std::uint32_t>> even_sector_sites;
+  /// By probe and instruction: the pattern that these are about.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LanePattern> sector_patterns;
+  /// What they assume, by function; see ptx/passes/index_checks.h.
+  std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
   std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots
   std::map<std::string, ProbeRoutine, std::less<>>

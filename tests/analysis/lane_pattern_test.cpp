@@ -6,18 +6,29 @@ namespace lynxpp::ptx {
 namespace {
 
 /// Of the access whose text contains `text`: "V before the instruction at P", or "none".
-std::string pattern_at(const std::string& body, const std::string& text, bool of_some_lanes = false) {
+enum class Of { address, some_lanes, index };
+std::string pattern_at(const std::string& body, const std::string& text, Of of = Of::address) {
   Analysed analysed(body);
   const std::uint32_t at = analysed.at(text);
   for (const Operand& operand : analysed.body().instructions[at].operands) {
     if (operand.kind != OperandKind::address) continue;
     const LanePatterns& patterns = analysed->lane_patterns();
-    const std::optional<LanePattern> pattern =
-        of_some_lanes ? patterns.of_some_lanes(at, operand) : patterns.of_address(at, operand);
+    std::optional<LanePattern> pattern =
+        of == Of::some_lanes ? patterns.of_some_lanes(at, operand) : patterns.of_address(at, operand);
+    std::string checks;
+    if (of == Of::index) {
+      const std::optional<IndexPattern> index = patterns.of_index(at, operand);
+      pattern = index ? std::optional(index->pattern) : std::nullopt;
+      for (const IndexCheck& check : index ? index->checks : std::vector<IndexCheck>())
+        checks += ", " + std::string(analysed->registers().registers()[check.reg].name) +
+                  (check.is_signed ? " >= " : " < ") +
+                  std::to_string(check.is_signed ? static_cast<std::int32_t>(check.bound())
+                                                 : std::int64_t{check.bound()});
+    }
     if (!pattern) return "none";
     const Instruction& place = analysed.body().instructions[pattern->instruction];
     return to_string(*pattern, analysed->registers()) + " before " + std::string(place.opcode) + " " +
-           std::string(place.operands.empty() ? "" : place.operands[0].name);
+           std::string(place.operands.empty() ? "" : place.operands[0].name) + checks;
   }
   return "no address";
 }
@@ -78,7 +89,27 @@ TEST(LanePattern, LeavesLoopsThatAllLanesMakeTogether) {
 }
 
 TEST(LanePattern, StaysInLoopsThatLanesLeaveApart) {
-  EXPECT_EQ(pattern_at(loop_to("%r3"), "ld.global"), "none") << "the address' register changes";
+  EXPECT_EQ(pattern_at(loop_to("%r3"), "ld.global"), "4*tid.x before ld.global.f32 %f1")
+      << "lanes in the loop have iterated as often";
+}
+
+TEST(LanePattern, FollowsIndicesBeyondTheirWidening) {
+  const std::string index = start + early_exit +
+                            "mov.u32 %r6, %tid.y;\nmad.lo.s32 %r7, %r5, %r5, %r4;\nmad.lo.s32 %r7, %r6, -32, "
+                            "%r7;\nmul.wide.";
+  const std::string access =
+      " %rd3, %r7, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.f32 %f1, [%rd4];\nEND: ret;";
+  const std::string pattern = "4*tid.x - 128*tid.y before mov.u32 %r6, %r7 ";
+  EXPECT_EQ(pattern_at(index + "s32" + access, "ld.global", Of::index), pattern + ">= -2147449889");
+  EXPECT_EQ(pattern_at(index + "u32" + access, "ld.global", Of::index), pattern + "< 4294933537");
+}
+
+TEST(LanePattern, DoesNotFollowIndicesThatWereLoaded) {
+  const std::string body = start + early_exit +
+                           "mul.wide.s32 %rd3, %r4, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r7, "
+                           "[%rd4];\nadd.s32 %r8, %r7, %r3;\nmul.wide.s32 %rd5, %r8, 4;\nadd.s64 %rd6, %rd2, "
+                           "%rd5;\nld.global.f32 %f1, [%rd6];\nEND: ret;";
+  EXPECT_EQ(pattern_at(body, "ld.global.f32", Of::index), "4*s(%r8) before mul.wide.s32 %rd5");
 }
 
 TEST(LanePattern, OfRegistersThatAreWrittenAgainIsUnknown) {
@@ -136,11 +167,11 @@ TEST(LanePattern, OfSomeLanesStandsWhereAllAre) {
                            "setp.gt.u32 %p2, %r3, 7;\n@%p2 bra END;\nmul.wide.s32 %rd3, %r4, 4;\n"
                            "add.s64 %rd4, %rd1, %rd3;\nld.global.f32 %f1, [%rd4];\nEND: ret;";
   EXPECT_EQ(pattern_at(body, "ld.global"), "4*tid.x before mul.wide.s32 %rd3");
-  EXPECT_EQ(pattern_at(body, "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
+  EXPECT_EQ(pattern_at(body, "ld.global", Of::some_lanes), "4*tid.x before ld.param.u64 %rd1");
 }
 
 TEST(LanePattern, OfSomeLanesKnowsLoopsThatLanesLeaveApart) {
-  EXPECT_EQ(pattern_at(loop_to("%r3"), "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
+  EXPECT_EQ(pattern_at(loop_to("%r3"), "ld.global", Of::some_lanes), "4*tid.x before ld.param.u64 %rd1");
 }
 
 /// Behind the loop each lane adds as often as it has iterated.
@@ -149,8 +180,8 @@ TEST(LanePattern, OfSomeLanesDoesNotLeaveSuchLoops) {
                            "mul.wide.s32 %rd6, %r4, 4;\nadd.s64 %rd4, %rd1, %rd6;\nmov.u32 %r8, 0;\n"
                            "LOOP: add.s64 %rd4, %rd4, 16;\nadd.s32 %r8, %r8, 1;\nsetp.lt.s32 %p2, %r8, ";
   const std::string end = ";\n@%p2 bra LOOP;\nld.global.f32 %f1, [%rd4];\nret;";
-  EXPECT_EQ(pattern_at(body + "%r3" + end, "ld.global", true), "none");
-  EXPECT_EQ(pattern_at(body + "%r5" + end, "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
+  EXPECT_EQ(pattern_at(body + "%r3" + end, "ld.global", Of::some_lanes), "none");
+  EXPECT_EQ(pattern_at(body + "%r5" + end, "ld.global", Of::some_lanes), "4*tid.x before ld.param.u64 %rd1");
 }
 
 TEST(LanePattern, OfSomeLanesKnowsNotWhatTheyBringFromDifferentWays) {
@@ -158,8 +189,8 @@ TEST(LanePattern, OfSomeLanesKnowsNotWhatTheyBringFromDifferentWays) {
     return start + "mul.wide.s32 %rd6, %r4, 4;\nadd.s64 %rd4, %rd1, %rd6;\nsetp.gt.u32 %p2, " + condition +
            ", 7;\n@%p2 bra OVER;\nadd.s64 %rd4, %rd4, 64;\nOVER: ld.global.f32 %f1, [%rd4];\nret;";
   };
-  EXPECT_EQ(pattern_at(body("%r3"), "ld.global", true), "none");
-  EXPECT_EQ(pattern_at(body("%r5"), "ld.global", true), "4*tid.x before ld.param.u64 %rd1");
+  EXPECT_EQ(pattern_at(body("%r3"), "ld.global", Of::some_lanes), "none");
+  EXPECT_EQ(pattern_at(body("%r5"), "ld.global", Of::some_lanes), "4*tid.x before ld.param.u64 %rd1");
 }
 
 TEST(LanePattern, OfWaysThatMeetWithTheSameDifferences) {
