@@ -35,6 +35,7 @@ class FunctionCounting {
       write(position, rank, place_text(place, counters));
     }
     for (std::uint32_t loop = 0; loop < plan_.loops.size(); ++loop) count_loop(loop);
+    for (const Iterations& iterations : plan_.iterations) keep_start(iterations);
     if (has_registers()) flush_everywhere();
     std::map<std::uint32_t, std::string> together;
     for (const auto& [place, text] : texts_) together[place.first] += text;
@@ -78,6 +79,7 @@ class FunctionCounting {
     switch (place.kind) {
       case CountPlace::Kind::entry: return {entry_position(*function_.function), Rank::entry};
       case CountPlace::Kind::block_start:
+      case CountPlace::Kind::iterations:
         return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
       case CountPlace::Kind::bypass:
         return {body_.instructions[place.instruction].text.begin, Rank::together};
@@ -90,6 +92,22 @@ class FunctionCounting {
     if (last == nullptr) return {body_end, Rank::before};
     return last->traits.ends_block() ? std::pair(last->text.begin, Rank::before)
                                      : std::pair(last->text.end, Rank::behind);
+  }
+
+  /// What reading the number will need.
+  void keep_start(const Iterations& iterations) {
+    if (!iterations.is_used) return;
+    if (iterations.entered_reg != no_counter) {
+      const CountPlace above{CountPlace::Kind::block_start, iterations.above, 0, 0};
+      write(position_of(above).first, Rank::start, text_.forget_iterations(iterations));
+    }
+    for (const CountPlace& place : iterations.entries) {
+      const bool is_guarded = place.kind == CountPlace::Kind::guard_holds;
+      const auto [position, rank] = position_of(place);
+      write(position, rank,
+            text_.begin_iterations(iterations,
+                                   is_guarded ? body_.instructions[place.instruction].guard : Guard{}));
+    }
   }
 
   void count_loop(std::uint32_t index) {
@@ -108,6 +126,8 @@ class FunctionCounting {
   }
 
   std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {
+    if (place.kind == CountPlace::Kind::iterations)
+      return text_.raise_iterations(counters, plan_.iterations[place.target]);
     if (place.kind == CountPlace::Kind::guard_holds) {
       return text_.raise(counters, body_.instructions[place.instruction].guard);
     }

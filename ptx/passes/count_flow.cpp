@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "ptx/passes/count_iterations.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -117,10 +120,11 @@ std::vector<CountPlace> EdgePlaces::places(std::uint32_t source, std::uint32_t t
   return {{CountPlace::Kind::switch_target, source, last, target}};
 }
 
-std::vector<CountedEdge> thread_flow(const CountedFunction& function) {
+FlowGraphEdges thread_flow(const CountedFunction& function) {
   const EdgePlaces places(function);
   const auto outside = static_cast<std::uint32_t>(function.unit->graph.blocks.size());
-  std::vector<CountedEdge> edges;
+  FlowGraphEdges flow;
+  std::vector<CountedEdge>& edges = flow.edges;
   CountedEdge entry{{outside, 0}, places.entry(), true};
   entry.flow.is_known = function.entry_is_known;
   edges.push_back(std::move(entry));
@@ -133,7 +137,10 @@ std::vector<CountedEdge> thread_flow(const CountedFunction& function) {
       edges.push_back(std::move(edge));
     }
   }
-  return edges;
+  std::vector<std::uint32_t> all(function.iterations.size());
+  std::iota(all.begin(), all.end(), 0u);
+  count_by_iterations(function, all, false, flow);
+  return flow;
 }
 
 bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block) {

@@ -17,6 +17,7 @@ struct CountedFunction {
   bool counts_loops = false;        ///< counters may be the most that a lane counts (Counter::maximum_in)
   bool leaves_together = false;     ///< see FunctionPlan
   std::vector<bool> call_may_exit;  ///< per block: it ends with a call from which threads may not come back
+  std::vector<Iterations> iterations;  ///< at hand
 };
 
 /// An edge of a flow, and the counter that it gets when it has to be counted.
@@ -26,14 +27,20 @@ struct CountedEdge {
   bool is_entry = false;
 };
 
-struct WarpEdges {
+/// A flow. Nodes are the blocks, and those in front of some; number `nodes` is the outside. Unreachable blocks have no edges.
+struct FlowGraphEdges {
   std::vector<CountedEdge> edges;
+  std::uint32_t nodes = 0;
+  std::vector<std::uint32_t> fronts;  ///< see FlowPlan
+};
+
+struct WarpEdges {
+  FlowGraphEdges flow;
   std::vector<LoopPlan> loops;  ///< of which Counter::maximum_in is one
   std::vector<bool> once;       ///< per block: see Counter::is_once
 };
 
-/// Nodes are the blocks; unreachable ones have no edges.
-std::vector<CountedEdge> thread_flow(const CountedFunction& function);
+FlowGraphEdges thread_flow(const CountedFunction& function);
 /// Edges that go on in a loop that lanes leave in different iterations are counted by its lanes where `counts_loops`.
 WarpEdges warp_flow(const CountedFunction& function);
 

@@ -5,21 +5,13 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// The edges into `target` that come from `source`.
-std::vector<std::uint32_t> edges_between(const EdgePlacement& placement, std::uint32_t source,
-                                         std::uint32_t target) {
-  std::vector<std::uint32_t> found;
-  for (std::uint32_t edge = 0; edge < placement.edges().size(); ++edge) {
-    const FlowEdge& each = placement.edges()[edge];
-    if (each.source == source && each.target == target) found.push_back(edge);
-  }
-  return found;
-}
-
 class LaneTerms {
  public:
-  LaneTerms(FunctionPlan& plan, const CountedFunction& function, const LoopPlan& loop)
+  /// `threads`: their flow, perhaps of counters that nobody has asked for.
+  LaneTerms(FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function,
+            const LoopPlan& loop)
       : plan_(plan),
+        threads_(threads),
         graph_(function.unit->graph),
         loops_(function.analyses->loops()),
         loop_(loop),
@@ -39,27 +31,42 @@ class LaneTerms {
 
   /// How often a lane takes the edge of the threads' flow; false: not known from registers.
   bool find(std::uint32_t edge, Counter& out) const {
-    const EdgePlacement& placement = plan_.threads->placement;
+    const EdgePlacement& placement = threads_.placement;
     std::vector<std::uint64_t> flows(placement.edges().size());
-    placement.solve(flows, EdgePlacement::Walk{start_, loop_.end});
+    const std::uint32_t from = is_behind_ ? threads_.fronts[start_] : start_;
+    placement.solve(flows, EdgePlacement::Walk{from, threads_.fronts[loop_.end]});
     LaneCount count{{}, static_cast<std::int32_t>(flows[edge])};
     for (const std::uint32_t counted : placement.counted()) {
-      if (!is_passed(placement.edges()[counted].source)) continue;
+      const std::optional<std::uint32_t> iterations = iterations_of(placement.edges()[counted]);
+      if (!is_passed(iterations ? plan_.iterations[*iterations].block : placement.edges()[counted].source))
+        continue;
       std::ranges::fill(flows, 0);
       flows[counted] = 1;
       placement.solve(flows);
       const auto factor = static_cast<std::int64_t>(flows[edge]);
       if (factor == 0) continue;
-      const std::uint32_t index = plan_.threads->counters[counted];
-      if (index == no_counter || (factor != 1 && factor != -1)) return false;
+      const std::uint32_t index = threads_.counters[counted];
+      if (factor != 1 && factor != -1) return false;
+      if (iterations && plan_.iterations[*iterations].loop == loop_.loop) {
+        count.terms.push_back({*iterations, factor < 0, true});
+        continue;
+      }
+      if (index == no_counter) return false;
       if (!is_zero_at_begin(plan_.counters[index])) return false;
-      count.terms.push_back({index, factor < 0});
+      count.terms.push_back({index, factor < 0, false});
     }
     out.lane_count = std::move(count);
     return true;
   }
 
  private:
+  /// Which the edge is counted by.
+  std::optional<std::uint32_t> iterations_of(const FlowEdge& edge) const {
+    const auto blocks = static_cast<std::uint32_t>(graph_.blocks.size());
+    const bool is_from_front = edge.source >= blocks && edge.source - blocks < plan_.iterations.size();
+    return is_from_front ? std::optional(edge.source - blocks) : std::nullopt;
+  }
+
   bool is_passed(std::uint32_t block) const { return block < passed_.size() && passed_[block]; }
 
   /// A register or bit that nothing has raised before the loop's begin.
@@ -69,11 +76,13 @@ class LaneTerms {
       return false;
     return std::ranges::all_of(counter.places, [&](const CountPlace& place) {
       return is_passed(place.block) ||
-             (place.block == loop_.end && place.kind == CountPlace::Kind::block_start);
+             (place.block == loop_.end &&
+              (place.kind == CountPlace::Kind::block_start || place.kind == CountPlace::Kind::iterations));
     });
   }
 
   const FunctionPlan& plan_;
+  const FlowPlan& threads_;
   const ControlFlowGraph& graph_;
   const LoopNest& loops_;
   const LoopPlan& loop_;
@@ -84,19 +93,18 @@ class LaneTerms {
 
 }  // namespace
 
-void find_lane_terms(FunctionPlan& plan, const CountedFunction& function) {
-  if (!plan.threads || !plan.warps) return;
+void find_lane_terms(FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function) {
+  if (!plan.warps) return;
   const std::vector<FlowEdge>& edges = plan.warps->placement.edges();
   for (std::uint32_t loop = 0; loop < plan.loops.size(); ++loop) {
     std::optional<LaneTerms> terms;
     for (std::uint32_t edge = 0; edge < edges.size(); ++edge) {
       const std::uint32_t index = plan.warps->counters[edge];
       if (index == no_counter || plan.counters[index].maximum_in != loop) continue;
-      const std::vector<std::uint32_t> same =
-          edges_between(plan.threads->placement, edges[edge].source, edges[edge].target);
-      if (same.size() != 1) continue;
-      if (!terms) terms.emplace(plan, function, plan.loops[loop]);
-      terms->find(same.front(), plan.counters[index]);
+      const std::uint32_t same = threads.edge_between(edges[edge].source, edges[edge].target);
+      if (same == no_counter) continue;
+      if (!terms) terms.emplace(plan, threads, function, plan.loops[loop]);
+      terms->find(same, plan.counters[index]);
     }
   }
 }

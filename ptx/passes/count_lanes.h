@@ -8,7 +8,8 @@
 
 namespace lynxpp::ptx {
 
-/// Fills in the terms of the counters in `plan.loops` for which they are at hand in registers. Storage of all counters is chosen.
-void find_lane_terms(FunctionPlan& plan, const CountedFunction& function);
+/// Fills in the terms of the counters in `plan.loops` for which they are at hand in registers. Storage of all counters is chosen. `threads` is the
+/// flow of threads, with no_counter where nothing is counted.
+void find_lane_terms(FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function);
 
 }  // namespace lynxpp::ptx

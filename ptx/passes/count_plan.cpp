@@ -5,6 +5,7 @@
 #include "ptx/analysis/call_graph.h"
 #include "ptx/passes/count_exits.h"
 #include "ptx/passes/count_flow.h"
+#include "ptx/passes/count_iterations.h"
 #include "ptx/passes/count_lanes.h"
 
 namespace lynxpp::ptx {
@@ -188,6 +189,8 @@ class Planner {
   Status plan_function(Draft& draft) {
     FunctionPlan& plan = draft.plan;
     const FunctionUnit& function = unit_.functions[plan.unit];
+    if (!plan_.is_wide && !draft.loses_registers) draft.counted.iterations = find_iterations(draft.counted);
+    plan.iterations = draft.counted.iterations;
     std::set<std::uint32_t> exits;  // blocks whose fall-through tells of their guard
     for (const std::uint32_t instruction : draft.demand.thread_guards) {
       const std::uint32_t block = plan.block_of[instruction];
@@ -221,9 +224,8 @@ class Planner {
         draft.counted.counts_loops && draft.counted.is_kernel && leaves_together(unit_, draft.counted);
     for (;;) {
       WarpEdges flow = warp_flow(draft.counted);
-      count_bypasses(draft.counted, flow.edges);
       draft.once = std::move(flow.once);
-      if (!plan_flow(draft, std::move(flow.edges), plan.warps)) return false;
+      if (!plan_flow(draft, std::move(flow.flow), plan.warps)) return false;
       prune(plan, *plan.warps, draft.demand.warp_blocks, {});
       plan.loops = std::move(flow.loops);
       if (registers_of_loops(plan) <= loop_registers) return true;
@@ -244,13 +246,27 @@ class Planner {
     return static_cast<std::uint32_t>(loops.size() + numbers);
   }
 
-  static bool plan_flow(Draft& draft, std::vector<CountedEdge> edges, std::optional<FlowPlan>& out) {
+  static bool plan_flow(Draft& draft, FlowGraphEdges flow, std::optional<FlowPlan>& out) {
+    std::vector<CountedEdge> edges = flow.edges;
+    std::optional<FlowPlan> placed = place_flow(draft, std::move(flow));
+    if (!placed) return false;
+    for (const std::uint32_t edge : placed->placement.counted()) {
+      placed->counters[edge] = static_cast<std::uint32_t>(draft.plan.counters.size());
+      draft.plan.counters.push_back(std::move(edges[edge].counter));
+    }
+    out = std::move(placed);
+    return true;
+  }
+
+  /// Without counters.
+  static std::optional<FlowPlan> place_flow(const Draft& draft, FlowGraphEdges flow) {
+    const std::vector<CountedEdge>& edges = flow.edges;
     std::vector<FlowEdge> flows;
     for (const CountedEdge& edge : edges) flows.push_back(edge.flow);
     const auto blocks = static_cast<std::uint32_t>(draft.counted.unit->graph.blocks.size());
-    std::optional<EdgePlacement> placement = EdgePlacement::make(blocks, std::move(flows));
-    if (!placement) return false;
-    FlowPlan plan{std::move(*placement), {}, 0, false, {}};
+    std::optional<EdgePlacement> placement = EdgePlacement::make(flow.nodes, std::move(flows));
+    if (!placement) return std::nullopt;
+    FlowPlan plan{std::move(*placement), {}, 0, false, {}, std::move(flow.fronts)};
     plan.counters.assign(edges.size(), no_counter);
     plan.edges_into.resize(blocks);
     for (std::uint32_t edge = 0; edge < edges.size(); ++edge) {
@@ -259,12 +275,16 @@ class Planner {
       plan.entry = edge;
       plan.entry_is_known = true;
     }
-    for (const std::uint32_t edge : plan.placement.counted()) {
-      plan.counters[edge] = static_cast<std::uint32_t>(draft.plan.counters.size());
-      draft.plan.counters.push_back(std::move(edges[edge].counter));
-    }
-    out = std::move(plan);
-    return true;
+    return plan;
+  }
+
+  /// What lanes count for their warps in loops, as far as it follows from what is counted for threads or counts itself.
+  static void find_lane_terms_of(Draft& draft) {
+    FunctionPlan& plan = draft.plan;
+    const std::optional<FlowPlan> unwanted =
+        plan.threads || plan.loops.empty() ? std::nullopt : place_flow(draft, thread_flow(draft.counted));
+    if (plan.threads || unwanted)
+      find_lane_terms(plan, plan.threads ? *plan.threads : *unwanted, draft.counted);
   }
 
   Counter guard_counter(Draft& draft, std::uint32_t instruction) {
@@ -292,9 +312,7 @@ class Planner {
       GuardPlan guard{instruction, no_counter, false, 0};
       const BasicBlock& range = draft.counted.unit->graph.blocks[block];
       if (exits.contains(block) && range.end == instruction + 1) {
-        for (const std::uint32_t edge : plan.threads->edges_into[range.fall_through]) {
-          if (plan.threads->placement.edges()[edge].source == block) guard.fall_through_edge = edge;
-        }
+        guard.fall_through_edge = plan.threads->edge_between(block, range.fall_through);
         // A block that is never reached has no edges.
         if (draft.analyses->dominators().is_reachable(block)) plan.thread_guards.push_back(guard);
         continue;
@@ -416,8 +434,9 @@ class Planner {
     plan.leaves_together = std::ranges::any_of(plan.counters, [](const Counter& counter) {
       return counter.storage == Counter::Storage::any || counter.storage == Counter::Storage::both;
     });
-    find_lane_terms(plan, draft.counted);
+    find_lane_terms_of(draft);
     place_loops(plan, registers);
+    place_iterations(plan);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
     place_slots(plan, order);
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);

@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ptx/analysis/edge_placement.h"
@@ -40,6 +41,7 @@ struct CountPlace {
     bypass,   ///< before the branch `instruction`, when none of the warp's lanes goes on to block `target`
     divides,  ///< before `instruction`, when its guard holds for some of the warp's lanes and not for others
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
+    iterations,  ///< before the block's first instruction, by the number of FunctionPlan::iterations[target]
   };
   Kind kind = Kind::block_start;
   std::uint32_t block = 0;
@@ -52,8 +54,9 @@ struct CountPlace {
 /// `constant`, and other counters of the lane added to it or subtracted. They are in registers, or bits, that were zero when it began.
 struct LaneCount {
   struct Term {
-    std::uint32_t counter = 0;  ///< in FunctionPlan::counters
+    std::uint32_t counter = 0;  ///< in FunctionPlan::counters, or in FunctionPlan::iterations
     bool is_negative = false;
+    bool is_iterations = false;
   };
   std::vector<Term> terms;
   std::int32_t constant = 0;
@@ -96,11 +99,32 @@ struct Counter {
   bool is_maximum() const { return maximum_in != no_counter; }
 };
 
+/// How often a thread has run `block` of a loop, told by a register of the program that is raised or lowered by one each time (count_iterations.h).
+/// Read at the start of `end`, where all threads come to that enter the loop, once for each time they do.
+struct Iterations {
+  std::uint32_t loop = 0;   ///< in LoopNest::loops()
+  std::uint32_t block = 0;  ///< in the loop, run once in each full iteration
+  std::uint32_t end = 0;
+  std::string reg;
+  bool is_long = false;  ///< of 64 bits
+  bool decreases = false;
+  std::uint32_t initial = 0;  ///< its low word before the loop
+  bool keeps_start = false;   ///< `initial` is not known; `start_reg` takes it at `entries`
+  std::vector<CountPlace> entries;
+  /// Threads come to `end` that have not entered the loop and have something else in the register: `entered_reg` is 0 from the start of this block on,
+  /// and all ones from `entries` on. no_block: there are none.
+  std::uint32_t above = 0xffffffff;
+  bool is_used = false;
+  std::uint32_t start_reg = no_counter;    ///< register with its low word before the loop
+  std::uint32_t entered_reg = no_counter;  ///< register with all ones when the loop was entered
+};
+
 /// A loop whose lanes count for the warp (Counter::maximum_in). Lanes that pass `begin` together all come to the start of block `end`.
 struct LoopPlan {
   CountPlace begin;
   std::uint32_t end = 0;
   std::uint32_t mask_reg = 0;  ///< register with the lanes that passed `begin` together
+  std::uint32_t loop = 0;      ///< in LoopNest::loops()
 };
 
 /// The flow of threads or warps through a function.
@@ -110,6 +134,10 @@ struct FlowPlan {
   std::uint32_t entry = 0;              ///< the edge into block 0, when `entry_is_known`
   bool entry_is_known = false;
   std::vector<std::vector<std::uint32_t>> edges_into;  ///< per block; together they are its executions
+  std::vector<std::uint32_t> fronts;  ///< per block: the node that ways to it lead to, see count_iterations.h
+
+  /// The last of the edges from one block to another one; no_counter: there is none.
+  std::uint32_t edge_between(std::uint32_t source, std::uint32_t target) const;
 };
 
 /// A guarded instruction whose executions are wanted.
@@ -128,6 +156,7 @@ struct FunctionPlan {
   std::vector<std::uint32_t> block_of;  ///< per instruction
   std::vector<Counter> counters;
   std::vector<LoopPlan> loops;
+  std::vector<Iterations> iterations;
   std::uint32_t registers = 0;
   std::uint32_t bits = 0;       ///< of counters that are bits, 32 in a register
   std::uint32_t bit_pairs = 0;  ///< those with two bits, 32 in two registers

@@ -283,6 +283,68 @@ std::string CountText::raise_at_switch(const std::vector<const Counter*>& counte
   return text + raise(counters, {goes, false}) + "\t}\n";
 }
 
+// ---------------------------------------------------------------- loops that count themselves
+
+std::string CountText::begin_iterations(const Iterations& iterations, const Guard& guard) {
+  const std::string when = "\t" + (is_guarded(guard) ? "@" + truth(guard) + " " : "");
+  std::string text;
+  if (iterations.start_reg != no_counter)
+    text += when + (iterations.is_long ? "cvt.u32.u64 " : "mov.b32 ") + register_of(iterations.start_reg) +
+            ", " + iterations.reg + ";\n";
+  if (iterations.entered_reg != no_counter)
+    text += when + "mov.b32 " + register_of(iterations.entered_reg) + ", -1;\n";
+  return text;
+}
+
+std::string CountText::forget_iterations(const Iterations& iterations) {
+  return iterations.entered_reg == no_counter ? ""
+                                              : "\tmov.b32 " + register_of(iterations.entered_reg) + ", 0;\n";
+}
+
+std::string CountText::read_iterations(const Iterations& iterations, const std::string& into) {
+  std::string text;
+  std::string now = iterations.reg;
+  if (iterations.is_long) {
+    text += "\tcvt.u32.u64 " + into + ", " + now + ";\n";
+    now = into;
+  }
+  const std::string before =
+      iterations.start_reg == no_counter ? number(iterations.initial) : register_of(iterations.start_reg);
+  text +=
+      "\tsub.u32 " + into + ", " + (iterations.decreases ? before + ", " + now : now + ", " + before) + ";\n";
+  if (iterations.entered_reg != no_counter)
+    text += "\tand.b32 " + into + ", " + into + ", " + register_of(iterations.entered_reg) + ";\n";
+  return text;
+}
+
+std::string CountText::raise_iterations(const std::vector<const Counter*>& counters,
+                                        const Iterations& iterations) const {
+  std::string text(scratch());
+  text += read_iterations(iterations, "%lynxpp_part");
+  std::set<std::string> additions;  // to shared ones once
+  bool adds_to_memory = false;
+  for (const Counter* counter : counters) {
+    adds_to_memory |= in_memory(counter);
+    if (!in_memory(counter))
+      additions.insert("\tadd.u32 " + register_of(counter->reg) + ", " + register_of(counter->reg) +
+                       ", %lynxpp_part;\n");
+  }
+  for (const std::string& addition : additions) text += addition;
+  if (adds_to_memory) {
+    text +=
+        "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n\tactivemask.b32 %lynxpp_mask;\n"
+        "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n"
+        "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n" +
+        place_of_warp();
+  }
+  for (const Counter* counter : counters) {
+    if (in_memory(counter))
+      text += std::string("\t") + (counter->counts_warps ? "@%lynxpp_leads " : "") + "red.global.add.u64 " +
+              at_slot(counter->slot) + ", %lynxpp_sum;\n";
+  }
+  return text + "\t}\n";
+}
+
 // ---------------------------------------------------------------- loops that lanes leave one after the other
 
 std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const {
@@ -301,6 +363,11 @@ std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const 
 std::string CountText::lane_count(const LaneCount& count, const FunctionPlan& plan) {
   std::string text = "\tmov.b32 %lynxpp_part, " + std::to_string(count.constant) + ";\n";
   for (const LaneCount::Term& term : count.terms) {
+    if (term.is_iterations) {
+      text += read_iterations(plan.iterations[term.counter], "%lynxpp_other") +
+              (term.is_negative ? "\tsub" : "\tadd") + ".u32 %lynxpp_part, %lynxpp_part, %lynxpp_other;\n";
+      continue;
+    }
     const Counter& counter = plan.counters[term.counter];
     std::string value = counter.is_bit ? "%lynxpp_other" : register_of(counter.reg);
     if (counter.is_bit) {

@@ -47,6 +47,13 @@ class CountText {
   static std::string raise_bit(const Counter& counter, const std::string& raised);
   /// Makes the mark (Tally::is_mark) more than 0 where the predicate holds.
   std::string set_mark(const Counter& mark, const std::string& predicate);
+  /// Where a loop that counts itself is entered, for the lanes for which the guard holds.
+  static std::string begin_iterations(const Iterations& iterations, const Guard& guard);
+  /// At the start of its block `above`.
+  static std::string forget_iterations(const Iterations& iterations);
+  /// Adds the number to each of `counters`. All lanes that are here do.
+  std::string raise_iterations(const std::vector<const Counter*>& counters,
+                               const Iterations& iterations) const;
   /// Notes which lanes are here and what they have counted so far; `counters` are those of one loop.
   std::string begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const;
   /// Counts for the warp what that lane has counted since then which has counted most.
@@ -68,6 +75,7 @@ class CountText {
   static std::string bits_of(const Counter& bit, bool holds = true);
   static std::vector<std::string> words_of_bits(const FunctionPlan& plan);
   std::string raise_voted_division(const std::vector<const Counter*>& counters, const Guard& guard);
+  static std::string read_iterations(const Iterations& iterations, const std::string& into);
   static std::string lane_count(const LaneCount& count, const FunctionPlan& plan);
   std::string count_one(const Counter& counter, const std::string& guard) const;
   std::string flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,

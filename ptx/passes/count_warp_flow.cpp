@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ptx/passes/count_flow.h"
+#include "ptx/passes/count_iterations.h"
 #include "ptx/passes/count_regions.h"
 
 namespace lynxpp::ptx {
@@ -36,8 +37,12 @@ class WarpFlow {
     find_once();
     connect();
     std::vector<LoopPlan> plans;
-    for (const DividedLoop& divided : loops_) plans.push_back({divided.begin, divided.end, 0});
-    return {std::move(edges_), std::move(plans), std::move(once_)};
+    for (const DividedLoop& divided : loops_) plans.push_back({divided.begin, divided.end, 0, divided.loop});
+    FlowGraphEdges flow;
+    count_bypasses(function_, edges_);
+    flow.edges = std::move(edges_);
+    count_by_iterations(function_, whole_iterations(), true, flow);
+    return {std::move(flow), std::move(plans), std::move(once_)};
   }
 
  private:
@@ -52,6 +57,17 @@ class WarpFlow {
         }
       }
     }
+  }
+
+  /// Of loops that all lanes of the warp go through together, lane 0 tells.
+  std::vector<std::uint32_t> whole_iterations() const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t index = 0; index < function_.iterations.size(); ++index) {
+      const Iterations& iterations = function_.iterations[index];
+      if (function_.is_kernel && !partial_[iterations.block] && !partial_[iterations.end])
+        found.push_back(index);
+    }
+    return found;
   }
 
   bool is_in_loop(std::uint32_t index, std::uint32_t block) const {

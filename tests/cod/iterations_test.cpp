@@ -1,0 +1,204 @@
+// Loops that count themselves (ptx/passes/count_iterations.h), against the device's own counters.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/cod/counting_fixture.h"
+
+namespace lynxpp::cod {
+namespace {
+
+struct Loop {
+  const char* name;
+  bool counts_itself;  ///< nothing is left to count between the labels L and M
+  const char* body;
+  const char* functions = "";
+};
+
+// %r9 is between 0 and 7 and differs from lane to lane; %r7 and %r8 are 0.
+constexpr Loop loops[] = {
+    {"one_block", true,
+     "L: add.u32 %r7, %r7, 1;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM:"},
+    {"of_all_lanes", true,
+     "L: add.u32 %r7, %r7, 1;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 %p1, %r7, 9;\n@%p1 bra L;\nM:"},
+    {"decreases", true,
+     "mov.u32 %r10, 9;\nL: sub.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, 3;\nsetp.gt.u32 %p1, %r10, %r9;\n@%p1 "
+     "bra L;\nM:"},
+    {"decreases_from_where_lanes_differ", true,
+     "add.u32 %r10, %r9, 1;\nL: add.s32 %r10, %r10, -1;\nadd.u32 %r8, %r8, 3;\nsetp.ne.u32 %p1, %r10, "
+     "0;\n@%p1 bra "
+     "L;\nM:"},
+    {"wraps_around", true,
+     "mov.u32 %r10, 4294967293;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, 3;\nsetp.ne.u32 %p1, %r10, "
+     "%r9;\n@%p1 "
+     "bra L;\nM:"},
+    {"steps_by_two", false,
+     "L: add.u32 %r7, %r7, 2;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM:"},
+    {"begins_where_lanes_differ", true,
+     "and.b32 %r10, %r4, 3;\nadd.u32 %r11, %r10, %r9;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, "
+     "3;\nsetp.lt.u32 "
+     "%p1, %r10, %r11;\n@%p1 bra L;\nM:"},
+    {"of_64_bits", true,
+     "cvt.u64.u32 %rd3, %r9;\nmov.u64 %rd4, 4294967290;\nadd.u64 %rd3, %rd3, %rd4;\nL: add.u64 %rd4, %rd4, "
+     "1;\nadd.u32 "
+     "%r8, %r8, 3;\nsetp.lt.u64 %p1, %rd4, %rd3;\n@%p1 bra L;\nM:"},
+    {"of_64_bits_from_where_lanes_differ", true,
+     "cvt.u64.u32 %rd3, %r9;\nadd.u64 %rd4, %rd3, 5;\nL: add.s64 %rd4, %rd4, -1;\nadd.u32 %r8, %r8, "
+     "3;\nsetp.gt.s64 "
+     "%p1, %rd4, 2;\n@%p1 bra L;\nM:"},
+    {"two_exits", true,
+     "and.b32 %r10, %r4, 5;\nL: setp.ge.u32 %p1, %r7, %r9;\n@%p1 bra M;\nadd.u32 %r7, %r7, 1;\nsetp.le.u32 "
+     "%p2, %r7, "
+     "%r10;\n@%p2 bra L;\nM:"},
+    {"skipped_by_some", true,
+     "setp.eq.u32 %p1, %r9, 0;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, "
+     "3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra L;\nM:"},
+    {"skipped_by_some_and_read_behind", true,
+     "mov.u32 %r10, 0;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, "
+     "1;\nadd.u32 "
+     "%r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra L;\nM: add.u32 %r8, %r8, %r10;\n"},
+    {"skipped_with_another_value", true,
+     "mov.u32 %r10, 77;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, "
+     "1;\nadd.u32 "
+     "%r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra L;\nM: add.u32 %r8, %r8, %r10;\n"},
+    {"skipped_and_begins_where_lanes_differ", true,
+     "setp.eq.u32 %p1, %r9, 0;\n@%p1 bra M;\nand.b32 %r10, %r4, 3;\nadd.u32 %r11, %r10, %r9;\nL: add.u32 "
+     "%r10, %r10, "
+     "1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, %r11;\n@%p1 bra L;\nM:"},
+    {"jumped_to", true,
+     "mov.u32 %r10, 0;\nsetp.lt.u32 %p1, %r9, 5;\n@%p1 bra L;\nadd.u32 %r8, %r8, 7;\nbra M;\nL: add.u32 "
+     "%r10, %r10, "
+     "1;\nsetp.lt.u32 %p2, %r10, %r9;\n@%p2 bra L;\nM:"},
+    {"changed_behind_the_loop", true,
+     "L: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM: mul.lo.u32 %r7, %r7, 5;\nadd.u32 "
+     "%r8, %r8, "
+     "%r7;\n"},
+    {"changed_on_one_way_out", false,
+     "and.b32 %r10, %r4, 5;\nL: setp.ge.u32 %p1, %r7, %r9;\n@%p1 bra X;\nadd.u32 %r7, %r7, 1;\nsetp.le.u32 "
+     "%p2, %r7, "
+     "%r10;\n@%p2 bra L;\nbra Y;\nX: mul.lo.u32 %r7, %r7, 3;\nY: add.u32 %r8, %r8, %r7;\nM:"},
+    {"changed_twice", false,
+     "L: add.u32 %r7, %r7, 1;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM: add.u32 "
+     "%r8, %r8, "
+     "%r7;\n"},
+    {"changed_by_some", false,
+     "L: and.b32 %r10, %r5, 1;\nsetp.eq.u32 %p2, %r10, 0;\nshr.u32 %r5, %r5, 1;\n@%p2 add.u32 %r7, %r7, "
+     "1;\nadd.u32 "
+     "%r8, %r8, 2;\nsetp.lt.u32 %p1, %r8, %r9;\n@%p1 bra L;\nM: add.u32 %r8, %r8, %r7;\n"},
+    {"goes_on_early", false,
+     "L: add.u32 %r7, %r7, 1;\nand.b32 %r10, %r7, 1;\nsetp.eq.u32 %p2, %r10, 0;\n@%p2 bra N;\nadd.u32 %r8, "
+     "%r8, "
+     "5;\nN: setp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM:"},
+    {"in_a_loop_that_begins_it_anew", true,
+     "mov.u32 %r11, 0;\nO: shr.u32 %r5, %r5, 1;\nand.b32 %r9, %r5, 3;\nmov.u32 %r10, 0;\nL: add.u32 %r10, "
+     "%r10, "
+     "1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra L;\nM: add.u32 %r11, %r11, "
+     "1;\nsetp.lt.u32 %p2, "
+     "%r11, 4;\n@%p2 bra O;\n"},
+    {"in_a_loop_and_goes_on", true,
+     "mov.u32 %r11, 0;\nmov.u32 %r10, 0;\nO: shr.u32 %r5, %r5, 1;\nand.b32 %r9, %r5, 3;\nadd.u32 %r9, %r9, "
+     "%r10;\nL: "
+     "add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra L;\nM: add.u32 "
+     "%r11, %r11, "
+     "1;\nsetp.lt.u32 %p2, %r11, 4;\n@%p2 bra O;\n"},
+    {"in_a_loop_and_skipped_now_and_then", true,
+     "mov.u32 %r11, 0;\nO: shr.u32 %r5, %r5, 1;\nand.b32 %r9, %r5, 3;\nsetp.eq.u32 %p3, %r9, 2;\n@%p3 bra "
+     "M;\nmov.u32 "
+     "%r10, 0;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra "
+     "L;\nM: add.u32 "
+     "%r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, 6;\n@%p2 bra O;\n"},
+    {"in_a_function", true,
+     "{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %r9;\ncall (y), g, (x);\nld.param.u32 %r8, "
+     "[y];\n}\n",
+     ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
+     "[a];\nmov.u32 %i, "
+     "0;\nsetp.eq.u32 %p, %a, 3;\n@%p bra M;\nL: add.u32 %i, %i, 1;\nsetp.lt.u32 %p, %i, %a;\n@%p bra L;\nM: "
+     "st.param.u32 [r], %i;\nret;\n}\n"},
+};
+
+std::string ptx_of(const Loop& loop) {
+  return module_of(loop.functions,
+                   std::string("and.b32 %r9, %r5, 7;\n") + loop.body + "\nst.global.u32 [%rd1], %r8;\nret;");
+}
+
+/// What stands between the labels L and M, without what stands in the branch's way out.
+std::string inside(const std::string& variant) {
+  const std::size_t begin = variant.find("L:");
+  const std::size_t end = variant.find("bra L;", begin);
+  return variant.substr(begin, end - begin);
+}
+
+class CountedIterations : public testing::TestWithParam<Loop> {};
+
+TEST_P(CountedIterations, EqualTheDevicesCounters) {
+  for (const std::uint32_t threads : {1u, 32u, 75u}) {
+    Launch launch(ptx_of(GetParam()), 2, threads);
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(launch.is_exact(true)) << launch.variant();
+    ASSERT_TRUE(launch.is_exact(false, 75)) << launch.variant();
+    ASSERT_TRUE(launch.is_exact()) << launch.variant();
+    if (threads == 75) launch.expect_exact();
+  }
+}
+
+TEST_P(CountedIterations, CountThreadsByTheProgramsVariable) {
+  Launch launch(ptx_of(GetParam()), 1, 32);
+  launch.native();
+  launch.count(false, false, 90, threads_only);
+  EXPECT_EQ(inside(launch.variant()).find("lynxpp") == std::string::npos, GetParam().counts_itself)
+      << launch.variant();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CountedIterations, testing::ValuesIn(loops),
+                         [](const auto& each) { return each.param.name; });
+
+/// Loops in loops over variables of all kinds, with ways out and around.
+std::string random_loops(std::mt19937& random) {
+  const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const auto differing = [&](const std::string& into, std::uint32_t mask) {
+    return "mad.lo.u32 %r5, %r5, 1664525, 1013904223;\nshr.u32 " + into + ", %r5, 13;\nand.b32 " + into +
+           ", " + into + ", " + std::to_string(mask) + ";\n";
+  };
+  std::string body;
+  std::string closing;
+  const std::uint32_t depth = 1 + below(3);
+  for (std::uint32_t level = 0; level < depth; ++level) {
+    const std::string at = std::to_string(level);
+    const std::string variable = "%r" + std::to_string(10 + level);
+    const std::string left = "%r" + std::to_string(14 + level);  // so that every loop ends
+    const bool begins_anew = level == 0 || below(4) != 0;
+    if (below(3) == 0) body += differing("%r9", 3) + "setp.eq.u32 %p1, %r9, 0;\n@%p1 bra M" + at + ";\n";
+    if (begins_anew) body += below(2) == 0 ? "mov.u32 " + variable + ", 5;\n" : differing(variable, 7);
+    body += "mov.u32 " + left + ", 6;\n";
+    if (below(4) == 0) body += differing("%r9", 3) + "setp.eq.u32 %p1, %r9, 1;\n@%p1 bra M" + at + ";\n";
+    body += "L" + at + ":\nadd.u32 %r8, %r8, 1;\n";
+    const bool is_first = below(2) == 0;
+    const std::string change =
+        std::string("add.s32 ") + variable + ", " + variable + ", " + (below(2) == 0 ? "1" : "-1") + ";\n";
+    if (is_first) body += change;
+    if (below(2) == 0) body += differing("%r9", 7) + "setp.eq.u32 %p1, %r9, 3;\n@%p1 bra M" + at + ";\n";
+    std::string end = is_first ? "" : change;
+    end += differing("%r9", 7) + "sub.u32 " + left + ", " + left + ", " + (below(2) == 0 ? "2" : "1") +
+           ";\nsetp.gt.s32 %p2, " + left + ", 0;\nsetp.ne.and.u32 %p1, %r9, 1, %p2;\n@%p1 bra L" + at + ";\n";
+    if (below(4) == 0) end += "xor.b32 " + variable + ", " + variable + ", 9;\n";
+    end += "M" + at + ":\n";
+    if (below(3) == 0) end += "add.u32 %r8, %r8, " + variable + ";\n";
+    closing = end + closing;
+  }
+  return module_of("", "mov.u32 %r10, 1;\nmov.u32 %r11, 2;\nmov.u32 %r12, 3;\n" + body + closing +
+                           "st.global.u32 [%rd1], %r8;\nret;");
+}
+
+TEST(CountedIterations, OfRandomLoopsEqualTheDevicesCounters) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 100; ++round) {
+    Launch launch(random_loops(random), 2, 32 + 7 * (round % 6));
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << launch.variant();
+  }
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
