@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <tuple>
 
 #include "engine/instrument.h"
@@ -261,6 +262,39 @@ std::uint64_t executions_of(const ptx::Executions& executions, const CountTerm& 
   return 0;
 }
 
+/// Of others than tallies.
+ptx::CountUse::Executions counted_as(Executions executions) {
+  using Counted = ptx::CountUse::Executions;
+  switch (executions) {
+    case Executions::thread_block: return Counted::thread_block;
+    case Executions::warp_block: return Counted::warp_block;
+    case Executions::thread_guard: return Counted::thread_guard;
+    case Executions::warp_guard: return Counted::warp_guard;
+    case Executions::warp_division:
+    case Executions::tally: break;
+  }
+  return Counted::warp_division;
+}
+
+/// More of them are hardly ever sums of many places, and the plan looks at each by itself.
+constexpr std::uint32_t most_sums = 32;
+
+/// What the arrays are of executions: the elements are sums.
+void name_sums(const std::vector<CountTerm>& terms, ptx::CountDemand& demand) {
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> sums;
+  std::vector<ptx::CountUse> uses;
+  for (const CountTerm& term : terms) {
+    if (term.executions == Executions::tally) continue;
+    const auto next = static_cast<std::uint32_t>(sums.size());
+    const std::uint32_t sum =
+        sums.try_emplace({term.specification, term.array, term.element}, next).first->second;
+    if (sums.size() > most_sums) return;
+    uses.push_back({counted_as(term.executions), term.place, sum, term.addend});
+  }
+  demand.uses = std::move(uses);
+  demand.sums = static_cast<std::uint32_t>(sums.size());
+}
+
 template <typename Element>
 void add_to(std::span<std::byte> array, std::uint64_t element, std::uint64_t amount) {
   if (element >= array.size() / sizeof(Element)) return;
@@ -303,8 +337,14 @@ bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> s
 
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
   constexpr std::uint32_t fastest_khz = 4'000'000;
-  const double cycles_to_wrap = (counting.has_paced_tallies ? 1.0 : 2.0) * 4294967296.0;
   const auto has_registers = [](const ptx::FunctionPlan& function) { return function.registers != 0; };
+  const auto has_several_places = [](const ptx::FunctionPlan& function) {
+    return std::ranges::any_of(function.counters,
+                               [](const ptx::Counter& counter) { return counter.places.size() > 1; });
+  };
+  const bool may_grow_each_cycle =
+      counting.has_paced_tallies || std::ranges::any_of(counting.plan->functions, has_several_places);
+  const double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
   if (counting.plan->is_wide || std::ranges::none_of(counting.plan->functions, has_registers)) return false;
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
 }
@@ -328,6 +368,7 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
       case Executions::tally: demand.tallies.insert(term.tally); break;
     }
   }
+  name_sums(counting.terms, demand);
   if (demand.empty()) return std::shared_ptr<const Counting>();
   counting.marks = marks_of(unit);
   demand.tallies.insert(counting.marks.begin(), counting.marks.end());

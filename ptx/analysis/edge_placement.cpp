@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace lynxpp::ptx {
 namespace {
@@ -101,6 +102,26 @@ void EdgePlacement::solve(std::vector<std::uint64_t>& flows, std::optional<Walk>
     const bool leaves = edges_[step.edge].source == step.node;
     flows[step.edge] = leaves ? surplus[step.node] : 0 - surplus[step.node];
     settle(step.edge);
+  }
+}
+
+void EdgePlacement::express_by_counted(std::vector<std::uint64_t>& factors) const {
+  std::vector<std::vector<std::uint32_t>> edges_at(nodes_ + 1);
+  for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) {
+    if (edges_[edge].source == edges_[edge].target) continue;  // enters as often as it leaves
+    edges_at[edges_[edge].source].push_back(edge);
+    edges_at[edges_[edge].target].push_back(edge);
+  }
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const Step& step = steps_[i];
+    const std::uint64_t factor = std::exchange(factors[step.edge], 0);
+    if (factor == 0) continue;
+    const bool leaves = edges_[step.edge].source == step.node;
+    for (const std::uint32_t edge : edges_at[step.node]) {
+      if (edge == step.edge) continue;
+      const bool is_opposite = (edges_[edge].source == step.node) != leaves;
+      factors[edge] += is_opposite ? factor : 0 - factor;
+    }
   }
 }
 

@@ -37,6 +37,10 @@ class EdgePlacement {
   /// one who goes from a node to another one, instead of from the outside to the outside.
   void solve(std::vector<std::uint64_t>& flows, std::optional<Walk> walk = std::nullopt) const;
 
+  /// `factors` has an element for each edge: a sum of flows is wanted, each times its factor. Gives it as a sum of the flows of counted and known edges
+  /// alone: their factors change, those of all others become 0. Modulo 2^64.
+  void express_by_counted(std::vector<std::uint64_t>& factors) const;
+
  private:
   struct Step {
     std::uint32_t edge = 0;

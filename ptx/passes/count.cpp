@@ -82,7 +82,7 @@ class FunctionCounting {
       case CountPlace::Kind::iterations:
         return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
       case CountPlace::Kind::bypass:
-        return {body_.instructions[place.instruction].text.begin, Rank::together};
+      case CountPlace::Kind::vote: return {body_.instructions[place.instruction].text.begin, Rank::together};
       case CountPlace::Kind::guard_holds:
       case CountPlace::Kind::divides: return {body_.instructions[place.instruction].text.begin, Rank::before};
       case CountPlace::Kind::switch_target: return {last->text.begin, Rank::before};
@@ -135,10 +135,11 @@ class FunctionCounting {
       return text_.raise_division(counters, body_.instructions[place.instruction].guard);
     }
     const BasicBlock& block = function_.graph.blocks[place.block];
-    if (place.kind == CountPlace::Kind::bypass) {
+    if (place.kind == CountPlace::Kind::bypass || place.kind == CountPlace::Kind::vote) {
       Guard goes = body_.instructions[place.instruction].guard;
       if (place.target == block.fall_through) goes.negated = !goes.negated;
-      return text_.raise_bypass(counters, goes);
+      return place.kind == CountPlace::Kind::vote ? text_.raise_vote(counters, goes)
+                                                  : text_.raise_bypass(counters, goes);
     }
     if (place.kind != CountPlace::Kind::switch_target) return text_.raise(counters, {});
     const Instruction& branch = body_.instructions[block.end - 1];

@@ -1,4 +1,9 @@
-// Ways that nearly all warps take, counted where they are not taken.
+// Ways of warps that branches lead away from: a vote before the branch instead of an election behind it.
+//
+// Where all lanes of a warp come to a branch, a vote finds out whether some of them take it, and all lanes count the same. An election behind the branch reads
+// a special register and takes twice the instructions, which also keep the assembler from making short bodies conditional instructions.
+//
+// Ways that nearly all warps take are counted where they are not taken.
 //
 // `if (index < size)` leads all warps but the last ones into the body of a kernel. A lane elected there to count adds to memory once for each warp, which
 // short kernels feel; a vote before the branch costs next to nothing.
@@ -13,7 +18,8 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr double rare = 0.1;
-constexpr int deepest = 8;  // conditions that are made of conditions
+constexpr double vote_cost = 0.5;  // of an election's
+constexpr int deepest = 8;         // conditions that are made of conditions
 
 class Bypasses {
  public:
@@ -31,13 +37,20 @@ class Bypasses {
         graph_.blocks[target].predecessors.size() != 1)
       return;
     const std::uint32_t block = graph_.blocks[target].predecessors[0];
-    if (!parts(block) || !is_passed_once(block) || !is_first_to_part(block) ||
-        !is_passed_whole(block, edges) || !is_likely(block, target))
+    if (!parts(block) || !is_passed_whole(block, edges)) return;
+    CountPlace place{CountPlace::Kind::vote, block, graph_.blocks[block].end - 1, target};
+    if (is_passed_once(block) && is_first_to_part(block) && is_likely(block, target)) {
+      place.kind = CountPlace::Kind::bypass;
+      edge.counter.is_complement = true;
+      edge.counter.weight = rare;
+      edge.flow.weight = rare;
+    } else if (edge.counter.is_repeated) {
+      edge.counter.is_whole = true;
+      edge.flow.weight = edge.counter.weight * vote_cost;
+    } else {
       return;
-    edge.counter.places = {{CountPlace::Kind::bypass, block, graph_.blocks[block].end - 1, target}};
-    edge.counter.is_complement = true;
-    edge.counter.weight = rare;
-    edge.flow.weight = rare;
+    }
+    edge.counter.places = {place};
   }
 
  private:

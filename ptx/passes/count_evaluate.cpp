@@ -44,6 +44,7 @@ class Evaluation {
  private:
   std::uint64_t total(const FunctionPlan& function, std::uint32_t counter) const {
     const Counter& counted = function.counters[counter];
+    if (counted.is_silent) return 0;
     return counted.is_complement ? launched_warps_ - totals_[counted.slot] : totals_[counted.slot];
   }
 

@@ -45,7 +45,7 @@ FlowGraphEdges thread_flow(const CountedFunction& function);
 WarpEdges warp_flow(const CountedFunction& function);
 
 /// Where the first branch that may part a warp, which every warp comes to once, probably leads most of them on to a block, the warps that have no
-/// lane going there are counted instead. `edges` are those of warp_flow.
+/// lane going there are counted instead. Behind other branches in loops that a whole warp comes to, a vote counts. `edges` are those of warp_flow.
 void count_bypasses(const CountedFunction& function, std::vector<CountedEdge>& edges);
 
 /// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.

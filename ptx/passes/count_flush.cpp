@@ -3,6 +3,7 @@
 // A whole warp adds all counters by one access, lane i the i-th of up to 32. The sums over the lanes take most of the time, so numbers whose sums
 // fit a byte or a half word are summed four or two at a time; which it is, a vote of the warp says.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "ptx/passes/count_text.h"
@@ -30,11 +31,18 @@ bool is_any(const Counter* counter) {
 
 bool is_summed(const Counter* counter) { return counter->storage == Counter::Storage::summed; }
 
+/// How a warp's number follows from its lanes'.
+enum class Share : std::uint8_t { each, of_lane_0, even };
+
+Share share_of(const Counter* counter) {
+  return !is_summed(counter) ? Share::of_lane_0 : counter->is_even ? Share::even : Share::each;
+}
+
 /// Which byte of its group's word a bit becomes, and by how much the word is shifted for it: position 8·byte + shift.
-std::uint32_t mask_of(const std::vector<const Counter*>& group, bool summed) {
+std::uint32_t mask_of(const std::vector<const Counter*>& group, Share share) {
   std::uint32_t mask = 0;
   for (const Counter* counter : group) {
-    if (is_summed(counter) == summed) mask |= 1u << (8 * (counter->bit % 4));
+    if (share_of(counter) == share) mask |= 1u << (8 * (counter->bit % 4));
   }
   return mask;
 }
@@ -117,8 +125,15 @@ std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters
       registers.insert(name(counter->reg));
     }
   }
-  const bool has_bytes = registers.size() >= 3;
-  const bool has_halves = registers.size() >= 4;
+  std::set<std::string> to_sum;
+  std::ptrdiff_t numbers = 0;
+  for (const Counter* counter : counters) {
+    if (is_bit(counter)) continue;
+    ++numbers;
+    if (share_of(counter) == Share::each) to_sum.insert(name(counter->reg));
+  }
+  const bool has_bytes = to_sum.size() >= 3 || numbers >= 6;
+  const bool has_halves = to_sum.size() >= 4;
   const std::string words = label();
   const std::string halves = label();
   const std::string some = label();
@@ -203,15 +218,16 @@ std::string CountText::flush_line(const std::vector<const Counter*>& counters, s
          number(counters.back()->slot - base + 1) + ";\n\t@%lynxpp_leads bra " + again + ";\n";
 }
 
-/// %lynxpp_part = the sums of the members, each in its `bits`, the first one lowest. What lane 0 alone counts is the same in all lanes.
+/// %lynxpp_part = the sums of the members, each in its `bits`, the first one lowest. What lane 0 alone counts is the same in all lanes; what is even
+/// needs no sum either.
 std::string CountText::sum_of_registers(const std::vector<const Counter*>& members,
                                         std::uint32_t bits) const {
   const std::uint32_t base = members.front()->slot;
-  std::string summed;
-  std::string whole;
+  std::array<std::string, 3> texts;
   for (std::size_t i = members.size(); i-- > 0;) {
-    std::string& text = is_summed(members[i]) ? summed : whole;
-    const std::string into = is_summed(members[i]) ? "%lynxpp_part" : "%lynxpp_other";
+    const Share share = share_of(members[i]);
+    std::string& text = texts[static_cast<std::size_t>(share)];
+    const std::string into = share == Share::each ? "%lynxpp_part" : "%lynxpp_other";
     const std::string value = name(members[i]->reg);
     const std::uint32_t shift = bits * (members[i]->slot - base);
     text += text.empty()
@@ -219,7 +235,7 @@ std::string CountText::sum_of_registers(const std::vector<const Counter*>& membe
                               : "\tshl.b32 " + into + ", " + value + ", " + number(shift) + ";\n")
                 : "\tmad.lo.u32 " + into + ", " + value + ", " + number(1u << shift) + ", " + into + ";\n";
   }
-  return sum_of(summed, whole);
+  return sum_of(texts[0], texts[1], texts[2]);
 }
 
 std::set<std::string> CountText::words_of_any(const std::vector<const Counter*>& counters) {
@@ -247,24 +263,25 @@ std::string CountText::sum_of_bits(const std::vector<const Counter*>& members) c
     // Without Storage::both the two words are the same one.
     return "\tand.b32 %lynxpp_part, " + of_any(bits_of(first)) + ", " + of_any(bits_of(first, false)) +
            ";\n\tshr.u32 %lynxpp_part, %lynxpp_part, " + shift + ";\n\tand.b32 %lynxpp_part, %lynxpp_part, " +
-           number(mask_of(members, false)) + ";\n";
+           number(mask_of(members, Share::of_lane_0)) + ";\n";
   }
   const std::string word = "\tshr.u32 %lynxpp_other, " + bits_of(first) + ", " + shift + ";\n";
-  const auto part = [&](bool summed) -> std::string {
-    const std::uint32_t mask = mask_of(members, summed);
+  const auto part = [&](Share share) -> std::string {
+    const std::uint32_t mask = mask_of(members, share);
     if (mask == 0) return {};
-    return std::string("\tand.b32 ") + (summed ? "%lynxpp_part" : "%lynxpp_other") + ", %lynxpp_other, " +
-           number(mask) + ";\n";
+    return word + (share == Share::each ? "\tand.b32 %lynxpp_part" : "\tand.b32 %lynxpp_other") +
+           ", %lynxpp_other, " + number(mask) + ";\n";
   };
-  return word + sum_of(part(true), part(false));
+  return sum_of(part(Share::each), part(Share::of_lane_0), part(Share::even));
 }
 
-/// %lynxpp_part = the sum over the lanes of what `summed` leaves there, and what `whole` leaves in %lynxpp_other.
-std::string CountText::sum_of(const std::string& summed, const std::string& whole) const {
-  const std::string in_lane_0 = "\tand.b32 %lynxpp_other, %lynxpp_other, %lynxpp_whole;\n";
-  if (summed.empty()) return whole + in_lane_0 + "\tmov.b32 %lynxpp_part, %lynxpp_other;\n";
-  std::string text = summed;
-  if (target_.has_redux) {
+/// %lynxpp_part = the sum over the lanes of what `summed` leaves there, and what `whole` and `even` leave in %lynxpp_other.
+std::string CountText::sum_of(const std::string& summed, const std::string& whole,
+                              const std::string& even) const {
+  std::string text = summed.empty() ? "\tmov.b32 %lynxpp_part, 0;\n" : summed;
+  if (summed.empty()) {
+    // Nothing to add up.
+  } else if (target_.has_redux) {
     text += "\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n";
   } else {
     for (std::uint32_t distance = lanes / 2; distance != 0; distance /= 2) {
@@ -272,8 +289,13 @@ std::string CountText::sum_of(const std::string& summed, const std::string& whol
               ", 31, -1;\n\tadd.u32 %lynxpp_part, %lynxpp_part, %lynxpp_seen;\n";
     }
   }
-  if (whole.empty()) return text;
-  return text + whole + in_lane_0 + "\tadd.u32 %lynxpp_part, %lynxpp_part, %lynxpp_other;\n";
+  if (!even.empty())
+    text += even + "\tmad.lo.u32 %lynxpp_part, %lynxpp_other, %lynxpp_lanes, %lynxpp_part;\n";
+  if (!whole.empty())
+    text += whole +
+            "\tand.b32 %lynxpp_other, %lynxpp_other, %lynxpp_whole;\n\tadd.u32 %lynxpp_part, %lynxpp_part, "
+            "%lynxpp_other;\n";
+  return text;
 }
 
 /// The register that holds the lane's own number; a bit is taken out first.

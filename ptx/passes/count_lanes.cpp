@@ -8,7 +8,7 @@ namespace {
 class LaneTerms {
  public:
   /// `threads`: their flow, perhaps of counters that nobody has asked for.
-  LaneTerms(FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function,
+  LaneTerms(const FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function,
             const LoopPlan& loop)
       : plan_(plan),
         threads_(threads),
@@ -59,6 +59,18 @@ class LaneTerms {
     return true;
   }
 
+  /// Adds the counters that find() would name, wherever they are kept.
+  void name_counters(std::uint32_t edge, std::set<std::uint32_t>& named) const {
+    const EdgePlacement& placement = threads_.placement;
+    std::vector<std::uint64_t> factors(placement.edges().size());
+    factors[edge] = 1;
+    placement.express_by_counted(factors);
+    for (const std::uint32_t counted : placement.counted()) {
+      const std::uint32_t index = threads_.counters[counted];
+      if (factors[counted] != 0 && index != no_counter) named.insert(index);
+    }
+  }
+
  private:
   /// Which the edge is counted by.
   std::optional<std::uint32_t> iterations_of(const FlowEdge& edge) const {
@@ -91,9 +103,11 @@ class LaneTerms {
   std::vector<bool> passed_;  ///< between the loop's begin and its end
 };
 
-}  // namespace
-
-void find_lane_terms(FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function) {
+/// Calls `action` with the terms of the loop, the threads' edge and the counter of each edge of the warps' flow that lanes count, where threads have
+/// one like it.
+template <typename Action>
+void for_counted_by_lanes(const FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function,
+                          const Action& action) {
   if (!plan.warps) return;
   const std::vector<FlowEdge>& edges = plan.warps->placement.edges();
   for (std::uint32_t loop = 0; loop < plan.loops.size(); ++loop) {
@@ -104,9 +118,35 @@ void find_lane_terms(FunctionPlan& plan, const FlowPlan& threads, const CountedF
       const std::uint32_t same = threads.edge_between(edges[edge].source, edges[edge].target);
       if (same == no_counter) continue;
       if (!terms) terms.emplace(plan, threads, function, plan.loops[loop]);
-      terms->find(same, plan.counters[index]);
+      action(*terms, same, index);
     }
   }
+}
+
+}  // namespace
+
+void find_lane_terms(FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function) {
+  for_counted_by_lanes(plan, threads, function,
+                       [&](const LaneTerms& terms, std::uint32_t edge, std::uint32_t index) {
+                         terms.find(edge, plan.counters[index]);
+                       });
+}
+
+std::set<std::uint32_t> counters_of_lanes(const FunctionPlan& plan, const CountedFunction& function) {
+  std::set<std::uint32_t> named;
+  if (plan.threads) {
+    for_counted_by_lanes(
+        plan, *plan.threads, function,
+        [&](const LaneTerms& terms, std::uint32_t edge, std::uint32_t) { terms.name_counters(edge, named); });
+  }
+  std::set<std::vector<CountPlace>> places;
+  for (const Counter& counter : plan.counters) {
+    if (counter.is_maximum()) places.insert(counter.places);
+  }
+  for (std::uint32_t index = 0; index < plan.counters.size(); ++index) {
+    if (places.contains(plan.counters[index].places)) named.insert(index);
+  }
+  return named;
 }
 
 }  // namespace lynxpp::ptx

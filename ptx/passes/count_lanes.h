@@ -4,6 +4,9 @@
 // flow, so how often it has taken an edge follows from the counters of threads on that way (Counter::lane_terms).
 #pragma once
 
+#include <cstdint>
+#include <set>
+
 #include "ptx/passes/count_flow.h"
 
 namespace lynxpp::ptx {
@@ -11,5 +14,8 @@ namespace lynxpp::ptx {
 /// Fills in the terms of the counters in `plan.loops` for which they are at hand in registers. Storage of all counters is chosen. `threads` is the
 /// flow of threads, with no_counter where nothing is counted.
 void find_lane_terms(FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function);
+
+/// The counters of threads that these terms may name, or that count where lanes do: each has to keep a register to itself.
+std::set<std::uint32_t> counters_of_lanes(const FunctionPlan& plan, const CountedFunction& function);
 
 }  // namespace lynxpp::ptx

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "ptx/analysis/call_graph.h"
+#include "ptx/passes/count_bits.h"
 #include "ptx/passes/count_exits.h"
 #include "ptx/passes/count_flow.h"
 #include "ptx/passes/count_iterations.h"
 #include "ptx/passes/count_lanes.h"
+#include "ptx/passes/count_merge.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -17,7 +19,6 @@ constexpr std::uint32_t line_slots = 16;  // of 8 bytes
 constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
 constexpr std::size_t pruning_budget = 200'000'000;
-constexpr std::uint32_t most_bits = 96;
 /// So many counters outside of loops are worth registers that are given away at the exit.
 constexpr std::uint32_t enough_bits = 4;
 constexpr double likely = 0.5;
@@ -50,6 +51,9 @@ class Planner {
     for (std::size_t i = drafts_.size(); i-- > 0;) {
       if (Status planned = plan_function(drafts_[i]); !planned) return planned.error();
     }
+    std::vector<MergedFunction> functions;
+    for (Draft& draft : drafts_) functions.push_back({&draft.plan, &draft.counted});
+    merge_counters(functions, demand_);
     for (Draft& draft : drafts_) choose_storage(draft);
     finish();
     return std::shared_ptr<const CountPlan>(std::make_shared<CountPlan>(std::move(plan_)));
@@ -416,7 +420,7 @@ class Planner {
     const auto many = std::ranges::count_if(
         order, [&](std::uint32_t index) { return plan.counters[index].weight >= likely; });
     const bool keeps_bits = limit != 0 && draft.counted.is_kernel && many >= enough_bits;
-    std::map<CountPlace, std::uint32_t> bits;
+    PlacedBits bits;
     Registers registers;
     for (const std::uint32_t index : order) {
       Counter& counter = plan.counters[index];
@@ -431,6 +435,8 @@ class Planner {
       counter.reg = found == registers.end() ? plan.registers++ : found->second;
       if (!counter.is_maximum()) registers.emplace(key, counter.reg);
     }
+    place_rare_bits(plan, order, bits);
+    find_even_counters(plan);
     plan.leaves_together = std::ranges::any_of(plan.counters, [](const Counter& counter) {
       return counter.storage == Counter::Storage::any || counter.storage == Counter::Storage::both;
     });
@@ -440,27 +446,6 @@ class Planner {
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
     place_slots(plan, order);
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
-  }
-
-  /// What is counted at most once is one bit of a register, shared by all who count it at one place. False: it has to be a number.
-  static bool place_bit(FunctionPlan& plan, Counter& counter, std::map<CountPlace, std::uint32_t>& bits) {
-    if (counter.is_repeated || counter.is_maximum() || counter.places.size() != 1) return false;
-    const bool is_any = counter.counts_warps && counter.is_once;
-    const bool is_elected = counter.counts_warps && !counter.is_whole && !is_any;
-    if (counter.places[0].kind == CountPlace::Kind::divides && is_any) {
-      if (plan.bit_pairs >= most_bits) return false;
-      counter.storage = Counter::Storage::both;
-      counter.bit = plan.bit_pairs++;
-      return counter.is_bit = true;
-    }
-    const auto shared = is_elected ? bits.end() : bits.find(counter.places[0]);
-    if (shared == bits.end() && plan.bits >= most_bits) return false;
-    counter.bit = shared == bits.end() ? plan.bits++ : shared->second;
-    if (!is_elected) bits.emplace(counter.places[0], counter.bit);
-    counter.storage = is_any                                     ? Counter::Storage::any
-                      : counter.counts_warps && counter.is_whole ? Counter::Storage::from_lane_0
-                                                                 : Counter::Storage::summed;
-    return counter.is_bit = true;
   }
 
   /// The registers of loops whose lanes count. What threads count at the same places is shared.

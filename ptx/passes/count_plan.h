@@ -38,7 +38,8 @@ struct CountPlace {
     block_end,     ///< before what ends the block, or behind its last instruction
     guard_holds,   ///< before `instruction`, for the lanes whose guard holds
     fall_through,  ///< behind the block's last instruction
-    bypass,   ///< before the branch `instruction`, when none of the warp's lanes goes on to block `target`
+    bypass,  ///< before the branch `instruction`, when none of the warp's lanes goes on to block `target`
+    vote,    ///< before the branch `instruction`, by all lanes when one of the warp goes on to block `target`
     divides,  ///< before `instruction`, when its guard holds for some of the warp's lanes and not for others
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
     iterations,  ///< before the block's first instruction, by the number of FunctionPlan::iterations[target]
@@ -78,8 +79,10 @@ struct Counter {
   bool is_repeated = false;    ///< perhaps more than once for an entry of the function
   bool is_whole = false;       ///< only raised while all launched lanes of a warp are together
   bool is_once = false;        ///< a warp raises it at most once, all lanes that ever do together
+  bool is_even = false;        ///< summed; all lanes have counted the same
   bool is_tally = false;       ///< raised by a routine, see Tally
   bool is_complement = false;  ///< what counts is the launched warps less those for which it was raised
+  bool is_silent = false;      ///< never raised, taken for 0: nobody needs it, or another one counts for it
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
   bool is_bit =
@@ -184,6 +187,15 @@ struct Tally {
   auto operator<=>(const Tally&) const = default;
 };
 
+/// `factor` times the executions of a place, added to a sum. Sums are all the host makes of them.
+struct CountUse {
+  enum class Executions : std::uint8_t { thread_block, warp_block, thread_guard, warp_guard, warp_division };
+  Executions executions = Executions::thread_block;
+  std::uint32_t place = 0;  ///< as in CountDemand
+  std::uint32_t sum = 0;    ///< below CountDemand::sums
+  std::uint64_t factor = 0;
+};
+
 /// What the host wants to know; ids as in InstrumentationUnit.
 struct CountDemand {
   std::set<std::uint32_t> thread_blocks;   ///< executions of a block by threads
@@ -192,6 +204,9 @@ struct CountDemand {
   std::set<std::uint32_t> warp_guards;     ///< executions by warps in which it held for some lane
   std::set<std::uint32_t> warp_divisions;  ///< executions of a guarded branch by warps whose lanes it parts
   std::set<Tally> tallies;
+  /// With `sums` != 0: of all in demand, tallies aside, no more is wanted than these sums.
+  std::vector<CountUse> uses;
+  std::uint32_t sums = 0;
 
   bool empty() const {
     return thread_blocks.empty() && warp_blocks.empty() && thread_guards.empty() && warp_guards.empty() &&
@@ -199,7 +214,8 @@ struct CountDemand {
   }
 };
 
-/// How often everything in demand was executed; 0 for what was not in demand.
+/// How often everything in demand was executed; 0 for what was not in demand. With CountDemand::sums only these are right: counters that mean the same to
+/// them are not told apart.
 struct Executions {
   std::vector<std::uint64_t> thread_blocks, warp_blocks;  ///< per block
   std::map<std::uint32_t, std::uint64_t> thread_guards, warp_guards, warp_divisions;

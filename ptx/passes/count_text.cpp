@@ -231,6 +231,12 @@ std::string CountText::raise_bypass(const std::vector<const Counter*>& counters,
          ":\n\t}\n";
 }
 
+std::string CountText::raise_vote(const std::vector<const Counter*>& counters, const Guard& guard) {
+  return "\t{\n\t.reg .pred %lynxpp_goes;\n\t.reg .b32 %lynxpp_here;\n\tactivemask.b32 %lynxpp_here;\n"
+         "\tvote.sync.any.pred %lynxpp_goes, " +
+         truth(guard) + ", %lynxpp_here;\n" + raise(counters, {"%lynxpp_goes", false}) + "\t}\n";
+}
+
 std::string CountText::give(const Counter& counter) {
   const std::string done = label();
   const std::string type = target_.is_wide ? "64" : "32";

@@ -39,6 +39,8 @@ class CountText {
   std::string raise_division(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … for the warp, when the guard holds for none of its lanes.
   std::string raise_bypass(const std::vector<const Counter*>& counters, const Guard& guard);
+  /// … in all lanes of the warp, when the guard holds for some.
+  std::string raise_vote(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … for the lanes whose `index` is one of `indices` and for which the guard, if any, holds; with `or_falls` also for those for which it
   /// does not hold. All are counted before they part: code on one of two ways to the same block would keep them apart.
   std::string raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,
@@ -88,7 +90,7 @@ class CountText {
   std::string sum_of_bits(const std::vector<const Counter*>& members) const;
   static std::set<std::string> words_of_any(const std::vector<const Counter*>& counters);
   static std::string any_bits(const std::vector<const Counter*>& counters);
-  std::string sum_of(const std::string& summed, const std::string& whole) const;
+  std::string sum_of(const std::string& summed, const std::string& whole, const std::string& even) const;
   static std::string own(const Counter* counter, std::string& text);
   std::string flush_some_lanes(const std::vector<const Counter*>& counters) const;
   std::string flush_by_lane(const std::vector<const Counter*>& counters) const;

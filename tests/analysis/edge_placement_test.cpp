@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
+#include <utility>
 
 namespace lynxpp::ptx {
 namespace {
@@ -47,6 +50,28 @@ std::vector<std::uint64_t> walk(const Graph& graph, std::mt19937& random, int wa
     }
   }
   return flows;
+}
+
+TEST(EdgePlacement, SumsOfFlowsAreThoseOfCountedOnes) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 1000; ++round) {
+    Graph graph = random_graph(random);
+    graph.edges[0].is_known = random() % 2 == 0;
+    const auto placement = EdgePlacement::make(graph.nodes, graph.edges);
+    ASSERT_TRUE(placement.has_value());
+    const std::vector<std::uint64_t> flows = walk(graph, random, 20);
+    std::vector<std::uint64_t> factors(flows.size());
+    for (std::uint64_t& factor : factors) factor = random() % 7;
+    const std::uint64_t expected =
+        std::inner_product(flows.begin(), flows.end(), factors.begin(), std::uint64_t{0});
+    placement->express_by_counted(factors);
+    std::uint64_t sum = 0;
+    std::vector<std::uint32_t> given = placement->counted();
+    if (graph.edges[0].is_known) given.push_back(0);
+    for (const std::uint32_t edge : given) sum += std::exchange(factors[edge], 0) * flows[edge];
+    ASSERT_EQ(sum, expected) << "graph " << round;
+    ASSERT_EQ(std::ranges::count(factors, 0u), static_cast<std::ptrdiff_t>(factors.size()));
+  }
 }
 
 TEST(EdgePlacement, RandomWalksAreReconstructed) {

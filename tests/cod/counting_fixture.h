@@ -1,201 +1,55 @@
-// Launches of a kernel k on the cpu device whose counters are compared with the device's own.
+// A launch of a kernel whose executions are counted, beside the cpu device's own counters.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "device/cpu/simt_executor.h"
-#include "engine/instrument.h"
-#include "tests/cod/test_support.h"
+#include "engine/counters.h"
 
 namespace lynxpp::cod {
 
-// Blocks and instructions, by threads and by warps: all that can be counted.
-inline constexpr const char* everything = R"(
-global unsigned long thread_blocks[BASIC_BLOCKS];
-global unsigned long warp_blocks[BASIC_BLOCKS];
-global unsigned long executed[BASIC_BLOCKS];
-global unsigned long threads[INSTRUCTIONS];
-global unsigned long warps[INSTRUCTIONS];
-global unsigned long divergent[INSTRUCTIONS];
-ON_BASIC_BLOCK_ENTRY: {
-  atomicAdd(&thread_blocks[basicBlockId()], 1);
-  if (leastActiveThreadInWarp()) atomicAdd(&warp_blocks[basicBlockId()], 1);
-}
-ON_BASIC_BLOCK_EXIT: atomicAdd(&executed[basicBlockId()], basicBlockExecutedInstructionCount());
-ON_INSTRUCTION: {
-  atomicAdd(&threads[instructionId()], 1);
-  if (leastActiveThreadInWarp()) atomicAdd(&warps[instructionId()], 1);
-}
-ON_INSTRUCTION: BRANCH: OPCODE("bra*"): {
-  int divides = divergentWarp(branchTarget());
-  if (divides && leastActiveThreadInWarp()) atomicAdd(&divergent[instructionId()], 1);
-}
-)";
+/// Blocks and instructions, by threads and by warps: all that can be counted.
+extern const char* const everything;
+/// Of blocks, by threads.
+extern const char* const threads_only;
+/// What all blocks and instructions add up to: counters with the same part in all sums are one.
+extern const char* const only_sums;
 
-inline constexpr const char* threads_only =
-    "global unsigned long threads[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: atomicAdd(&threads[basicBlockId()], "
-    "1);\n";
+/// A module with the kernel k(out), which has functions, %r4 the thread's number, %rd1 its place in `out`, %r5 random and differing, %r6 random,
+/// %r7 and %r8 zero.
+std::string module_of(const std::string& functions, const std::string& body);
 
-inline std::string module_of(const std::string& functions, const std::string& body) {
-  return ".version 8.0\n.target sm_75\n.address_size 64\n" + functions +
-         ".visible .entry k(.param .u64 out)\n{\n.reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n"
-         "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"
-         "mad.lo.u32 %r4, %r2, %r3, %r1;\nmul.wide.u32 %rd2, %r4, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
-         "mul.lo.u32 %r5, %r4, 2654435761;\nmov.u32 %r6, 12345;\nmov.u32 %r7, 0;\nmov.u32 %r8, 0;\n" +
-         body + "\n}\n";
-}
-
-using Bytes = std::vector<std::byte>;
-
-/// A launch of k: what it computed, and what was counted.
-class Launch {
+class CountedLaunch {
  public:
-  Launch(const std::string& ptx, std::uint32_t blocks, std::uint32_t threads)
+  CountedLaunch(const std::string& ptx, std::uint32_t blocks, std::uint32_t threads)
       : ptx_(ptx), blocks_(blocks), threads_(threads) {}
 
-  void native() {
-    const auto module = device::cpu::load_module(ptx_, "k.ptx");
-    ASSERT_TRUE(module.ok()) << render(module.error().diagnostics, ptx_);
-    run(**module, {}, &counters_);
-    native_output_ = output_;
-  }
+  /// Runs the original: its output and the device's counters are what the others are compared with.
+  void native();
 
-  /// The arrays of the specification.
-  std::vector<std::vector<std::uint64_t>> count(bool plain, bool wide, int sm,
-                                                const char* specification = everything) {
-    engine::Request request;
-    request.ptx = &ptx_;
-    request.kernel = "k";
-    request.specifications = {compiled(specification)};
-    request.device_sm = sm;
-    request.plain_counters = plain;
-    request.wide_counters = wide;
-    request.verify = true;
-    const auto variant = engine::instrument(request);
-    if (!variant) {
-      ADD_FAILURE() << render(variant.error().diagnostics, ptx_);
-      return {};
-    }
-    variant_ = variant->ptx;
-    functions_ = variant->sites->functions;
-    LaunchExtents extents;
-    extents.basic_blocks = variant->basic_blocks;
-    extents.instructions = variant->instructions;
-    std::vector<std::vector<std::uint64_t>> arrays;
-    for (const GlobalArray& array : request.specifications[0]->arrays())
-      arrays.emplace_back(element_count(array, extents));
-    std::vector<std::uint64_t> slots(variant->counting == nullptr ? 0 : variant->counting->plan->slots());
-    std::vector<std::uint64_t> words;
-    for (const engine::ProbeWord& word : variant->probe) {
-      words.push_back(word.is_counters ? reinterpret_cast<std::uint64_t>(slots.data())
-                                       : reinterpret_cast<std::uint64_t>(arrays[word.word.index].data()));
-    }
-    const auto module = device::cpu::load_module(variant_, "variant.ptx");
-    if (!module) {
-      ADD_FAILURE() << render(module.error().diagnostics, variant_);
-      return {};
-    }
-    run(**module, words, nullptr);
-    EXPECT_EQ(output_, native_output_) << "the variant computes something else";
-    EXPECT_EQ(variant->counting == nullptr, plain);
-    if (variant->counting != nullptr) {
-      std::vector<std::span<std::byte>> views;
-      for (auto& array : arrays) views.push_back(std::as_writable_bytes(std::span(array)));
-      engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
-                                  std::uint64_t{blocks_} * threads_,
-                                  std::uint64_t{blocks_} * ((threads_ + 31) / 32), {&views, 1});
-    }
-    return arrays;
-  }
+  /// The arrays of the specification; `plain`: every handler runs, nothing is worked out.
+  std::vector<std::vector<std::uint64_t>> count(const std::string& specification, bool plain, bool wide,
+                                                int sm);
 
-  void expect_exact(bool wide = false, int sm = 90) {
-    const auto counted = count(false, wide, sm);
-    const std::string text = variant_;
-    if (sm < 80) {
-      EXPECT_EQ(text.find("redux"), std::string::npos) << text;
-    }
-    const auto plain = count(true, false, sm);
-    ASSERT_EQ(counted.size(), 6u);
-    order_counters();
-    ASSERT_EQ(counted[0].size(), counters_.blocks.size());
-    ASSERT_EQ(counted[3].size(), counters_.sites.size());
-    for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
-      const device::cpu::BlockCounters& block = counters_.blocks[i];
-      ASSERT_EQ(counted[0][i], block.thread_executions) << "threads, block " << i << "\n" << text;
-      ASSERT_EQ(counted[1][i], block.warp_executions) << "warps, block " << i << "\n" << text;
-      ASSERT_EQ(counted[2][i], block.thread_instructions) << "instructions, block " << i << "\n" << text;
-    }
-    for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
-      const device::cpu::SiteCounters& site = counters_.sites[i];
-      const bool is_branch = site.traits.kind == ptx::OpcodeClass::branch;
-      ASSERT_EQ(counted[3][i], is_branch ? site.active_lanes : site.thread_executions)
-          << i << " " << site.opcode << "\n"
-          << text;
-      ASSERT_EQ(counted[4][i], is_branch ? site.warp_issues : site.executing_warps)
-          << i << " " << site.opcode << "\n"
-          << text;
-      ASSERT_EQ(counted[5][i], site.opcode.starts_with("bra") ? site.divergent : 0)
-          << i << " " << site.opcode << "\n"
-          << text;
-    }
-    EXPECT_EQ(counted, plain);
-    if (has_ptxas()) {
-      EXPECT_EQ(ptxas_errors(text, 80), "");
-    }
-  }
+  /// All of `everything`, against the device and against plain handlers; takes ptxas.
+  void expect_exact(bool wide = false, int sm = 90);
 
   /// Without ptxas, which takes too long for thousands of kernels.
-  bool is_exact(bool wide = false, int sm = 90) {
-    const auto counted = count(false, wide, sm);
-    order_counters();
-    for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
-      if (counted[0][i] != counters_.blocks[i].thread_executions ||
-          counted[1][i] != counters_.blocks[i].warp_executions ||
-          counted[2][i] != counters_.blocks[i].thread_instructions) {
-        ADD_FAILURE() << "block " << i << ": " << counted[0][i] << " threads, " << counted[1][i] << " warps, "
-                      << counted[2][i] << " instructions; the device has "
-                      << counters_.blocks[i].thread_executions << ", " << counters_.blocks[i].warp_executions
-                      << ", " << counters_.blocks[i].thread_instructions;
-        return false;
-      }
-    }
-    for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
-      const device::cpu::SiteCounters& site = counters_.sites[i];
-      if (!site.opcode.starts_with("bra") || counted[5][i] == site.divergent) continue;
-      ADD_FAILURE() << "branch " << i << " divides " << counted[5][i] << " warps; the device has "
-                    << site.divergent;
-      return false;
-    }
-    return true;
-  }
+  bool is_exact(bool wide = false, int sm = 90);
+  /// The same for `only_sums`.
+  bool has_exact_sums(bool wide = false, int sm = 90);
 
   const std::string& variant() const { return variant_; }
+  /// Of the last count that was not plain.
+  const ptx::CountPlan& plan() const { return *counting_->plan; }
 
  private:
-  /// The device may have the functions in another order.
-  void order_counters() {
-    const auto place = [&](const auto& of_function) {
-      return std::ranges::find(functions_, of_function.function) - functions_.begin();
-    };
-    std::ranges::stable_sort(counters_.blocks, {}, place);
-    std::ranges::stable_sort(counters_.sites, {}, place);
-  }
-
+  void order_counters();
   void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
-           device::cpu::LaunchCounters* counters) {
-    output_.assign(std::size_t{blocks_} * threads_, 0);
-    const std::uint32_t* data = output_.data();
-    Bytes parameters(8 + 8 * words.size());
-    std::memcpy(parameters.data(), &data, 8);
-    if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
-    const Status status = module.launch("k", {{blocks_, 1, 1}, {threads_, 1, 1}}, parameters, counters);
-    EXPECT_TRUE(status.ok()) << render(status.error().diagnostics);
-  }
+           device::cpu::LaunchCounters* counters);
 
   const std::string ptx_;
   const std::uint32_t blocks_;
@@ -204,12 +58,7 @@ class Launch {
   std::vector<std::uint32_t> output_, native_output_;
   std::string variant_;
   std::vector<std::string> functions_;  ///< in the order of their numbers
-};
-
-struct Kernel {
-  const char* name;
-  const char* functions;
-  const char* body;
+  std::shared_ptr<const engine::Counting> counting_;
 };
 
 }  // namespace lynxpp::cod

@@ -1,16 +1,20 @@
-// Counting on few edges against the device's own counters: kernels with every shape of control flow, and thousands of random ones.
+// Counting on few edges against the device's own counters: kernels with every shape of control flow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <random>
 #include <set>
 
 #include "tests/cod/counting_fixture.h"
+#include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {
 namespace {
+
+struct Kernel {
+  const char* name;
+  const char* functions;
+  const char* body;
+};
 
 constexpr Kernel kernels[] = {
     {"straight", "", "st.global.u32 [%rd1], %r4;\nret;"},
@@ -67,6 +71,14 @@ constexpr Kernel kernels[] = {
      "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nA: bar.sync 0;\nL: "
      "add.u32 %r7, %r7, 1;\nbar.sync "
      "0;\nsetp.lt.u32 %p2, %r7, 4;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
+    {"barriers_in_a_loop_that_all_skip_or_none", "",
+     "setp.lt.u32 %p3, %r3, 2;\n@%p3 bra Z;\nL: add.u32 %r7, %r7, 1;\nbar.sync 0;\nxor.b32 %r9, %r7, "
+     "%r4;\nshr.u32 "
+     "%r9, %r9, 2;\nsetp.lt.u32 %p1, %r9, 3;\n@%p1 bra A;\nadd.u32 %r8, %r8, 1;\nadd.u32 %r8, %r8, 5;\nA: "
+     "bar.sync "
+     "0;\nsetp.lt.u32 %p2, %r7, 9;\n@%p2 bra L;\nZ: setp.ne.u32 %p1, %r1, 3;\n@%p1 bra E;\nadd.u32 %r8, %r8, "
+     "7;\nE: "
+     "st.global.u32 [%rd1], %r8;\nret;"},
     {"functions",
      ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
      "[a];\nmov.u32 %i, 0;\nL: add.u32 %i, %i, 1;\nsetp.lt.u32 "
@@ -195,12 +207,15 @@ class CountedKernel : public testing::TestWithParam<Kernel> {};
 
 TEST_P(CountedKernel, EqualsTheDevicesCounters) {
   for (const std::uint32_t threads : {1u, 31u, 32u, 96u, 100u}) {
-    Launch launch(module_of(GetParam().functions, GetParam().body), 3, threads);
+    CountedLaunch launch(module_of(GetParam().functions, GetParam().body), 3, threads);
     launch.native();
     if (HasFatalFailure()) return;
     launch.expect_exact();
     launch.expect_exact(true);
     launch.expect_exact(false, 75);  // no redux.sync
+    EXPECT_TRUE(launch.has_exact_sums()) << launch.variant();
+    EXPECT_TRUE(launch.has_exact_sums(true)) << launch.variant();
+    EXPECT_TRUE(launch.has_exact_sums(false, 75)) << launch.variant();
     if (HasFailure()) return;
   }
 }
@@ -212,10 +227,11 @@ class CountedLoop : public testing::TestWithParam<Kernel> {};
 
 TEST_P(CountedLoop, EqualsTheDevicesCounters) {
   for (const std::uint32_t threads : {1u, 32u, 75u}) {
-    Launch launch(module_of(GetParam().functions, GetParam().body), 2, threads);
+    CountedLaunch launch(module_of(GetParam().functions, GetParam().body), 2, threads);
     launch.native();
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(launch.is_exact()) << launch.variant();
+    ASSERT_TRUE(launch.has_exact_sums()) << launch.variant();
     if (threads == 75) launch.expect_exact();
   }
 }
@@ -225,9 +241,9 @@ INSTANTIATE_TEST_SUITE_P(All, CountedLoop, testing::ValuesIn(loops),
 
 /// Whether lanes count for the warp in the kernel's loops.
 bool counts_by_lanes(const Kernel& kernel) {
-  Launch launch(module_of(kernel.functions, kernel.body), 1, 32);
+  CountedLaunch launch(module_of(kernel.functions, kernel.body), 1, 32);
   launch.native();
-  launch.count(false, false, 90);
+  launch.count(everything, false, false, 90);
   return launch.variant().find("redux.sync.max") != std::string::npos;
 }
 
@@ -242,18 +258,32 @@ TEST(CountedKernels, LanesCountWhereTheyMeetBehindALoop) {
 /// Whether lanes wait for each other before they leave, to find out what any of them has done.
 bool leaves_together(const std::string& name) {
   const Kernel& kernel = *std::ranges::find(kernels, name, &Kernel::name);
-  Launch launch(module_of(kernel.functions, kernel.body), 1, 32);
+  CountedLaunch launch(module_of(kernel.functions, kernel.body), 1, 32);
   launch.native();
-  launch.count(false, false, 90);
+  launch.count(everything, false, false, 90);
   return launch.variant().find("redux.sync.or") != std::string::npos;
 }
 
 TEST(CountedKernels, LanesLeaveTogetherWhereNobodyWaitsForThemToLeave) {
   EXPECT_TRUE(leaves_together("conditions"));
   EXPECT_TRUE(leaves_together("conditions_behind_a_loop"));
+  EXPECT_TRUE(leaves_together("barriers_in_a_loop_that_all_skip_or_none"));
   EXPECT_FALSE(leaves_together("leaves_before_a_barrier"));
   EXPECT_FALSE(leaves_together("guarded_exits"));
   EXPECT_FALSE(leaves_together("exits_in_a_function"));
+}
+
+TEST(CountedKernels, WholeWarpsVoteBeforeABranchInALoop) {
+  const Kernel& kernel =
+      *std::ranges::find(kernels, std::string("barriers_in_a_loop_that_all_skip_or_none"), &Kernel::name);
+  CountedLaunch launch(module_of(kernel.functions, kernel.body), 2, 75);
+  launch.native();
+  launch.expect_exact();
+  const std::vector<ptx::Counter>& counters = launch.plan().functions[0].counters;
+  EXPECT_TRUE(std::ranges::any_of(counters, [](const ptx::Counter& counter) {
+    return !counter.places.empty() && counter.places[0].kind == ptx::CountPlace::Kind::vote &&
+           counter.storage == ptx::Counter::Storage::from_lane_0;
+  }));
 }
 
 TEST(CountedKernels, MoreConditionsThanBits) {
@@ -266,7 +296,7 @@ TEST(CountedKernels, MoreConditionsThanBits) {
         label + ";\nadd.u32 %r8, %r8, 1;\n" + label + ":\n";
   }
   for (const std::uint32_t threads : {5u, 75u}) {
-    Launch launch(module_of("", body + "st.global.u32 [%rd1], %r8;\nret;"), 2, threads);
+    CountedLaunch launch(module_of("", body + "st.global.u32 [%rd1], %r8;\nret;"), 2, threads);
     launch.native();
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(launch.is_exact());
@@ -275,177 +305,6 @@ TEST(CountedKernels, MoreConditionsThanBits) {
     }
   }
 }
-
-/// Statements in one another: conditions, loops, ways out of loops and to their next iterations, returns.
-class StructuredKernel {
- public:
-  explicit StructuredKernel(std::mt19937& random) : random_(random) {}
-
-  std::string make() {
-    statements(3);
-    return module_of("", body_ + "bra E;\nE: st.global.u32 [%rd1], %r8;\nret;");
-  }
-
- private:
-  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
-  std::string label() { return "S" + std::to_string(labels_++); }
-
-  /// Sets %p1; three of four times it differs from lane to lane.
-  void condition() {
-    const std::string source = below(4) != 0 ? "%r5" : "%r6";
-    body_ += "mad.lo.u32 " + source + ", " + source + ", 1664525, 1013904223;\nshr.u32 %r9, " + source +
-             ", " + std::to_string(8 + below(16)) + ";\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r9, " +
-             std::to_string(1 + below(3)) + ";\n";
-  }
-
-  void statements(std::uint32_t depth) {
-    for (std::uint32_t i = 1 + below(3); i > 0; --i) statement(depth);
-  }
-
-  void statement(std::uint32_t depth) {
-    switch (depth == 0 ? 5 + below(4) : below(9)) {
-      case 0:
-      case 1: return if_else(depth - 1);
-      case 2:
-      case 3:
-      case 4: return loop(depth - 1);
-      case 5:
-        if (exits_.empty()) break;
-        condition();
-        body_ += (below(2) == 0 ? "@%p1 bra " : "@!%p1 bra ") +
-                 exits_[exits_.size() - 1 - below(below(4) == 0 ? 2 : 1) % exits_.size()] + ";\n";
-        return;
-      case 6:
-        if (nexts_.empty() || below(2) == 0) break;
-        condition();
-        body_ += "@%p1 bra " + nexts_.back() + ";\n";
-        return;
-      case 7:
-        if (below(6) != 0) break;
-        condition();
-        body_ += "@%p1 bra E;\n";
-        return;
-      default: break;
-    }
-    body_ += "add.u32 %r8, %r8, " + std::to_string(below(100)) + ";\n";
-  }
-
-  void if_else(std::uint32_t depth) {
-    const std::string other = label();
-    const std::string end = label();
-    condition();
-    body_ += "@%p1 bra " + other + ";\n";
-    statements(depth);
-    if (below(2) == 0) {
-      body_ += other + ":\n";
-      return;
-    }
-    body_ += "bra " + end + ";\n" + other + ":\n";
-    statements(depth);
-    body_ += end + ":\n";
-  }
-
-  /// At most six iterations, counted in a register for each depth.
-  void loop(std::uint32_t depth) {
-    const std::string begin = label();
-    const std::string next = label();
-    const std::string end = label();
-    const std::string count = "%r" + std::to_string(12 + depth);
-    if (below(3) == 0) {
-      condition();
-      body_ += "@%p1 bra " + end + ";\n";
-    }
-    body_ += "mov.u32 " + count + ", 0;\n" + begin + ":\n";
-    exits_.push_back(end);
-    nexts_.push_back(next);
-    const bool is_tested_first = below(2) == 0;
-    if (is_tested_first) {
-      condition();
-      body_ += "@%p1 bra " + end + ";\n";
-    }
-    statements(depth);
-    nexts_.pop_back();
-    exits_.pop_back();
-    body_ += next + ":\nadd.u32 " + count + ", " + count + ", 1;\n";
-    if (!is_tested_first || below(2) == 0) {
-      condition();
-      body_ += "setp.lt.and.u32 %p1, " + count + ", 6, %p1;\n@%p1 bra " + begin + ";\n";
-    } else {
-      body_ += "setp.ge.u32 %p1, " + count + ", 6;\n@%p1 bra " + end + ";\nbra " + begin + ";\n";
-    }
-    body_ += end + ":\n";
-  }
-
-  std::mt19937& random_;
-  std::string body_;
-  std::uint32_t labels_ = 0;
-  std::vector<std::string> exits_, nexts_;  ///< of the loops around
-};
-
-TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
-  const char* const wanted = std::getenv("LYNXPP_RANDOM_KERNELS");
-  const int rounds = wanted == nullptr ? 200 : std::atoi(wanted);
-  const char* const seed = std::getenv("LYNXPP_RANDOM_SEED");
-  std::mt19937 random(seed == nullptr ? 21u : static_cast<unsigned>(std::atoi(seed)));
-  int by_lanes = 0;
-  for (int round = 0; round < rounds; ++round) {
-    const std::string ptx = StructuredKernel(random).make();
-    Launch launch(ptx, 2, 32 + 7 * (round % 6));
-    launch.native();
-    ASSERT_FALSE(HasFatalFailure()) << ptx;
-    ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
-    if (launch.variant().find("redux.sync.max") != std::string::npos) ++by_lanes;
-  }
-  EXPECT_GE(by_lanes, rounds / 10);
-}
-
-/// Jumps forward as they like, jumps back as long as there is fuel.
-std::string random_kernel(std::mt19937& random) {
-  const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
-  const std::uint32_t blocks = 2 + below(9);
-  const auto name = [](std::uint32_t block) { return "B" + std::to_string(block); };
-  std::string body = "mov.u32 %r10, " + std::to_string(below(12)) + ";\n";
-  for (std::uint32_t block = 0; block < blocks; ++block) {
-    body +=
-        name(block) +
-        ":\nmad.lo.u32 %r5, %r5, 1664525, 1013904223;\nmad.lo.u32 %r6, %r6, 69069, 5;\nadd.u32 %r8, %r8, " +
-        std::to_string(block) + ";\n";
-    // %r5 differs from lane to lane, %r6 does not as long as the lanes stay together.
-    const std::string source = below(2) == 0 ? "%r5" : "%r6";
-    body += "shr.u32 %r9, " + source + ", " + std::to_string(5 + below(20)) +
-            ";\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r9, " + std::to_string(below(4)) + ";\n";
-    if (below(3) == 0) body += "@%p1 add.u32 %r8, %r8, 11;\n";
-    if (below(4) == 0) body += "@!%p1 add.u32 %r8, %r8, 13;\n";
-    const std::string not_taken = below(2) == 0 ? "!" : "";
-    const std::uint32_t ahead = block + 1 + below(blocks - block);
-    const std::string forward = ahead < blocks ? name(ahead) : "E";
-    switch (below(8)) {
-      case 0: body += "bra " + forward + ";\n"; break;
-      case 1:
-      case 2: body += "@" + not_taken + "%p1 bra " + forward + ";\n"; break;
-      case 3:
-      case 4: {
-        const std::string target = name(below(block + 1));
-        body += "setp.ne.and.u32 %p2, %r10, 0, %p1;\n@%p2 sub.u32 %r10, %r10, 1;\n@%p2 bra " + target + ";\n";
-        break;
-      }
-      case 5:
-        body += below(2) == 0 ? "st.global.u32 [%rd1], %r8;\n@%p1 ret;\n"
-                              : "st.global.u32 [%rd1], %r8;\n@!%p1 exit;\n";
-        break;
-      case 6: {
-        const std::string list = "T" + std::to_string(block);
-        body += list + ": .branchtargets " + forward + ", E, " +
-                (block + 1 < blocks ? name(block + 1) : "E") + ", " + forward + ";\n" +
-                (below(2) == 0 ? "@%p1 " : "") + "brx.idx %r9, " + list + ";\n";
-        break;
-      }
-      default: break;
-    }
-  }
-  return module_of("", body + "E: st.global.u32 [%rd1], %r8;\nret;");
-}
-
 TEST(CountedKernels, SumsOfAnySizeAreExact) {
   // Fit a byte, a half word, a word.
   for (const std::uint32_t iterations : {6u, 300u, 2500u}) {
@@ -455,24 +314,11 @@ TEST(CountedKernels, SumsOfAnySizeAreExact) {
         "A: add.u32 %r8, %r8, 5;\nbra C;\nB: add.u32 %r8, %r8, 1;\nC: setp.lt.u32 %p2, %r7, " +
         std::to_string(iterations) + ";\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;";
     for (const int sm : {75, 90}) {
-      Launch launch(module_of("", body), 2, 100);
+      CountedLaunch launch(module_of("", body), 2, 100);
       launch.native();
       ASSERT_TRUE(launch.is_exact(false, sm)) << iterations << " iterations, sm_" << sm;
     }
   }
 }
-
-TEST(CountedKernels, RandomOnesEqualTheDevicesCounters) {
-  std::mt19937 random(20);
-  for (int round = 0; round < 200; ++round) {
-    const std::string ptx = random_kernel(random);
-    Launch launch(ptx, 2, 32 + 7 * (round % 6));
-    launch.native();
-    ASSERT_FALSE(HasFatalFailure()) << ptx;
-    ASSERT_TRUE(launch.is_exact(round % 5 == 1, round % 5 == 2 ? 75 : 90)) << "kernel " << round << "\n"
-                                                                           << ptx;
-  }
-}
-
 }  // namespace
 }  // namespace lynxpp::cod

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
 
 #include "tests/cod/counting_fixture.h"
 
@@ -132,7 +133,7 @@ class CountedIterations : public testing::TestWithParam<Loop> {};
 
 TEST_P(CountedIterations, EqualTheDevicesCounters) {
   for (const std::uint32_t threads : {1u, 32u, 75u}) {
-    Launch launch(ptx_of(GetParam()), 2, threads);
+    CountedLaunch launch(ptx_of(GetParam()), 2, threads);
     launch.native();
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(launch.is_exact(true)) << launch.variant();
@@ -143,9 +144,9 @@ TEST_P(CountedIterations, EqualTheDevicesCounters) {
 }
 
 TEST_P(CountedIterations, CountThreadsByTheProgramsVariable) {
-  Launch launch(ptx_of(GetParam()), 1, 32);
+  CountedLaunch launch(ptx_of(GetParam()), 1, 32);
   launch.native();
-  launch.count(false, false, 90, threads_only);
+  launch.count(threads_only, false, false, 90);
   EXPECT_EQ(inside(launch.variant()).find("lynxpp") == std::string::npos, GetParam().counts_itself)
       << launch.variant();
 }
@@ -193,7 +194,7 @@ std::string random_loops(std::mt19937& random) {
 TEST(CountedIterations, OfRandomLoopsEqualTheDevicesCounters) {
   std::mt19937 random(7);
   for (int round = 0; round < 100; ++round) {
-    Launch launch(random_loops(random), 2, 32 + 7 * (round % 6));
+    CountedLaunch launch(random_loops(random), 2, 32 + 7 * (round % 6));
     launch.native();
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << launch.variant();

@@ -1,0 +1,217 @@
+// Counting on few edges against the device's own counters: thousands of random kernels.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "tests/cod/counting_fixture.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Statements in one another: conditions, loops, ways out of loops and to their next iterations, returns.
+class StructuredKernel {
+ public:
+  explicit StructuredKernel(std::mt19937& random) : random_(random) {}
+
+  std::string make() {
+    statements(3);
+    return module_of("", body_ + "bra E;\nE: st.global.u32 [%rd1], %r8;\nret;");
+  }
+
+ private:
+  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
+  std::string label() { return "S" + std::to_string(labels_++); }
+
+  /// Sets %p1; three of four times it differs from lane to lane.
+  void condition() {
+    const std::string source = below(4) != 0 ? "%r5" : "%r6";
+    body_ += "mad.lo.u32 " + source + ", " + source + ", 1664525, 1013904223;\nshr.u32 %r9, " + source +
+             ", " + std::to_string(8 + below(16)) + ";\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r9, " +
+             std::to_string(1 + below(3)) + ";\n";
+  }
+
+  void statements(std::uint32_t depth) {
+    for (std::uint32_t i = 1 + below(3); i > 0; --i) {
+      const std::mt19937 before = random_;
+      statement(depth);
+      if (below(6) != 0 || depth == 0) continue;
+      random_ = before;  // the same once more, as compilers unroll loops
+      statement(depth);
+    }
+  }
+
+  void statement(std::uint32_t depth) {
+    switch (depth == 0 ? 5 + below(4) : below(9)) {
+      case 0:
+      case 1: return if_else(depth - 1);
+      case 2:
+      case 3:
+      case 4: return loop(depth - 1);
+      case 5:
+        if (exits_.empty()) break;
+        condition();
+        body_ += (below(2) == 0 ? "@%p1 bra " : "@!%p1 bra ") +
+                 exits_[exits_.size() - 1 - below(below(4) == 0 ? 2 : 1) % exits_.size()] + ";\n";
+        return;
+      case 6:
+        if (nexts_.empty() || below(2) == 0) break;
+        condition();
+        body_ += "@%p1 bra " + nexts_.back() + ";\n";
+        return;
+      case 7:
+        if (below(6) != 0) break;
+        condition();
+        body_ += "@%p1 bra E;\n";
+        return;
+      default: break;
+    }
+    body_ += "add.u32 %r8, %r8, " + std::to_string(below(100)) + ";\n";
+  }
+
+  void if_else(std::uint32_t depth) {
+    const std::string other = label();
+    const std::string end = label();
+    condition();
+    body_ += "@%p1 bra " + other + ";\n";
+    statements(depth);
+    if (below(2) == 0) {
+      body_ += other + ":\n";
+      return;
+    }
+    body_ += "bra " + end + ";\n" + other + ":\n";
+    statements(depth);
+    body_ += end + ":\n";
+  }
+
+  /// At most six iterations, counted in a register for each depth.
+  void loop(std::uint32_t depth) {
+    const std::string begin = label();
+    const std::string next = label();
+    const std::string end = label();
+    const std::string count = "%r" + std::to_string(12 + depth);
+    if (below(3) == 0) {
+      condition();
+      body_ += "@%p1 bra " + end + ";\n";
+    }
+    body_ += "mov.u32 " + count + ", 0;\n" + begin + ":\n";
+    exits_.push_back(end);
+    nexts_.push_back(next);
+    const bool is_tested_first = below(2) == 0;
+    if (is_tested_first) {
+      condition();
+      body_ += "@%p1 bra " + end + ";\n";
+    }
+    statements(depth);
+    nexts_.pop_back();
+    exits_.pop_back();
+    body_ += next + ":\nadd.u32 " + count + ", " + count + ", 1;\n";
+    if (!is_tested_first || below(2) == 0) {
+      condition();
+      body_ += "setp.lt.and.u32 %p1, " + count + ", 6, %p1;\n@%p1 bra " + begin + ";\n";
+    } else {
+      body_ += "setp.ge.u32 %p1, " + count + ", 6;\n@%p1 bra " + end + ";\nbra " + begin + ";\n";
+    }
+    body_ += end + ":\n";
+  }
+
+  std::mt19937& random_;
+  std::string body_;
+  std::uint32_t labels_ = 0;
+  std::vector<std::string> exits_, nexts_;  ///< of the loops around
+};
+
+bool merges(const ptx::CountPlan& plan) {
+  return std::ranges::any_of(plan.functions, [](const ptx::FunctionPlan& function) {
+    return std::ranges::any_of(function.counters,
+                               [](const ptx::Counter& counter) { return counter.places.size() > 1; });
+  });
+}
+
+TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
+  const char* const wanted = std::getenv("LYNXPP_RANDOM_KERNELS");
+  const int rounds = wanted == nullptr ? 200 : std::atoi(wanted);
+  const char* const seed = std::getenv("LYNXPP_RANDOM_SEED");
+  std::mt19937 random(seed == nullptr ? 21u : static_cast<unsigned>(std::atoi(seed)));
+  int by_lanes = 0, merged = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string ptx = StructuredKernel(random).make();
+    CountedLaunch launch(ptx, 2, 32 + 7 * (round % 6));
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure()) << ptx;
+    ASSERT_TRUE(launch.has_exact_sums(round % 5 == 1, round % 5 == 2 ? 75 : 90)) << "kernel " << round << "\n"
+                                                                                 << ptx << launch.variant();
+    if (merges(launch.plan())) ++merged;
+    ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
+    if (launch.variant().find("redux.sync.max") != std::string::npos) ++by_lanes;
+  }
+  EXPECT_GE(by_lanes, rounds / 10);
+  EXPECT_GE(merged, rounds / 20);
+}
+
+/// Jumps forward as they like, jumps back as long as there is fuel.
+std::string random_kernel(std::mt19937& random) {
+  const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const std::uint32_t blocks = 2 + below(9);
+  const auto name = [](std::uint32_t block) { return "B" + std::to_string(block); };
+  std::string body = "mov.u32 %r10, " + std::to_string(below(12)) + ";\n";
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    body +=
+        name(block) +
+        ":\nmad.lo.u32 %r5, %r5, 1664525, 1013904223;\nmad.lo.u32 %r6, %r6, 69069, 5;\nadd.u32 %r8, %r8, " +
+        std::to_string(block) + ";\n";
+    // %r5 differs from lane to lane, %r6 does not as long as the lanes stay together.
+    const std::string source = below(2) == 0 ? "%r5" : "%r6";
+    body += "shr.u32 %r9, " + source + ", " + std::to_string(5 + below(20)) +
+            ";\nand.b32 %r9, %r9, 3;\nsetp.lt.u32 %p1, %r9, " + std::to_string(below(4)) + ";\n";
+    if (below(3) == 0) body += "@%p1 add.u32 %r8, %r8, 11;\n";
+    if (below(4) == 0) body += "@!%p1 add.u32 %r8, %r8, 13;\n";
+    const std::string not_taken = below(2) == 0 ? "!" : "";
+    const std::uint32_t ahead = block + 1 + below(blocks - block);
+    const std::string forward = ahead < blocks ? name(ahead) : "E";
+    switch (below(8)) {
+      case 0: body += "bra " + forward + ";\n"; break;
+      case 1:
+      case 2: body += "@" + not_taken + "%p1 bra " + forward + ";\n"; break;
+      case 3:
+      case 4: {
+        const std::string target = name(below(block + 1));
+        body += "setp.ne.and.u32 %p2, %r10, 0, %p1;\n@%p2 sub.u32 %r10, %r10, 1;\n@%p2 bra " + target + ";\n";
+        break;
+      }
+      case 5:
+        body += below(2) == 0 ? "st.global.u32 [%rd1], %r8;\n@%p1 ret;\n"
+                              : "st.global.u32 [%rd1], %r8;\n@!%p1 exit;\n";
+        break;
+      case 6: {
+        const std::string list = "T" + std::to_string(block);
+        body += list + ": .branchtargets " + forward + ", E, " +
+                (block + 1 < blocks ? name(block + 1) : "E") + ", " + forward + ";\n" +
+                (below(2) == 0 ? "@%p1 " : "") + "brx.idx %r9, " + list + ";\n";
+        break;
+      }
+      default: break;
+    }
+  }
+  return module_of("", body + "E: st.global.u32 [%rd1], %r8;\nret;");
+}
+
+TEST(CountedKernels, RandomOnesEqualTheDevicesCounters) {
+  std::mt19937 random(20);
+  for (int round = 0; round < 200; ++round) {
+    const std::string ptx = random_kernel(random);
+    CountedLaunch launch(ptx, 2, 32 + 7 * (round % 6));
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure()) << ptx;
+    ASSERT_TRUE(launch.is_exact(round % 5 == 1, round % 5 == 2 ? 75 : 90)) << "kernel " << round << "\n"
+                                                                           << ptx;
+    if (round % 4 != 0) continue;
+    ASSERT_TRUE(launch.has_exact_sums(round % 20 == 8, round % 20 == 4 ? 75 : 90))
+        << "kernel " << round << "\n"
+        << ptx;
+  }
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
