@@ -23,12 +23,8 @@ class IndexChecks final : public Pass {
       const FunctionUnit& function = unit.functions[number];
       const Counter* mark = mark_of(*unit.counting, function);
       if (mark == nullptr) continue;
-      const CountTarget target{unit.counting->is_wide,
-                               unit.target.sm >= 80,
-                               function.function->is_entry,
-                               unit.counter_word,
-                               unit.counting->replicas,
-                               unit.counting->stride};
+      const CountTarget target{unit.counting->is_wide, unit.target.sm >= 80,    function.function->is_entry,
+                               unit.counter_word,      unit.counting->replicas, unit.counting->stride};
       CountText counts(target, next_label);
       for (const IndexCheck& check : checks) {
         const Instruction& widens = function.function->body->instructions[check.instruction];
@@ -52,9 +48,10 @@ class IndexChecks final : public Pass {
   static std::string text_of(const IndexCheck& check, const std::string& reg, const Counter& mark,
                              CountText& counts) {
     std::string text = "\t{\n\t.reg .pred " + predicate + ";\n";
-    text += check.is_signed ? "\tsetp.lt.s32 " + predicate + ", " + reg + ", " +
-                                  std::to_string(static_cast<std::int32_t>(check.bound())) + ";\n"
-                            : "\tsetp.ge.u32 " + predicate + ", " + reg + ", " + std::to_string(check.bound()) + ";\n";
+    text += check.is_signed
+                ? "\tsetp.lt.s32 " + predicate + ", " + reg + ", " +
+                      std::to_string(static_cast<std::int32_t>(check.bound())) + ";\n"
+                : "\tsetp.ge.u32 " + predicate + ", " + reg + ", " + std::to_string(check.bound()) + ";\n";
     return text + counts.set_mark(mark, predicate) + "\t}\n";
   }
 };
