@@ -134,8 +134,18 @@ class TermCollector {
           const std::optional<std::uint32_t> measured =
               ptx::measured_at(unit_, first_probe + wanted.handler, id);
           if (!measured) {
-            if (probe.measures_sectors) add_one_by_warps(element, instructions[i], block, id);
+            if (probe.measures_sectors) add_by_warps(element, instructions[i], block, id, 1);
             continue;
+          }
+          const auto rows = unit_.row_sectors.find({first_probe + wanted.handler, *measured});
+          if (rows != unit_.row_sectors.end()) {
+            const std::uint64_t sectors = rows->second.sectors;
+            add_by_warps(element, instructions[i], block, id, sectors);
+            // One for the handler, whatever its numbers are: they all grow by one for each sector.
+            term_.tally = {first_probe + wanted.handler, static_cast<std::uint32_t>(tallies.size()), false,
+                           *measured};
+            term_.tally.is_exception = true;
+            add(element, Executions::tally, id, 0 - sectors);
           }
           for (const bool is_high : {false, true}) {
             if (is_high && (wanted.adds_one || wanted.is_paced || request_.wide_counters)) continue;
@@ -149,13 +159,13 @@ class TermCollector {
   }
 
   /// For an access, which no branch is.
-  void add_one_by_warps(std::uint64_t element, const ptx::Instruction& instruction, std::uint32_t block,
-                        std::uint32_t id) {
+  void add_by_warps(std::uint64_t element, const ptx::Instruction& instruction, std::uint32_t block,
+                    std::uint32_t id, std::uint64_t addend) {
     term_.tally = {};
     term_.element = element;
     term_.executions = instruction.guarded() ? Executions::warp_guard : Executions::warp_block;
     term_.place = instruction.guarded() ? id : block;
-    term_.addend = 1;
+    term_.addend = addend;
     terms_.push_back(term_);
   }
 
@@ -312,7 +322,7 @@ std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
   std::vector<ptx::Tally> marks;
   if (measures == unit.probes.end()) return marks;
   std::uint32_t number = 0;
-  for (const std::uint32_t each : measures->tallies) number = std::max(number, each + 1);
+  for (const std::uint32_t each : measures->tallies) number = std::max(number, each + 2);
   for (const auto& [function, checks] : unit.index_checks) {
     ptx::Tally mark{static_cast<std::uint32_t>(measures - unit.probes.begin()), number, false,
                     unit.functions[function].first_instruction + checks.begin()->instruction};

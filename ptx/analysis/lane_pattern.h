@@ -78,6 +78,9 @@ class LanePatterns {
   /// The same with indices of 32 bits followed beyond the place where they are widened, if of what lanes differ by only thread indices are left.
   std::optional<IndexPattern> of_index(std::uint32_t instruction, const Operand& address) const;
 
+  /// No branch before the block has divided the lanes (LaneCohorts).
+  bool is_whole(std::uint32_t block) const { return cohorts_.is_whole(block); }
+
   /// The same as of_address() where P is a place that all lanes of the warp come to together, and those that make the access are any of them: branches and the
   /// guard may have divided the lanes, but all that make the access together have been at P the same time last. Kernels only.
   std::optional<LanePattern> of_some_lanes(std::uint32_t instruction, const Operand& address) const;

@@ -183,6 +183,8 @@ struct Tally {
   std::uint32_t instruction = 0;  ///< id in the unit
   /// Nobody wants to know how much it is, but whether it is 0. One for a function, set at any place of it (ptx/passes/index_checks.h).
   bool is_mark = false;
+  /// Counts executions by warps that are not like RowSectors.
+  bool is_exception = false;
 
   auto operator<=>(const Tally&) const = default;
 };

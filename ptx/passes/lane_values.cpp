@@ -51,6 +51,7 @@ struct Group {
   std::vector<LaneSite> sites;
   double weight = 0;
   std::optional<Wanted> from;  ///< bank_lanes that it follows from
+  bool has_rows = false;       ///< some site has RowSectors
 };
 
 class FunctionLanes {
@@ -84,9 +85,14 @@ class FunctionLanes {
     for (const auto& [wanted, group] : chosen) {
       const std::string& reg = registers.at(wanted);
       const auto known = group.from ? registers.find(*group.from) : registers.end();
+      const bool has_rows = group.has_rows && is_quick(wanted);
       text += "\t.reg .b32 " + reg + ";\n";
-      write(wanted, reg, known == registers.end() ? std::string() : known->second);
-      for (const LaneSite& site : group.sites) keep(wanted.value, site, reg);
+      if (has_rows) text += "\t.reg .b32 " + row_register(reg) + ";\n";
+      write(wanted, reg, known == registers.end() ? std::string() : known->second, has_rows);
+      for (const LaneSite& site : group.sites) {
+        keep(wanted.value, site, reg);
+        if (has_rows) plan_.rows.emplace(site, row_register(reg));
+      }
     }
     unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
     return true;
@@ -150,6 +156,7 @@ class FunctionLanes {
       Group& group = groups_[*wanted];
       group.sites.push_back(site);
       group.weight += weight;
+      group.has_rows |= unit_.row_sectors.contains({number, site.first});
       if (!group.from) group.from = from;
     }
   }
@@ -189,8 +196,12 @@ class FunctionLanes {
     return Wanted{pattern, value, access.bytes, bank_kind(access.bytes, instruction.traits)};
   }
 
+  static std::string row_register(const std::string& reg) {
+    return "%lynxpp_row_" + reg.substr(reg.rfind('_') + 1);
+  }
+
   /// `bank_lanes`: the register that has them, if the value follows from it.
-  void write(const Wanted& wanted, const std::string& reg, const std::string& bank_lanes) {
+  void write(const Wanted& wanted, const std::string& reg, const std::string& bank_lanes, bool has_rows) {
     std::string text = "\n\tmov.b64 " + sum_register + ", 0;\n";
     for (const LaneTerm& term : wanted.pattern.terms) append_term(term, wanted.pattern.bits, text);
     SiteBinding binding;
@@ -207,7 +218,7 @@ class FunctionLanes {
                                       : unit_.lane_routines.find(banks_of_some_lanes_value)->second;
     for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
     routine.append(binding, text);
-    if (is_quick(wanted)) text = in_whole_rows(wanted.pattern, binding.site, reg, text);
+    if (is_quick(wanted)) text = in_whole_rows(wanted.pattern, binding.site, reg, text, has_rows);
     unit_.edits.insert_before(body_.instructions[wanted.pattern.instruction].text.begin, text + "\t");
   }
 
@@ -220,7 +231,7 @@ class FunctionLanes {
   /// `text`, but for full warps of thread blocks whose rows are made of them, where patterns of thread indices differ as the numbers of
   /// the lanes do, what it finds out at once.
   static std::string in_whole_rows(const LanePattern& pattern, std::uint32_t site, const std::string& reg,
-                                   const std::string& text) {
+                                   const std::string& text, bool has_rows) {
     std::int64_t step = 0;
     for (const LaneTerm& term : pattern.terms) {
       if (term.id == 0) step = term.coefficient;
@@ -230,14 +241,18 @@ class FunctionLanes {
         descends ? -static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
     const std::string distance = number(static_cast<std::int64_t>(std::min(size, sector_bytes)));
     const std::string known = "$lynxpp_row_" + std::to_string(site);
+    const std::string row = row_register(reg);
+    const std::string distance_to_first =
+        "\tmul.lo.s32 " + row + ", %lynxpp_lanes, " + number(-(step % std::int64_t{sector_bytes})) + ";\n";
+    const std::string unless_row = "\tselp.b32 " + row + ", " + row + ", 1, %lynxpp_row;\n";
     return "\n\t{\n\t.reg .pred %lynxpp_row;\n\t.reg .b32 %lynxpp_lanes;\n"
            "\tmov.u32 %lynxpp_lanes, %laneid;\n\tsetp.eq.u32 %lynxpp_row, %lynxpp_lanes, " +
            std::string(descends ? "31" : "0") + ";\n\tselp.b32 " + reg + ", " + number(sector_bytes) + ", " +
-           distance +
-           ", %lynxpp_row;\n\tmov.u32 %lynxpp_lanes, %ntid.x;\n\tand.b32 %lynxpp_lanes, %lynxpp_lanes, 31;\n"
+           distance + ", %lynxpp_row;\n" + (has_rows ? distance_to_first : "") +
+           "\tmov.u32 %lynxpp_lanes, %ntid.x;\n\tand.b32 %lynxpp_lanes, %lynxpp_lanes, 31;\n"
            "\tsetp.eq.u32 %lynxpp_row, %lynxpp_lanes, 0;\n\tactivemask.b32 %lynxpp_lanes;\n"
-           "\tsetp.eq.and.b32 %lynxpp_row, %lynxpp_lanes, -1, %lynxpp_row;\n\t@%lynxpp_row bra " +
-           known + ";\n" + text + known + ":\n\t}\n";
+           "\tsetp.eq.and.b32 %lynxpp_row, %lynxpp_lanes, -1, %lynxpp_row;\n" +
+           (has_rows ? unless_row : "") + "\t@%lynxpp_row bra " + known + ";\n" + text + known + ":\n\t}\n";
   }
 
   void append_term(const LaneTerm& term, std::uint8_t bits, std::string& text) {

@@ -36,6 +36,9 @@ struct LaneValuePlan {
   std::map<std::pair<LaneSite, std::string>, std::string, std::less<>> registers;
   /// Sites where hoisted_banks is found out from bank_lanes; by site the register of the latter.
   std::map<LaneSite, std::string> bank_lanes;
+  /// By site with RowSectors: the register that is odd where the warp is no full row, and otherwise, modulo 32, how far the address of lane 0 is from the
+  /// lane's.
+  std::map<LaneSite, std::string> rows;
 
   const std::string* find(const LaneSite& site, std::string_view value) const;
   /// Whether all lane values that the routine reads are at hand.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ptx/ir/memory_access.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::int64_t sector_bytes = 32;
 constexpr std::uint8_t address_bits = 64;
+constexpr std::int64_t widest_step = std::int64_t{1} << 40;
 
 /// Never negative.
 std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1); }
@@ -63,6 +65,36 @@ class FunctionSites {
     }
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) unit_.sector_sites.emplace(std::pair(number_, id), first->second);
+    if (is_new && follows_indices_ && is_once(key)) expect_rows(id, key, accesses.access[0].bytes);
+  }
+
+  /// Whether a warp makes the access once at most, and hardware with all the lanes that ever do.
+  bool is_once(const Key& key) {
+    if (!function_.function->is_entry || analyses_.loops().depth_of(key.block) != 0) return false;
+    const LanePatterns& patterns = analyses_.lane_patterns();
+    const std::uint32_t begin = key.pattern.block;
+    if (patterns.is_whole(begin)) return true;
+    const std::uint32_t before = analyses_.dominators().immediate(begin);
+    return begin == key.block && before != no_block && patterns.is_whole(before) &&
+           function_.graph.blocks[begin].predecessors.size() == 1;
+  }
+
+  void expect_rows(std::uint32_t id, const Key& key, std::uint32_t bytes) {
+    RowSectors rows;
+    for (const LaneTerm& term : key.pattern.terms) {
+      if (term.kind != LaneTerm::Kind::thread_index) return;
+      if (term.id == 0) rows.step = term.coefficient;
+    }
+    rows.is_anywhere = in_sector(rows.step) == 0;
+    rows.place = rows.is_anywhere ? 0 : static_cast<std::uint32_t>(key.constant);
+    // Odd numbers are for warps that are no rows; wider steps need not be computed here.
+    const bool is_even = rows.step % 2 == 0 && rows.place % 2 == 0 && bytes >= 2;
+    const bool has_place = rows.is_anywhere || !unit_.even_sector_sites.contains({number_, id});
+    if (!is_even || !has_place || rows.step > widest_step || rows.step < -widest_step) return;
+    std::set<std::int64_t> sectors;
+    for (std::int64_t lane = 0; lane < 32; ++lane) sectors.insert((rows.place + lane * rows.step) >> 5);
+    rows.sectors = static_cast<std::uint32_t>(sectors.size());
+    unit_.row_sectors.emplace(std::pair(number_, id), rows);
   }
 
   std::optional<LanePattern> pattern_of(std::uint32_t index, const Operand& address) {

@@ -298,6 +298,12 @@ class FunctionSplicer {
     binding.first_word = probe.first_word;
     binding.first_state = probe.first_state;
     binding.first_variable = probe.first_variable;
+    const std::string in_row = append_skip_of_rows(probe, site, text);
+    append_routine(probe, site, binding, text);
+    if (!in_row.empty()) text += in_row + ":\n\t}\n";
+  }
+
+  void append_routine(Probe& probe, const Site& site, SiteBinding& binding, std::string& text) {
     const std::vector<OutlinedTally> tallies = tallies_at(probe, site);
     // With values of the lanes at hand the routine is short.
     const bool is_short = &routine_at(probe, site) != &probe.routine;
@@ -321,6 +327,56 @@ class FunctionSplicer {
     if (!bits.empty()) text += "\t}\n";
     append_tallies(probe, site, text);
     if (!apart.empty()) text += apart + ":\n\t}\n";
+  }
+
+  /// Where warps that are full rows need not be counted: goes by for them, and counts one for others. Begins a scope that ends at the label returned.
+  std::string append_skip_of_rows(const Probe& probe, const Site& site, std::string& text) {
+    if (site.instruction == nullptr || unit_.counting == nullptr) return {};
+    const auto number_of_probe = static_cast<std::uint32_t>(&probe - unit_.probes.data());
+    const auto rows = unit_.row_sectors.find({number_of_probe, lane_site(site).first});
+    if (rows == unit_.row_sectors.end()) return {};
+    const auto exception = std::ranges::find_if(unit_.counting->tallies, [&](const auto& each) {
+      return each.first.is_exception && each.first.probe == number_of_probe &&
+             each.first.instruction == lane_site(site).first;
+    });
+    if (exception == unit_.counting->tallies.end()) return {};
+    const std::string label = "$lynxpp_in_row_" + number(next_site_++);
+    text += "\t{\n\t.reg .pred %lynxpp_in_row;\n\t.reg .b32 %lynxpp_row_place, %lynxpp_row_lower;\n" +
+            place_in_row(probe, site, rows->second);
+    if (!row_register(site).empty()) {
+      text += "\tsetp.eq.u32 %lynxpp_in_row, %lynxpp_row_place, 0;\n\t@%lynxpp_in_row bra " + label + ";\n";
+    }
+    text +=
+        "\tactivemask.b32 %lynxpp_row_place;\n\tmov.u32 %lynxpp_row_lower, %lanemask_lt;\n\tand.b32 "
+        "%lynxpp_row_lower, %lynxpp_row_lower, %lynxpp_row_place;\n\tsetp.eq.u32 %lynxpp_in_row, "
+        "%lynxpp_row_lower, 0;\n" +
+        count_text().set_mark(exception->second, "%lynxpp_in_row");
+    return label;
+  }
+
+  /// Empty: the lanes have not found out whether they are a full row.
+  std::string row_register(const Site& site) const {
+    if (unit_.lane_values == nullptr) return {};
+    const auto found = unit_.lane_values->rows.find(lane_site(site));
+    return found == unit_.lane_values->rows.end() ? std::string() : found->second;
+  }
+
+  /// Makes %lynxpp_row_place 0 if the warp is as expected.
+  std::string place_in_row(const Probe& probe, const Site& site, const RowSectors& rows) const {
+    const std::string row = row_register(site);
+    if (row.empty()) return {};
+    if (rows.is_anywhere) return "\tand.b32 %lynxpp_row_place, " + row + ", 1;\n";
+    return "\tcvt.u32.u64 %lynxpp_row_place, " + values_.operand(probe, "memory_address", site) +
+           ";\n\tadd.u32 %lynxpp_row_place, %lynxpp_row_place, " + row +
+           ";\n\tadd.u32 %lynxpp_row_place, %lynxpp_row_place, " + number(32 - rows.place) +
+           ";\n\tand.b32 %lynxpp_row_place, %lynxpp_row_place, 31;\n";
+  }
+
+  CountText count_text() {
+    const CountPlan& plan = *unit_.counting;
+    return CountText(
+        {plan.is_wide, unit_.target.sm >= 80, is_kernel_, unit_.counter_word, plan.replicas, plan.stride},
+        next_tally_label_);
   }
 
   /// Of accesses to words nothing is to be added where nobody meets: begins a scope that ends at the label returned. Empty: there is always something.
@@ -417,9 +473,7 @@ class FunctionSplicer {
         const CountPlan& plan = *unit_.counting;
         Counter given = *counter;
         given.storage = Counter::Storage::summed;
-        CountText counts(
-            {plan.is_wide, unit_.target.sm >= 80, is_kernel_, unit_.counter_word, plan.replicas, plan.stride},
-            next_tally_label_);
+        CountText counts = count_text();
         if (probe.measures_banks) {
           text += counts.give(given);
           continue;

@@ -70,6 +70,15 @@ struct OutlineRule {
   std::uint32_t sites = 64;
 };
 
+/// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch if the address of lane 0 lies at `place` of
+/// its sector. What is tallied is left to warps that are not like that, and how many these are (ptx/passes/sector_sites.h).
+struct RowSectors {
+  std::uint32_t sectors = 0;
+  std::int64_t step = 0;     ///< from lane to lane, in bytes; even
+  std::uint32_t place = 0;   ///< below 32, even
+  bool is_anywhere = false;  ///< the same number at all places
+};
+
 struct CountPlan;      // ptx/passes/count_plan.h
 struct LaneValuePlan;  // ptx/passes/lane_values.h
 
@@ -98,6 +107,8 @@ struct InstrumentationUnit {
   std::set<std::pair<std::uint32_t, std::uint32_t>> even_sector_sites;
   /// By probe and instruction: the pattern that these are about.
   std::map<std::pair<std::uint32_t, std::uint32_t>, LanePattern> sector_patterns;
+  /// By probe and instruction, those where sectors are measured.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, RowSectors> row_sectors;
   /// What they assume, by function; see ptx/passes/index_checks.h.
   std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges

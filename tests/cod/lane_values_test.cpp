@@ -93,13 +93,19 @@ class Launch {
                                 std::uint64_t{blocks} * shape_.threads(), warps, {&views, 1});
     EXPECT_EQ(engine::may_wrap_indices(*variant->counting, slots), wraps_indices);
     if (!wraps_indices) compare(*variant, arrays);
-    tallies = variant->counting->plan->tallies.size();
+    const auto is_number = [](const auto& each) { return !each.first.is_exception; };
+    tallies = static_cast<std::size_t>(std::ranges::count_if(variant->counting->plan->tallies, is_number));
+    exceptions = variant->counting->plan->tallies.size() - tallies;
+    adds_nothing = std::ranges::count(slots, 0u) == std::ssize(slots);
     return variant->ptx;
   }
 
   bool wide_counters = false;
   bool wraps_indices = false;  ///< sectors are an estimate
-  std::size_t tallies = 0;     ///< of the last check
+  // Of the last check:
+  std::size_t tallies = 0;     ///< without those of warps that are not as expected
+  std::size_t exceptions = 0;  ///< numbers of such warps
+  bool adds_nothing = false;   ///< no warp had anything to add to the counters in memory
 
  private:
   static constexpr std::uint32_t blocks = 2;
@@ -313,6 +319,72 @@ TEST(SectorSites, MarkIndicesThatWrapAround) {
     launch.wide_counters = true;
     launch.check(true);
   }
+}
+
+/// Bodies whose full rows, aligned, give nothing away.
+constexpr Shared in_rows[] = {
+    {"two places of a sector", 2,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nst.global.u32 "
+     "[%rd4+4104], %r10;\nret;"},
+    {"descending", 1,
+     "mul.wide.u32 %rd3, %r1, 12;\nsub.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4+20];\nret;"},
+    {"a sector for each", 1,
+     "mul.wide.u32 %rd3, %r1, 64;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4+20];\nret;"},
+    {"one address in a row", 1,
+     "mul.wide.u32 %rd3, %r2, 68;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nret;"},
+};
+
+TEST(SectorSites, TallyOnlyWarpsThatAreNoRows) {
+  constexpr Shape rows[] = {{64, 1, 1}, {32, 3, 1}};
+  constexpr Shape others[] = {{100, 1, 1}, {16, 4, 1}, {33, 2, 1}, {20, 1, 1}, {1, 40, 1}};
+  for (const Shared& kernel : in_rows) {
+    SCOPED_TRACE(kernel.name);
+    for (const Shape& shape : rows) {
+      Launch launch(module_of(kernel.body), shape);
+      const std::string with = launch.check(true);
+      if (HasFatalFailure()) return;
+      EXPECT_EQ(launch.exceptions, kernel.tallies);
+      EXPECT_TRUE(launch.adds_nothing) << with;
+      launch.check(false);
+      EXPECT_FALSE(launch.adds_nothing) << "nobody knows that they are rows";
+    }
+    for (const Shape& shape : others) {
+      Launch launch(module_of(kernel.body), shape);
+      launch.check(true);
+      if (HasFatalFailure()) return;
+      EXPECT_FALSE(launch.adds_nothing);
+    }
+    if (has_ptxas()) {
+      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
+    }
+  }
+}
+
+/// The second block's rows begin in the middle of a sector.
+TEST(SectorSites, TallyRowsThatBeginElsewhere) {
+  Launch launch(module_of("mov.u32 %r9, %ctaid.x;\nmul.wide.u32 %rd5, %r9, 8;\nmul.wide.u32 %rd3, %r1, "
+                          "4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd4, %rd4, %rd5;\nld.global.u32 %r10, "
+                          "[%rd4];\nret;"),
+                {64, 1, 1});
+  launch.check(true);
+  EXPECT_EQ(launch.exceptions, 1u);
+  EXPECT_FALSE(launch.adds_nothing);
+}
+
+TEST(SectorSites, AreExpectedOfWarpsThatComeTogetherOnce) {
+  const auto exceptions = [](const std::string& condition) {
+    Launch launch(
+        module_of("setp.gt.u32 %p1, " + condition +
+                  ";\n@%p1 bra N;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, "
+                  "%rd3;\nld.global.u32 %r10, [%rd4];\nN: add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, "
+                  "%r1;\n@%p2 bra E;\nmul.wide.u32 %rd5, %r1, 8;\nadd.s64 %rd6, %rd1, "
+                  "%rd5;\nld.global.u64 %rd7, [%rd6];\nE: ret;"),
+        {100, 1, 1});
+    launch.check(true);
+    return launch.exceptions;
+  };
+  EXPECT_EQ(exceptions("%r1, 63"), 1u) << "the other access stands behind a branch that divided them";
+  EXPECT_EQ(exceptions("%r4, 500"), 2u);
 }
 
 TEST(SectorSites, ShareWhatIsEqual) {
