@@ -131,7 +131,7 @@ bool merges(const ptx::CountPlan& plan) {
 
 TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
   const char* const wanted = std::getenv("LYNXPP_RANDOM_KERNELS");
-  const int rounds = wanted == nullptr ? 200 : std::atoi(wanted);
+  const int rounds = wanted == nullptr ? 150 : std::atoi(wanted);
   const char* const seed = std::getenv("LYNXPP_RANDOM_SEED");
   std::mt19937 random(seed == nullptr ? 21u : static_cast<unsigned>(std::atoi(seed)));
   int by_lanes = 0, merged = 0;
