@@ -199,6 +199,8 @@ void count_by_iterations(const CountedFunction& function, const std::vector<std:
 }
 
 std::uint32_t FlowPlan::edge_between(std::uint32_t source, std::uint32_t target) const {
+  // The outside, and fronts of a flow that has others, are no blocks.
+  if (source >= fronts.size() || target >= fronts.size()) return no_counter;
   const std::vector<FlowEdge>& edges = placement.edges();
   const auto comes_from = [&](std::uint32_t edge) { return edges[edge].source == source; };
   if (fronts[target] == target) {

@@ -139,7 +139,7 @@ struct FlowPlan {
   std::vector<std::vector<std::uint32_t>> edges_into;  ///< per block; together they are its executions
   std::vector<std::uint32_t> fronts;  ///< per block: the node that ways to it lead to, see count_iterations.h
 
-  /// The last of the edges from one block to another one; no_counter: there is none.
+  /// The last of the edges from one block to another one; no_counter: there is none, or a node is none of the function's blocks.
   std::uint32_t edge_between(std::uint32_t source, std::uint32_t target) const;
 };
 
