@@ -33,6 +33,9 @@ if(LYNXPP_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+if(LYNXPP_FUZZ OR LYNXPP_SANITIZE)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index out of a vector's range may still lie within its memory
+endif()
 if(LYNXPP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address)

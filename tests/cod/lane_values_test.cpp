@@ -1,157 +1,13 @@
 // Sectors and wavefronts from differences of addresses that lanes know before, against the device's own counters.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 
-#include "device/cpu/simt_executor.h"
-#include "engine/instrument.h"
+#include "tests/cod/lane_values_fixture.h"
 #include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {
 namespace {
-
-constexpr const char* specification = R"(
-global unsigned long sectors[INSTRUCTIONS];
-global unsigned long wavefronts[INSTRUCTIONS];
-global unsigned long conflicts[INSTRUCTIONS];
-ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL: {
-  int first = firstInSector();
-  if (first) atomicAdd(&sectors[instructionId()], 1);
-}
-ON_INSTRUCTION: MEM_READ: MEM_WRITE: SHARED: {
-  unsigned int made = bankWavefronts();
-  unsigned int avoidable = bankConflicts();
-  if (leastActiveThreadInWarp()) {
-    atomicAdd(&wavefronts[instructionId()], made);
-    if (avoidable) atomicAdd(&conflicts[instructionId()], avoidable);
-  }
-}
-)";
-
-struct Shape {
-  std::uint32_t x = 32, y = 1, z = 1;
-  std::uint32_t threads() const { return x * y * z; }
-};
-
-/// The kernel k(u64 data) with that body: %r1 to %r3 are the thread's indices, %rd1 the middle of `data`, %rd2 its address as shared memory `tile`.
-std::string module_of(const std::string& body, const std::string& functions = {}) {
-  return ".version 8.0\n.target sm_80\n.address_size 64\n" + functions +
-         ".visible .entry k(.param .u64 data)\n{\n.shared .align 16 .b8 tile[40000];\n.reg .pred "
-         "%p<30>;\n.reg "
-         ".b32 %r<90>;\n.reg .b64 %rd<90>;\nld.param.u64 %rd1, [data];\nadd.s64 %rd1, %rd1, 65536;\n"
-         "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\nmov.u32 %r4, %ntid.x;\n"
-         "mov.u32 %r5, tile;\nmov.u32 %r6, 0;\n" +
-         body + "\n}\n";
-}
-
-class Launch {
- public:
-  Launch(const std::string& ptx, const Shape& shape) : ptx_(ptx), shape_(shape) {
-    const auto module = device::cpu::load_module(ptx_, "k.ptx");
-    if (!module) {
-      ADD_FAILURE() << render(module.error().diagnostics, ptx_);
-      return;
-    }
-    run(**module, {}, &counters_);
-    native_ = data_;
-  }
-
-  /// The variant's text; what it counts is compared with what the device counts.
-  std::string check(bool lane_values) {
-    engine::Request request;
-    request.ptx = &ptx_;
-    request.kernel = "k";
-    request.specifications = {compiled(specification)};
-    request.device_sm = 90;
-    request.lane_values = lane_values;
-    request.verify = true;
-    request.wide_counters = wide_counters;
-    const auto variant = engine::instrument(request);
-    if (!variant) {
-      ADD_FAILURE() << render(variant.error().diagnostics, ptx_);
-      return {};
-    }
-    const std::uint64_t instructions = variant->instructions;
-    std::vector<std::vector<std::uint64_t>> arrays(3, std::vector<std::uint64_t>(instructions));
-    std::vector<std::uint64_t> slots(variant->counting->plan->slots());
-    std::vector<std::uint64_t> words;
-    for (const engine::ProbeWord& word : variant->probe)
-      words.push_back(
-          reinterpret_cast<std::uint64_t>(word.is_counters ? slots.data() : arrays[word.word.index].data()));
-    const auto module = device::cpu::load_module(variant->ptx, "variant.ptx");
-    if (!module) {
-      ADD_FAILURE() << render(module.error().diagnostics, variant->ptx);
-      return {};
-    }
-    run(**module, words, nullptr);
-    EXPECT_EQ(data_, native_) << "the variant computes something else";
-    std::vector<std::span<std::byte>> views;
-    for (auto& array : arrays) views.push_back(bytes_of_vector(array));
-    const std::uint64_t warps = std::uint64_t{blocks} * ((shape_.threads() + 31) / 32);
-    engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
-                                std::uint64_t{blocks} * shape_.threads(), warps, {&views, 1});
-    EXPECT_EQ(engine::may_wrap_indices(*variant->counting, slots), wraps_indices);
-    if (!wraps_indices) compare(*variant, arrays);
-    const auto is_number = [](const auto& each) { return !each.first.is_exception; };
-    tallies = static_cast<std::size_t>(std::ranges::count_if(variant->counting->plan->tallies, is_number));
-    exceptions = variant->counting->plan->tallies.size() - tallies;
-    adds_nothing = std::ranges::count(slots, 0u) == std::ssize(slots);
-    return variant->ptx;
-  }
-
-  bool wide_counters = false;
-  bool wraps_indices = false;  ///< sectors are an estimate
-  // Of the last check:
-  std::size_t tallies = 0;     ///< without those of warps that are not as expected
-  std::size_t exceptions = 0;  ///< numbers of such warps
-  bool adds_nothing = false;   ///< no warp had anything to add to the counters in memory
-
- private:
-  static constexpr std::uint32_t blocks = 2;
-
-  void compare(const engine::Instrumented& variant, const std::vector<std::vector<std::uint64_t>>& arrays) {
-    const auto& functions = variant.sites->functions;
-    const auto place = [&](const device::cpu::SiteCounters& site) {
-      return std::ranges::find(functions, site.function) - functions.begin();
-    };
-    std::ranges::stable_sort(counters_.sites, {}, place);
-    ASSERT_EQ(counters_.sites.size(), variant.instructions);
-    for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
-      const device::cpu::SiteCounters& site = counters_.sites[i];
-      const auto what = [&] {
-        return std::to_string(i) + " " + site.opcode + ", block of " + std::to_string(shape_.x) + " x " +
-               std::to_string(shape_.y) + " x " + std::to_string(shape_.z) + "\n" + variant.ptx;
-      };
-      ASSERT_EQ(arrays[0][i], site.global.sectors) << what();
-      ASSERT_EQ(arrays[1][i], site.shared.wavefronts) << what();
-      ASSERT_EQ(arrays[2][i], site.shared.wavefronts - site.shared.least_wavefronts) << what();
-    }
-  }
-
-  void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
-           device::cpu::LaunchCounters* counters) {
-    // Always at the same place in a sector: how many are touched depends on it.
-    storage_.assign(17000 * 2, 0);
-    std::uint64_t* data = storage_.data();
-    while (reinterpret_cast<std::uintptr_t>(data) % 128 != 0) ++data;
-    std::vector<std::byte> parameters(8 + 8 * words.size());
-    std::memcpy(parameters.data(), &data, 8);
-    if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
-    const Status status =
-        module.launch("k", {{blocks, 1, 1}, {shape_.x, shape_.y, shape_.z}}, parameters, counters);
-    EXPECT_TRUE(status.ok()) << render(status.error().diagnostics) << ptx_;
-    data_.assign(data, data + 16384);
-  }
-
-  const std::string ptx_;
-  const Shape shape_;
-  device::cpu::LaunchCounters counters_;
-  std::vector<std::uint64_t> storage_, data_, native_;
-};
-
-constexpr Shape shapes[] = {{32, 1, 1}, {33, 1, 1}, {96, 1, 1}, {100, 1, 1}, {1, 1, 1},
-                            {7, 5, 1},  {16, 4, 1}, {2, 3, 11}, {8, 8, 2},   {1, 40, 1}};
 
 /// Bodies whose accesses all have patterns, and how many registers these fill.
 struct Known {
@@ -187,17 +43,11 @@ constexpr Known known[] = {
      "L;\nret;"},
 };
 
-int count_of(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 TEST(LaneValues, AreTakenWhereTheyAreKnown) {
   for (const Known& kernel : known) {
     SCOPED_TRACE(kernel.name);
     for (const Shape& shape : shapes) {
-      Launch launch(module_of(kernel.body), shape);
+      MeasuredLaunch launch(access_module(kernel.body), shape);
       const std::string with = launch.check(true);
       if (HasFatalFailure()) return;
       EXPECT_EQ(count_of(with, ".reg .b32 %lynxpp_lane_"), kernel.registers == 0 ? 0 : 1 + kernel.registers)
@@ -205,205 +55,7 @@ TEST(LaneValues, AreTakenWhereTheyAreKnown) {
       EXPECT_EQ(count_of(launch.check(false), "lynxpp_lane_"), 0);
     }
     if (has_ptxas()) {
-      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
-    }
-  }
-}
-
-/// Bodies and how many numbers their sectors are added up in.
-struct Shared {
-  const char* name;
-  std::size_t tallies;
-  const char* body;
-};
-constexpr Shared sharing[] = {
-    {"a sector on", 1,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
-     "ld.global.u32 %r11, [%rd4+32];\nst.global.u32 [%rd4+-64], %r10;\nret;"},
-    {"half a sector on", 2,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
-     "ld.global.u32 %r11, [%rd4+48];\nst.global.u32 [%rd4+16], %r10;\nret;"},
-    {"other differences", 2,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd4, %rd3;\n"
-     "ld.global.u32 %r10, [%rd4];\nld.global.u32 %r11, [%rd5];\nret;"},
-    {"one address", 0,
-     "setp.lt.u32 %p2, %r4, 33;\nld.global.u32 %r10, [%rd1+4];\n@%p2 ld.global.u32 %r11, "
-     "[%rd1];\nsetp.gt.u32 %p1, "
-     "%r1, 5;\n@%p1 bra E;\nst.global.u32 [%rd1+8], %r4;\nE: ret;"},
-    {"rows", 1,
-     "mul.wide.u32 %rd3, %r1, 96;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\n"
-     "ld.global.u32 %r11, [%rd4+4];\nld.global.v2.u32 {%r12, %r13}, [%rd4+88];\nret;"},
-    {"rows of indices", 1,
-     "shl.b32 %r10, %r1, 5;\nmul.wide.s32 %rd3, %r10, 4;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r11, "
-     "[%rd4];\nld.global.u32 %r12, [%rd4+4];\nadd.s64 %rd4, %rd4, 8;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, "
-     "%r6, "
-     "3;\n@%p2 bra L;\nret;"},
-    {"moved in a loop", 2,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r11, [%rd4];\nadd.s64 %rd4, "
-     "%rd4, "
-     "20;\nld.global.u32 %r12, [%rd4];\nst.global.u32 [%rd4+2048], %r12;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 "
-     "%p2, %r6, "
-     "3;\n@%p2 bra L;\nret;"},
-    {"loop that lanes leave", 1,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nand.b32 %r10, %r1, 3;\nL: ld.global.u32 %r11, "
-     "[%rd4+4];\nst.global.u32 [%rd4+4100], %r11;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r10;\n@%p2 "
-     "bra "
-     "L;\nret;"},
-    {"other blocks", 2,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nsetp.gt.u32 %p1, "
-     "%r1, "
-     "40;\n@%p1 bra E;\nst.global.u32 [%rd4+1024], %r10;\nE: ret;"},
-    {"guarded", 2,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nsetp.gt.u32 %p1, %r1, 4;\nld.global.u32 %r10, "
-     "[%rd4];\n@%p1 st.global.u32 [%rd4], %r10;\nret;"},
-    {"again in every row", 1,
-     "mul.wide.u32 %rd3, %r1, 12;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r11, [%rd4];\nadd.u32 %r6, "
-     "%r6, "
-     "1;\nsetp.lt.u32 %p2, %r6, 3;\n@%p2 bra L;\nret;"},
-};
-
-/// Indices plus a number that is 0, but who knows. Not to wrap around is one more number.
-constexpr Shared sharing_by_indices[] = {
-    {"an index a sector on", 2,
-     "ld.global.nc.u32 %r30, [%rd1];\nadd.s32 %r31, %r1, %r30;\nmul.wide.s32 %rd3, %r31, 4;\nadd.s64 %rd4, "
-     "%rd1, %rd3;\nadd.s32 %r32, %r31, 8;\nmul.wide.s32 %rd5, %r32, 4;\nadd.s64 %rd6, %rd1, "
-     "%rd5;\nld.global.u32 %r10, [%rd4];\nld.global.u32 %r11, [%rd6];\nret;"},
-    {"unsigned and descending", 2,
-     "ld.global.nc.u32 %r30, [%rd1];\nsub.s32 %r31, 4000, %r1;\nmad.lo.s32 %r31, %r2, 31, %r31;\nadd.s32 "
-     "%r32, %r31, %r30;\nmul.wide.u32 %rd3, %r32, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, "
-     "[%rd4];\nadd.s32 %r33, %r32, 16;\ncvt.u64.u32 %rd5, %r33;\nmad.lo.s64 %rd6, %rd5, 4, "
-     "%rd1;\nld.global.u32 %r11, [%rd6];\nret;"},
-    {"an inner loop of one that lanes leave", 2,
-     "ld.global.nc.u32 %r30, [%rd1];\nadd.s32 %r31, %r1, %r30;\nand.b32 %r13, %r1, 7;\nL: mov.u32 %r8, "
-     "0;\nmov.u32 %r12, %r31;\nM: mul.wide.s32 %rd3, %r12, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 "
-     "%r10, [%rd4];\nld.global.u32 %r11, [%rd4+64];\nadd.s32 %r12, %r12, 6;\nadd.u32 %r8, %r8, "
-     "1;\nsetp.lt.u32 %p1, %r8, 3;\n@%p1 bra M;\nadd.s32 %r31, %r31, 1;\nadd.u32 %r6, %r6, "
-     "1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra L;\nret;"},
-};
-
-TEST(SectorSites, FollowIndicesThatDoNotWrapAround) {
-  for (const Shared& kernel : sharing_by_indices) {
-    SCOPED_TRACE(kernel.name);
-    for (const Shape& shape : shapes) {
-      Launch launch(module_of(kernel.body), shape);
-      for (const bool lane_values : {true, false}) {
-        launch.check(lane_values);
-        if (HasFatalFailure()) return;
-        EXPECT_EQ(launch.tallies, kernel.tallies);
-      }
-      launch.wide_counters = true;
-      launch.check(true);
-    }
-    if (has_ptxas()) {
-      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
-    }
-  }
-}
-
-/// From lane 16 on the index is 2^32 lower, and the lane adds that to its address: two halves of the warp meet in two sectors.
-TEST(SectorSites, MarkIndicesThatWrapAround) {
-  for (const bool is_signed : {true, false}) {
-    const std::string least = is_signed ? "2147483632" : "4294967280";
-    const std::string lower = is_signed ? "-8589934528" : "-17179869120";
-    const std::string upper = is_signed ? "8589934592" : "0";
-    Launch launch(
-        module_of("ld.global.nc.u32 %r30, [%rd1];\nadd.s32 %r31, %r1, %r30;\nadd.s32 %r31, %r31, " + least +
-                  ";\nmul.wide." + (is_signed ? "s32" : "u32") +
-                  " %rd3, %r31, 4;\nsetp.lt.u32 %p1, %r1, 16;\nselp.b64 %rd7, " + lower + ", " + upper +
-                  ", %p1;\nadd.s64 %rd8, %rd7, %rd1;\nadd.s64 %rd4, %rd8, "
-                  "%rd3;\nld.global.u32 %r10, [%rd4];\nret;"),
-        {});
-    launch.wraps_indices = true;
-    launch.check(true);
-    launch.wraps_indices = false;
-    launch.wide_counters = true;
-    launch.check(true);
-  }
-}
-
-/// Bodies whose full rows, aligned, give nothing away.
-constexpr Shared in_rows[] = {
-    {"two places of a sector", 2,
-     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nst.global.u32 "
-     "[%rd4+4104], %r10;\nret;"},
-    {"descending", 1,
-     "mul.wide.u32 %rd3, %r1, 12;\nsub.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4+20];\nret;"},
-    {"a sector for each", 1,
-     "mul.wide.u32 %rd3, %r1, 64;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4+20];\nret;"},
-    {"one address in a row", 1,
-     "mul.wide.u32 %rd3, %r2, 68;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r10, [%rd4];\nret;"},
-};
-
-TEST(SectorSites, TallyOnlyWarpsThatAreNoRows) {
-  constexpr Shape rows[] = {{64, 1, 1}, {32, 3, 1}};
-  constexpr Shape others[] = {{100, 1, 1}, {16, 4, 1}, {33, 2, 1}, {20, 1, 1}, {1, 40, 1}};
-  for (const Shared& kernel : in_rows) {
-    SCOPED_TRACE(kernel.name);
-    for (const Shape& shape : rows) {
-      Launch launch(module_of(kernel.body), shape);
-      const std::string with = launch.check(true);
-      if (HasFatalFailure()) return;
-      EXPECT_EQ(launch.exceptions, kernel.tallies);
-      EXPECT_TRUE(launch.adds_nothing) << with;
-      launch.check(false);
-      EXPECT_FALSE(launch.adds_nothing) << "nobody knows that they are rows";
-    }
-    for (const Shape& shape : others) {
-      Launch launch(module_of(kernel.body), shape);
-      launch.check(true);
-      if (HasFatalFailure()) return;
-      EXPECT_FALSE(launch.adds_nothing);
-    }
-    if (has_ptxas()) {
-      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
-    }
-  }
-}
-
-/// The second block's rows begin in the middle of a sector.
-TEST(SectorSites, TallyRowsThatBeginElsewhere) {
-  Launch launch(module_of("mov.u32 %r9, %ctaid.x;\nmul.wide.u32 %rd5, %r9, 8;\nmul.wide.u32 %rd3, %r1, "
-                          "4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd4, %rd4, %rd5;\nld.global.u32 %r10, "
-                          "[%rd4];\nret;"),
-                {64, 1, 1});
-  launch.check(true);
-  EXPECT_EQ(launch.exceptions, 1u);
-  EXPECT_FALSE(launch.adds_nothing);
-}
-
-TEST(SectorSites, AreExpectedOfWarpsThatComeTogetherOnce) {
-  const auto exceptions = [](const std::string& condition) {
-    Launch launch(
-        module_of("setp.gt.u32 %p1, " + condition +
-                  ";\n@%p1 bra N;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, "
-                  "%rd3;\nld.global.u32 %r10, [%rd4];\nN: add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, "
-                  "%r1;\n@%p2 bra E;\nmul.wide.u32 %rd5, %r1, 8;\nadd.s64 %rd6, %rd1, "
-                  "%rd5;\nld.global.u64 %rd7, [%rd6];\nE: ret;"),
-        {100, 1, 1});
-    launch.check(true);
-    return launch.exceptions;
-  };
-  EXPECT_EQ(exceptions("%r1, 63"), 1u) << "the other access stands behind a branch that divided them";
-  EXPECT_EQ(exceptions("%r4, 500"), 2u);
-}
-
-TEST(SectorSites, ShareWhatIsEqual) {
-  constexpr Shape some[] = {{100, 1, 1}, {7, 5, 1}, {16, 4, 1}};
-  for (const Shared& kernel : sharing) {
-    SCOPED_TRACE(kernel.name);
-    for (const Shape& shape : some) {
-      Launch launch(module_of(kernel.body), shape);
-      for (const bool lane_values : {true, false}) {
-        launch.check(lane_values);
-        if (HasFatalFailure()) return;
-        EXPECT_EQ(launch.tallies, kernel.tallies);
-      }
-      launch.wide_counters = true;
-      launch.check(true);
-      EXPECT_EQ(launch.tallies, kernel.tallies);
-    }
-    if (has_ptxas()) {
-      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
+      EXPECT_EQ(ptxas_errors(MeasuredLaunch(access_module(kernel.body), {}).check(true), 80), "");
     }
   }
 }
@@ -455,35 +107,15 @@ TEST(LaneValues, AreThoseOfTheLanesThatAreThere) {
   for (const Known& kernel : parted) {
     SCOPED_TRACE(kernel.name);
     for (const Shape& shape : shapes) {
-      Launch launch(module_of(kernel.body), shape);
+      MeasuredLaunch launch(access_module(kernel.body), shape);
       const std::string with = launch.check(true);
       if (HasFatalFailure()) return;
       EXPECT_EQ(count_of(with, "mov.b32 %lynxpp_lane_banks"), kernel.registers) << with;
     }
     if (has_ptxas()) {
-      EXPECT_EQ(ptxas_errors(Launch(module_of(kernel.body), {}).check(true), 80), "");
+      EXPECT_EQ(ptxas_errors(MeasuredLaunch(access_module(kernel.body), {}).check(true), 80), "");
     }
   }
-}
-
-/// Handlers that do something else besides keep their code at every place.
-TEST(SectorSites, AreOnlyThoseOfHandlersThatCountSectors) {
-  const auto measures = [](const std::string& code) {
-    return compiled("global unsigned long n; global unsigned long m; ON_INSTRUCTION: GLOBAL: {" + code + "}")
-        ->handlers()[0]
-        .measures_sectors;
-  };
-  EXPECT_TRUE(measures("int first = firstInSector(); if (first) atomicAdd(&n, 1);"));
-  EXPECT_TRUE(measures("if (firstInSector()) { atomicAdd(&n, 1); atomicIncrement(&m); }"));
-  EXPECT_FALSE(measures("int first = firstInSector(); if (first) atomicAdd(&n, 2);"));
-  EXPECT_FALSE(measures("int first = firstInSector(); if (first) atomicAdd(&n, 1); else atomicAdd(&m, 1);"));
-  EXPECT_FALSE(measures("int first = firstInSector(); if (!first) atomicAdd(&n, 1);"));
-  EXPECT_FALSE(measures("int first = firstInSector(); first = 1; if (first) atomicAdd(&n, 1);"));
-  EXPECT_FALSE(
-      measures("int first = firstInSector(); if (first) for (int i = 0; i < 2; ++i) atomicAdd(&n, 1);"));
-  EXPECT_FALSE(measures("int first = firstInSector(); atomicAdd(&n, 1u + first);"));
-  EXPECT_FALSE(
-      measures("if (accessSize() > 4) { int first = firstInSector(); if (first) atomicAdd(&n, 1); }"));
 }
 
 /// Random accesses under random control flow.
@@ -585,7 +217,7 @@ TEST(LaneValues, GiveWhatTheDeviceCountsOfRandomKernels) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     Generator generator(seed);
-    Launch launch(module_of(generator.body()), shapes[seed % std::size(shapes)]);
+    MeasuredLaunch launch(access_module(generator.body()), shapes[seed % std::size(shapes)]);
     used += launch.check(true).find("%lynxpp_lane_0") != std::string::npos ? 1 : 0;
     if (HasFailure()) return;
   }
@@ -603,7 +235,7 @@ TEST(LaneValues, InDeviceFunctions) {
       "and.b32 %r10, %r1, 3;\nL: add.u32 %r6, %r6, 1;\n{\n.param .u64 x;\nst.param.u64 [x], %rd1;\ncall f, "
       "(x);\n}\nsetp.lt.u32 %p1, %r6, %r10;\n@%p1 bra L;\nret;";
   for (const Shape& shape : shapes) {
-    Launch launch(module_of(body, function), shape);
+    MeasuredLaunch launch(access_module(body, function), shape);
     const std::string text = launch.check(true);
     if (HasFatalFailure()) return;
     EXPECT_NE(text.find("%lynxpp_lane_0"), std::string::npos);

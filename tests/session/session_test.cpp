@@ -1,182 +1,18 @@
 // The launch session against a device that only records what is asked of it.
-#include "interposer/session.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <thread>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr const char* kernel_ptx =
-    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 total;\n"
-    ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .b64 %rd<2>;\nmov.u64 %rd1, total;\nret;\n}\n";
-
-/// Everything the session handed to its sinks.
-struct Records {
-  std::vector<report::SitesRecord> sites;
-  std::vector<report::LaunchRecord> launches;
-  std::vector<report::TotalRecord> totals;
-  std::vector<report::CoverageRecord> coverage;
-  std::vector<report::TimingRecord> timings;
-  int finished = 0;
-};
-
-class RecordingSink : public report::Sink {
- public:
-  explicit RecordingSink(Records& records) : records_(records) {}
-  void sites(const report::SitesRecord& record) override { records_.sites.push_back(record); }
-  void launch(const report::LaunchRecord& record) override { records_.launches.push_back(record); }
-  void total(const report::TotalRecord& record) override { records_.totals.push_back(record); }
-  void coverage(const report::CoverageRecord& record) override { records_.coverage.push_back(record); }
-  void timing(const report::TimingRecord& record) override { records_.timings.push_back(record); }
-  void finish() override { ++records_.finished; }
-
- private:
-  Records& records_;
-};
-
-class FakeReadback : public device::Readback {
- public:
-  FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost, std::optional<double> milliseconds)
-      : bytes_(std::move(bytes)), ready_(ready), lost_(lost), milliseconds_(milliseconds) {}
-  bool ready() override { return ready_; }
-  Result<std::span<std::byte>> wait() override {
-    if (lost_) return failure("the launch died");
-    return std::span<std::byte>(bytes_);
-  }
-  std::optional<double> kernel_milliseconds() override { return milliseconds_; }
-  std::optional<double> most_milliseconds() override {
-    return milliseconds_ ? std::optional(*milliseconds_ + 1) : std::nullopt;
-  }
-  std::optional<double> buffer_milliseconds() override { return 0.25; }
-
- private:
-  std::vector<std::byte> bytes_;
-  const bool& ready_;
-  bool lost_;
-  std::optional<double> milliseconds_;
-};
-
-class FakeDevice : public device::Device {
- public:
-  FakeDevice() {
-    info_.name = "fake";
-    info_.compute_capability = 90;
-    info_.sm_id_limit = 4;
-  }
-  const device::DeviceInfo& info() const override { return info_; }
-  Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&, void*) override {
-    loaded.push_back(ptx);
-    const bool has_calls = ptx.find("call __lynxpp_function") != std::string::npos;
-    if (refuses_load || (refuses_calls && has_calls)) return failure("no room");
-    return std::make_unique<device::Variant>();
-  }
-  std::optional<std::uint64_t> variable_address(void*, const std::string& name) override {
-    if (name == "total" && has_total) return 4096;
-    return std::nullopt;
-  }
-  Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const device::Launch&) override {
-    buffer_.assign(bytes, std::byte{0});
-    return 0x1000;
-  }
-  Status launch(device::Variant&, const device::Launch&, std::span<const device::ParameterSlot> slots,
-                std::span<const std::uint64_t> probe) override {
-    if (refuses_launch) return failure("too many registers");
-    ++launched;
-    slots_seen.assign(slots.begin(), slots.end());
-    // Writes 7 at the first word's address, as a handler would.
-    const std::uint64_t seven = 7;
-    if (!probe.empty()) std::memcpy(buffer_.data() + (probe[0] - 0x1000), &seven, sizeof seven);
-    return success();
-  }
-  Result<std::unique_ptr<device::Readback>> read_back_and_free(std::uint64_t, std::size_t,
-                                                               const device::Launch&) override {
-    ++freed;
-    return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(buffer_, ready, loses_results, times()));
-  }
-  Result<bool> capturing(const device::Launch&) override {
-    if (stream_fails) return failure("cuStreamIsCapturing: an illegal memory access was encountered");
-    return captures;
-  }
-  std::optional<device::KernelResources> resources(const device::Launch&,
-                                                   const device::Variant* variant) override {
-    return device::KernelResources{variant == nullptr ? 20u : 28u, 0, 0, 16, 32, 64};
-  }
-  Result<std::unique_ptr<device::Readback>> launch_original(const device::Launch&) override {
-    if (refuses_launch) return failure("a mistake of the program's");
-    ++originals;
-    return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, loses_results, times()));
-  }
-
-  std::vector<std::string> loaded;
-  std::vector<device::ParameterSlot> slots_seen;
-  int launched = 0;
-  int originals = 0;
-  int freed = 0;
-  bool ready = true, captures = false, stream_fails = false, refuses_load = false, refuses_launch = false,
-       loses_results = false;
-  bool refuses_calls = false;
-  bool has_total = true, knows_times = true;
-  double milliseconds = 2.5;
-
-  void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }
-
- private:
-  std::optional<double> times() const { return knows_times ? std::optional(milliseconds) : std::nullopt; }
-
-  device::DeviceInfo info_;
-  std::vector<std::byte> buffer_;
-};
-
-class SessionTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    spec_ = written("session_test_sevens",
-                    "global unsigned long sevens;\nON_KERNEL_EXIT: { atomicAdd(&sevens, 1); }\n");
-    start({});
-  }
-  std::string written(const std::string& name, const std::string& text) const {
-    std::string path = folder_.file(name + ".cod");
-    std::ofstream(path) << text;
-    return path;
-  }
-  void start(Configuration configuration) {
-    session_ = std::make_unique<Session>(std::move(configuration), std::make_unique<RecordingSink>(records_));
-    std::string problem;
-    ASSERT_TRUE(session_->attach(spec_, problem)) << problem;
-  }
-  bool launch(const std::string& name = "k", std::uint64_t image = 1) {
-    device::Launch request;
-    request.grid[0] = 3;
-    request.block[0] = 33;
-    KernelSource source{name, image, [&]() -> Result<std::string> {
-                          ++decoded_;
-                          return text_;
-                        }};
-    return session_->launch(device_, request, source);
-  }
-
-  const TemporaryFolder folder_;
-  std::string spec_;
-  std::string text_ = kernel_ptx;
-  int decoded_ = 0;
-  FakeDevice device_;
-  Records records_;
-  std::unique_ptr<Session> session_;
-};
 
 TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   EXPECT_TRUE(launch());

@@ -1,0 +1,136 @@
+#include "tests/cod/lane_values_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/cod/test_support.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr const char* specification = R"(
+global unsigned long sectors[INSTRUCTIONS];
+global unsigned long wavefronts[INSTRUCTIONS];
+global unsigned long conflicts[INSTRUCTIONS];
+ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL: {
+  int first = firstInSector();
+  if (first) atomicAdd(&sectors[instructionId()], 1);
+}
+ON_INSTRUCTION: MEM_READ: MEM_WRITE: SHARED: {
+  unsigned int made = bankWavefronts();
+  unsigned int avoidable = bankConflicts();
+  if (leastActiveThreadInWarp()) {
+    atomicAdd(&wavefronts[instructionId()], made);
+    if (avoidable) atomicAdd(&conflicts[instructionId()], avoidable);
+  }
+}
+)";
+constexpr std::uint32_t blocks = 2;
+
+}  // namespace
+
+std::string access_module(const std::string& body, const std::string& functions) {
+  return ".version 8.0\n.target sm_80\n.address_size 64\n" + functions +
+         ".visible .entry k(.param .u64 data)\n{\n.shared .align 16 .b8 tile[40000];\n.reg .pred "
+         "%p<30>;\n.reg "
+         ".b32 %r<90>;\n.reg .b64 %rd<90>;\nld.param.u64 %rd1, [data];\nadd.s64 %rd1, %rd1, 65536;\n"
+         "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\nmov.u32 %r4, %ntid.x;\n"
+         "mov.u32 %r5, tile;\nmov.u32 %r6, 0;\n" +
+         body + "\n}\n";
+}
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+MeasuredLaunch::MeasuredLaunch(const std::string& ptx, const Shape& shape) : ptx_(ptx), shape_(shape) {
+  const auto module = device::cpu::load_module(ptx_, "k.ptx");
+  if (!module) {
+    ADD_FAILURE() << render(module.error().diagnostics, ptx_);
+    return;
+  }
+  run(**module, {}, &counters_);
+  native_ = data_;
+}
+
+std::string MeasuredLaunch::check(bool lane_values) {
+  engine::Request request;
+  request.ptx = &ptx_;
+  request.kernel = "k";
+  request.specifications = {compiled(specification)};
+  request.device_sm = 90;
+  request.lane_values = lane_values;
+  request.verify = true;
+  request.wide_counters = wide_counters;
+  const auto variant = engine::instrument(request);
+  if (!variant) {
+    ADD_FAILURE() << render(variant.error().diagnostics, ptx_);
+    return {};
+  }
+  const std::uint64_t instructions = variant->instructions;
+  std::vector<std::vector<std::uint64_t>> arrays(3, std::vector<std::uint64_t>(instructions));
+  std::vector<std::uint64_t> slots(variant->counting->plan->slots());
+  std::vector<std::uint64_t> words;
+  for (const engine::ProbeWord& word : variant->probe)
+    words.push_back(
+        reinterpret_cast<std::uint64_t>(word.is_counters ? slots.data() : arrays[word.word.index].data()));
+  const auto module = device::cpu::load_module(variant->ptx, "variant.ptx");
+  if (!module) {
+    ADD_FAILURE() << render(module.error().diagnostics, variant->ptx);
+    return {};
+  }
+  run(**module, words, nullptr);
+  EXPECT_EQ(data_, native_) << "the variant computes something else";
+  std::vector<std::span<std::byte>> views;
+  for (auto& array : arrays) views.push_back(bytes_of_vector(array));
+  const std::uint64_t warps = std::uint64_t{blocks} * ((shape_.threads() + 31) / 32);
+  engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
+                              std::uint64_t{blocks} * shape_.threads(), warps, {&views, 1});
+  EXPECT_EQ(engine::may_wrap_indices(*variant->counting, slots), wraps_indices);
+  if (!wraps_indices) compare(*variant, arrays);
+  const auto is_number = [](const auto& each) { return !each.first.is_exception; };
+  tallies = static_cast<std::size_t>(std::ranges::count_if(variant->counting->plan->tallies, is_number));
+  exceptions = variant->counting->plan->tallies.size() - tallies;
+  adds_nothing = std::ranges::count(slots, 0u) == std::ssize(slots);
+  return variant->ptx;
+}
+
+void MeasuredLaunch::compare(const engine::Instrumented& variant, const std::vector<std::vector<std::uint64_t>>& arrays) {
+  const auto& functions = variant.sites->functions;
+  const auto place = [&](const device::cpu::SiteCounters& site) {
+    return std::ranges::find(functions, site.function) - functions.begin();
+  };
+  std::ranges::stable_sort(counters_.sites, {}, place);
+  ASSERT_EQ(counters_.sites.size(), variant.instructions);
+  for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
+    const device::cpu::SiteCounters& site = counters_.sites[i];
+    const auto what = [&] {
+      return std::to_string(i) + " " + site.opcode + ", block of " + std::to_string(shape_.x) + " x " +
+             std::to_string(shape_.y) + " x " + std::to_string(shape_.z) + "\n" + variant.ptx;
+    };
+    ASSERT_EQ(arrays[0][i], site.global.sectors) << what();
+    ASSERT_EQ(arrays[1][i], site.shared.wavefronts) << what();
+    ASSERT_EQ(arrays[2][i], site.shared.wavefronts - site.shared.least_wavefronts) << what();
+  }
+}
+
+void MeasuredLaunch::run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
+         device::cpu::LaunchCounters* counters) {
+  // Always at the same place in a sector: how many are touched depends on it.
+  storage_.assign(17000 * 2, 0);
+  std::uint64_t* data = storage_.data();
+  while (reinterpret_cast<std::uintptr_t>(data) % 128 != 0) ++data;
+  std::vector<std::byte> parameters(8 + 8 * words.size());
+  std::memcpy(parameters.data(), &data, 8);
+  if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
+  const Status status =
+      module.launch("k", {{blocks, 1, 1}, {shape_.x, shape_.y, shape_.z}}, parameters, counters);
+  EXPECT_TRUE(status.ok()) << render(status.error().diagnostics) << ptx_;
+  data_.assign(data, data + 16384);
+}
+
+}  // namespace lynxpp::cod

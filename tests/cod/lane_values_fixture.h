@@ -1,0 +1,54 @@
+// A launch of a kernel whose sectors and wavefronts are counted, beside the cpu device's own counters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/cpu/simt_executor.h"
+#include "engine/instrument.h"
+
+namespace lynxpp::cod {
+
+struct Shape {
+  std::uint32_t x = 32, y = 1, z = 1;
+  std::uint32_t threads() const { return x * y * z; }
+};
+
+inline constexpr Shape shapes[] = {{32, 1, 1}, {33, 1, 1}, {96, 1, 1}, {100, 1, 1}, {1, 1, 1},
+                                   {7, 5, 1},  {16, 4, 1}, {2, 3, 11}, {8, 8, 2},   {1, 40, 1}};
+
+/// The kernel k(u64 data) with that body: %r1 to %r3 are the thread's indices, %rd1 the middle of `data`, %rd2 its address as shared memory `tile`.
+std::string access_module(const std::string& body, const std::string& functions = {});
+
+/// How often the part stands in the text.
+int count_of(const std::string& text, const std::string& part);
+
+class MeasuredLaunch {
+ public:
+  /// Runs the original with the device's counters.
+  MeasuredLaunch(const std::string& ptx, const Shape& shape);
+
+  /// The variant's text; what it counts is compared with what the device counts.
+  std::string check(bool lane_values);
+
+  bool wide_counters = false;
+  bool wraps_indices = false;  ///< sectors are an estimate
+  // Of the last check:
+  std::size_t tallies = 0;     ///< without those of warps that are not as expected
+  std::size_t exceptions = 0;  ///< numbers of such warps
+  bool adds_nothing = false;   ///< no warp had anything to add to the counters in memory
+
+ private:
+  void compare(const engine::Instrumented& variant, const std::vector<std::vector<std::uint64_t>>& arrays);
+  void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
+           device::cpu::LaunchCounters* counters);
+
+  const std::string ptx_;
+  const Shape shape_;
+  device::cpu::LaunchCounters counters_;
+  std::vector<std::uint64_t> storage_, data_, native_;
+};
+
+}  // namespace lynxpp::cod
