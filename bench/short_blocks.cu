@@ -70,6 +70,9 @@ __device__ void raise_to(Word* at, Word value) {
 __device__ void add(Word* at, Word value) {
   asm volatile("red.global.add.u64 [%0], %1;" ::"l"(at), "l"(value));
 }
+__device__ void add(unsigned* at, unsigned value) {
+  asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(value));
+}
 
 __device__ bool is_first_thread() { return (threadIdx.x | threadIdx.y | threadIdx.z) == 0; }
 __device__ Word block_number() {
@@ -86,6 +89,45 @@ __device__ void store_block(const Buffers& buffers, Word entered) {
   store(at, entered);
   store(at + 1, clock_now());
   store(at + 2, sm_id());
+}
+
+/// What a block's warps have in common when no barrier may have initialized it: valid where `tag` is the block's.
+struct Arrivals {
+  Word tag;
+  unsigned last, warps;
+};
+
+__device__ Arrivals* arrivals() {
+  __shared__ Arrivals shared;
+  return &shared;
+}
+
+__device__ Word tag_of_block(const Buffers& buffers) {
+  return reinterpret_cast<Word>(buffers.slots) ^ (block_number() << 40);
+}
+
+__device__ void begin_arrivals(const Buffers& buffers) {
+  if (!is_first_thread()) return;
+  Arrivals* const shared = arrivals();
+  shared->last = 0;
+  shared->warps = 0;
+  __threadfence_block();
+  *const_cast<volatile Word*>(&shared->tag) = tag_of_block(buffers);
+}
+
+/// One lane of each warp. The low half of clocks: blocks live less than 2^31 cycles.
+__device__ void arrive_in_shared(const Buffers& buffers, Word entered) {
+  Arrivals* const shared = arrivals();
+  while (*const_cast<volatile Word*>(&shared->tag) != tag_of_block(buffers)) {}
+  atomicMax(&shared->last, static_cast<unsigned>(clock_now() - entered));
+  __threadfence_block();
+  if (atomicAdd(&shared->warps, 1) + 1 == (block_threads() + 31) / 32) {
+    __threadfence_block();
+    Word* const at = buffers.blocks + 4 * block_number();
+    store(at, entered);
+    store(at + 1, *const_cast<volatile unsigned*>(&shared->last));
+    store(at + 2, sm_id());
+  }
 }
 
 enum Code : int {
@@ -110,6 +152,15 @@ enum Code : int {
   add_12,
   add_12_of_512,
   add_12_of_1024,
+  add_8_of_512,   ///< two sectors
+  add_12_narrow,  ///< numbers of four bytes, 512 lines: two sectors
+  add_8_narrow,   ///< … one sector
+  add_4_narrow,
+  place_read,        ///< SM and place of the warp are read, nothing is added
+  place_at_entry,    ///< … at entry; eight lanes of four bytes
+  place_of_block,    ///< the line is that of the block's and the warp's number, eight lanes of four bytes
+  place_of_block_1,  ///< … one lane adds 1
+  count_in_shared,   ///< warps count themselves in shared memory, the last one stores all
   codes,
 };
 const char* const names[codes] = {"nothing",
@@ -132,7 +183,16 @@ const char* const names[codes] = {"nothing",
                                   "exit: redux, red.add of 4 lanes, 512 lines",
                                   "exit: redux, red.add of 12 lanes, 128 lines",
                                   "exit: redux, red.add of 12 lanes, 512 lines",
-                                  "exit: redux, red.add of 12 lanes, 1024 lines"};
+                                  "exit: redux, red.add of 12 lanes, 1024 lines",
+                                  "exit: redux, red.add of 8 lanes, 512 lines",
+                                  "exit: redux, red.add of 12 lanes, 4 bytes each, 512 lines",
+                                  "exit: redux, red.add of 8 lanes, 4 bytes each, 512 lines",
+                                  "exit: redux, red.add of 4 lanes, 4 bytes each, 512 lines",
+                                  "exit: SM and place of the warp are read",
+                                  "as 8 lanes of 4 bytes, SM and place of the warp are read at entry",
+                                  "as 8 lanes of 4 bytes, lines by block and thread",
+                                  "as 1 lane of 4 bytes, lines by block and thread",
+                                  "all at exit, by the last warp, counted in shared memory"};
 
 template <int code>
 __device__ Word enter(const Buffers& buffers) {
@@ -151,16 +211,27 @@ __device__ Word enter(const Buffers& buffers) {
   } else if constexpr (code == late_and_raise_32 || code == store_of_each_warp || code == arrive ||
                        code == store_of_first) {
     return clock_now();
+  } else if constexpr (code == count_in_shared) {
+    begin_arrivals(buffers);
+    return clock_now();
+  } else if constexpr (code == place_at_entry) {
+    return warp_place() * 128 + sm_id();
   }
   return 0;
 }
 
-template <int lanes, unsigned lines>
-__device__ void add_by_lanes(const Buffers& buffers, unsigned mask) {
+template <int lanes, unsigned lines, typename Number = Word>
+__device__ void add_by_lanes(const Buffers& buffers, unsigned mask, unsigned place) {
   const unsigned sum = lanes == 1 ? 1 : __reduce_add_sync(mask, threadIdx.x);
-  const unsigned replica = (warp_place() * 128 + sm_id()) % lines;
+  const unsigned replica = place % lines;
   const unsigned own = lanes == 1 ? __popc(mask & lanes_below()) : lane();
-  if (own < lanes) add(buffers.slots + 16 * replica + (lanes == 1 ? 0 : own), sum);
+  Number* const line = reinterpret_cast<Number*>(buffers.slots + 16 * replica);
+  if (own < lanes) add(line + (lanes == 1 ? 0 : own), Number{sum});
+}
+
+template <int lanes, unsigned lines, typename Number = Word>
+__device__ void add_by_lanes(const Buffers& buffers, unsigned mask) {
+  add_by_lanes<lanes, lines, Number>(buffers, mask, warp_place() * 128 + sm_id());
 }
 
 template <int code>
@@ -217,6 +288,23 @@ __device__ void leave(const Buffers& buffers, Word entered) {
     add_by_lanes<12, 512>(buffers, mask);
   } else if constexpr (code == add_12_of_1024) {
     add_by_lanes<12, replicas>(buffers, mask);
+  } else if constexpr (code == add_8_of_512) {
+    add_by_lanes<8, 512>(buffers, mask);
+  } else if constexpr (code == add_12_narrow) {
+    add_by_lanes<12, 512, unsigned>(buffers, mask);
+  } else if constexpr (code == add_8_narrow) {
+    add_by_lanes<8, 512, unsigned>(buffers, mask);
+  } else if constexpr (code == add_4_narrow) {
+    add_by_lanes<4, 512, unsigned>(buffers, mask);
+  } else if constexpr (code == place_read) {
+    if (warp_place() * 128 + sm_id() == 1u << 30) store(buffers.last, 1);
+  } else if constexpr (code == place_at_entry) {
+    add_by_lanes<8, 512, unsigned>(buffers, mask, static_cast<unsigned>(entered));
+  } else if constexpr (code == place_of_block || code == place_of_block_1) {
+    const unsigned place = blockIdx.x * 8 + (blockDim.y == 1 ? threadIdx.x / 32 : threadIdx.y);
+    add_by_lanes<code == place_of_block ? 8 : 1, 512, unsigned>(buffers, mask, place);
+  } else if constexpr (code == count_in_shared) {
+    if ((mask & lanes_below()) == 0) arrive_in_shared(buffers, entered);
   }
 }
 

@@ -99,7 +99,8 @@ std::string MeasuredLaunch::check(bool lane_values) {
   return variant->ptx;
 }
 
-void MeasuredLaunch::compare(const engine::Instrumented& variant, const std::vector<std::vector<std::uint64_t>>& arrays) {
+void MeasuredLaunch::compare(const engine::Instrumented& variant,
+                             const std::vector<std::vector<std::uint64_t>>& arrays) {
   const auto& functions = variant.sites->functions;
   const auto place = [&](const device::cpu::SiteCounters& site) {
     return std::ranges::find(functions, site.function) - functions.begin();
@@ -119,7 +120,7 @@ void MeasuredLaunch::compare(const engine::Instrumented& variant, const std::vec
 }
 
 void MeasuredLaunch::run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
-         device::cpu::LaunchCounters* counters) {
+                         device::cpu::LaunchCounters* counters) {
   // Always at the same place in a sector: how many are touched depends on it.
   storage_.assign(17000 * 2, 0);
   std::uint64_t* data = storage_.data();

@@ -104,11 +104,11 @@ TEST(SectorSites, MarkIndicesThatWrapAround) {
     const std::string lower = is_signed ? "-8589934528" : "-17179869120";
     const std::string upper = is_signed ? "8589934592" : "0";
     MeasuredLaunch launch(
-        access_module("ld.global.nc.u32 %r30, [%rd1];\nadd.s32 %r31, %r1, %r30;\nadd.s32 %r31, %r31, " + least +
-                  ";\nmul.wide." + (is_signed ? "s32" : "u32") +
-                  " %rd3, %r31, 4;\nsetp.lt.u32 %p1, %r1, 16;\nselp.b64 %rd7, " + lower + ", " + upper +
-                  ", %p1;\nadd.s64 %rd8, %rd7, %rd1;\nadd.s64 %rd4, %rd8, "
-                  "%rd3;\nld.global.u32 %r10, [%rd4];\nret;"),
+        access_module("ld.global.nc.u32 %r30, [%rd1];\nadd.s32 %r31, %r1, %r30;\nadd.s32 %r31, %r31, " +
+                      least + ";\nmul.wide." + (is_signed ? "s32" : "u32") +
+                      " %rd3, %r31, 4;\nsetp.lt.u32 %p1, %r1, 16;\nselp.b64 %rd7, " + lower + ", " + upper +
+                      ", %p1;\nadd.s64 %rd8, %rd7, %rd1;\nadd.s64 %rd4, %rd8, "
+                      "%rd3;\nld.global.u32 %r10, [%rd4];\nret;"),
         {});
     launch.wraps_indices = true;
     launch.check(true);
@@ -159,10 +159,11 @@ TEST(SectorSites, TallyOnlyWarpsThatAreNoRows) {
 
 /// The second block's rows begin in the middle of a sector.
 TEST(SectorSites, TallyRowsThatBeginElsewhere) {
-  MeasuredLaunch launch(access_module("mov.u32 %r9, %ctaid.x;\nmul.wide.u32 %rd5, %r9, 8;\nmul.wide.u32 %rd3, %r1, "
-                          "4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd4, %rd4, %rd5;\nld.global.u32 %r10, "
-                          "[%rd4];\nret;"),
-                {64, 1, 1});
+  MeasuredLaunch launch(
+      access_module("mov.u32 %r9, %ctaid.x;\nmul.wide.u32 %rd5, %r9, 8;\nmul.wide.u32 %rd3, %r1, "
+                    "4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd4, %rd4, %rd5;\nld.global.u32 %r10, "
+                    "[%rd4];\nret;"),
+      {64, 1, 1});
   launch.check(true);
   EXPECT_EQ(launch.exceptions, 1u);
   EXPECT_FALSE(launch.adds_nothing);
@@ -172,10 +173,10 @@ TEST(SectorSites, AreExpectedOfWarpsThatComeTogetherOnce) {
   const auto exceptions = [](const std::string& condition) {
     MeasuredLaunch launch(
         access_module("setp.gt.u32 %p1, " + condition +
-                  ";\n@%p1 bra N;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, "
-                  "%rd3;\nld.global.u32 %r10, [%rd4];\nN: add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, "
-                  "%r1;\n@%p2 bra E;\nmul.wide.u32 %rd5, %r1, 8;\nadd.s64 %rd6, %rd1, "
-                  "%rd5;\nld.global.u64 %rd7, [%rd6];\nE: ret;"),
+                      ";\n@%p1 bra N;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, "
+                      "%rd3;\nld.global.u32 %r10, [%rd4];\nN: add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, "
+                      "%r1;\n@%p2 bra E;\nmul.wide.u32 %rd5, %r1, 8;\nadd.s64 %rd6, %rd1, "
+                      "%rd5;\nld.global.u64 %rd7, [%rd6];\nE: ret;"),
         {100, 1, 1});
     launch.check(true);
     return launch.exceptions;
