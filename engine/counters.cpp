@@ -390,10 +390,9 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
 }
 
 void fill_counted_arrays(const Counting& counting, const std::vector<SpecificationPtr>& specifications,
-                         std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
-                         std::uint64_t launched_warps,
+                         std::span<const std::uint64_t> slots, const ptx::LaunchedGrid& launched,
                          std::span<const std::vector<std::span<std::byte>>> arrays) {
-  const ptx::Executions executions = counting.plan->evaluate(slots, launched_threads, launched_warps);
+  const ptx::Executions executions = counting.plan->evaluate(slots, launched);
   for (const CountTerm& term : counting.terms) {
     const std::uint64_t amount = term.addend * executions_of(executions, term);
     const std::span<std::byte> array = arrays[term.specification][term.array];

@@ -58,8 +58,7 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request, pt
 /// Adds to arrays[specification][array] what the launch executed. `slots` are the CountPlan::slots() numbers the device left.
 void fill_counted_arrays(const Counting& counting,
                          const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
-                         std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
-                         std::uint64_t launched_warps,
+                         std::span<const std::uint64_t> slots, const ptx::LaunchedGrid& launched,
                          std::span<const std::vector<std::span<std::byte>>> arrays);
 
 }  // namespace lynxpp::engine

@@ -409,9 +409,10 @@ void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> b
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < pending.layout.specifications.size(); ++i)
     arrays.push_back(pending.layout.arrays_of(i, bytes));
+  ptx::LaunchedGrid launched{pending.layout.extents.threads, pending.layout.extents.warps};
+  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), launched.blocks);
   engine::fill_counted_arrays(*pending.counting, pending.attached->specifications,
-                              pending.layout.counters_of(bytes), pending.layout.extents.threads,
-                              pending.layout.extents.warps, arrays);
+                              pending.layout.counters_of(bytes), launched, arrays);
 }
 
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes) {

@@ -153,29 +153,34 @@ class FunctionCounting {
 
   /// The registers go to memory before every instruction by which a thread leaves, and where a body ends without one.
   void flush_everywhere() {
-    std::vector<const Counter*> counters;
     for (const Counter& counter : plan_.counters) {
       const bool is_raised = !counter.places.empty() || counter.is_tally;
-      if (is_raised && counter.storage != Counter::Storage::memory) counters.push_back(&counter);
+      if (is_raised && counter.storage != Counter::Storage::memory)
+        (counter.is_alike ? alike_ : flushed_).push_back(&counter);
     }
-    if (counters.empty()) return;
-    std::ranges::sort(counters, {}, &Counter::slot);
+    if (flushed_.empty() && alike_.empty()) return;
+    std::ranges::sort(flushed_, {}, &Counter::slot);
+    std::ranges::sort(alike_, {}, &Counter::slot);
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind != OpcodeClass::exit) continue;
-      write(instruction.text.begin, Rank::flush,
-            text_.flush(counters, instruction.guard, plan_.leaves_together));
+      write(instruction.text.begin, Rank::flush, flush_text(instruction.guard));
     }
     const BasicBlock& last = function_.graph.blocks.back();
     if (last.size() == 0) {
-      write(function_.function->body_text.end - 1, Rank::flush,
-            text_.flush(counters, {}, plan_.leaves_together));
+      write(function_.function->body_text.end - 1, Rank::flush, flush_text({}));
       return;
     }
     const Instruction& instruction = body_.instructions[last.end - 1];
     const bool ends_there =
         instruction.traits.kind == OpcodeClass::exit || instruction.traits.kind == OpcodeClass::branch;
-    if (!ends_there || instruction.guarded())
-      write(instruction.text.end, Rank::flush, text_.flush(counters, {}, plan_.leaves_together));
+    if (!ends_there || instruction.guarded()) write(instruction.text.end, Rank::flush, flush_text({}));
+  }
+
+  std::string flush_text(const Guard& guard) {
+    std::string text;
+    if (!flushed_.empty()) text += text_.flush(flushed_, guard, plan_.leaves_together);
+    if (!alike_.empty()) text += text_.flush(alike_, guard, plan_.leaves_together, unit_.counting->alike);
+    return text;
   }
 
   InstrumentationUnit& unit_;
@@ -184,6 +189,8 @@ class FunctionCounting {
   const Body& body_;
   const bool is_kernel_;
   CountText text_;
+  std::vector<const Counter*> flushed_,
+      alike_;  ///< in registers, ascending in slots; the first block's alone, see count_alike.h
   std::map<std::tuple<std::uint32_t, Rank, CountPlace>, std::vector<const Counter*>> raised_;
   std::map<std::pair<std::uint32_t, Rank>, std::string> texts_;
 };

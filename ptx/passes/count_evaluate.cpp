@@ -6,12 +6,14 @@ namespace {
 /// From the slots to executions, callers before callees.
 class Evaluation {
  public:
-  Evaluation(const CountPlan& plan, std::span<const std::uint64_t> slots, std::uint64_t threads,
-             std::uint64_t warps)
-      : plan_(plan), launched_threads_(threads), launched_warps_(warps), totals_(plan.counters) {
+  Evaluation(const CountPlan& plan, std::span<const std::uint64_t> slots, const LaunchedGrid& launched)
+      : plan_(plan), launched_(launched), totals_(plan.counters) {
     for (std::uint32_t replica = 0; replica < plan.replicas; ++replica) {
       for (std::uint32_t slot = 0; slot < plan.counters; ++slot)
         totals_[slot] += slots[std::size_t{replica} * plan.stride + slot];
+    }
+    for (unsigned dimension = 0; dimension < 3; ++dimension) {
+      if ((plan.alike >> dimension & 1u) != 0) blocks_of_each_ *= launched.blocks[dimension];
     }
     result_.thread_blocks.resize(plan.basic_blocks);
     result_.warp_blocks.resize(plan.basic_blocks);
@@ -21,9 +23,9 @@ class Evaluation {
     for (const FunctionPlan& function : plan_.functions) {
       std::vector<std::uint64_t> flows;
       if (function.threads) {
-        flows = solve(function, *function.threads, launched_threads_, result_.thread_blocks);
+        flows = solve(function, *function.threads, launched_.threads, result_.thread_blocks);
       }
-      if (function.warps) solve(function, *function.warps, launched_warps_, result_.warp_blocks);
+      if (function.warps) solve(function, *function.warps, launched_.warps, result_.warp_blocks);
       for (const GuardPlan& guard : function.thread_guards) {
         const std::uint32_t block = function.first_block + function.block_of[guard.instruction];
         std::uint64_t count =
@@ -45,7 +47,8 @@ class Evaluation {
   std::uint64_t total(const FunctionPlan& function, std::uint32_t counter) const {
     const Counter& counted = function.counters[counter];
     if (counted.is_silent) return 0;
-    return counted.is_complement ? launched_warps_ - totals_[counted.slot] : totals_[counted.slot];
+    const std::uint64_t sum = totals_[counted.slot] * (counted.is_alike ? blocks_of_each_ : 1);
+    return counted.is_complement ? launched_.warps - sum : sum;
   }
 
   std::vector<std::uint64_t> solve(const FunctionPlan& function, const FlowPlan& flow, std::uint64_t launched,
@@ -69,17 +72,16 @@ class Evaluation {
   }
 
   const CountPlan& plan_;
-  const std::uint64_t launched_threads_;
-  const std::uint64_t launched_warps_;
+  const LaunchedGrid& launched_;
+  std::uint64_t blocks_of_each_ = 1;  ///< for which one gives its alike counters away
   std::vector<std::uint64_t> totals_;
   Executions result_;
 };
 
 }  // namespace
 
-Executions CountPlan::evaluate(std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
-                               std::uint64_t launched_warps) const {
-  return Evaluation(*this, slots, launched_threads, launched_warps).run();
+Executions CountPlan::evaluate(std::span<const std::uint64_t> slots, const LaunchedGrid& launched) const {
+  return Evaluation(*this, slots, launched).run();
 }
 
 }  // namespace lynxpp::ptx

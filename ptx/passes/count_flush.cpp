@@ -89,7 +89,7 @@ std::string take_sum(const SumGroups& groups, std::uint32_t first, std::uint32_t
 }  // namespace
 
 std::string CountText::flush(const std::vector<const Counter*>& counters, const Guard& guard,
-                             bool leaves_together) {
+                             bool leaves_together, GridDimensions first_in) {
   const std::string done = label();
   std::string text(scratch());
   text +=
@@ -102,9 +102,21 @@ std::string CountText::flush(const std::vector<const Counter*>& counters, const 
     text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
             ";\n";
   }
+  text += leave_unless_first(first_in, done);
   text += target_.is_wide ? place_of_warp() + flush_by_lane(counters)
                           : flush_by_warp(counters, leaves_together, done);
   return text + done + ":\n\t}\n";
+}
+
+std::string CountText::leave_unless_first(GridDimensions dimensions, const std::string& done) {
+  if (dimensions == 0) return {};
+  std::string text = "\tmov.b32 %lynxpp_other, 0;\n";
+  for (unsigned dimension = 0; dimension < 3; ++dimension) {
+    if ((dimensions >> dimension & 1u) == 0) continue;
+    text += std::string("\tmov.u32 %lynxpp_part, %ctaid.") + "xyz"[dimension] +
+            ";\n\tor.b32 %lynxpp_other, %lynxpp_other, %lynxpp_part;\n";
+  }
+  return text + "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_other, 0;\n\t@%lynxpp_leads bra " + done + ";\n";
 }
 
 std::string CountText::branch_if_all(const std::string& comparison, const std::string& target) {

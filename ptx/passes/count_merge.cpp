@@ -134,11 +134,11 @@ class FunctionMerge {
 
  private:
   using Group = std::vector<std::uint32_t>;  ///< of counters with the same places
-  using Meaning = std::vector<std::tuple<bool, bool, Column>>;
+  using Meaning = std::vector<std::tuple<bool, bool, bool, Column>>;
 
-  std::tuple<bool, bool, Column> meaning_of(std::uint32_t index) const {
+  std::tuple<bool, bool, bool, Column> meaning_of(std::uint32_t index) const {
     const Counter& counter = plan_.counters[index];
-    return {counter.counts_warps, counter.is_whole, columns_[index]};
+    return {counter.counts_warps, counter.is_whole, counter.is_alike, columns_[index]};
   }
 
   static void silence(Counter& counter) {

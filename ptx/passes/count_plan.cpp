@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/analysis/call_graph.h"
+#include "ptx/passes/count_alike.h"
 #include "ptx/passes/count_bits.h"
 #include "ptx/passes/count_exits.h"
 #include "ptx/passes/count_flow.h"
@@ -50,6 +51,9 @@ class Planner {
     // Callees first: how often they are entered is asked of their callers.
     for (std::size_t i = drafts_.size(); i-- > 0;) {
       if (Status planned = plan_function(drafts_[i]); !planned) return planned.error();
+    }
+    for (Draft& draft : drafts_) {
+      if (draft.counted.is_kernel) find_alike_counters(draft.plan, draft.counted);
     }
     std::vector<MergedFunction> functions;
     for (Draft& draft : drafts_) functions.push_back({&draft.plan, &draft.counted});
@@ -424,6 +428,7 @@ class Planner {
     Registers registers;
     for (const std::uint32_t index : order) {
       Counter& counter = plan.counters[index];
+      if (counter.is_alike && limit != 0 && place_bit(plan, counter, bits)) continue;
       if (!counter.is_repeated && ((plan.registers == 0 && !keeps_bits) || counter.weight < likely)) continue;
       const bool is_elected = counter.counts_warps && !counter.is_whole;
       const auto key = std::pair(is_elected, counter.places);
@@ -444,8 +449,20 @@ class Planner {
     place_loops(plan, registers);
     place_iterations(plan);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
+    settle_alike(draft);
     place_slots(plan, order);
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
+  }
+
+  /// What goes to memory on the spot does so in every block.
+  void settle_alike(Draft& draft) {
+    bool is_any = false;
+    for (Counter& counter : draft.plan.counters) {
+      counter.is_alike &= counter.storage != Counter::Storage::memory;
+      is_any |= counter.is_alike;
+    }
+    const Function& function = *unit_.functions[draft.plan.unit].function;
+    if (is_any) plan_.alike = counted_dimensions(unit_.module.text(function.body_text));
   }
 
   /// The registers of loops whose lanes count. What threads count at the same places is shared.
@@ -469,19 +486,31 @@ class Planner {
     }
   }
 
-  /// Those in registers first, then the bits, four to a word and in the order they have there: lanes beside each other add them.
+  /// What is given away together lies together.
   void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order) {
+    place_flushed(plan, order, false);
+    place_flushed(plan, order, true);
+    for (const std::uint32_t index : order) {
+      Counter& counter = plan.counters[index];
+      if (counter.storage == Counter::Storage::memory) counter.slot = plan_.counters++;
+    }
+  }
+
+  /// Those in registers first, then the bits, four to a word and in the order they have there: lanes beside each other add them.
+  void place_flushed(FunctionPlan& plan, const std::vector<std::uint32_t>& order, bool is_alike) {
     using Storage = Counter::Storage;
     const std::uint32_t first = plan_.counters;
     for (const std::uint32_t index : order) {
       Counter& counter = plan.counters[index];
-      if (counter.storage != Storage::memory && !counter.is_bit) counter.slot = plan_.counters++;
+      const bool is_here = counter.storage != Storage::memory && counter.is_alike == is_alike;
+      if (is_here && !counter.is_bit) counter.slot = plan_.counters++;
     }
     for (const Storage storage : {Storage::summed, Storage::from_lane_0, Storage::any, Storage::both}) {
       std::map<std::uint32_t, std::vector<Counter*>> bits;
       for (const std::uint32_t index : order) {
         Counter& counter = plan.counters[index];
-        if (counter.is_bit && counter.storage == storage) bits[counter.bit].push_back(&counter);
+        if (counter.is_bit && counter.storage == storage && counter.is_alike == is_alike)
+          bits[counter.bit].push_back(&counter);
       }
       if (bits.empty()) continue;
       const std::uint32_t base = first + (plan_.counters - first + 3) / 4 * 4;
@@ -490,10 +519,6 @@ class Planner {
         for (Counter* counter : counters) counter->slot = base + bit - lowest;
         plan_.counters = base + bit - lowest + 1;
       }
-    }
-    for (const std::uint32_t index : order) {
-      Counter& counter = plan.counters[index];
-      if (counter.storage == Storage::memory) counter.slot = plan_.counters++;
     }
   }
 

@@ -82,7 +82,9 @@ struct Counter {
   bool is_even = false;        ///< summed; all lanes have counted the same
   bool is_tally = false;       ///< raised by a routine, see Tally
   bool is_complement = false;  ///< what counts is the launched warps less those for which it was raised
-  bool is_silent = false;      ///< never raised, taken for 0: nobody needs it, or another one counts for it
+  bool is_alike =
+      false;  ///< in registers of the kernel; the first block counts for all, see CountPlan::alike
+  bool is_silent = false;  ///< never raised, taken for 0: nobody needs it, or another one counts for it
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
   bool is_bit =
@@ -224,6 +226,16 @@ struct Executions {
   std::map<Tally, std::uint64_t> tallies;
 };
 
+/// Dimensions of the grid, a set of bits: 1 is x, 2 is y, 4 is z.
+using GridDimensions = std::uint8_t;
+
+/// What the host knows of a launch.
+struct LaunchedGrid {
+  std::uint64_t threads = 0;
+  std::uint64_t warps = 0;
+  std::uint32_t blocks[3] = {1, 1, 1};  ///< of threads, in each dimension
+};
+
 struct CountPlan {
   std::vector<FunctionPlan> functions;  ///< callers before the functions they call
   std::map<Tally, Counter> tallies;
@@ -234,11 +246,12 @@ struct CountPlan {
   std::uint32_t stride = 0;
   std::uint32_t replicas = 0;
   bool is_wide = false;  ///< registers of 64 bits
+  /// Counters that are alike (count_alike.h) are given away by blocks whose index is 0 in these dimensions only, 0: there are none.
+  GridDimensions alike = 0;
 
   std::uint64_t slots() const { return std::uint64_t{stride} * replicas; }
   /// `slots` has slots() elements, as the device left them.
-  Executions evaluate(std::span<const std::uint64_t> slots, std::uint64_t launched_threads,
-                      std::uint64_t launched_warps) const;
+  Executions evaluate(std::span<const std::uint64_t> slots, const LaunchedGrid& launched) const;
 };
 
 /// Guarded instructions may be in demand only where they have a guard. Failure: the counters cannot be placed.

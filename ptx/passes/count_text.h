@@ -63,8 +63,9 @@ class CountText {
                        const FunctionPlan& plan);
   /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
   /// are counted from a slot whose distance to the first one is a multiple of 4.
+  /// With `first_in` only those blocks do whose index is 0 in these dimensions of the grid.
   std::string flush(const std::vector<const Counter*>& counters, const Guard& guard,
-                    bool leaves_together = false);
+                    bool leaves_together = false, GridDimensions first_in = 0);
   /// Adds the register of `counter` to memory and sets it to 0, in each lane where it is not: for counters that few lanes raise.
   std::string give(const Counter& counter);
 
@@ -82,6 +83,7 @@ class CountText {
   std::string count_one(const Counter& counter, const std::string& guard) const;
   std::string flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,
                             const std::string& done);
+  static std::string leave_unless_first(GridDimensions dimensions, const std::string& done);
   static std::string branch_if_all(const std::string& comparison, const std::string& target);
   std::string flush_line(const std::vector<const Counter*>& counters, std::uint32_t base, std::uint32_t per);
   std::string flush_sums(const std::vector<const Counter*>& counters, std::uint32_t per,

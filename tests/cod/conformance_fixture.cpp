@@ -321,8 +321,9 @@ class Run {
     if (variant.counting == nullptr) return;
     std::vector<std::vector<std::span<std::byte>>> arrays;
     for (auto& each : arrays_) arrays.push_back(bytes_of(each));
-    engine::fill_counted_arrays(*variant.counting, specifications_, slots_, extents_.threads, extents_.warps,
-                                arrays);
+    ptx::LaunchedGrid launched{extents_.threads, extents_.warps};
+    std::copy(std::begin(shape_.grid), std::end(shape_.grid), launched.blocks);
+    engine::fill_counted_arrays(*variant.counting, specifications_, slots_, launched, arrays);
   }
 
   void report(const engine::Instrumented& variant, std::size_t index) {

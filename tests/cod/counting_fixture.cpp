@@ -109,9 +109,10 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   if (variant->counting != nullptr) {
     std::vector<std::span<std::byte>> views;
     for (auto& array : arrays) views.push_back(std::as_writable_bytes(std::span(array)));
-    engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
-                                std::uint64_t{blocks_} * threads_,
-                                std::uint64_t{blocks_} * ((threads_ + 31) / 32), {&views, 1});
+    const std::uint64_t blocks = std::uint64_t{grid_[0]} * grid_[1] * grid_[2];
+    engine::fill_counted_arrays(
+        *variant->counting, request.specifications, slots,
+        {blocks * threads_, blocks * ((threads_ + 31) / 32), {grid_[0], grid_[1], grid_[2]}}, {&views, 1});
   }
   return arrays;
 }
@@ -207,12 +208,13 @@ void CountedLaunch::order_counters() {
 
 void CountedLaunch::run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
                         device::cpu::LaunchCounters* counters) {
-  output_.assign(std::size_t{blocks_} * threads_, 0);
+  output_.assign(std::size_t{grid_[0]} * grid_[1] * grid_[2] * threads_, 0);
   const std::uint32_t* data = output_.data();
   std::vector<std::byte> parameters(8 + 8 * words.size());
   std::memcpy(parameters.data(), &data, 8);
   if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
-  const Status status = module.launch("k", {{blocks_, 1, 1}, {threads_, 1, 1}}, parameters, counters);
+  const Status status =
+      module.launch("k", {{grid_[0], grid_[1], grid_[2]}, {threads_, 1, 1}}, parameters, counters);
   EXPECT_TRUE(status.ok()) << render(status.error().diagnostics);
 }
 

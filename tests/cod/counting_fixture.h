@@ -1,6 +1,7 @@
 // A launch of a kernel whose executions are counted, beside the cpu device's own counters.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,7 +26,9 @@ std::string module_of(const std::string& functions, const std::string& body);
 class CountedLaunch {
  public:
   CountedLaunch(const std::string& ptx, std::uint32_t blocks, std::uint32_t threads)
-      : ptx_(ptx), blocks_(blocks), threads_(threads) {}
+      : CountedLaunch(ptx, {blocks, 1, 1}, threads) {}
+  CountedLaunch(const std::string& ptx, const std::array<std::uint32_t, 3>& grid, std::uint32_t threads)
+      : ptx_(ptx), grid_(grid), threads_(threads) {}
 
   /// Runs the original: its output and the device's counters are what the others are compared with.
   void native();
@@ -52,7 +55,7 @@ class CountedLaunch {
            device::cpu::LaunchCounters* counters);
 
   const std::string ptx_;
-  const std::uint32_t blocks_;
+  const std::array<std::uint32_t, 3> grid_;
   const std::uint32_t threads_;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;

@@ -1,0 +1,107 @@
+#include "ptx/passes/count_alike.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace lynxpp::ptx {
+namespace {
+
+class AlikePlaces {
+ public:
+  explicit AlikePlaces(const CountedFunction& kernel)
+      : kernel_(kernel),
+        graph_(kernel.analyses->graph()),
+        instructions_(kernel.unit->function->body->instructions),
+        uniformity_(kernel.analyses->uniformity()),
+        registers_(kernel.analyses->registers()),
+        alike_(graph_.blocks.size(), true) {
+    std::vector<std::uint32_t> left;
+    for (std::uint32_t block = 0; block < alike_.size(); ++block) {
+      if (varies_behind(block)) left.push_back(block);
+    }
+    // What is executed more or less often passes that on to what depends on its own branch.
+    while (!left.empty()) {
+      const std::uint32_t block = left.back();
+      left.pop_back();
+      mark_dependent(block, left);
+    }
+  }
+
+  bool is_alike(const CountPlace& place, const FunctionPlan& plan) const {
+    switch (place.kind) {
+      case CountPlace::Kind::entry: return true;
+      case CountPlace::Kind::block_start:
+      case CountPlace::Kind::block_end: return alike_[place.block];
+      case CountPlace::Kind::fall_through:
+      case CountPlace::Kind::switch_target: return alike_[place.block] && !varies_behind(place.block);
+      case CountPlace::Kind::guard_holds:
+      case CountPlace::Kind::divides:
+      case CountPlace::Kind::bypass:
+      case CountPlace::Kind::vote:
+        return alike_[place.block] && !varies_behind(place.block) && has_alike_guard(place.instruction);
+      case CountPlace::Kind::iterations: return alike_[place.block] && alike_[plan.iterations[place.target].block];
+    }
+    return false;
+  }
+
+  bool is_alike(const LoopPlan& loop, const FunctionPlan& plan) const {
+    return alike_[loop.end] && alike_[kernel_.analyses->loops().loops()[loop.loop].header] &&
+           is_alike(loop.begin, plan);
+  }
+
+ private:
+  /// Threads of the same index may go on differently in different blocks of the grid.
+  bool varies_behind(std::uint32_t block) const {
+    return (uniformity_.of_branch(block) & varies_over_blocks) != 0 || kernel_.call_may_exit[block];
+  }
+
+  bool has_alike_guard(std::uint32_t instruction) const {
+    const Guard& guard = instructions_[instruction].guard;
+    if (guard.predicate.empty()) return true;
+    const RegisterId reg = registers_.find(guard.predicate, instruction);
+    return reg != no_register && (uniformity_.of_register_read(instruction, reg) & varies_over_blocks) == 0;
+  }
+
+  /// Up the tree of post-dominators from where the block leads to, as far as that is not passed anyway.
+  void mark_dependent(std::uint32_t block, std::vector<std::uint32_t>& left) {
+    const std::vector<std::uint32_t>& meetings = kernel_.analyses->post_dominators();
+    const std::uint32_t meeting = kernel_.call_may_exit[block] ? no_block : meetings[block];
+    for (const std::uint32_t successor : graph_.blocks[block].successors) {
+      for (std::uint32_t at = successor; at != meeting && at != no_block; at = meetings[at]) {
+        if (!alike_[at]) continue;
+        alike_[at] = false;
+        left.push_back(at);
+      }
+    }
+  }
+
+  const CountedFunction& kernel_;
+  const ControlFlowGraph& graph_;
+  const std::vector<Instruction>& instructions_;
+  const Uniformity& uniformity_;
+  const RegisterUsage& registers_;
+  std::vector<bool> alike_;  ///< per block: executed equally often
+};
+
+}  // namespace
+
+void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel) {
+  const AlikePlaces places(kernel);
+  for (Counter& counter : plan.counters) {
+    const bool is_alike = std::ranges::all_of(
+        counter.places, [&](const CountPlace& place) { return places.is_alike(place, plan); });
+    counter.is_alike = is_alike && !counter.places.empty() &&
+                       (!counter.is_maximum() || places.is_alike(plan.loops[counter.maximum_in], plan));
+  }
+}
+
+GridDimensions counted_dimensions(std::string_view body) {
+  constexpr std::string_view names[] = {"%ctaid.x", "%ctaid.y", "%ctaid.z"};
+  GridDimensions dimensions = 0;
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    if (body.find(names[i]) != std::string_view::npos) dimensions |= static_cast<GridDimensions>(1u << i);
+  }
+  return dimensions == 0 ? GridDimensions{1} : dimensions;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,21 @@
+// Which counters count the same in every block of the grid.
+//
+// Where no way to a place depends on which block a thread is in, nor on memory, a thread of a given index comes there equally often in every block.
+// What is counted there by the first block of the grid alone, the host multiplies by the number of blocks, and all others have nothing to add when
+// they leave. As everywhere in the plan, lanes that parted are taken to be together again where their ways meet.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ptx/passes/count_flow.h"
+
+namespace lynxpp::ptx {
+
+/// Sets Counter::is_alike of the kernel's counters. Precondition: their places are known.
+void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel);
+
+/// In which dimensions a block has to be the first to count for others: those whose index the kernel's text reads anyway, else x.
+GridDimensions counted_dimensions(std::string_view body);
+
+}  // namespace lynxpp::ptx
