@@ -28,7 +28,9 @@ class FunctionCounting {
     declare();
     for (const Counter& counter : plan_.counters) {
       if (counter.lane_count) continue;
-      for (const CountPlace& place : counter.places) raise(counter, place);
+      for (const CountPlace& place : counter.places) {
+        if (place.kind != CountPlace::Kind::leaves_apart) raise(counter, place);
+      }
     }
     for (auto& [key, counters] : raised_) {
       const auto& [position, rank, place] = key;
@@ -80,6 +82,7 @@ class FunctionCounting {
       case CountPlace::Kind::entry: return {entry_position(*function_.function), Rank::entry};
       case CountPlace::Kind::block_start:
       case CountPlace::Kind::iterations:
+      case CountPlace::Kind::leaves_apart:
         return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
       case CountPlace::Kind::bypass:
       case CountPlace::Kind::vote: return {body_.instructions[place.instruction].text.begin, Rank::together};
@@ -110,19 +113,41 @@ class FunctionCounting {
     }
   }
 
+  void mark_ways(const Leaving& leaving) {
+    const auto mark = [&](const CountPlace& place, std::uint32_t way) {
+      const bool is_guarded = place.kind == CountPlace::Kind::guard_holds;
+      const auto [position, rank] = position_of(place);
+      write(position, rank,
+            CountText::mark_way(leaving, way,
+                                is_guarded ? body_.instructions[place.instruction].guard : Guard{}));
+    };
+    if (leaving.entry) mark(*leaving.entry, leaving.usual);
+    for (std::uint32_t way = 0; way < leaving.ways.size(); ++way) {
+      if (way != leaving.usual) mark(leaving.ways[way].place, way);
+    }
+  }
+
   void count_loop(std::uint32_t index) {
     std::vector<const Counter*> counters;
     for (const Counter& counter : plan_.counters) {
       if (counter.maximum_in == index && !counter.places.empty()) counters.push_back(&counter);
     }
-    if (counters.empty()) return;
+    std::vector<CountText::Division> divisions;
+    for (const Counter& counter : plan_.counters) {
+      for (const CountPlace& place : counter.places) {
+        if (place.kind == CountPlace::Kind::leaves_apart && place.target == index)
+          divisions.push_back({&counter, plan_.block_of[place.instruction]});
+      }
+    }
+    if (counters.empty() && divisions.empty()) return;
     const LoopPlan& loop = plan_.loops[index];
+    if (loop.leaving && loop.leaving->reg != no_counter) mark_ways(*loop.leaving);
     // Lanes that have gone on to the loop have been counted on their way; those that are still to go have not.
     const bool is_behind = loop.begin.kind == CountPlace::Kind::fall_through;
     write(position_of(loop.begin).first, is_behind ? Rank::loop_begin_behind : Rank::loop_begin,
           text_.begin_loop(loop, counters));
     const CountPlace end{CountPlace::Kind::block_start, loop.end, 0, 0};
-    write(position_of(end).first, Rank::loop_end, text_.end_loop(loop, counters, plan_));
+    write(position_of(end).first, Rank::loop_end, text_.end_loop(loop, counters, divisions, plan_));
   }
 
   std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {

@@ -39,7 +39,10 @@ class AlikePlaces {
       case CountPlace::Kind::bypass:
       case CountPlace::Kind::vote:
         return alike_[place.block] && !varies_behind(place.block) && has_alike_guard(place.instruction);
-      case CountPlace::Kind::iterations: return alike_[place.block] && alike_[plan.iterations[place.target].block];
+      // Its header would depend on a way out that did not lead as often out in each.
+      case CountPlace::Kind::leaves_apart: return is_alike(plan.loops[place.target], plan);
+      case CountPlace::Kind::iterations:
+        return alike_[place.block] && alike_[plan.iterations[place.target].block];
     }
     return false;
   }

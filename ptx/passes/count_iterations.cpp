@@ -225,6 +225,10 @@ void place_iterations(FunctionPlan& plan) {
       if (term.is_iterations) is_used[term.counter] = true;
     }
   }
+  for (const LoopPlan& loop : plan.loops) {
+    if (loop.leaving && loop.leaving->is_used && loop.leaving->iterations != no_counter)
+      is_used[loop.leaving->iterations] = true;
+  }
   for (std::uint32_t index = 0; index < plan.iterations.size(); ++index) {
     Iterations& iterations = plan.iterations[index];
     iterations.is_used = is_used[index];

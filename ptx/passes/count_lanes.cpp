@@ -35,7 +35,8 @@ class LaneTerms {
     std::vector<std::uint64_t> flows(placement.edges().size());
     const std::uint32_t from = is_behind_ ? threads_.fronts[start_] : start_;
     placement.solve(flows, EdgePlacement::Walk{from, threads_.fronts[loop_.end]});
-    LaneCount count{{}, static_cast<std::int32_t>(flows[edge])};
+    LaneCount count;
+    count.constant = static_cast<std::int32_t>(flows[edge]);
     for (const std::uint32_t counted : placement.counted()) {
       const std::optional<std::uint32_t> iterations = iterations_of(placement.edges()[counted]);
       if (!is_passed(iterations ? plan_.iterations[*iterations].block : placement.edges()[counted].source))

@@ -109,7 +109,11 @@ class FunctionMerge {
   FunctionMerge(const MergedFunction& function, const std::vector<Column>& columns)
       : plan_(*function.plan),
         columns_(columns),
-        kept_(counters_of_lanes(*function.plan, *function.counted)) {}
+        kept_(counters_of_lanes(*function.plan, *function.counted)) {
+    for (const LoopPlan& loop : plan_.loops) {
+      if (loop.leaving && loop.leaving->is_used) kept_.insert(loop.leaving->counter);
+    }
+  }
 
   void run() {
     std::map<std::pair<bool, std::vector<CountPlace>>, Group> groups;
@@ -166,7 +170,7 @@ class FunctionMerge {
 
   FunctionPlan& plan_;
   const std::vector<Column>& columns_;
-  const std::set<std::uint32_t> kept_;
+  std::set<std::uint32_t> kept_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ptx/passes/count_flow.h"
 #include "ptx/passes/count_iterations.h"
 #include "ptx/passes/count_lanes.h"
+#include "ptx/passes/count_leaving.h"
 #include "ptx/passes/count_merge.h"
 
 namespace lynxpp::ptx {
@@ -211,6 +212,7 @@ class Planner {
       if (!plan_flow(draft, thread_flow(draft.counted), plan.threads)) return unplaceable(function);
     }
     if (!draft.demand.warp_blocks.empty() && !plan_warps(draft)) return unplaceable(function);
+    find_leaving(plan, draft.counted);
     plan_thread_guards(draft, exits);
     plan_warp_guards(draft);
     plan_warp_divisions(draft);
@@ -293,6 +295,7 @@ class Planner {
         plan.threads || plan.loops.empty() ? std::nullopt : place_flow(draft, thread_flow(draft.counted));
     if (plan.threads || unwanted)
       find_lane_terms(plan, plan.threads ? *plan.threads : *unwanted, draft.counted);
+    find_lane_counts_by_leaving(plan, draft.counted);
   }
 
   Counter guard_counter(Draft& draft, std::uint32_t instruction) {
@@ -364,6 +367,7 @@ class Planner {
       counter.places[0].kind = CountPlace::Kind::divides;
       counter.counts_warps = true;
       counter.is_once = !draft.once.empty() && draft.once[block];
+      count_division_by_leaving(plan, draft.counted, block, counter);
       plan.warp_divisions.push_back(
           {instruction, static_cast<std::uint32_t>(plan.counters.size()), false, 0});
       plan.counters.push_back(std::move(counter));
@@ -447,6 +451,7 @@ class Planner {
     });
     find_lane_terms_of(draft);
     place_loops(plan, registers);
+    place_leaving(plan);
     place_iterations(plan);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
     settle_alike(draft);
@@ -469,8 +474,13 @@ class Planner {
   static void place_loops(FunctionPlan& plan, const Registers& registers) {
     std::map<CountPlace, std::uint32_t> masks;
     for (Counter& counter : plan.counters) {
-      if (!counter.is_maximum() || counter.places.empty()) continue;
-      if (!counter.lane_count) {
+      std::set<std::uint32_t> loops;
+      for (const CountPlace& place : counter.places) {
+        if (place.kind == CountPlace::Kind::leaves_apart) loops.insert(place.target);
+      }
+      if (counter.is_maximum() && !counter.places.empty()) loops.insert(counter.maximum_in);
+      if (loops.empty()) continue;
+      if (counter.is_maximum() && !counter.lane_count) {
         const auto shared = registers.find({false, counter.places});
         if (shared != registers.end()) {
           counter.lane_reg = shared->second;
@@ -479,10 +489,12 @@ class Planner {
           counter.lane_reg = plan.registers++;
         }
       }
-      LoopPlan& loop = plan.loops[counter.maximum_in];
-      const auto [mask, is_new] = masks.try_emplace(loop.begin, plan.registers);
-      if (is_new) ++plan.registers;
-      loop.mask_reg = mask->second;
+      for (const std::uint32_t index : loops) {
+        LoopPlan& loop = plan.loops[index];
+        const auto [mask, is_new] = masks.try_emplace(loop.begin, plan.registers);
+        if (is_new) ++plan.registers;
+        loop.mask_reg = mask->second;
+      }
     }
   }
 

@@ -42,6 +42,7 @@ struct CountPlace {
     vote,    ///< before the branch `instruction`, by all lanes when one of the warp goes on to block `target`
     divides,  ///< before `instruction`, when its guard holds for some of the warp's lanes and not for others
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
+    leaves_apart,  ///< at the block's start: `instruction` is a way out of FunctionPlan::loops[target], see Leaving
     iterations,  ///< before the block's first instruction, by the number of FunctionPlan::iterations[target]
   };
   Kind kind = Kind::block_start;
@@ -61,6 +62,8 @@ struct LaneCount {
   };
   std::vector<Term> terms;
   std::int32_t constant = 0;
+  /// Instead of the terms: how often the lane has gone on past that one of Leaving::ways; their number: how often it has gone back.
+  std::optional<std::uint32_t> passed_way;
 };
 
 /// One number counted on the device.
@@ -124,12 +127,33 @@ struct Iterations {
   std::uint32_t entered_reg = no_counter;  ///< register with all ones when the loop was entered
 };
 
+/// When and where a lane leaves a loop: what `iterations` or `counter` tell, times two to the power of `shift`, plus the number of its way out, is
+/// greater the later it leaves, and 0 for lanes that have not entered the loop. Less one its low bits are the position in `ways`, and the others tell
+/// how often it has gone back.
+struct Leaving {
+  struct Way {
+    std::uint32_t block = 0;  ///< that the way out leaves from
+    CountPlace place;         ///< where lanes take it
+    std::int32_t number = 0;
+  };
+  std::uint32_t iterations = no_counter;  ///< in FunctionPlan::iterations; no_counter: `counter` tells
+  std::uint32_t counter =
+      no_counter;  ///< in FunctionPlan::counters: what each lane counts of the loop for the warp
+  std::uint32_t shift = 0;
+  std::vector<Way> ways;            ///< in the order in which an iteration comes to them
+  std::uint32_t usual = 0;          ///< the way that a lane takes unless it comes by another's place
+  std::optional<CountPlace> entry;  ///< where lanes enter; nullopt: all that begin do
+  bool is_used = false;
+  std::uint32_t reg = no_counter;  ///< register with the number of the way; no_counter: all are 0
+};
+
 /// A loop whose lanes count for the warp (Counter::maximum_in). Lanes that pass `begin` together all come to the start of block `end`.
 struct LoopPlan {
   CountPlace begin;
   std::uint32_t end = 0;
   std::uint32_t mask_reg = 0;  ///< register with the lanes that passed `begin` together
   std::uint32_t loop = 0;      ///< in LoopNest::loops()
+  std::optional<Leaving> leaving;
 };
 
 /// The flow of threads or warps through a function.

@@ -351,10 +351,78 @@ std::string CountText::raise_iterations(const std::vector<const Counter*>& count
   return text + "\t}\n";
 }
 
+// ---------------------------------------------------------------- when and where lanes leave
+
+std::string CountText::mark_way(const Leaving& leaving, std::uint32_t way, const Guard& guard) {
+  return "\t" + (is_guarded(guard) ? "@" + truth(guard) + " " : "") + "mov.b32 " + register_of(leaving.reg) +
+         ", " + std::to_string(leaving.ways[way].number) + ";\n";
+}
+
+/// To %lynxpp_word.
+std::string CountText::read_leaving(const Leaving& leaving, const FunctionPlan& plan) {
+  std::string text;
+  if (leaving.iterations != no_counter) {
+    text = read_iterations(plan.iterations[leaving.iterations], "%lynxpp_word");
+  } else {
+    const std::string count = count_of_lane(plan.counters[leaving.counter], plan, text);
+    text += "\tmov.b32 %lynxpp_word, " + count + ";\n";
+  }
+  if (leaving.shift != 0) text += "\tshl.b32 %lynxpp_word, %lynxpp_word, " + number(leaving.shift) + ";\n";
+  if (leaving.reg != no_counter)
+    text += "\tadd.u32 %lynxpp_word, %lynxpp_word, " + register_of(leaving.reg) + ";\n";
+  return text;
+}
+
+/// %lynxpp_part = how often the lane has gone on past a way out, from %lynxpp_word.
+std::string CountText::passages(const Leaving& leaving, std::uint32_t way) {
+  std::string text =
+      "\t{\n\t.reg .pred %lynxpp_is;\n\tsub.u32 %lynxpp_other, %lynxpp_word, 1;\n\tshr.u32 %lynxpp_part, "
+      "%lynxpp_other, " +
+      number(leaving.shift) + ";\n";
+  if (way + 1 < leaving.ways.size()) {
+    text += "\tand.b32 %lynxpp_other, %lynxpp_other, " + number((1u << leaving.shift) - 1) +
+            ";\n\tsetp.gt.u32 %lynxpp_is, %lynxpp_other, " + number(way) +
+            ";\n\t@%lynxpp_is add.u32 %lynxpp_part, %lynxpp_part, 1;\n";
+  }
+  return text + "\tsetp.eq.u32 %lynxpp_is, %lynxpp_word, 0;\n\t@%lynxpp_is mov.b32 %lynxpp_part, 0;\n\t}\n";
+}
+
+/// Of the lanes that left together the first one counts, unless no lane stayed.
+std::string CountText::count_divisions(const LoopPlan& loop, const std::vector<Division>& divisions) {
+  const Leaving& leaving = *loop.leaving;
+  const std::string mask = register_of(loop.mask_reg);
+  std::string text =
+      "\t{\n\t.reg .pred %lynxpp_parts;\n\tmatch.any.sync.b32 %lynxpp_group, %lynxpp_word, " + mask +
+      ";\n\tredux.sync.max.u32 %lynxpp_other, %lynxpp_word, " + mask +
+      ";\n\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_group;\n"
+      "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n"
+      "\tsetp.ne.and.u32 %lynxpp_leads, %lynxpp_word, %lynxpp_other, %lynxpp_leads;\n"
+      "\tsetp.ne.and.u32 %lynxpp_leads, %lynxpp_word, 0, %lynxpp_leads;\n"
+      "\tsub.u32 %lynxpp_other, %lynxpp_word, 1;\n\tand.b32 %lynxpp_other, %lynxpp_other, " +
+      number((1u << leaving.shift) - 1) + ";\n";
+  for (const auto& [counter, block] : divisions) {
+    const auto way = std::ranges::find(leaving.ways, block, &Leaving::Way::block) - leaving.ways.begin();
+    text += "\tsetp.eq.and.u32 %lynxpp_parts, %lynxpp_other, " + std::to_string(way) + ", %lynxpp_leads;\n";
+    if (!in_memory(counter)) {
+      text += count_one(*counter, "%lynxpp_parts");
+      continue;
+    }
+    const std::string done = label();
+    text += "\t@!%lynxpp_parts bra " + done + ";\n" + place_of_warp() +
+            "\tmov.u64 %lynxpp_sum, 1;\n\tred.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n" +
+            done + ":\n";
+  }
+  return text + "\t}\n";
+}
+
 // ---------------------------------------------------------------- loops that lanes leave one after the other
 
 std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const {
   std::string text = "\tactivemask.b32 " + register_of(loop.mask_reg) + ";\n";
+  if (loop.leaving && loop.leaving->reg != no_counter) {
+    const std::int32_t first = loop.leaving->entry ? 0 : loop.leaving->ways[loop.leaving->usual].number;
+    text += "\tmov.b32 " + register_of(loop.leaving->reg) + ", " + std::to_string(first) + ";\n";
+  }
   for (const Counter* counter : counters) {
     if (counter->lane_count) continue;
     const std::string count = register_of(counter->lane_reg);
@@ -385,19 +453,31 @@ std::string CountText::lane_count(const LaneCount& count, const FunctionPlan& pl
   return text;
 }
 
+/// The register with what the lane has counted since the loop's begin.
+std::string CountText::count_of_lane(const Counter& counter, const FunctionPlan& plan, std::string& text) {
+  if (counter.lane_count) {
+    text += lane_count(*counter.lane_count, plan);
+    return "%lynxpp_part";
+  }
+  const std::string count = register_of(counter.lane_reg);
+  if (counter.lane_start == no_counter) return count;
+  text += "\tsub.u32 %lynxpp_part, " + count + ", " + register_of(counter.lane_start) + ";\n";
+  return "%lynxpp_part";
+}
+
 std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters,
-                                const FunctionPlan& plan) {
+                                const std::vector<Division>& divisions, const FunctionPlan& plan) {
   const std::string mask = register_of(loop.mask_reg);
   std::string text(scratch());
   text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, " + mask +
           ";\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+  if (loop.leaving && loop.leaving->is_used) text += read_leaving(*loop.leaving, plan);
   for (const Counter* counter : counters) {
-    std::string count = counter->lane_count ? "%lynxpp_part" : register_of(counter->lane_reg);
-    if (counter->lane_count) {
-      text += lane_count(*counter->lane_count, plan);
-    } else if (counter->lane_start != no_counter) {
-      text += "\tsub.u32 %lynxpp_part, " + count + ", " + register_of(counter->lane_start) + ";\n";
-      count = "%lynxpp_part";
+    std::string count = "%lynxpp_part";
+    if (counter->lane_count && counter->lane_count->passed_way) {
+      text += passages(*loop.leaving, *counter->lane_count->passed_way);
+    } else {
+      count = count_of_lane(*counter, plan, text);
     }
     text += "\tredux.sync.max.u32 %lynxpp_amount, " + count + ", " + mask + ";\n";
     const std::string sum = register_of(counter->reg);
@@ -419,6 +499,7 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
       }
     }
   }
+  if (!divisions.empty()) text += count_divisions(loop, divisions);
   return text + "\t}\n";
 }
 

@@ -28,6 +28,12 @@ class CountText {
   CountText(const CountTarget& target, std::uint32_t& next_label)
       : target_(target), next_label_(next_label) {}
 
+  /// A counter of warps that are divided where lanes leave a loop from a block.
+  struct Division {
+    const Counter* counter = nullptr;
+    std::uint32_t block = 0;
+  };
+
   static std::string name(std::uint32_t reg);
   std::string declaration(const FunctionPlan& plan) const;
   std::string zero(std::uint32_t reg) const;
@@ -59,8 +65,11 @@ class CountText {
   /// Notes which lanes are here and what they have counted so far; `counters` are those of one loop.
   std::string begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const;
   /// Counts for the warp what that lane has counted since then which has counted most.
+  /// `divisions` are of its ways out.
   std::string end_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters,
-                       const FunctionPlan& plan);
+                       const std::vector<Division>& divisions, const FunctionPlan& plan);
+  /// Where lanes take a way out, or the loop's entry.
+  static std::string mark_way(const Leaving& leaving, std::uint32_t way, const Guard& guard);
   /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
   /// are counted from a slot whose distance to the first one is a multiple of 4.
   /// With `first_in` only those blocks do whose index is 0 in these dimensions of the grid.
@@ -79,7 +88,11 @@ class CountText {
   static std::vector<std::string> words_of_bits(const FunctionPlan& plan);
   std::string raise_voted_division(const std::vector<const Counter*>& counters, const Guard& guard);
   static std::string read_iterations(const Iterations& iterations, const std::string& into);
+  static std::string read_leaving(const Leaving& leaving, const FunctionPlan& plan);
+  static std::string passages(const Leaving& leaving, std::uint32_t way);
+  std::string count_divisions(const LoopPlan& loop, const std::vector<Division>& divisions);
   static std::string lane_count(const LaneCount& count, const FunctionPlan& plan);
+  static std::string count_of_lane(const Counter& counter, const FunctionPlan& plan, std::string& text);
   std::string count_one(const Counter& counter, const std::string& guard) const;
   std::string flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,
                             const std::string& done);

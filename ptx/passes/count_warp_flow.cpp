@@ -37,7 +37,8 @@ class WarpFlow {
     find_once();
     connect();
     std::vector<LoopPlan> plans;
-    for (const DividedLoop& divided : loops_) plans.push_back({divided.begin, divided.end, 0, divided.loop});
+    for (const DividedLoop& divided : loops_)
+      plans.push_back({divided.begin, divided.end, 0, divided.loop, {}});
     FlowGraphEdges flow;
     count_bypasses(function_, edges_);
     flow.edges = std::move(edges_);

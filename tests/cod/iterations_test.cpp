@@ -35,6 +35,18 @@ constexpr Loop loops[] = {
      "bra L;\nM:"},
     {"steps_by_two", false,
      "L: add.u32 %r7, %r7, 2;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM:"},
+    {"steps_by_two_and_skipped_by_some", false,
+     "setp.eq.u32 %p1, %r9, 1;\n@%p1 bra M;\nL: add.u32 %r7, %r7, 2;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 "
+     "%p1, %r7, %r9;\n@%p1 bra L;\nM:"},
+    {"steps_by_two_with_three_exits", false,
+     "and.b32 %r10, %r4, 5;\nshr.u32 %r11, %r5, 9;\nand.b32 %r11, %r11, 14;\nL: setp.ge.u32 %p1, %r7, "
+     "%r9;\n@%p1 bra X;\nadd.u32 %r7, %r7, 2;\nsetp.eq.u32 %p2, %r7, %r11;\n@%p2 bra Y;\nadd.u32 %r8, %r8, "
+     "2;\nsetp.le.u32 %p2, %r7, %r10;\n@%p2 bra L;\nadd.u32 %r8, %r8, 3;\nbra M;\nX: add.u32 %r8, %r8, "
+     "5;\nbra M;\nY: add.u32 %r8, %r8, 7;\nM:"},
+    {"steps_by_two_in_a_loop", false,
+     "mov.u32 %r11, 0;\nO: shr.u32 %r5, %r5, 1;\nand.b32 %r9, %r5, 7;\nsetp.eq.u32 %p3, %r9, 2;\n@%p3 bra "
+     "M;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 2;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, "
+     "%r9;\n@%p1 bra L;\nM: add.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, 6;\n@%p2 bra O;\n"},
     {"begins_where_lanes_differ", true,
      "and.b32 %r10, %r4, 3;\nadd.u32 %r11, %r10, %r9;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, "
      "3;\nsetp.lt.u32 "
@@ -51,6 +63,21 @@ constexpr Loop loops[] = {
      "and.b32 %r10, %r4, 5;\nL: setp.ge.u32 %p1, %r7, %r9;\n@%p1 bra M;\nadd.u32 %r7, %r7, 1;\nsetp.le.u32 "
      "%p2, %r7, "
      "%r10;\n@%p2 bra L;\nM:"},
+    {"skipped_by_some_and_tested_first", true,
+     "setp.eq.u32 %p1, %r9, 1;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: setp.eq.u32 %p1, %r10, %r9;\n@%p1 bra "
+     "X;\nadd.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, 3;\nbra L;\nX: add.u32 %r8, %r8, 1;\nM:"},
+    {"three_exits", true,
+     "and.b32 %r10, %r4, 5;\nshr.u32 %r11, %r5, 9;\nand.b32 %r11, %r11, 7;\nL: setp.ge.u32 %p1, %r7, "
+     "%r9;\n@%p1 bra "
+     "X;\nadd.u32 %r7, %r7, 1;\nsetp.eq.u32 %p2, %r7, %r11;\n@%p2 bra Y;\nadd.u32 %r8, %r8, 2;\nsetp.le.u32 "
+     "%p2, "
+     "%r7, %r10;\n@%p2 bra L;\nadd.u32 %r8, %r8, 3;\nbra M;\nX: add.u32 %r8, %r8, 5;\nbra M;\nY: add.u32 "
+     "%r8, %r8, "
+     "7;\nM:"},
+    {"a_way_out_for_all", true,
+     "L: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, 4;\n@%p1 bra X;\nadd.u32 %r8, %r8, %r7;\nsetp.le.u32 "
+     "%p2, %r7, "
+     "%r9;\n@%p2 bra L;\nbra M;\nX: add.u32 %r8, %r8, 9;\nM:"},
     {"skipped_by_some", true,
      "setp.eq.u32 %p1, %r9, 0;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, "
      "3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra L;\nM:"},
@@ -149,6 +176,16 @@ TEST_P(CountedIterations, CountThreadsByTheProgramsVariable) {
   launch.count(threads_only, false, false, 90);
   EXPECT_EQ(inside(launch.variant()).find("lynxpp") == std::string::npos, GetParam().counts_itself)
       << launch.variant();
+}
+
+/// Whether lanes find out behind the loop in which iterations its ways out have parted them.
+TEST_P(CountedIterations, CountDivisionsBehindTheLoop) {
+  CountedLaunch launch(ptx_of(GetParam()), 1, 32);
+  launch.native();
+  launch.count(everything, false, false, 90);
+  const bool has_divided_loop = std::string_view(GetParam().name) != "of_all_lanes";
+  const bool has_match = launch.variant().find("match.any.sync.b32 %lynxpp_group") != std::string::npos;
+  EXPECT_EQ(has_match, has_divided_loop) << launch.variant();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CountedIterations, testing::ValuesIn(loops),
