@@ -20,8 +20,14 @@ class FunctionCounting {
         function_(unit.functions[plan.unit]),
         body_(*function_.function->body),
         is_kernel_(plan.unit == 0),
-        text_({unit.counting->is_wide, unit.target.sm >= 80, is_kernel_, unit.counter_word,
-               unit.counting->replicas, unit.counting->stride},
+        text_({unit.counting->is_wide,
+               unit.target.sm >= 80,
+               is_kernel_,
+               unit.counter_word,
+               unit.counting->replicas,
+               unit.counting->stride,
+               {},
+               unit.frame_counts_offset()},
               next_label) {}
 
   void run() {
@@ -183,6 +189,7 @@ class FunctionCounting {
       if (is_raised && counter.storage != Counter::Storage::memory)
         (counter.is_alike ? alike_ : flushed_).push_back(&counter);
     }
+    for (const Counter& counter : plan_.returned) flushed_.push_back(&counter);
     if (flushed_.empty() && alike_.empty()) return;
     std::ranges::sort(flushed_, {}, &Counter::slot);
     std::ranges::sort(alike_, {}, &Counter::slot);
@@ -202,7 +209,9 @@ class FunctionCounting {
   }
 
   std::string flush_text(const Guard& guard) {
-    std::string text;
+    if (!flushed_.empty() && flushed_.front()->frame_word != no_counter && !is_kernel_)
+      return text_.add_to_frame(flushed_, guard);
+    std::string text = text_.take_from_frame(plan_.returned);
     if (!flushed_.empty()) text += text_.flush(flushed_, guard, plan_.leaves_together);
     if (!alike_.empty()) text += text_.flush(alike_, guard, plan_.leaves_together, unit_.counting->alike);
     return text;

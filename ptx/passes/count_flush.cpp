@@ -4,6 +4,7 @@
 // fit a byte or a half word are summed four or two at a time; which it is, a vote of the warp says.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "ptx/passes/count_text.h"
@@ -119,6 +120,43 @@ std::string CountText::leave_unless_first(GridDimensions dimensions, const std::
   return text + "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_other, 0;\n\t@%lynxpp_leads bra " + done + ";\n";
 }
 
+std::string CountText::add_to_frame(const std::vector<const Counter*>& counters, const Guard& guard) {
+  const std::string done = label();
+  std::map<std::uint32_t, const Counter*> words;  // counters that share a register share a word
+  for (const Counter* counter : counters) words.emplace(counter->frame_word, counter);
+  std::string loads;
+  std::string stores;
+  std::uint32_t next = 0;
+  for (const auto& [word, counter] : words) {
+    const std::string total = sum_name(next++);
+    const std::string at = "[%lynxpp_place+" + number(target_.frame_counts + 4 * word) + "]";
+    loads += "\tld.local.b32 " + total + ", " + at + ";\n";
+    const std::string value = own(counter, stores);
+    stores +=
+        "\tadd.u32 " + total + ", " + total + ", " + value + ";\n\tst.local.b32 " + at + ", " + total + ";\n";
+  }
+  std::string text = std::string(scratch()) + "\t.reg .b32 %lynxpp_total<" + number(next) + ">;\n";
+  if (!guard.predicate.empty()) {
+    text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
+            ";\n";
+  }
+  return text + "\tld.param.b64 %lynxpp_place, [" + std::string(frame_parameter) + "];\n" + loads + stores +
+         done + ":\n\t}\n";
+}
+
+std::string CountText::take_from_frame(const std::vector<Counter>& counters) const {
+  if (counters.empty()) return {};
+  std::map<std::uint32_t, std::uint32_t> registers;
+  for (const Counter& counter : counters) registers.emplace(counter.frame_word, counter.reg);
+  std::string text =
+      "\t{\n\t.reg .b64 %lynxpp_place;\n\tmov.u64 %lynxpp_place, " + std::string(frame_variable) + ";\n";
+  for (const auto& [word, reg] : registers) {
+    text += "\tld.local.b32 " + name(reg) + ", [%lynxpp_place+" + number(target_.frame_counts + 4 * word) +
+            "];\n";
+  }
+  return text + "\t}\n";
+}
+
 std::string CountText::branch_if_all(const std::string& comparison, const std::string& target) {
   return "\tsetp." + comparison +
          ";\n\tvote.sync.all.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra " +
@@ -212,7 +250,8 @@ std::string CountText::flush_line(const std::vector<const Counter*>& counters, s
   for (const auto& [groups, width] : {std::pair(&of_registers, per), std::pair(&of_bits, 4u)}) {
     const std::uint32_t begin = next;
     for (const auto& [group, members] : *groups) {
-      text += (groups == &of_bits ? sum_of_bits(members) : sum_of_registers(members, 32 / width)) +
+      text += (groups == &of_bits ? sum_of_bits(members)
+                                  : sum_of_registers(members, base + group * width, 32 / width)) +
               "\tmov.b32 " + sum_name(next++) + ", %lynxpp_part;\n";
     }
     select += take_sum(*groups, begin, width);
@@ -230,11 +269,10 @@ std::string CountText::flush_line(const std::vector<const Counter*>& counters, s
          number(counters.back()->slot - base + 1) + ";\n\t@%lynxpp_leads bra " + again + ";\n";
 }
 
-/// %lynxpp_part = the sums of the members, each in its `bits`, the first one lowest. What lane 0 alone counts is the same in all lanes; what is even
+/// %lynxpp_part = the sums of the members, each in its `bits`, that of the slot `base` lowest. What lane 0 alone counts is the same in all lanes; what is even
 /// needs no sum either.
-std::string CountText::sum_of_registers(const std::vector<const Counter*>& members,
+std::string CountText::sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t base,
                                         std::uint32_t bits) const {
-  const std::uint32_t base = members.front()->slot;
   std::array<std::string, 3> texts;
   for (std::size_t i = members.size(); i-- > 0;) {
     const Share share = share_of(members[i]);

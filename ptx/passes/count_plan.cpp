@@ -11,6 +11,8 @@
 #include "ptx/passes/count_lanes.h"
 #include "ptx/passes/count_leaving.h"
 #include "ptx/passes/count_merge.h"
+#include "ptx/passes/count_return.h"
+#include "ptx/passes/count_slots.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -59,7 +61,14 @@ class Planner {
     std::vector<MergedFunction> functions;
     for (Draft& draft : drafts_) functions.push_back({&draft.plan, &draft.counted});
     merge_counters(functions, demand_);
+    const auto kernel = std::ranges::find(drafts_, 0u, [](const Draft& draft) { return draft.plan.unit; });
+    // A tally's low word would wrap around in the frame unnoticed.
+    returns_counters_ =
+        !plan_.is_wide && demand_.tallies.empty() && kernel != drafts_.end() && !kernel->loses_registers;
     for (Draft& draft : drafts_) choose_storage(draft);
+    for (Draft& draft : drafts_) {
+      if (returns_counters_ && draft.plan.unit != 0) return_counters(plan_, draft.plan, kernel->plan);
+    }
     finish();
     return std::shared_ptr<const CountPlan>(std::make_shared<CountPlan>(std::move(plan_)));
   }
@@ -427,7 +436,7 @@ class Planner {
     // The registers are flushed for the sake of one counter in a loop, or of several others; more may come along.
     const auto many = std::ranges::count_if(
         order, [&](std::uint32_t index) { return plan.counters[index].weight >= likely; });
-    const bool keeps_bits = limit != 0 && draft.counted.is_kernel && many >= enough_bits;
+    const bool keeps_bits = limit != 0 && (draft.counted.is_kernel ? many >= enough_bits : returns_counters_);
     PlacedBits bits;
     Registers registers;
     for (const std::uint32_t index : order) {
@@ -455,7 +464,7 @@ class Planner {
     place_iterations(plan);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
     settle_alike(draft);
-    place_slots(plan, order);
+    place_slots(plan, order, plan_.counters);
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
   }
 
@@ -494,42 +503,6 @@ class Planner {
         const auto [mask, is_new] = masks.try_emplace(loop.begin, plan.registers);
         if (is_new) ++plan.registers;
         loop.mask_reg = mask->second;
-      }
-    }
-  }
-
-  /// What is given away together lies together.
-  void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order) {
-    place_flushed(plan, order, false);
-    place_flushed(plan, order, true);
-    for (const std::uint32_t index : order) {
-      Counter& counter = plan.counters[index];
-      if (counter.storage == Counter::Storage::memory) counter.slot = plan_.counters++;
-    }
-  }
-
-  /// Those in registers first, then the bits, four to a word and in the order they have there: lanes beside each other add them.
-  void place_flushed(FunctionPlan& plan, const std::vector<std::uint32_t>& order, bool is_alike) {
-    using Storage = Counter::Storage;
-    const std::uint32_t first = plan_.counters;
-    for (const std::uint32_t index : order) {
-      Counter& counter = plan.counters[index];
-      const bool is_here = counter.storage != Storage::memory && counter.is_alike == is_alike;
-      if (is_here && !counter.is_bit) counter.slot = plan_.counters++;
-    }
-    for (const Storage storage : {Storage::summed, Storage::from_lane_0, Storage::any, Storage::both}) {
-      std::map<std::uint32_t, std::vector<Counter*>> bits;
-      for (const std::uint32_t index : order) {
-        Counter& counter = plan.counters[index];
-        if (counter.is_bit && counter.storage == storage && counter.is_alike == is_alike)
-          bits[counter.bit].push_back(&counter);
-      }
-      if (bits.empty()) continue;
-      const std::uint32_t base = first + (plan_.counters - first + 3) / 4 * 4;
-      const std::uint32_t lowest = bits.begin()->first / 4 * 4;
-      for (const auto& [bit, counters] : bits) {
-        for (Counter* counter : counters) counter->slot = base + bit - lowest;
-        plan_.counters = base + bit - lowest + 1;
       }
     }
   }
@@ -598,6 +571,7 @@ class Planner {
   const CountDemand& demand_;
   std::vector<Draft> drafts_;
   std::vector<bool> recursive_;
+  bool returns_counters_ = false;  ///< device functions', see count_return.h
   CountPlan plan_;
 };
 

@@ -98,6 +98,7 @@ struct Counter {
   /// counted since the loop's begin.
   std::uint32_t maximum_in = no_counter;
   std::uint32_t lane_reg = no_counter;
+  std::uint32_t frame_word = no_counter;  ///< see FunctionPlan::returned
   std::uint32_t lane_start =
       no_counter;  ///< register with `lane_reg` as it was at the begin; no_counter: it was zero
 
@@ -193,6 +194,9 @@ struct FunctionPlan {
   bool leaves_together = false;
   std::optional<FlowPlan> threads;
   std::optional<FlowPlan> warps;
+  /// The kernel's: what device functions have counted. Where they return, threads add their registers and bits to words of the frame
+  /// (Counter::frame_word), and where they leave the kernel they give these away with its own.
+  std::vector<Counter> returned;
   std::vector<GuardPlan> thread_guards;
   std::vector<GuardPlan> warp_guards;
   std::vector<GuardPlan> warp_divisions;
@@ -261,6 +265,7 @@ struct LaunchedGrid {
 };
 
 struct CountPlan {
+  std::uint32_t frame_words = 0;        ///< of 4 bytes, in the frame
   std::vector<FunctionPlan> functions;  ///< callers before the functions they call
   std::map<Tally, Counter> tallies;
   std::uint32_t basic_blocks = 0;

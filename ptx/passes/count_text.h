@@ -19,7 +19,8 @@ struct CountTarget {
   std::uint32_t word = 0;  ///< of the slots' address
   std::uint32_t replicas = 1;
   std::uint32_t stride = 0;
-  std::string slots = {};  ///< not empty: the register that has the slots' address
+  std::string slots = {};          ///< not empty: the register that has the slots' address
+  std::uint32_t frame_counts = 0;  ///< offset in the frame of the words of CountPlan::frame_words
 };
 
 /// All texts consist of whole lines.
@@ -70,6 +71,10 @@ class CountText {
                        const std::vector<Division>& divisions, const FunctionPlan& plan);
   /// Where lanes take a way out, or the loop's entry.
   static std::string mark_way(const Leaving& leaving, std::uint32_t way, const Guard& guard);
+  /// Adds the registers and bits of `counters` of a device function to their words of the frame, for the lanes for which the guard holds.
+  std::string add_to_frame(const std::vector<const Counter*>& counters, const Guard& guard);
+  /// In the kernel: takes them from there to their registers.
+  std::string take_from_frame(const std::vector<Counter>& counters) const;
   /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
   /// are counted from a slot whose distance to the first one is a multiple of 4.
   /// With `first_in` only those blocks do whose index is 0 in these dimensions of the grid.
@@ -101,7 +106,8 @@ class CountText {
   std::string flush_line(const std::vector<const Counter*>& counters, std::uint32_t base, std::uint32_t per);
   std::string flush_sums(const std::vector<const Counter*>& counters, std::uint32_t per,
                          const std::string& done);
-  std::string sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t bits) const;
+  std::string sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t base,
+                               std::uint32_t bits) const;
   std::string sum_of_bits(const std::vector<const Counter*>& members) const;
   static std::set<std::string> words_of_any(const std::vector<const Counter*>& counters);
   static std::string any_bits(const std::vector<const Counter*>& counters);

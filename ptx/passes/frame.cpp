@@ -1,5 +1,7 @@
 #include "ptx/passes/frame.h"
 
+#include "ptx/passes/count_plan.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -8,6 +10,11 @@ constexpr std::string_view word_register = "%lynxpp_word";
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
 }  // namespace
+
+std::uint32_t InstrumentationUnit::frame_bytes() const {
+  const std::uint32_t counts = counting == nullptr ? 0 : counting->frame_words;
+  return frame_counts_offset() + (counts + 1) / 2 * 8;
+}
 
 void Frame::append_declarations(std::string& text) const {
   if (!exists_) return;
@@ -31,6 +38,8 @@ void Frame::append_entry(std::string& text) const {
             "];\n\tst.local.b64 [" + std::string(frame_register) + "+" + at + "], " +
             std::string(word_register) + ";\n";
   }
+  for (std::uint32_t at = unit_.frame_counts_offset(); at < unit_.frame_bytes(); at += 8)
+    text += "\tst.local.b64 [" + std::string(frame_register) + "+" + number(at) + "], 0;\n";
 }
 
 void Frame::append_transfer(std::string& text, bool store) const {

@@ -145,9 +145,11 @@ struct InstrumentationUnit {
     return false;
   }
   std::uint32_t frame_state_offset(std::uint32_t state) const { return 8 * (words + state); }
-  std::uint32_t frame_bytes() const {
+  /// Behind the states: the words of CountPlan::frame_words.
+  std::uint32_t frame_counts_offset() const {
     return frame_state_offset(static_cast<std::uint32_t>(state_bytes.size()));
   }
+  std::uint32_t frame_bytes() const;
 };
 
 // Names lynxpp gives to what it adds. PTX identifiers of programs do not start with these.

@@ -13,11 +13,11 @@ namespace {
 /// Statements in one another: conditions, loops, ways out of loops and to their next iterations, returns.
 class StructuredKernel {
  public:
-  explicit StructuredKernel(std::mt19937& random) : random_(random) {}
+  explicit StructuredKernel(std::mt19937& random) : random_(random), calls_(below(3) == 0) {}
 
   std::string make() {
     statements(3);
-    return module_of("", body_ + "bra E;\nE: st.global.u32 [%rd1], %r8;\nret;");
+    return module_of(calls_ ? functions : "", body_ + "bra E;\nE: st.global.u32 [%rd1], %r8;\nret;");
   }
 
  private:
@@ -65,9 +65,18 @@ class StructuredKernel {
         condition();
         body_ += "@%p1 bra E;\n";
         return;
-      default: break;
+      default:
+        if (calls_ && below(2) == 0) return call();
+        break;
     }
     body_ += "add.u32 %r8, %r8, " + std::to_string(below(100)) + ";\n";
+  }
+
+  void call() {
+    const std::string source = below(4) != 0 ? "%r5" : "%r6";
+    const std::string callee = below(2) == 0 ? "f" : "g";
+    body_ += "{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], " + source + ";\ncall (y), " + callee +
+             ", (x);\nld.param.u32 %r9, [y];\n}\nadd.u32 %r8, %r8, %r9;\n";
   }
 
   void if_else(std::uint32_t depth) {
@@ -118,7 +127,20 @@ class StructuredKernel {
     body_ += end + ":\n";
   }
 
+  /// f has a loop that lanes leave apart and two returns, g calls it in a loop for some lanes.
+  static constexpr const char* functions =
+      ".func (.param .u32 r) f(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
+      "[a];\nshr.u32 %a, %a, 11;\nand.b32 %a, %a, 7;\nst.param.u32 [r], %a;\nsetp.eq.u32 %p, %a, 5;\n@%p "
+      "ret;\nmov.u32 %i, 0;\nL: add.u32 %i, %i, 2;\nsetp.lt.u32 %p, %i, %a;\n@%p bra L;\nst.param.u32 [r], "
+      "%i;\nret;\n}\n"
+      ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %b, %i;\nld.param.u32 %a, "
+      "[a];\nmov.u32 %i, 3;\nL: mad.lo.u32 %a, %a, 1664525, 1013904223;\nand.b32 %b, %a, 4096;\nsetp.eq.u32 "
+      "%p, %b, 0;\n@%p bra N;\n{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %a;\ncall (y), f, "
+      "(x);\nld.param.u32 %b, [y];\n}\nadd.u32 %a, %a, %b;\nN: sub.u32 %i, %i, 1;\nsetp.ne.u32 %p, %i, "
+      "0;\n@%p bra L;\nst.param.u32 [r], %a;\nret;\n}\n";
+
   std::mt19937& random_;
+  const bool calls_;
   std::string body_;
   std::uint32_t labels_ = 0;
   std::vector<std::string> exits_, nexts_;  ///< of the loops around
@@ -136,7 +158,7 @@ TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
   const int rounds = wanted == nullptr ? 150 : std::atoi(wanted);
   const char* const seed = std::getenv("LYNXPP_RANDOM_SEED");
   std::mt19937 random(seed == nullptr ? 21u : static_cast<unsigned>(std::atoi(seed)));
-  int by_lanes = 0, by_leaving = 0, merged = 0;
+  int by_lanes = 0, by_leaving = 0, merged = 0, returned = 0;
   for (int round = 0; round < rounds; ++round) {
     const std::string ptx = StructuredKernel(random).make();
     CountedLaunch launch(ptx, 2, 32 + 7 * (round % 6));
@@ -148,9 +170,11 @@ TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
     ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
     if (launch.variant().find("redux.sync.max") != std::string::npos) ++by_lanes;
     if (launch.variant().find("match.any.sync") != std::string::npos) ++by_leaving;
+    if (launch.variant().find("ld.local.b32 %lynxpp_count") != std::string::npos) ++returned;
   }
   EXPECT_GE(by_lanes, rounds / 10);
   EXPECT_GE(by_leaving, rounds / 10);
+  EXPECT_GE(returned, rounds / 10);
   EXPECT_GE(merged, rounds / 20);
 }
 
