@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t most_steps = 512;  // of a decomposition
 constexpr std::size_t most_terms = 4;    // of V: each costs instructions at P
 constexpr std::uint64_t highest_thread_index = 1023;
+constexpr std::uint64_t highest_index = 0xffffffff;
+constexpr std::uint64_t near_span = std::uint64_t{1} << 37;
 constexpr std::uint64_t widest_span = 1u
                                       << 30;  // leaves indices that nobody uses on the way to where they wrap
 
@@ -358,6 +360,19 @@ std::optional<IndexPattern> LanePatterns::of_index(std::uint32_t instruction, co
   const auto same = std::ranges::unique(sum->checks);
   sum->checks.erase(same.begin(), same.end());
   return IndexPattern{*pattern, std::move(sum->checks)};
+}
+
+bool LanePatterns::is_near(std::uint32_t instruction, const Operand& address) const {
+  const std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::same);
+  if (!sum || sum->bits != 64 || !sum->before_blocks.empty() || !sum->outside_loops.empty()) return false;
+  std::uint64_t span = 0;
+  for (const auto& [key, coefficient] : sum->terms) {
+    const std::uint64_t size =
+        coefficient < 0 ? -static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient);
+    if (key.kind == LaneTerm::Kind::value || size > near_span) return false;
+    span += size * (key.kind == LaneTerm::Kind::thread_index ? highest_thread_index : highest_index);
+  }
+  return span < near_span;
 }
 
 /// No branch has divided the lanes on any way to P, so all of them are there whenever one is, and a P that dominates the access has been

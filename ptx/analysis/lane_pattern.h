@@ -78,6 +78,10 @@ class LanePatterns {
   /// The same with indices of 32 bits followed beyond the place where they are widened, if of what lanes differ by only thread indices are left.
   std::optional<IndexPattern> of_index(std::uint32_t instruction, const Operand& address) const;
 
+  /// Whether the addresses of any two lanes that make the access together surely lie less than 2^37 bytes apart, so that the lower 32 bits of the
+  /// numbers of their sectors of 32 bytes tell them apart.
+  bool is_near(std::uint32_t instruction, const Operand& address) const;
+
   /// No branch before the block has divided the lanes (LaneCohorts).
   bool is_whole(std::uint32_t block) const { return cohorts_.is_whole(block); }
 

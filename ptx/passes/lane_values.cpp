@@ -7,6 +7,7 @@
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/bank_sites.h"
+#include "ptx/passes/sector_lanes.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -24,6 +25,12 @@ constexpr std::uint32_t first_label = 1u << 29;
 const std::string sum_register = "%lynxpp_lane_sum";
 const std::string wide_register = "%lynxpp_lane_wide";
 const std::string word_register = "%lynxpp_lane_word";
+
+/// Of the active mask in %lynxpp_lanes: they are the first ones of the warp.
+constexpr std::string_view are_first_lanes =
+    "\t{\n\t.reg .b32 %lynxpp_behind;\n\tadd.u32 %lynxpp_behind, %lynxpp_lanes, 1;\n"
+    "\tand.b32 %lynxpp_behind, %lynxpp_behind, %lynxpp_lanes;\n"
+    "\tsetp.eq.and.u32 %lynxpp_row, %lynxpp_behind, 0, %lynxpp_row;\n\t}\n";
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
@@ -217,7 +224,11 @@ class FunctionLanes {
                                       ? unit_.lane_routines.at(wanted.value)
                                       : unit_.lane_routines.find(banks_of_some_lanes_value)->second;
     for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
+    const bool may_ascend = wanted.value == sector_threshold_value && SectorLanes::is_possible(unit_);
+    const std::string known = "$lynxpp_ascending_" + std::to_string(binding.site);
+    if (may_ascend) text += SectorLanes::threshold_where_ascending(sum_register, reg, known);
     routine.append(binding, text);
+    if (may_ascend) text += known + ":\n";
     if (is_quick(wanted)) text = in_whole_rows(wanted.pattern, binding.site, reg, text, has_rows);
     unit_.edits.insert_before(body_.instructions[wanted.pattern.instruction].text.begin, text + "\t");
   }
@@ -228,8 +239,9 @@ class FunctionLanes {
     return wanted.value == sector_threshold_value && std::ranges::all_of(wanted.pattern.terms, is_index);
   }
 
-  /// `text`, but for full warps of thread blocks whose rows are made of them, where patterns of thread indices differ as the numbers of
-  /// the lanes do, what it finds out at once.
+  /// `text`, but for warps of thread blocks with one row, or whose rows are made of warps, where patterns of thread indices differ as the
+  /// numbers of the lanes do, what it finds out at once; and for warps that are made of rows where only the position in a row counts. Sites with RowSectors need full
+  /// warps, all others the lanes from the first one on.
   static std::string in_whole_rows(const LanePattern& pattern, std::uint32_t site, const std::string& reg,
                                    const std::string& text, bool has_rows) {
     std::int64_t step = 0;
@@ -245,14 +257,40 @@ class FunctionLanes {
     const std::string distance_to_first =
         "\tmul.lo.s32 " + row + ", %lynxpp_lanes, " + number(-(step % std::int64_t{sector_bytes})) + ";\n";
     const std::string unless_row = "\tselp.b32 " + row + ", " + row + ", 1, %lynxpp_row;\n";
-    return "\n\t{\n\t.reg .pred %lynxpp_row;\n\t.reg .b32 %lynxpp_lanes;\n"
+    const bool repeats = step > 0 && pattern.terms.size() == 1;
+    return "\n\t{\n\t.reg .pred %lynxpp_row;\n\t.reg .b32 %lynxpp_lanes, %lynxpp_rows;\n"
            "\tmov.u32 %lynxpp_lanes, %laneid;\n\tsetp.eq.u32 %lynxpp_row, %lynxpp_lanes, " +
            std::string(descends ? "31" : "0") + ";\n\tselp.b32 " + reg + ", " + number(sector_bytes) + ", " +
            distance + ", %lynxpp_row;\n" + (has_rows ? distance_to_first : "") +
+           "\tmov.u32 %lynxpp_lanes, %ntid.y;\n\tmov.u32 %lynxpp_rows, %ntid.z;\n"
+           "\tor.b32 %lynxpp_rows, %lynxpp_rows, %lynxpp_lanes;\n\tsetp.eq.u32 %lynxpp_row, %lynxpp_rows, "
+           "1;\n"
            "\tmov.u32 %lynxpp_lanes, %ntid.x;\n\tand.b32 %lynxpp_lanes, %lynxpp_lanes, 31;\n"
-           "\tsetp.eq.u32 %lynxpp_row, %lynxpp_lanes, 0;\n\tactivemask.b32 %lynxpp_lanes;\n"
-           "\tsetp.eq.and.b32 %lynxpp_row, %lynxpp_lanes, -1, %lynxpp_row;\n" +
-           (has_rows ? unless_row : "") + "\t@%lynxpp_row bra " + known + ";\n" + text + known + ":\n\t}\n";
+           "\tsetp.eq.or.u32 %lynxpp_row, %lynxpp_lanes, 0, %lynxpp_row;\n\tactivemask.b32 %lynxpp_lanes;\n" +
+           (has_rows || descends
+                ? std::string("\tsetp.eq.and.u32 %lynxpp_row, %lynxpp_lanes, -1, %lynxpp_row;\n")
+                : std::string(are_first_lanes)) +
+           (has_rows ? unless_row : "") + "\t@%lynxpp_row bra " + known + ";\n" +
+           (repeats ? in_repeated_rows(site, reg, distance, known) : std::string()) + text + known +
+           ":\n\t}\n";
+  }
+
+  /// For the first lanes of warps that are made of rows, where a lane's address is that of the lane in the row before.
+  static std::string in_repeated_rows(std::uint32_t site, const std::string& reg, const std::string& distance,
+                                      const std::string& known) {
+    const std::string other = "$lynxpp_no_rows_" + std::to_string(site);
+    return "\tmov.u32 %lynxpp_rows, %ntid.x;\n\tsetp.le.u32 %lynxpp_row, %lynxpp_rows, 32;\n" +
+           std::string(are_first_lanes) +
+           "\tadd.u32 %lynxpp_lanes, %lynxpp_rows, -1;\n\tand.b32 %lynxpp_rows, %lynxpp_rows, "
+           "%lynxpp_lanes;\n\tsetp.eq.and.u32 %lynxpp_row, %lynxpp_rows, 0, %lynxpp_row;\n\t@!%lynxpp_row "
+           "bra " +
+           other +
+           ";\n\tmov.u32 %lynxpp_rows, %laneid;\n\tand.b32 %lynxpp_rows, %lynxpp_rows, %lynxpp_lanes;\n"
+           "\tsetp.eq.u32 %lynxpp_row, %lynxpp_rows, 0;\n\tselp.b32 " +
+           reg + ", " + number(sector_bytes) + ", " + distance +
+           ", %lynxpp_row;\n\tmov.u32 %lynxpp_rows, %laneid;\n\tsetp.gt.u32 %lynxpp_row, %lynxpp_rows, "
+           "%lynxpp_lanes;\n\tselp.b32 " +
+           reg + ", 0, " + reg + ", %lynxpp_row;\n\tbra " + known + ";\n" + other + ":\n";
   }
 
   void append_term(const LaneTerm& term, std::uint8_t bits, std::string& text) {

@@ -10,6 +10,7 @@
 #include "ptx/passes/frame.h"
 #include "ptx/passes/lane_values.h"
 #include "ptx/passes/outline.h"
+#include "ptx/passes/sector_lanes.h"
 #include "ptx/passes/site_values.h"
 
 namespace lynxpp::ptx {
@@ -57,7 +58,8 @@ class FunctionSplicer {
         outliner_(outliner),
         is_kernel_(function.function->is_entry),
         frame_(unit, is_kernel_),
-        values_(unit, function) {}
+        values_(unit, function),
+        sectors_(unit, function, next_site) {}
 
   void run() {
     declare();
@@ -74,6 +76,9 @@ class FunctionSplicer {
       text += "\t.reg .b" + number(8 * unit_.state_bytes[i]) + " " + state_register(i) + ";\n";
     }
     values_.append_declarations(text);
+    const auto measures = [](const Probe& probe) { return probe.enabled && probe.measures_sectors; };
+    if (SectorLanes::is_possible(unit_) && std::ranges::any_of(unit_.probes, measures))
+      sectors_.append_declarations(text);
     const bool stands_behind = std::any_of(unit_.probes.begin(), unit_.probes.end(), [](const Probe& probe) {
       return probe.enabled && probe.point == ProbePoint::instruction_after;
     });
@@ -116,6 +121,7 @@ class FunctionSplicer {
   void splice_block(std::uint32_t block) {
     const BasicBlock& range = function_.graph.blocks[block];
     std::string text;
+    sectors_.begin_block(compared_in(range, block));
     values_.append_block_start(block, text);
     append_probes({ProbePoint::block_entry, block}, text);
     if (range.size() == 0) {
@@ -126,6 +132,7 @@ class FunctionSplicer {
     }
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       const Instruction& instruction = body_.instructions[i];
+      sectors_.append_before(instruction, text);
       append_instruction_probes(block, instruction, text);
       const std::string behind = probes_behind(block, instruction, text);
       if (i + 1 == range.end && instruction.traits.ends_block()) {
@@ -146,6 +153,7 @@ class FunctionSplicer {
     const Instruction& instruction = body_.instructions[index];
     std::string text;
     if (frame_.is_passed_by(instruction)) frame_.append_load(text);
+    sectors_.append_behind(index, text);
     text += probes;
     if (index + 1 == range.end) {
       if (!instruction.traits.ends_block()) append_block_exit(block, nullptr, text);
@@ -311,6 +319,7 @@ class FunctionSplicer {
       binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
       return outliner_.append_call(probe, binding, tallies, text);
     }
+    if (compares_sectors(probe, site)) return append_sectors(probe, site, tallies, text);
     const std::string apart = is_short ? append_skip_of_apart(probe, site, text) : std::string();
     if (is_short) append_banks_of_some(probe, site, binding, text);
     binding.site_value = [&](std::string_view name) {
@@ -327,6 +336,47 @@ class FunctionSplicer {
     if (!bits.empty()) text += "\t}\n";
     append_tallies(probe, site, text);
     if (!apart.empty()) text += apart + ":\n\t}\n";
+  }
+
+  /// Whether the lanes find out at the access itself who is the first in his sector, and nothing else is to be done there.
+  bool compares_sectors(const Probe& probe, const Site& site) const {
+    if (site.instruction == nullptr) return false;
+    const MemoryAccesses accesses = memory_accesses(*site.instruction);
+    return SectorLanes::is_possible(unit_) && probe.measures_sectors && site.routine == nullptr &&
+           site.point == ProbePoint::instruction && !site.instruction->guarded() &&
+           unit_.counting != nullptr && accesses.count == 1 && accesses.access[0].address != nullptr &&
+           !outliner_.is_outlined(probe, tallies_at(probe, site));
+  }
+
+  std::vector<std::uint32_t> compared_in(const BasicBlock& range, std::uint32_t block) const {
+    std::vector<std::uint32_t> compared;
+    for (std::uint32_t i = range.begin; i < range.end; ++i) {
+      const Instruction& instruction = body_.instructions[i];
+      if (!instruction.traits.is_memory_access()) continue;
+      const auto is_compared = [&](const Probe& probe) {
+        return probe.measures_sectors && stands_at(probe, ProbePoint::instruction, instruction) &&
+               !is_measured_elsewhere(probe, instruction) &&
+               compares_sectors(probe, site_at(probe, block, instruction));
+      };
+      if (std::ranges::any_of(unit_.probes, is_compared)) compared.push_back(i);
+    }
+    return compared;
+  }
+
+  void append_sectors(const Probe& probe, const Site& site, const std::vector<OutlinedTally>& tallies,
+                      std::string& text) {
+    const std::string first(SectorLanes::first_register);
+    std::string raise;
+    for (const OutlinedTally& tally : tallies) {
+      if (tally.counter == nullptr) continue;
+      const std::string name = CountText::name(tally.counter->reg);
+      raise += tally.counter->is_bit ? count_text().set_mark(*tally.counter, first)
+                                     : "\t@" + first + " add.u" + (unit_.counting->is_wide ? "64 " : "32 ") +
+                                           name + ", " + name + ", 1;\n";
+    }
+    append_tallies(probe, site, raise);
+    sectors_.append_access(lane_site(site).first - function_.first_instruction,
+                           values_.operand(probe, "memory_address", site), raise, text);
   }
 
   /// Where warps that are full rows need not be counted: goes by for them, and counts one for others. Begins a scope that ends at the label returned.
@@ -500,6 +550,7 @@ class FunctionSplicer {
   const bool is_kernel_;
   const Frame frame_;
   const SiteValues values_;
+  SectorLanes sectors_;
 };
 
 class Splice final : public Pass {
