@@ -26,7 +26,8 @@ constexpr Gathers gathers[] = {
     // The load overwrites the register of its own address.
     {"a chain of offsets", 0, 1, 0,
      "and.b32 %r13, %r1, 3;\nxor.b32 %r9, %r1, 5;\nmul.wide.u32 %rd3, %r9, 24;\nL: add.s64 %rd4, %rd1, "
-     "%rd3;\nld.global.u64 %rd4, [%rd4];\nmov.u64 %rd3, %rd4;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra "
+     "%rd3;\nld.global.u64 %rd4, [%rd4];\nmov.u64 %rd3, %rd4;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, "
+     "%r13;\n@%p2 bra "
      "L;\nret;"},
     // Four accesses with one base that each lane moves on by a number of its own, ascending at first, and three with another.
     {"rows of their own", 1, 0, 2,
@@ -41,7 +42,8 @@ constexpr Gathers gathers[] = {
     {"a barrier in between", 0, 4, 0,
      "and.b32 %r13, %r1, 7;\nmul.wide.u32 %rd3, %r13, 36;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r10, "
      "[%rd4];\nld.global.u32 %r11, [%rd4+4];\nactivemask.b32 %r70;\nbar.warp.sync %r70;\nld.global.u32 %r10, "
-     "[%rd4+28];\nld.global.u32 %r11, [%rd4+64];\nadd.s64 %rd4, %rd4, %rd3;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 "
+     "[%rd4+28];\nld.global.u32 %r11, [%rd4+64];\nadd.s64 %rd4, %rd4, %rd3;\nadd.u32 %r6, %r6, "
+     "1;\nsetp.le.u32 "
      "%p2, %r6, %r13;\n@%p2 bra L;\nret;"},
     // More than are kept at once.
     {"many", 8, 6, 0,
