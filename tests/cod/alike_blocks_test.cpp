@@ -99,11 +99,14 @@ TEST(AlikeBlocks, AreTheFirstWhereTheKernelLooks) {
 /// A function is called by any block.
 TEST(AlikeBlocks, AreNotThoseOfFunctions) {
   const std::string functions =
-      ".func (.param .b32 result) f(.param .b32 n)\n{\n.reg .pred %q<3>;\n.reg .b32 %s<3>;\nld.param.u32 %s1, [n];\n"
-      "mov.u32 %s2, 0;\nM: add.u32 %s2, %s2, 3;\nsetp.lt.u32 %q1, %s2, %s1;\n@%q1 bra M;\nst.param.b32 [result], %s2;\nret;\n}\n";
+      ".func (.param .b32 result) f(.param .b32 n)\n{\n.reg .pred %q<3>;\n.reg .b32 %s<3>;\nld.param.u32 "
+      "%s1, [n];\n"
+      "mov.u32 %s2, 0;\nM: add.u32 %s2, %s2, 3;\nsetp.lt.u32 %q1, %s2, %s1;\n@%q1 bra M;\nst.param.b32 "
+      "[result], %s2;\nret;\n}\n";
   CountedLaunch launch(
       module_of(functions,
-                "and.b32 %r9, %r2, 3;\nshl.b32 %r9, %r9, 2;\n{ .param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r9;\ncall (b), f, "
+                "and.b32 %r9, %r2, 3;\nshl.b32 %r9, %r9, 2;\n{ .param .b32 a;\n.param .b32 b;\nst.param.b32 "
+                "[a], %r9;\ncall (b), f, "
                 "(a);\nld.param.b32 %r8, [b]; }\nsetp.gt.u32 %p1, %r8, %r1;\n@%p1 bra E;\nadd.u32 %r8, %r8, "
                 "1;\nE: st.global.u32 [%rd1], %r8;\nret;"),
       4, 40);
