@@ -347,7 +347,9 @@ bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> s
 
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
   constexpr std::uint32_t fastest_khz = 4'000'000;
-  const auto has_registers = [](const ptx::FunctionPlan& function) { return function.registers != 0; };
+  const auto has_registers = [](const ptx::FunctionPlan& function) {
+    return function.registers != 0 || !function.paths.regions.empty();
+  };
   const auto has_several_places = [](const ptx::FunctionPlan& function) {
     return std::ranges::any_of(function.counters,
                                [](const ptx::Counter& counter) { return counter.places.size() > 1; });

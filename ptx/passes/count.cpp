@@ -43,6 +43,7 @@ class FunctionCounting {
       write(position, rank, place_text(place, counters));
     }
     for (std::uint32_t loop = 0; loop < plan_.loops.size(); ++loop) count_loop(loop);
+    count_paths();
     for (const Iterations& iterations : plan_.iterations) keep_start(iterations);
     if (has_registers()) flush_everywhere();
     std::map<std::uint32_t, std::string> together;
@@ -60,12 +61,18 @@ class FunctionCounting {
     entry,
     start,
     loop_end,
+    region_end,
     loop_begin,
+    region_begin,
     before,
     flush
   };
 
-  bool has_registers() const { return plan_.registers != 0 || plan_.bits != 0 || plan_.bit_pairs != 0; }
+  bool has_registers() const {
+    return plan_.registers != 0 || plan_.bits != 0 || plan_.bit_pairs != 0 || has_paths();
+  }
+
+  bool has_paths() const { return !plan_.paths.regions.empty(); }
 
   void declare() {
     if (!has_registers()) return;
@@ -156,6 +163,26 @@ class FunctionCounting {
     write(position_of(end).first, Rank::loop_end, text_.end_loop(loop, counters, divisions, plan_));
   }
 
+  void count_paths() {
+    for (std::uint32_t mark = 0; mark < plan_.paths.marks.size(); ++mark) {
+      const CountPlace& place = plan_.paths.marks[mark];
+      const auto [position, rank] = position_of(place);
+      write(position, rank, mark_text(place, mark));
+    }
+    for (const PathPlan::Region& region : plan_.paths.regions) {
+      const CountPlace begin{CountPlace::Kind::block_end, region.begin, 0, 0};
+      const CountPlace end{CountPlace::Kind::block_start, region.end, 0, 0};
+      write(position_of(begin).first, Rank::region_begin, CountText::begin_region());
+      write(position_of(end).first, Rank::region_end, text_.end_region(plan_.paths));
+    }
+  }
+
+  std::string mark_text(const CountPlace& place, std::uint32_t mark) {
+    if (place.kind == CountPlace::Kind::guard_holds)
+      return CountText::mark_path(mark, body_.instructions[place.instruction].guard);
+    return CountText::mark_path(mark, {});
+  }
+
   std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {
     if (place.kind == CountPlace::Kind::iterations)
       return text_.raise_iterations(counters, plan_.iterations[place.target]);
@@ -190,7 +217,7 @@ class FunctionCounting {
         (counter.is_alike ? alike_ : flushed_).push_back(&counter);
     }
     for (const Counter& counter : plan_.returned) flushed_.push_back(&counter);
-    if (flushed_.empty() && alike_.empty()) return;
+    if (flushed_.empty() && alike_.empty() && !has_paths()) return;
     std::ranges::sort(flushed_, {}, &Counter::slot);
     std::ranges::sort(alike_, {}, &Counter::slot);
     for (const Instruction& instruction : body_.instructions) {
@@ -212,6 +239,7 @@ class FunctionCounting {
     if (!flushed_.empty() && flushed_.front()->frame_word != no_counter && !is_kernel_)
       return text_.add_to_frame(flushed_, guard);
     std::string text = text_.take_from_frame(plan_.returned);
+    if (has_paths()) text += text_.flush_paths(plan_.paths, guard, plan_.leaves_together);
     if (!flushed_.empty()) text += text_.flush(flushed_, guard, plan_.leaves_together);
     if (!alike_.empty()) text += text_.flush(alike_, guard, plan_.leaves_together, unit_.counting->alike);
     return text;

@@ -47,6 +47,14 @@ class Evaluation {
   std::uint64_t total(const FunctionPlan& function, std::uint32_t counter) const {
     const Counter& counted = function.counters[counter];
     if (counted.is_silent) return 0;
+    if (counted.storage == Counter::Storage::path) {
+      std::uint64_t sum = 0;
+      for (const Counter::PathTerm& term : counted.path_terms) {
+        const std::uint64_t marked = totals_[function.paths.slot + term.mark];
+        sum += term.is_negative ? 0 - marked : marked;
+      }
+      return sum;
+    }
     const std::uint64_t sum = totals_[counted.slot] * (counted.is_alike ? blocks_of_each_ : 1);
     return counted.is_complement ? launched_.warps - sum : sum;
   }

@@ -18,6 +18,8 @@ struct CountedFunction {
   bool leaves_together = false;     ///< see FunctionPlan
   std::vector<bool> call_may_exit;  ///< per block: it ends with a call from which threads may not come back
   std::vector<Iterations> iterations;  ///< at hand
+  std::vector<std::uint32_t>
+      path_begins;  ///< ascending: blocks whose executions by warps cost next to nothing (count_paths.h)
 };
 
 /// An edge of a flow, and the counter that it gets when it has to be counted.

@@ -11,6 +11,8 @@
 #include "ptx/passes/count_lanes.h"
 #include "ptx/passes/count_leaving.h"
 #include "ptx/passes/count_merge.h"
+#include "ptx/passes/count_paths.h"
+#include "ptx/passes/count_prune.h"
 #include "ptx/passes/count_return.h"
 #include "ptx/passes/count_slots.h"
 
@@ -22,7 +24,6 @@ constexpr std::uint32_t wide_registers = 12;
 constexpr std::uint32_t line_slots = 16;  // of 8 bytes
 constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
-constexpr std::size_t pruning_budget = 200'000'000;
 /// So many counters outside of loops are worth registers that are given away at the exit.
 constexpr std::uint32_t enough_bits = 4;
 constexpr double likely = 0.5;
@@ -56,6 +57,7 @@ class Planner {
       if (Status planned = plan_function(drafts_[i]); !planned) return planned.error();
     }
     for (Draft& draft : drafts_) {
+      if (counts_paths(draft)) count_by_paths(draft.plan, draft.counted, demand_.sums != 0);
       if (draft.counted.is_kernel) find_alike_counters(draft.plan, draft.counted);
     }
     std::vector<MergedFunction> functions;
@@ -225,7 +227,7 @@ class Planner {
     plan_thread_guards(draft, exits);
     plan_warp_guards(draft);
     plan_warp_divisions(draft);
-    if (plan.threads) prune(plan, *plan.threads, draft.demand.thread_blocks, exits);
+    if (plan.threads) prune_flow(plan, *plan.threads, draft.demand.thread_blocks, exits);
     ask_callers(draft);
     return success();
   }
@@ -237,21 +239,33 @@ class Planner {
   bool plan_warps(Draft& draft) {
     FunctionPlan& plan = draft.plan;
     const auto others = static_cast<std::ptrdiff_t>(plan.counters.size());
-    draft.counted.counts_loops =
-        !plan_.is_wide && !draft.loses_registers && unit_.target.sm >= warp_reduction;
+    draft.counted.counts_loops = counts_together(draft);
     draft.counted.leaves_together =
         draft.counted.counts_loops && draft.counted.is_kernel && leaves_together(unit_, draft.counted);
     for (;;) {
       WarpEdges flow = warp_flow(draft.counted);
       draft.once = std::move(flow.once);
       if (!plan_flow(draft, std::move(flow.flow), plan.warps)) return false;
-      prune(plan, *plan.warps, draft.demand.warp_blocks, {});
+      prune_flow(plan, *plan.warps, draft.demand.warp_blocks, {});
       plan.loops = std::move(flow.loops);
-      if (registers_of_loops(plan) <= loop_registers) return true;
-      draft.counted.counts_loops = false;
+      const bool fits = registers_of_loops(plan) <= loop_registers;
+      if (fits && (!counts_paths(draft) || !draft.counted.path_begins.empty())) return true;
+      if (fits) {
+        draft.counted.path_begins = path_begins(plan, draft.counted, demand_.sums != 0);
+        if (draft.counted.path_begins.empty()) return true;
+      } else {
+        draft.counted.counts_loops = false;
+      }
       plan.counters.erase(plan.counters.begin() + others, plan.counters.end());
     }
   }
+
+  /// Whether numbers of lanes may be looked at together, and registers are kept to the function's end.
+  bool counts_together(const Draft& draft) const {
+    return !plan_.is_wide && !draft.loses_registers && unit_.target.sm >= warp_reduction;
+  }
+
+  bool counts_paths(const Draft& draft) const { return draft.counted.is_kernel && counts_together(draft); }
 
   /// One for the lanes of each loop, and one for each number they count.
   static std::uint32_t registers_of_loops(const FunctionPlan& plan) {
@@ -380,34 +394,6 @@ class Planner {
       plan.warp_divisions.push_back(
           {instruction, static_cast<std::uint32_t>(plan.counters.size()), false, 0});
       plan.counters.push_back(std::move(counter));
-    }
-  }
-
-  /// Takes counters away that nothing in demand depends on.
-  static void prune(FunctionPlan& plan, FlowPlan& flow, const std::set<std::uint32_t>& blocks,
-                    const std::set<std::uint32_t>& exits) {
-    const auto& edges = flow.placement.edges();
-    if (blocks.size() == flow.edges_into.size()) return;
-    if (flow.placement.counted().size() * edges.size() > pruning_budget) return;
-    std::vector<std::uint64_t> flows(edges.size());
-    const auto matters = [&] {
-      for (const std::uint32_t block : blocks) {
-        std::uint64_t sum = 0;
-        for (const std::uint32_t edge : flow.edges_into[block]) sum += flows[edge];
-        if (sum != 0) return true;
-      }
-      for (std::uint32_t edge = 0; edge < edges.size(); ++edge) {
-        if (flows[edge] != 0 && exits.contains(edges[edge].source)) return true;
-      }
-      return false;
-    };
-    for (const std::uint32_t edge : flow.placement.counted()) {
-      std::ranges::fill(flows, 0);
-      flows[edge] = 1;
-      flow.placement.solve(flows);
-      if (matters()) continue;
-      plan.counters[flow.counters[edge]].places.clear();
-      flow.counters[edge] = no_counter;
     }
   }
 

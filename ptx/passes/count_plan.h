@@ -74,6 +74,7 @@ struct Counter {
     from_lane_0,  ///< a register of every lane; that of lane 0 counts
     any,  ///< a bit of every lane; counts one for the warp when one of them is set (FunctionPlan::leaves_together)
     both,  ///< two bits of every lane, for a guard that holds and one that does not; counts one when each is set in some lane
+    path,  ///< counters of PathPlan::marks added and subtracted (Counter::path_terms)
   };
   bool counts_warps = false;
   Storage storage = Storage::memory;
@@ -104,6 +105,13 @@ struct Counter {
 
   std::optional<LaneCount>
       lane_count;  ///< what the lane has counted, instead of lane_reg; `places` are not raised then
+
+  /// One of PathPlan::marks.
+  struct PathTerm {
+    std::uint32_t mark = 0;
+    bool is_negative = false;
+  };
+  std::vector<PathTerm> path_terms;  ///< with Storage::path; `places` is empty then
 
   bool is_maximum() const { return maximum_in != no_counter; }
 };
@@ -157,6 +165,18 @@ struct LoopPlan {
   std::optional<Leaving> leaving;
 };
 
+/// Divided regions in loops at whose end lane i counts for the warp how often one of its lanes came by place i on its way (count_paths.h).
+struct PathPlan {
+  /// All lanes that are together at the end of block `begin` come to the start of block `end`, once.
+  struct Region {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+  std::vector<Region> regions;    ///< none inside of another one
+  std::vector<CountPlace> marks;  ///< at most 32
+  std::uint32_t slot = 0;         ///< of the first mark; the others follow
+};
+
 /// The flow of threads or warps through a function.
 struct FlowPlan {
   EdgePlacement placement;
@@ -186,6 +206,7 @@ struct FunctionPlan {
   std::vector<std::uint32_t> block_of;  ///< per instruction
   std::vector<Counter> counters;
   std::vector<LoopPlan> loops;
+  PathPlan paths;
   std::vector<Iterations> iterations;
   std::uint32_t registers = 0;
   std::uint32_t bits = 0;       ///< of counters that are bits, 32 in a register

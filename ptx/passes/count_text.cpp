@@ -66,6 +66,7 @@ std::string CountText::declaration(const FunctionPlan& plan) const {
   std::string text = "\n";
   if (plan.leaves_together) text += "\t.reg .b32 " + std::string(launched_name) + ";\n";
   for (const std::string& word : words_of_bits(plan)) text += "\t.reg .b32 " + word + ";\n";
+  if (!plan.paths.regions.empty()) text += declare_paths();
   for (std::uint32_t i = 0; i < plan.registers; ++i)
     text += std::string("\t.reg .b") + (target_.is_wide ? "64 " : "32 ") + register_of(i) + ";\n";
   return text;
@@ -80,6 +81,7 @@ std::string CountText::begin(const FunctionPlan& plan) const {
   for (std::uint32_t i = 0; i < plan.registers; ++i) text += zero(i);
   for (const std::string& word : words_of_bits(plan)) text += "\tmov.b32 " + word + ", 0;\n";
   if (plan.leaves_together) text += "\tactivemask.b32 " + std::string(launched_name) + ";\n";
+  if (!plan.paths.regions.empty()) text += begin_paths();
   return text;
 }
 
@@ -490,6 +492,7 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
         break;
       case Counter::Storage::any:
       case Counter::Storage::both: break;  // only bits
+      case Counter::Storage::path: break;  // has no place
       case Counter::Storage::memory: {
         const std::string done = label();
         text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp() +

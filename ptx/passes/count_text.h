@@ -75,6 +75,14 @@ class CountText {
   std::string add_to_frame(const std::vector<const Counter*>& counters, const Guard& guard);
   /// In the kernel: takes them from there to their registers.
   std::string take_from_frame(const std::vector<Counter>& counters) const;
+  /// At the end of a region's beginning (PathPlan): notes which lanes are here.
+  static std::string begin_region();
+  /// Sets the bit of a mark, with a guard for the lanes for which it holds.
+  static std::string mark_path(std::uint32_t mark, const Guard& guard);
+  /// Where the lanes of the region are together again: counts for the warp by which marks they came.
+  std::string end_region(const PathPlan& paths);
+  /// Adds what marks have counted to memory, for the lanes for which the guard holds.
+  std::string flush_paths(const PathPlan& paths, const Guard& guard, bool leaves_together);
   /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
   /// are counted from a slot whose distance to the first one is a multiple of 4.
   /// With `first_in` only those blocks do whose index is 0 in these dimensions of the grid.
@@ -115,6 +123,9 @@ class CountText {
   static std::string own(const Counter* counter, std::string& text);
   std::string flush_some_lanes(const std::vector<const Counter*>& counters) const;
   std::string flush_by_lane(const std::vector<const Counter*>& counters) const;
+  static std::string declare_paths();
+  static std::string begin_paths();
+  std::string add_each_bit(const std::string& bits, std::uint32_t slot, const std::string& amount);
   std::string label();
 
   static constexpr std::string_view launched_name = "%lynxpp_launched";

@@ -12,6 +12,8 @@ namespace {
 
 /// Of a count that each lane keeps for itself, relative to an election.
 constexpr double lane_cost = 0.3;
+/// Of a bit on the lanes' paths.
+constexpr double path_cost = 0.05;
 
 class WarpFlow {
  public:
@@ -269,7 +271,8 @@ class WarpFlow {
       if (loop_left_[block] != no_loop) {
         leave_loop(block);
       } else if (end != no_block) {
-        add(block, sources_[end] ? outside_ : end, places_.block_end(block), whole);
+        CountedEdge& edge = add(block, sources_[end] ? outside_ : end, places_.block_end(block), whole);
+        if (std::ranges::binary_search(function_.path_begins, block)) edge.flow.weight *= path_cost;
       } else if (warp_regions_.divides(block) || ends_[block]) {
         add(block, outside_, places_.block_end(block), whole);
       } else {

@@ -1,0 +1,16 @@
+// Counters that nothing in demand depends on, for count_plan.cpp.
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "ptx/passes/count_plan.h"
+
+namespace lynxpp::ptx {
+
+/// Takes counters away that neither the executions of `blocks` nor the edges out of `exits` depend on. Large flows keep theirs: each counter is
+/// looked at with all edges.
+void prune_flow(FunctionPlan& plan, FlowPlan& flow, const std::set<std::uint32_t>& blocks,
+                const std::set<std::uint32_t>& exits);
+
+}  // namespace lynxpp::ptx
