@@ -98,6 +98,22 @@ void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel) {
   }
 }
 
+bool settle_alike_counters(FunctionPlan& plan) {
+  bool has_numbers = false, has_others = false;
+  for (Counter& counter : plan.counters) {
+    counter.is_alike &= counter.storage != Counter::Storage::memory;
+    has_numbers |= counter.is_alike && !counter.is_bit;
+    const bool is_flushed =
+        counter.storage != Counter::Storage::memory && (counter.is_tally || !counter.places.empty());
+    has_others |= is_flushed && !counter.is_alike && !counter.is_bit;
+  }
+  // Bits come along where every block gives numbers away.
+  if (!has_numbers && has_others) {
+    for (Counter& counter : plan.counters) counter.is_alike = false;
+  }
+  return std::ranges::any_of(plan.counters, &Counter::is_alike);
+}
+
 GridDimensions counted_dimensions(std::string_view body) {
   constexpr std::string_view names[] = {"%ctaid.x", "%ctaid.y", "%ctaid.z"};
   GridDimensions dimensions = 0;

@@ -15,6 +15,9 @@ namespace lynxpp::ptx {
 /// Sets Counter::is_alike of the kernel's counters. Precondition: their places are known.
 void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel);
 
+/// What goes to memory on the spot does so in every block. Whether any counter stays alike. Precondition: storage is chosen.
+bool settle_alike_counters(FunctionPlan& plan);
+
 /// In which dimensions a block has to be the first to count for others: those whose index the kernel's text reads anyway, else x.
 GridDimensions counted_dimensions(std::string_view body);
 

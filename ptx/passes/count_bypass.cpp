@@ -8,27 +8,24 @@
 // `if (index < size)` leads all warps but the last ones into the body of a kernel. A lane elected there to count adds to memory once for each warp, which
 // short kernels feel; a vote before the branch costs next to nothing.
 #include <algorithm>
-#include <map>
-#include <string_view>
 #include <vector>
 
 #include "ptx/passes/count_flow.h"
+#include "ptx/passes/likely_ways.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 constexpr double rare = 0.1;
 constexpr double vote_cost = 0.5;  // of an election's
-constexpr int deepest = 8;         // conditions that are made of conditions
 
 class Bypasses {
  public:
   explicit Bypasses(const CountedFunction& function)
       : function_(function),
         graph_(function.unit->graph),
-        instructions_(function.unit->function->body->instructions) {
-    find_definitions();
-  }
+        instructions_(function.unit->function->body->instructions),
+        ways_(function) {}
 
   void look_at(CountedEdge& edge, const std::vector<CountedEdge>& edges) const {
     const auto outside = static_cast<std::uint32_t>(graph_.blocks.size());
@@ -39,7 +36,7 @@ class Bypasses {
     const std::uint32_t block = graph_.blocks[target].predecessors[0];
     if (!parts(block) || !is_passed_whole(block, edges)) return;
     CountPlace place{CountPlace::Kind::vote, block, graph_.blocks[block].end - 1, target};
-    if (is_passed_once(block) && is_first_to_part(block) && is_likely(block, target)) {
+    if (is_passed_once(block) && is_first_to_part(block) && ways_.is_within_bounds(block, target)) {
       place.kind = CountPlace::Kind::bypass;
       edge.counter.is_complement = true;
       edge.counter.weight = rare;
@@ -97,51 +94,10 @@ class Bypasses {
     });
   }
 
-  /// Bounds of an index over all blocks: most are within. What only depends on the thread's place in its block often chooses one warp.
-  bool is_likely(std::uint32_t block, std::uint32_t target) const {
-    if ((function_.analyses->uniformity().of_branch(block) & varies_over_blocks) == 0) return false;
-    const Guard& guard = instructions_[graph_.blocks[block].end - 1].guard;
-    const bool holds = (target != graph_.blocks[block].fall_through) != guard.negated;
-    return !needs_equality(guard.predicate, holds, deepest);
-  }
-
-  /// Whether two numbers have to be equal for the predicate to be `wanted`, as far as its only definition tells.
-  bool needs_equality(std::string_view predicate, bool wanted, int depth) const {
-    const Instruction* made = definition_of(predicate);
-    if (made == nullptr || depth == 0) return true;
-    if (made->opcode.starts_with("setp.eq.") || made->opcode.starts_with("setp.ne.")) {
-      return made->operands.size() != 3 || made->opcode.starts_with("setp.eq.") == wanted;
-    }
-    if (made->opcode.starts_with("setp.")) return made->operands.size() != 3;
-    const bool is_or = made->opcode == "or.pred";
-    if ((!is_or && made->opcode != "and.pred") || made->operands.size() != 3) return true;
-    const auto needs = [&](const Operand& part) {
-      return needs_equality(part.name, wanted != part.negated, depth - 1);
-    };
-    const bool first = needs(made->operands[1]);
-    const bool second = needs(made->operands[2]);
-    return is_or == wanted ? first && second : first || second;
-  }
-
-  const Instruction* definition_of(std::string_view predicate) const {
-    const auto found = definitions_.find(predicate);
-    return found == definitions_.end() ? nullptr : found->second;
-  }
-
-  /// Compiled code defines a predicate once; others are not followed.
-  void find_definitions() {
-    for (const Instruction& instruction : instructions_) {
-      if (!instruction.opcode.starts_with("setp.") && !instruction.opcode.ends_with(".pred")) continue;
-      if (instruction.operands.empty()) continue;
-      const auto [place, is_new] = definitions_.try_emplace(instruction.operands[0].name, &instruction);
-      if (!is_new || instruction.guarded()) place->second = nullptr;
-    }
-  }
-
   const CountedFunction& function_;
   const ControlFlowGraph& graph_;
   const std::vector<Instruction>& instructions_;
-  std::map<std::string_view, const Instruction*> definitions_;  ///< of predicates; null: several, or guarded
+  const LikelyWays ways_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 namespace lynxpp::ptx {
 namespace {
 
+constexpr std::uint64_t lanes_of_warp = 32;
+
 /// From the slots to executions, callers before callees.
 class Evaluation {
  public:
@@ -55,7 +57,13 @@ class Evaluation {
       }
       return sum;
     }
-    const std::uint64_t sum = totals_[counted.slot] * (counted.is_alike ? blocks_of_each_ : 1);
+    std::uint64_t sum = totals_[counted.slot] * (counted.is_alike ? blocks_of_each_ : 1);
+    // Of two bits at most one is set in lanes that are all alike.
+    if (counted.is_expected && counted.storage != Counter::Storage::both) {
+      const std::uint64_t as_expected =
+          launched_.warps - totals_[function.counters[function.exceptions].slot];
+      sum += as_expected * (counted.storage == Counter::Storage::summed ? lanes_of_warp : 1);
+    }
     return counted.is_complement ? launched_.warps - sum : sum;
   }
 

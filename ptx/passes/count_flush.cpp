@@ -190,12 +190,16 @@ std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters
   std::string text = "\tmov.b32 %lynxpp_amount, 0;\n";
   for (const std::string& name : registers)
     text += "\tor.b32 %lynxpp_amount, %lynxpp_amount, " + name + ";\n";
-  text += "\tmov.b32 %lynxpp_lower, %lynxpp_amount;\n";
-  for (const std::string& word : words_of_bits)
-    text += "\tor.b32 %lynxpp_lower, %lynxpp_lower, " + word + ";\n";
   // Votes wait for the lanes that are to come.
   text += leaves_together ? "\tmov.b32 %lynxpp_mask, " + std::string(launched_name) + ";\n"
                           : "\tactivemask.b32 %lynxpp_mask;\n";
+  text += "\tmov.b32 %lynxpp_lower, %lynxpp_amount;\n";
+  if (std::ranges::any_of(counters, &Counter::is_expected)) {
+    text += unexpected_bits(counters);
+  } else {
+    for (const std::string& word : words_of_bits)
+      text += "\tor.b32 %lynxpp_lower, %lynxpp_lower, " + word + ";\n";
+  }
   text += branch_if_all("eq.u32 %lynxpp_leads, %lynxpp_lower, 0", done) + place_of_warp();
   // Without redux.sync the lanes' sums need all of them.
   if (!target_.has_redux)
@@ -211,6 +215,30 @@ std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters
   if (has_halves) text += halves + ":\n" + exceeds(16) + words + ";\n" + flush_sums(counters, 2, done);
   text += words + ":\n" + exceeds(32) + some + ";\n" + flush_sums(counters, 1, done);
   return text + some + ":\n" + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
+}
+
+/// %lynxpp_lower |= bits that are not as expected, and something when not all lanes of the warp were launched.
+std::string CountText::unexpected_bits(const std::vector<const Counter*>& counters) {
+  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>>
+      words;  // bits of the counters, those expected
+  for (const Counter* counter : counters) {
+    if (!is_bit(counter)) continue;
+    const std::uint32_t bit = 1u << position_of(*counter);
+    for (const bool holds : {true, false}) {
+      auto& [all, expected] = words[bits_of(*counter, holds)];
+      const bool is_other = counter->storage == Counter::Storage::both && !holds;
+      all |= bit;
+      if (is_other ? counter->is_expected_not : counter->is_expected) expected |= bit;
+    }
+  }
+  std::string text =
+      "\tnot.b32 %lynxpp_part, %lynxpp_mask;\n\tor.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_part;\n";
+  for (const auto& [word, bits] : words) {
+    text += "\txor.b32 %lynxpp_part, " + word + ", " + number(bits.second) +
+            ";\n\tand.b32 %lynxpp_part, %lynxpp_part, " + number(bits.first) +
+            ";\n\tor.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_part;\n";
+  }
+  return text;
 }
 
 /// The lanes that are here add the numbers in turn, each one of them at a time, so that memory sees one access for as many counters as there are

@@ -6,6 +6,7 @@
 #include "ptx/passes/count_alike.h"
 #include "ptx/passes/count_bits.h"
 #include "ptx/passes/count_exits.h"
+#include "ptx/passes/count_expected.h"
 #include "ptx/passes/count_flow.h"
 #include "ptx/passes/count_iterations.h"
 #include "ptx/passes/count_lanes.h"
@@ -449,20 +450,19 @@ class Planner {
     place_leaving(plan);
     place_iterations(plan);
     const std::map<Tally, std::uint32_t> tallies = place_tallies(draft, limit, order);
-    settle_alike(draft);
+    const Function& function = *unit_.functions[plan.unit].function;
+    if (settle_alike_counters(plan)) plan_.alike = counted_dimensions(unit_.module.text(function.body_text));
+    if (can_leave_together(draft)) expect_bits(plan, draft.counted, order);
     place_slots(plan, order, plan_.counters);
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
   }
 
-  /// What goes to memory on the spot does so in every block.
-  void settle_alike(Draft& draft) {
-    bool is_any = false;
-    for (Counter& counter : draft.plan.counters) {
-      counter.is_alike &= counter.storage != Counter::Storage::memory;
-      is_any |= counter.is_alike;
-    }
-    const Function& function = *unit_.functions[draft.plan.unit].function;
-    if (is_any) plan_.alike = counted_dimensions(unit_.module.text(function.body_text));
+  bool can_leave_together(Draft& draft) const {
+    if (!draft.counted.is_kernel || plan_.is_wide || draft.loses_registers ||
+        draft.plan.bits + draft.plan.bit_pairs == 0)
+      return false;
+    return draft.counted.leaves_together ||
+           (unit_.target.sm >= warp_reduction && leaves_together(unit_, draft.counted));
   }
 
   /// The registers of loops whose lanes count. What threads count at the same places is shared.

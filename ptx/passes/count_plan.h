@@ -88,7 +88,10 @@ struct Counter {
   bool is_complement = false;  ///< what counts is the launched warps less those for which it was raised
   bool is_alike =
       false;  ///< in registers of the kernel; the first block counts for all, see CountPlan::alike
-  bool is_silent = false;  ///< never raised, taken for 0: nobody needs it, or another one counts for it
+  bool is_expected =
+      false;  ///< a bit that is set when a warp leaves as most do, see FunctionPlan::exceptions
+  bool is_expected_not = false;  ///< of two bits (Storage::both), the other one is
+  bool is_silent = false;        ///< never raised, taken for 0: nobody needs it, or another one counts for it
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
   bool is_bit =
@@ -213,6 +216,8 @@ struct FunctionPlan {
   std::uint32_t bit_pairs = 0;  ///< those with two bits, 32 in two registers
   /// Lanes wait for each other before they leave: all that were launched give their registers away together.
   bool leaves_together = false;
+  /// Counts the warps that did not leave with the expected bits set, of all lanes, and no others; the rest had nothing to add (count_expected.h).
+  std::uint32_t exceptions = no_counter;
   std::optional<FlowPlan> threads;
   std::optional<FlowPlan> warps;
   /// The kernel's: what device functions have counted. Where they return, threads add their registers and bits to words of the frame

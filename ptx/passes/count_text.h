@@ -110,6 +110,7 @@ class CountText {
   std::string flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,
                             const std::string& done);
   static std::string leave_unless_first(GridDimensions dimensions, const std::string& done);
+  static std::string unexpected_bits(const std::vector<const Counter*>& counters);
   static std::string branch_if_all(const std::string& comparison, const std::string& target);
   std::string flush_line(const std::vector<const Counter*>& counters, std::uint32_t base, std::uint32_t per);
   std::string flush_sums(const std::vector<const Counter*>& counters, std::uint32_t per,

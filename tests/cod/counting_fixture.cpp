@@ -107,6 +107,7 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   EXPECT_EQ(output_, native_output_) << "the variant computes something else";
   EXPECT_EQ(variant->counting == nullptr, plain);
   if (variant->counting != nullptr) {
+    slots_ = slots;
     std::vector<std::span<std::byte>> views;
     for (auto& array : arrays) views.push_back(std::as_writable_bytes(std::span(array)));
     const std::uint64_t blocks = std::uint64_t{grid_[0]} * grid_[1] * grid_[2];
@@ -195,6 +196,14 @@ bool CountedLaunch::has_exact_sums(bool wide, int sm) {
     return false;
   }
   return true;
+}
+
+std::uint64_t CountedLaunch::exceptions() const {
+  const ptx::FunctionPlan& kernel = plan().functions[0];
+  std::uint64_t warps = 0;
+  for (std::size_t at = kernel.counters[kernel.exceptions].slot; at < slots_.size(); at += plan().stride)
+    warps += slots_[at];
+  return warps;
 }
 
 /// The device may have the functions in another order.

@@ -48,6 +48,8 @@ class CountedLaunch {
   const std::string& variant() const { return variant_; }
   /// Of the last count that was not plain.
   const ptx::CountPlan& plan() const { return *counting_->plan; }
+  /// Warps that added something although most are expected not to, see ptx::FunctionPlan::exceptions.
+  std::uint64_t exceptions() const;
 
  private:
   void order_counters();
@@ -59,6 +61,7 @@ class CountedLaunch {
   const std::uint32_t threads_;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;
+  std::vector<std::uint64_t> slots_;  ///< of the last count that was not plain
   std::string variant_;
   std::vector<std::string> functions_;  ///< in the order of their numbers
   std::shared_ptr<const engine::Counting> counting_;

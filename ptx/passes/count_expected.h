@@ -1,0 +1,17 @@
+// What most warps do at most once, and what the host adds for them.
+//
+// Where all that a kernel counts for each block of its own are bits, whole warps mostly leave with the same ones: those of the ways that most take
+// (likely_ways.h). Such a warp has nothing to add; the others give their bits away, and one for themselves, so that the host knows how many left as
+// expected. A guess that is wrong makes all warps the others.
+#pragma once
+
+#include "ptx/passes/count_bits.h"
+#include "ptx/passes/count_flow.h"
+
+namespace lynxpp::ptx {
+
+/// Sets Counter::is_expected and adds FunctionPlan::exceptions where it pays; `order` gets the new counter. Storage is chosen, slots are not. Precondition:
+/// the function is a kernel whose lanes can leave together (leaves_together() in count_exits.h).
+void expect_bits(FunctionPlan& plan, const CountedFunction& kernel, std::vector<std::uint32_t>& order);
+
+}  // namespace lynxpp::ptx

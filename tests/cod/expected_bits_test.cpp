@@ -1,0 +1,73 @@
+// Warps that leave as most do have nothing to add: against the device's own counters.
+#include <gtest/gtest.h>
+
+#include "tests/cod/counting_fixture.h"
+#include "tests/cod/test_support.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Bodies; %r4 is the number of the thread among all, of which there are 5 blocks of 96, and how many warps do otherwise than most.
+struct Kernel {
+  const char* name;
+  std::uint64_t exceptions;
+  const char* body;
+};
+constexpr Kernel kernels[] = {
+    {"bounds behind bounds", 2,
+     "setp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p2, %r4, 3;\n@%p2 bra "
+     "E;\nadd.u32 %r8, %r8, 5;\nsetp.ge.u32 %p3, %r4, 470;\n@%p3 bra E;\nadd.u32 %r8, %r8, 5;\nE: "
+     "st.global.u32 [%rd1], %r8;\nret;"},
+    {"around two bodies", 2,
+     "setp.ge.u32 %p1, %r4, 460;\n@%p1 bra M;\nadd.u32 %r8, %r8, 3;\nM: setp.lt.u32 %p2, %r4, 3;\n@%p2 bra "
+     "E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"one thread does more", 1,
+     "setp.ge.u32 %p1, %r4, 500;\n@%p1 bra M;\nadd.u32 %r8, %r8, 3;\nM: setp.ne.u32 %p2, %r4, 200;\n@%p2 bra "
+     "E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"the others do more", 15,
+     "and.b32 %r9, %r4, 1;\nsetp.ge.u32 %p1, %r4, 450;\n@%p1 bra M;\nadd.u32 %r8, %r8, 3;\nM: setp.lt.u32 "
+     "%p2, %r9, 1;\n@%p2 bra E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+};
+
+TEST(ExpectedBits, LeaveMostWarpsWithNothingToAdd) {
+  for (const Kernel& kernel : kernels) {
+    SCOPED_TRACE(kernel.name);
+    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact());
+    ASSERT_NE(launch.plan().functions[0].exceptions, ptx::no_counter) << launch.variant();
+    EXPECT_EQ(launch.exceptions(), kernel.exceptions) << launch.variant();
+    launch.expect_exact();
+    EXPECT_TRUE(launch.has_exact_sums());
+    EXPECT_TRUE(launch.is_exact(true));
+    EXPECT_TRUE(launch.is_exact(false, 75));
+  }
+}
+
+/// Warps of which not all lanes were launched are never as expected.
+TEST(ExpectedBits, AreThoseOfWholeWarps) {
+  for (const Kernel& kernel : kernels) {
+    SCOPED_TRACE(kernel.name);
+    for (const std::uint32_t threads : {1u, 20u, 33u, 127u}) {
+      CountedLaunch launch(module_of({}, kernel.body), 7, threads);
+      launch.native();
+      EXPECT_TRUE(launch.is_exact());
+      EXPECT_GE(launch.exceptions(), 7u);
+    }
+  }
+}
+
+/// With counters in loops that differ between the blocks, every warp has something to add.
+TEST(ExpectedBits, AreNotForKernelsThatCountInLoops) {
+  CountedLaunch launch(
+      module_of({},
+                "setp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: L: add.u32 %r7, %r7, "
+                "1;\nsetp.lt.u32 %p2, %r7, %r4;\n@%p2 bra L;\nst.global.u32 [%rd1], %r7;\nret;"),
+      5, 96);
+  launch.native();
+  launch.expect_exact();
+  EXPECT_EQ(launch.plan().functions[0].exceptions, ptx::no_counter);
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
