@@ -13,7 +13,14 @@ namespace {
 /// Statements in one another: conditions, loops, ways out of loops and to their next iterations, returns.
 class StructuredKernel {
  public:
-  explicit StructuredKernel(std::mt19937& random) : random_(random), calls_(below(3) == 0) {}
+  struct Kind {
+    bool is_plain = false;  ///< without calls, returns and ways out of loops other than their ends
+    bool is_alike = false;  ///< the same in every block of the grid
+  };
+  StructuredKernel(std::mt19937& random, const Kind& kind)
+      : random_(random), is_plain_(kind.is_plain), calls_(below(3) == 0 && !is_plain_) {
+    if (kind.is_alike) body_ = "mul.lo.u32 %r5, %r1, 2654435761;\n";
+  }
 
   std::string make() {
     statements(3);
@@ -50,18 +57,18 @@ class StructuredKernel {
       case 3:
       case 4: return loop(depth - 1);
       case 5:
-        if (exits_.empty()) break;
+        if (is_plain_ || exits_.empty()) break;
         condition();
         body_ += (below(2) == 0 ? "@%p1 bra " : "@!%p1 bra ") +
                  exits_[exits_.size() - 1 - below(below(4) == 0 ? 2 : 1) % exits_.size()] + ";\n";
         return;
       case 6:
-        if (nexts_.empty() || below(2) == 0) break;
+        if (is_plain_ || nexts_.empty() || below(2) == 0) break;
         condition();
         body_ += "@%p1 bra " + nexts_.back() + ";\n";
         return;
       case 7:
-        if (below(6) != 0) break;
+        if (is_plain_ || below(6) != 0) break;
         condition();
         body_ += "@%p1 bra E;\n";
         return;
@@ -140,6 +147,7 @@ class StructuredKernel {
       "0;\n@%p bra L;\nst.param.u32 [r], %a;\nret;\n}\n";
 
   std::mt19937& random_;
+  const bool is_plain_;
   const bool calls_;
   std::string body_;
   std::uint32_t labels_ = 0;
@@ -160,7 +168,7 @@ TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
   std::mt19937 random(seed == nullptr ? 21u : static_cast<unsigned>(std::atoi(seed)));
   int by_lanes = 0, by_leaving = 0, merged = 0, returned = 0;
   for (int round = 0; round < rounds; ++round) {
-    const std::string ptx = StructuredKernel(random).make();
+    const std::string ptx = StructuredKernel(random, {}).make();
     CountedLaunch launch(ptx, 2, 32 + 7 * (round % 6));
     launch.native();
     ASSERT_FALSE(HasFatalFailure()) << ptx;
@@ -176,6 +184,29 @@ TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
   EXPECT_GE(by_leaving, rounds / 10);
   EXPECT_GE(returned, rounds / 10);
   EXPECT_GE(merged, rounds / 20);
+}
+
+/// Lanes part and meet again as compiled code mostly lets them: paths through loops are noted, whole blocks are alike, warps leave as expected.
+TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
+  const char* const wanted = std::getenv("LYNXPP_RANDOM_KERNELS");
+  const int rounds = wanted == nullptr ? 60 : std::atoi(wanted);
+  const char* const seed = std::getenv("LYNXPP_RANDOM_SEED");
+  std::mt19937 random(seed == nullptr ? 22u : static_cast<unsigned>(std::atoi(seed)));
+  int by_paths = 0, alike = 0, expected = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string ptx = StructuredKernel(random, {true, round % 3 == 0}).make();
+    CountedLaunch launch(ptx, {2, round % 4 == 0 ? 3u : 1u, 1}, 25 + 13 * (round % 6));
+    launch.native();
+    ASSERT_FALSE(HasFatalFailure()) << ptx;
+    ASSERT_TRUE(launch.has_exact_sums()) << "kernel " << round << "\n" << ptx << launch.variant();
+    ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
+    if (!launch.plan().functions[0].paths.regions.empty()) ++by_paths;
+    if (launch.plan().alike != 0) ++alike;
+    if (launch.plan().functions[0].exceptions != ptx::no_counter) ++expected;
+  }
+  EXPECT_GE(by_paths, rounds / 20);
+  EXPECT_GE(alike, rounds / 5);
+  EXPECT_GE(expected, 1);
 }
 
 /// Jumps forward as they like, jumps back as long as there is fuel.

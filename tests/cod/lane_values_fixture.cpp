@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -28,6 +30,25 @@ ON_INSTRUCTION: MEM_READ: MEM_WRITE: SHARED: {
 }
 )";
 constexpr std::uint32_t blocks = 2;
+constexpr std::size_t words = 34000;   // of `data`
+constexpr std::size_t middle = 65536;  // bytes before %rd1
+
+/// So that a multiple of 4 GiB lies a kilobyte behind %rd1; the same memory each time.
+std::uint64_t* memory_across() {
+  static std::byte* const mapped = []() -> std::byte* {
+    constexpr std::size_t bytes = 1u << 20;
+    for (std::uintptr_t high = 0x1000; high < 0x1100; ++high) {
+      void* const wanted = reinterpret_cast<void*>((high << 32) - bytes / 2);
+      void* const found = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+      if (found == wanted) return static_cast<std::byte*>(found) + bytes / 2;
+      if (found != MAP_FAILED) munmap(found, bytes);
+    }
+    ADD_FAILURE() << "no room for memory on both sides of a multiple of 4 GiB";
+    return nullptr;
+  }();
+  return mapped == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(mapped - middle - 1024);
+}
 
 }  // namespace
 
@@ -47,7 +68,8 @@ int count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-MeasuredLaunch::MeasuredLaunch(const std::string& ptx, const Shape& shape) : ptx_(ptx), shape_(shape) {
+MeasuredLaunch::MeasuredLaunch(const std::string& ptx, const Shape& shape, Memory memory)
+    : ptx_(ptx), shape_(shape), memory_(memory) {
   const auto module = device::cpu::load_module(ptx_, "k.ptx");
   if (!module) {
     ADD_FAILURE() << render(module.error().diagnostics, ptx_);
@@ -121,10 +143,7 @@ void MeasuredLaunch::compare(const engine::Instrumented& variant,
 
 void MeasuredLaunch::run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
                          device::cpu::LaunchCounters* counters) {
-  // Always at the same place in a sector: how many are touched depends on it.
-  storage_.assign(17000 * 2, 0);
-  std::uint64_t* data = storage_.data();
-  while (reinterpret_cast<std::uintptr_t>(data) % 128 != 0) ++data;
+  std::uint64_t* const data = this->data();
   std::vector<std::byte> parameters(8 + 8 * words.size());
   std::memcpy(parameters.data(), &data, 8);
   if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
@@ -132,6 +151,19 @@ void MeasuredLaunch::run(device::cpu::LoadedModule& module, const std::vector<st
       module.launch("k", {{blocks, 1, 1}, {shape_.x, shape_.y, shape_.z}}, parameters, counters);
   EXPECT_TRUE(status.ok()) << render(status.error().diagnostics) << ptx_;
   data_.assign(data, data + 16384);
+}
+
+/// Zeros. Always at the same place in a sector: how many are touched depends on it.
+std::uint64_t* MeasuredLaunch::data() {
+  if (memory_ == Memory::across) {
+    std::uint64_t* const memory = memory_across();
+    if (memory != nullptr) std::fill_n(memory, data_words, 0);
+    return memory;
+  }
+  storage_.assign(data_words + 16, 0);
+  std::uint64_t* data = storage_.data();
+  while (reinterpret_cast<std::uintptr_t>(data) % 128 != 0) ++data;
+  return data;
 }
 
 }  // namespace lynxpp::cod

@@ -27,8 +27,11 @@ int count_of(const std::string& text, const std::string& part);
 
 class MeasuredLaunch {
  public:
+  /// Where `data` lies. `across`: a kilobyte behind its middle the upper half of addresses is another one.
+  enum class Memory : std::uint8_t { anywhere, across };
+
   /// Runs the original with the device's counters.
-  MeasuredLaunch(const std::string& ptx, const Shape& shape);
+  MeasuredLaunch(const std::string& ptx, const Shape& shape, Memory memory = Memory::anywhere);
 
   /// The variant's text; what it counts is compared with what the device counts.
   std::string check(bool lane_values);
@@ -42,11 +45,13 @@ class MeasuredLaunch {
 
  private:
   void compare(const engine::Instrumented& variant, const std::vector<std::vector<std::uint64_t>>& arrays);
+  std::uint64_t* data();
   void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
            device::cpu::LaunchCounters* counters);
 
   const std::string ptx_;
   const Shape shape_;
+  const Memory memory_;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint64_t> storage_, data_, native_;
 };

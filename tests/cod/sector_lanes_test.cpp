@@ -89,6 +89,19 @@ TEST(SectorLanes, AreThoseOfTheDevice) {
   }
 }
 
+/// The upper halves of the lanes' addresses differ, and equal lower halves are none in one sector.
+TEST(SectorLanes, AreToldApartAcross4GiB) {
+  for (const Gathers& kernel : gathers) {
+    SCOPED_TRACE(kernel.name);
+    for (const Shape& shape : {Shape{32, 1, 1}, Shape{100, 1, 1}, Shape{16, 4, 1}}) {
+      MeasuredLaunch launch(access_module(kernel.body), shape, MeasuredLaunch::Memory::across);
+      launch.check(true);
+      launch.check(false);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 /// All loads of a block are on their way before the first comparison waits for an address.
 TEST(SectorLanes, AreComparedBehindTheLoads) {
   const std::string text = MeasuredLaunch(access_module(gathers[0].body), {}).check(true);
