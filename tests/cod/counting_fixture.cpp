@@ -206,13 +206,24 @@ std::uint64_t CountedLaunch::exceptions() const {
   return warps;
 }
 
-/// The device may have the functions in another order.
+/// The device may have the functions in another order, and none that no thread has called.
 void CountedLaunch::order_counters() {
   const auto place = [&](const auto& of_function) {
     return std::ranges::find(functions_, of_function.function) - functions_.begin();
   };
   std::ranges::stable_sort(counters_.blocks, {}, place);
   std::ranges::stable_sort(counters_.sites, {}, place);
+  for (const ptx::FunctionPlan& function : plan().functions) {
+    if (function.unit >= functions_.size()) continue;
+    const auto is_of_it = [&](const auto& counted) { return counted.function == functions_[function.unit]; };
+    if (std::ranges::any_of(counters_.blocks, is_of_it)) continue;
+    const auto is_behind = [&](const auto& counted) {
+      return place(counted) > std::ptrdiff_t{function.unit};
+    };
+    counters_.blocks.insert(std::ranges::find_if(counters_.blocks, is_behind),
+                            function.threads->edges_into.size(), {});
+    counters_.sites.insert(std::ranges::find_if(counters_.sites, is_behind), function.block_of.size(), {});
+  }
 }
 
 void CountedLaunch::run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
