@@ -30,8 +30,8 @@ ON_INSTRUCTION: MEM_READ: MEM_WRITE: SHARED: {
 }
 )";
 constexpr std::uint32_t blocks = 2;
-constexpr std::size_t words = 34000;   // of `data`
-constexpr std::size_t middle = 65536;  // bytes before %rd1
+constexpr std::size_t data_words = 34000;  // of `data`
+constexpr std::size_t middle = 65536;      // bytes before %rd1
 
 /// So that a multiple of 4 GiB lies a kilobyte behind %rd1; the same memory each time.
 std::uint64_t* memory_across() {
