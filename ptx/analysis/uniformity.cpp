@@ -258,6 +258,8 @@ Variance Uniformity::evaluate_exchange(const Instruction& instruction, Variance 
   if (instruction.traits.kind == OpcodeClass::barrier) {
     return has_modifier(instruction.opcode, "red") ? varies_over_blocks : varies;
   }
+  // Which block of its cluster has an address, and where another block has it, depends on who asks.
+  if (root == "getctarank" || root == "mapa") return operands | varies_over_blocks;
   static constexpr std::string_view asking[] = {"shfl",    "match",  "activemask", "elect",
                                                 "mma",     "wmma",   "movmatrix",  "wgmma",
                                                 "tcgen05", "alloca", "stacksave",  "clusterlaunchcontrol"};

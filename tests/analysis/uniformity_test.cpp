@@ -51,6 +51,8 @@ TEST(Uniformity, OfExchanges) {
   EXPECT_EQ(of("vote.sync.ballot.b32 %r1, %p1, %r2;", "%r1"), varies) << "some lanes";
   EXPECT_EQ(of("mov.u32 %r2, 1;\nshfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", "%r1"), varies);
   EXPECT_EQ(of("bar.red.popc.u32 %r1, 0, %p1;", "%r1"), varies_over_blocks);
+  EXPECT_EQ(of("mov.u32 %r9, 64;\ngetctarank.shared::cluster.u32 %r1, %r9;", "%r1"), varies_over_blocks);
+  EXPECT_EQ(of("mov.u32 %r9, 64;\nmapa.shared::cluster.u32 %r1, %r9, 0;", "%r1"), varies_over_blocks);
 }
 
 const std::string diamond_by =
