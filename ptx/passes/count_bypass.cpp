@@ -88,9 +88,11 @@ class Bypasses {
     return true;
   }
 
+  /// A counter that is the most of a lane's is raised behind its loop.
   static bool is_passed_whole(std::uint32_t block, const std::vector<CountedEdge>& edges) {
     return std::ranges::any_of(edges, [&](const CountedEdge& edge) {
-      return edge.flow.source == block && edge.flow.can_count && edge.counter.is_whole;
+      return edge.flow.source == block && edge.flow.can_count && edge.counter.is_whole &&
+             !edge.counter.is_maximum();
     });
   }
 
