@@ -93,8 +93,8 @@ class FunctionCounting {
     const std::uint32_t body_end = function_.function->body_text.end - 1;
     switch (place.kind) {
       case CountPlace::Kind::entry: return {entry_position(*function_.function), Rank::entry};
+      case CountPlace::Kind::iterations: return position_of(plan_.iterations[place.target].place);
       case CountPlace::Kind::block_start:
-      case CountPlace::Kind::iterations:
       case CountPlace::Kind::leaves_apart:
         return {last == nullptr ? body_end : body_.instructions[block.begin].text.begin, Rank::start};
       case CountPlace::Kind::bypass:

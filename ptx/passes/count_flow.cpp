@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "ptx/passes/count_iterations.h"
 
@@ -137,8 +136,8 @@ FlowGraphEdges thread_flow(const CountedFunction& function) {
       edges.push_back(std::move(edge));
     }
   }
-  std::vector<std::uint32_t> all(function.iterations.size());
-  std::iota(all.begin(), all.end(), 0u);
+  std::vector<ChosenIterations> all;
+  for (std::uint32_t index = 0; index < function.iterations.size(); ++index) all.push_back({index, false});
   count_by_iterations(function, all, false, flow);
   return flow;
 }

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
+
+#include "ptx/passes/count_periods.h"
+#include "ptx/passes/count_regions.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -14,8 +18,11 @@ constexpr std::size_t most_steps = 200'000;
 class IterationFinder {
  public:
   explicit IterationFinder(const CountedFunction& function)
-      : graph_(function.unit->graph),
+      : function_(function),
+        graph_(function.unit->graph),
         places_(function),
+        regions_(function, places_),
+        uniformity_(function.analyses->uniformity()),
         loops_(function.analyses->loops()),
         dominators_(function.analyses->dominators()),
         meetings_(function.analyses->post_dominators()),
@@ -26,50 +33,138 @@ class IterationFinder {
   std::vector<Iterations> run() {
     std::vector<Iterations> found;
     std::size_t saved = 0;
-    std::uint32_t done = no_loop;
-    for (const InductionVariable& variable : affine_.induction_variables()) {
-      if (variable.loop == done) continue;
-      const std::optional<Iterations> iterations = iterations_of(variable);
-      if (!iterations) continue;
-      const std::size_t needed =
-          (iterations->keeps_start ? 1u : 0u) + (iterations->above != no_block ? 1u : 0u);
-      if (saved + needed > most_saved) continue;
-      saved += needed;
-      found.push_back(*iterations);
-      done = variable.loop;
+    const std::vector<InductionVariable>& variables = affine_.induction_variables();
+    for (auto begin = variables.begin(); begin != variables.end();) {
+      const auto end =
+          std::find_if(begin, variables.end(), [&](const auto& each) { return each.loop != begin->loop; });
+      std::optional<Iterations> best;
+      for (; begin != end; ++begin) {
+        std::optional<Iterations> iterations = iterations_of(*begin);
+        if (iterations && saved + registers_of(*iterations) <= most_saved &&
+            (!best || cost_of(*iterations) < cost_of(*best)))
+          best = std::move(iterations);
+      }
+      if (!best) continue;
+      saved += registers_of(*best);
+      found.push_back(*best);
     }
     return found;
   }
 
  private:
+  static std::size_t registers_of(const Iterations& iterations) {
+    return (iterations.keeps_start ? 1u : 0u) + (iterations.above != no_block ? 1u : 0u);
+  }
+
+  static bool is_scaled(const Iterations& iterations) {
+    return iterations.shift != 0 || iterations.inverse != 1;
+  }
+
+  static std::tuple<std::size_t, bool, bool> cost_of(const Iterations& iterations) {
+    return {registers_of(iterations), is_scaled(iterations), iterations.is_long};
+  }
+
   std::optional<Iterations> iterations_of(const InductionVariable& variable) {
-    const Loop& loop = loops_.loops()[variable.loop];
-    const bool is_one = variable.step.is_constant() && variable.step.exact &&
-                        (variable.step.constant == 1 || variable.step.constant == -1);
-    const std::optional<ValueId> changed = is_one ? changed_value(variable) : std::nullopt;
+    const bool is_stepping =
+        variable.step.is_constant() && variable.step.exact && variable.step.constant != 0;
+    const std::optional<ValueId> changed = is_stepping ? changed_value(variable) : std::nullopt;
     if (!changed) return std::nullopt;
     Iterations result;
     result.loop = variable.loop;
     result.block = ssa_.values()[*changed].block;
-    result.end = end_of(variable.loop);
-    if (result.end == no_block || graph_.blocks[result.end].size() == 0) return std::nullopt;
-    const Register& reg = registers_.registers()[variable.reg];
-    result.reg = reg.name;
-    result.is_long = reg.units == 2;
-    result.decreases = variable.step.constant == -1;
+    const std::uint32_t end = end_of(variable.loop);
+    if (end == no_block || graph_.blocks[end].size() == 0) return std::nullopt;
+    result.place = {CountPlace::Kind::block_start, end, 0, 0};
+    result.reg = registers_.registers()[variable.reg].name;
+    result.is_long = registers_.registers()[variable.reg].units == 2;
+    if (!find_step(variable.step.constant, result)) return std::nullopt;
     result.keeps_start = !variable.initial.is_constant() || !variable.initial.exact;
-    result.initial = result.keeps_start ? 0 : static_cast<std::uint32_t>(variable.initial.constant);
-    if (!is_visible(variable.reg, graph_.blocks[result.end].begin)) return std::nullopt;
-    if (!result.keeps_start && is_known_at_end(variable, *changed, result.end)) return result;
-    if (!is_kept(variable.reg, ssa_.values()[*changed].instruction, loop.header, result.end) ||
+    if (!result.keeps_start) {
+      const auto initial = static_cast<std::uint64_t>(variable.initial.constant);
+      result.initial = static_cast<std::uint32_t>(result.is_long ? initial >> result.shift : initial);
+    }
+    result.is_together = regions_.passed_together(variable.loop);
+    if (const std::optional<CountPlace> way_out = way_out_of(variable.loop)) {
+      result.place = *way_out;
+      const BasicBlock& block = graph_.blocks[way_out->block];
+      const bool is_behind = way_out->kind == CountPlace::Kind::fall_through;
+      const bool is_read =
+          is_visible(variable.reg, is_behind ? block.end - 1 : block.begin) &&
+          is_kept(variable.reg, ssa_.values()[*changed].instruction, loops_.loops()[variable.loop].header,
+                  is_behind ? block.fall_through : way_out->block);
+      if (!is_read || (result.keeps_start && !find_entries(variable, result))) return std::nullopt;
+      return result;
+    }
+    result.is_together = false;
+    return read_at_end(variable, *changed, end, std::move(result));
+  }
+
+  /// Of threads that have all entered the loop, or not.
+  std::optional<Iterations> read_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end,
+                                        Iterations result) {
+    const Loop& loop = loops_.loops()[variable.loop];
+    const bool is_entered = dominators_.dominates(loop.header, end);
+    if (!is_visible(variable.reg, graph_.blocks[end].begin)) return std::nullopt;
+    if (!result.keeps_start && (is_entered || !result.runs_once) && is_known_at_end(variable, changed, end))
+      return result;
+    if (!is_kept(variable.reg, ssa_.values()[changed].instruction, loop.header, end) ||
         !find_entries(variable, result))
       return std::nullopt;
-    if (dominators_.dominates(loop.header, result.end)) return result;
-    result.above = dominators_.immediate(result.end);
+    if (is_entered) return result;
+    // A step other than one is that of an unrolled loop, in which one more addition costs less than telling the threads apart.
+    if (is_scaled(result)) return std::nullopt;
+    result.above = dominators_.immediate(end);
     if (result.above == no_block || loops_.loop_of(result.above) != loop.parent ||
         loops_.is_irreducible(result.above))
       return std::nullopt;
     return result;
+  }
+
+  /// Whether differences tell how many steps they are.
+  bool find_step(std::int64_t step, Iterations& result) {
+    constexpr std::uint32_t word_bits = 32;
+    result.decreases = step < 0;
+    const std::uint64_t size =
+        step < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
+    result.shift = power_of_two_in(step);
+    const auto odd = static_cast<std::uint32_t>(size >> result.shift);
+    // Each round doubles the bits that are right.
+    for (int round = 0; round < 5; ++round) result.inverse *= 2 - odd * result.inverse;
+    if (result.is_long) return result.shift <= word_bits;
+    if (result.shift == 0) return true;
+    if (result.shift >= word_bits) return false;
+    const std::optional<std::uint32_t> tests = log_of_most_tests(function_, result.loop);
+    const std::uint32_t known_bits = word_bits - result.shift;
+    if (!tests || *tests > known_bits) return false;
+    if (*tests < known_bits) return true;
+    const std::vector<std::uint32_t>& exits = loops_.loops()[result.loop].exiting;
+    result.runs_once = std::ranges::all_of(
+        exits, [&](std::uint32_t block) { return dominators_.dominates(result.block, block); });
+    return result.runs_once || std::ranges::all_of(exits, [&](std::uint32_t block) {
+             return block != result.block && dominators_.dominates(block, result.block);
+           });
+  }
+
+  /// Where lanes leave a loop together, when they do so by one way, outside of the loop.
+  std::optional<CountPlace> way_out_of(std::uint32_t index) const {
+    const Loop& loop = loops_.loops()[index];
+    if ((uniformity_.of_loop_exit(index) & varies_in_warp) != 0 || loop.exiting.size() != 1)
+      return std::nullopt;
+    const std::uint32_t block = loop.exiting[0];
+    if (loops_.loop_of(block) != index || graph_.blocks[block].leaves_function ||
+        graph_.blocks[block].successors.size() != 2)
+      return std::nullopt;
+    for (const std::uint32_t next : graph_.blocks[block].successors) {
+      if (loops_.contains(index, next)) continue;
+      const std::vector<CountPlace> places = places_.edge(block, next).places;
+      if (places.size() != 1 || (places[0].kind != CountPlace::Kind::fall_through &&
+                                 places[0].kind != CountPlace::Kind::block_start))
+        return std::nullopt;
+      if (places[0].kind == CountPlace::Kind::block_start && graph_.blocks[next].size() == 0)
+        return std::nullopt;
+      return places[0];
+    }
+    return std::nullopt;
   }
 
   /// What the variable is when the loop goes on, if one instruction of the loop, and none in it, makes it.
@@ -156,8 +251,11 @@ class IterationFinder {
     return true;
   }
 
+  const CountedFunction& function_;
   const ControlFlowGraph& graph_;
   const EdgePlaces places_;
+  WarpRegions regions_;
+  const Uniformity& uniformity_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;
   const std::vector<std::uint32_t>& meetings_;
@@ -173,27 +271,32 @@ std::vector<Iterations> find_iterations(const CountedFunction& function) {
   return IterationFinder(function).run();
 }
 
-void count_by_iterations(const CountedFunction& function, const std::vector<std::uint32_t>& chosen,
+void count_by_iterations(const CountedFunction& function, const std::vector<ChosenIterations>& chosen,
                          bool counts_warps, FlowGraphEdges& flow) {
   const auto blocks = static_cast<std::uint32_t>(function.unit->graph.blocks.size());
   flow.nodes = blocks + static_cast<std::uint32_t>(chosen.size());
   flow.fronts.resize(blocks);
   for (std::uint32_t block = 0; block < blocks; ++block) flow.fronts[block] = block;
   for (std::uint32_t i = 0; i < chosen.size(); ++i)
-    flow.fronts[function.iterations[chosen[i]].block] = blocks + i;
+    flow.fronts[function.iterations[chosen[i].index].block] = blocks + i;
   for (CountedEdge& edge : flow.edges) {
     if (edge.flow.source == blocks) edge.flow.source = flow.nodes;
     edge.flow.target = edge.flow.target == blocks ? flow.nodes : flow.fronts[edge.flow.target];
   }
   const EdgePlaces places(function);
   for (std::uint32_t i = 0; i < chosen.size(); ++i) {
-    const Iterations& iterations = function.iterations[chosen[i]];
-    CountedEdge edge{{blocks + i, iterations.block}, places.block_start(iterations.end), false};
-    edge.counter.places = {{CountPlace::Kind::iterations, iterations.end, 0, chosen[i]}};
+    const Iterations& iterations = function.iterations[chosen[i].index];
+    const CountPlace& place = iterations.place;
+    const std::uint32_t behind = function.unit->graph.blocks[place.block].fall_through;
+    CountedEdge edge{{blocks + i, iterations.block},
+                     place.kind == CountPlace::Kind::fall_through ? places.edge(place.block, behind)
+                                                                  : places.block_start(place.block),
+                     false};
+    edge.counter.places = {{CountPlace::Kind::iterations, place.block, 0, chosen[i].index}};
     edge.counter.is_repeated = true;
     edge.counter.counts_warps = counts_warps;
-    edge.counter.is_whole = counts_warps;
-    edge.flow.weight = edge.counter.weight * reading_cost * (counts_warps ? 0.25 : 1);
+    edge.counter.is_whole = chosen[i].is_whole;
+    edge.flow.weight = edge.counter.weight * reading_cost * (chosen[i].is_whole ? 0.25 : 1);
     flow.edges.push_back(std::move(edge));
   }
 }

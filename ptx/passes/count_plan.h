@@ -43,7 +43,7 @@ struct CountPlace {
     divides,  ///< before `instruction`, when its guard holds for some of the warp's lanes and not for others
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
     leaves_apart,  ///< at the block's start: `instruction` is a way out of FunctionPlan::loops[target], see Leaving
-    iterations,  ///< before the block's first instruction, by the number of FunctionPlan::iterations[target]
+    iterations,  ///< where FunctionPlan::iterations[target] is read, by its number
   };
   Kind kind = Kind::block_start;
   std::uint32_t block = 0;
@@ -119,23 +119,28 @@ struct Counter {
   bool is_maximum() const { return maximum_in != no_counter; }
 };
 
-/// How often a thread has run `block` of a loop, told by a register of the program that is raised or lowered by one each time (count_iterations.h).
-/// Read at the start of `end`, where all threads come to that enter the loop, once for each time they do.
+/// How often a thread has run `block` of a loop, told by a register of the program that changes by the same step each time (count_iterations.h).
+/// Read at `place`, where all threads come to that enter the loop, once for each time they do.
 struct Iterations {
   std::uint32_t loop = 0;   ///< in LoopNest::loops()
   std::uint32_t block = 0;  ///< in the loop, run once in each full iteration
-  std::uint32_t end = 0;
+  CountPlace place;
   std::string reg;
   bool is_long = false;  ///< of 64 bits
   bool decreases = false;
-  std::uint32_t initial = 0;  ///< its low word before the loop
+  std::uint32_t shift = 0;    ///< the step is an odd multiple of 2^shift
+  std::uint32_t inverse = 1;  ///< of that odd number, modulo 2^32
+  bool runs_once = false;     ///< once at least, and a difference of 0 is as many as there can be at most
+  std::uint32_t initial = 0;  ///< its low word before the loop; of 64 bits: divided by 2^shift first
   bool keeps_start = false;   ///< `initial` is not known; `start_reg` takes it at `entries`
   std::vector<CountPlace> entries;
-  /// Threads come to `end` that have not entered the loop and have something else in the register: `entered_reg` is 0 from the start of this block on,
-  /// and all ones from `entries` on. no_block: there are none.
+  /// Threads come to `place` that have not entered the loop and have something else in the register: `entered_reg` is 0 from the start of this block
+  /// on, and all ones from `entries` on. no_block: there are none.
   std::uint32_t above = 0xffffffff;
+  /// Lanes that enter the loop together run `block` together and come to `place` together.
+  bool is_together = false;
   bool is_used = false;
-  std::uint32_t start_reg = no_counter;    ///< register with its low word before the loop
+  std::uint32_t start_reg = no_counter;    ///< register with `initial`
   std::uint32_t entered_reg = no_counter;  ///< register with all ones when the loop was entered
 };
 

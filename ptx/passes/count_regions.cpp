@@ -145,6 +145,22 @@ bool WarpRegions::lanes_iterate_together(const Loop& loop, std::uint32_t index) 
   return true;
 }
 
+bool WarpRegions::passed_together(std::uint32_t index) {
+  if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) != 0) return false;
+  const Loop& loop = loops_.loops()[index];
+  const std::vector<std::uint32_t> blocks = loops_.blocks_of(index);
+  const bool is_left_by_branches = std::ranges::none_of(blocks, [&](std::uint32_t block) {
+    return loops_.is_irreducible(block) || graph_.blocks[block].leaves_function || joins_[block] ||
+           places_.ends_in_call(block);
+  });
+  if (!is_left_by_branches) return false;
+  // Where no lanes part, none waits for another one of its warp.
+  if (std::ranges::none_of(blocks, [&](std::uint32_t block) { return divides_[block]; })) return true;
+  return !may_spin_around(loop.header) &&
+         std::ranges::none_of(blocks, [&](std::uint32_t block) { return waits_[block]; }) &&
+         lanes_iterate_together(loop, index);
+}
+
 /// Whether the lanes that part in a block of the loop, and stay in it, are together again before the next iteration.
 bool WarpRegions::stays_together(std::uint32_t division, const Loop& loop, std::uint32_t index) {
   const std::vector<std::uint32_t>& ways = graph_.blocks[division].successors;

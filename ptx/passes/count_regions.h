@@ -39,6 +39,8 @@ class WarpRegions {
   std::optional<std::vector<std::uint32_t>> region_of(std::uint32_t begin, std::uint32_t end);
   /// In no particular order.
   std::vector<DividedLoop> divided_loops();
+  /// Whether lanes that enter the loop together begin and end each iteration together, and leave together.
+  bool passed_together(std::uint32_t loop);
 
  private:
   void look_at(std::uint32_t block);

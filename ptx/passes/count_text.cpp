@@ -296,9 +296,17 @@ std::string CountText::raise_at_switch(const std::vector<const Counter*>& counte
 std::string CountText::begin_iterations(const Iterations& iterations, const Guard& guard) {
   const std::string when = "\t" + (is_guarded(guard) ? "@" + truth(guard) + " " : "");
   std::string text;
-  if (iterations.start_reg != no_counter)
-    text += when + (iterations.is_long ? "cvt.u32.u64 " : "mov.b32 ") + register_of(iterations.start_reg) +
-            ", " + iterations.reg + ";\n";
+  if (iterations.start_reg != no_counter) {
+    const std::string start = register_of(iterations.start_reg);
+    if (!iterations.is_long) {
+      text += when + "mov.b32 " + start + ", " + iterations.reg + ";\n";
+    } else if (iterations.shift == 0) {
+      text += when + "cvt.u32.u64 " + start + ", " + iterations.reg + ";\n";
+    } else {
+      text += "\t{\n\t.reg .b64 %lynxpp_steps;\n\tshr.u64 %lynxpp_steps, " + iterations.reg + ", " +
+              number(iterations.shift) + ";\n" + when + "cvt.u32.u64 " + start + ", %lynxpp_steps;\n\t}\n";
+    }
+  }
   if (iterations.entered_reg != no_counter)
     text += when + "mov.b32 " + register_of(iterations.entered_reg) + ", -1;\n";
   return text;
@@ -313,13 +321,29 @@ std::string CountText::read_iterations(const Iterations& iterations, const std::
   std::string text;
   std::string now = iterations.reg;
   if (iterations.is_long) {
+    if (iterations.shift != 0) {
+      text += "\tshr.u64 %lynxpp_sum, " + now + ", " + number(iterations.shift) + ";\n";
+      now = "%lynxpp_sum";
+    }
     text += "\tcvt.u32.u64 " + into + ", " + now + ";\n";
     now = into;
   }
   const std::string before =
       iterations.start_reg == no_counter ? number(iterations.initial) : register_of(iterations.start_reg);
-  text +=
-      "\tsub.u32 " + into + ", " + (iterations.decreases ? before + ", " + now : now + ", " + before) + ";\n";
+  const std::string change = "\tsub.u32 " + into + ", ";
+  text += change + (iterations.decreases ? before + ", " + now : now + ", " + before) + ";\n";
+  if (!iterations.is_long && iterations.shift != 0)
+    text += "\tshr.u32 " + into + ", " + into + ", " + number(iterations.shift) + ";\n";
+  if (iterations.inverse != 1)
+    text += "\tmul.lo.u32 " + into + ", " + into + ", " + number(iterations.inverse) + ";\n";
+  // Of 32 bits it is known modulo 2^(32 - shift).
+  const std::uint32_t known = iterations.is_long ? 0 : ~std::uint32_t{0} >> iterations.shift;
+  if (iterations.runs_once) {
+    text += change + into + ", 1;\n\tand.b32 " + into + ", " + into + ", " + number(known) + ";\n\tadd.u32 " +
+            into + ", " + into + ", 1;\n";
+  } else if (!iterations.is_long && iterations.shift != 0 && iterations.inverse != 1) {
+    text += "\tand.b32 " + into + ", " + into + ", " + number(known) + ";\n";
+  }
   if (iterations.entered_reg != no_counter)
     text += "\tand.b32 " + into + ", " + into + ", " + register_of(iterations.entered_reg) + ";\n";
   return text;
@@ -331,20 +355,22 @@ std::string CountText::raise_iterations(const std::vector<const Counter*>& count
   text += read_iterations(iterations, "%lynxpp_part");
   std::set<std::string> additions;  // to shared ones once
   bool adds_to_memory = false;
+  bool elects = false;
   for (const Counter* counter : counters) {
     adds_to_memory |= in_memory(counter);
+    elects |= is_elected(counter) || in_memory(counter);
     if (!in_memory(counter))
-      additions.insert("\tadd.u32 " + register_of(counter->reg) + ", " + register_of(counter->reg) +
-                       ", %lynxpp_part;\n");
+      additions.insert(std::string("\t") + (is_elected(counter) ? "@%lynxpp_leads " : "") + "add.u32 " +
+                       register_of(counter->reg) + ", " + register_of(counter->reg) + ", %lynxpp_part;\n");
+  }
+  if (elects) {
+    text +=
+        "\tactivemask.b32 %lynxpp_mask;\n\tmov.u32 %lynxpp_lower, %lanemask_lt;\n"
+        "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n"
+        "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
   }
   for (const std::string& addition : additions) text += addition;
-  if (adds_to_memory) {
-    text +=
-        "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n\tactivemask.b32 %lynxpp_mask;\n"
-        "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n"
-        "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n" +
-        place_of_warp();
-  }
+  if (adds_to_memory) text += "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n" + place_of_warp();
   for (const Counter* counter : counters) {
     if (in_memory(counter))
       text += std::string("\t") + (counter->counts_warps ? "@%lynxpp_leads " : "") + "red.global.add.u64 " +

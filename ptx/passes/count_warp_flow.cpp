@@ -44,7 +44,7 @@ class WarpFlow {
     FlowGraphEdges flow;
     count_bypasses(function_, edges_);
     flow.edges = std::move(edges_);
-    count_by_iterations(function_, whole_iterations(), true, flow);
+    count_by_iterations(function_, iterations(), true, flow);
     return {std::move(flow), std::move(plans), std::move(once_)};
   }
 
@@ -62,13 +62,14 @@ class WarpFlow {
     }
   }
 
-  /// Of loops that all lanes of the warp go through together, lane 0 tells.
-  std::vector<std::uint32_t> whole_iterations() const {
-    std::vector<std::uint32_t> found;
+  /// Of loops that all lanes of the warp go through together, lane 0 tells, of others that are passed together one that is elected behind the loop.
+  std::vector<ChosenIterations> iterations() const {
+    std::vector<ChosenIterations> found;
     for (std::uint32_t index = 0; index < function_.iterations.size(); ++index) {
       const Iterations& iterations = function_.iterations[index];
-      if (function_.is_kernel && !partial_[iterations.block] && !partial_[iterations.end])
-        found.push_back(index);
+      const bool is_whole =
+          function_.is_kernel && !partial_[iterations.block] && !partial_[iterations.place.block];
+      if (is_whole || iterations.is_together) found.push_back({index, is_whole});
     }
     return found;
   }
