@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ptx/passes/count_iterations.h"
+#include "ptx/passes/likely_ways.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -55,10 +56,32 @@ bool EdgePlaces::is_short_end(std::uint32_t block) const {
                              graph_.blocks[block].size() <= short_end && !is_repeated(block));
 }
 
-/// An early way out: most threads have something to do. The way out of a loop is none.
+/// An early way out: most threads have something to do, unless two numbers have to be equal for it. The way out of a loop is none.
 bool EdgePlaces::is_rare(std::uint32_t source, std::uint32_t target) const {
-  return !is_repeated(source) && is_short_end(target) &&
-         std::ranges::any_of(ways_[source], [&](std::uint32_t other) { return !is_short_end(other); });
+  if (is_repeated(source)) return false;
+  const auto is_short = [&](std::uint32_t way) { return is_short_end(way); };
+  if (std::ranges::none_of(ways_[source], is_short) || std::ranges::all_of(ways_[source], is_short))
+    return false;
+  for (const std::uint32_t way : ways_[source]) {
+    if (needs_equality(source, way)) return way == target;
+  }
+  return is_short_end(target);
+}
+
+/// Whether threads go from `source` to `target` only when two numbers are equal, and otherwise in any case.
+bool EdgePlaces::needs_equality(std::uint32_t source, std::uint32_t target) const {
+  const BasicBlock& block = graph_.blocks[source];
+  if (block.size() == 0 || ways_[source].size() != 2) return false;
+  const Instruction& last = instructions_[block.end - 1];
+  if (!last.guarded()) return false;
+  const bool jumps = target == leaves ? last.traits.kind == OpcodeClass::exit
+                                      : std::ranges::find(block.targets, target) != block.targets.end();
+  if (!likely_) likely_ = std::make_shared<const LikelyWays>(function_);
+  Guard goes = last.guard;
+  if (!jumps) goes.negated = !goes.negated;
+  Guard stays = goes;
+  stays.negated = !stays.negated;
+  return !likely_->is_likely(goes) && likely_->is_likely(stays);
 }
 
 Counter EdgePlaces::block_start(std::uint32_t block) const {

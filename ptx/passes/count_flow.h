@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ptx/analysis/analyses.h"
@@ -53,6 +54,8 @@ void count_bypasses(const CountedFunction& function, std::vector<CountedEdge>& e
 /// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.
 bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
 
+class LikelyWays;
+
 /// Helper of both flows: where edges can be counted and how often they are taken.
 class EdgePlaces {
  public:
@@ -75,6 +78,7 @@ class EdgePlaces {
   bool is_repeated(std::uint32_t block) const;
   double frequency(std::uint32_t block) const;
   bool is_rare(std::uint32_t source, std::uint32_t target) const;
+  bool needs_equality(std::uint32_t source, std::uint32_t target) const;
   bool is_short_end(std::uint32_t block) const;
   std::vector<CountPlace> places(std::uint32_t source, std::uint32_t target) const;
 
@@ -83,6 +87,7 @@ class EdgePlaces {
   const std::vector<Instruction>& instructions_;
   std::vector<std::vector<std::uint32_t>> ways_;
   std::vector<std::uint32_t> ways_in_;
+  mutable std::shared_ptr<const LikelyWays> likely_;  ///< once somebody asks
 };
 
 }  // namespace lynxpp::ptx
