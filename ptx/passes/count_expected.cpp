@@ -35,6 +35,11 @@ class ExpectedPath {
     }
   }
 
+  /// Whether there is a reason for each way that it takes.
+  bool has_reasons() const {
+    return std::ranges::all_of(path_, [&](const auto& step) { return ways_.has_reason(step.first); });
+  }
+
   bool passes(const CountPlace& place) const { return path_.contains(place.block); }
 
  private:
@@ -50,6 +55,18 @@ bool is_given_away(const Counter& counter) {
 }
 
 }  // namespace
+
+bool is_worth_expecting(const FunctionPlan& plan, const CountedFunction& kernel) {
+  const auto is_given = [](const Counter& counter) { return !counter.places.empty(); };
+  if (!std::ranges::any_of(plan.counters, is_given) ||
+      std::ranges::any_of(plan.counters,
+                          [&](const Counter& counter) { return is_given(counter) && counter.is_repeated; }))
+    return false;
+  const ExpectedPath path(kernel);
+  return path.has_reasons() && std::ranges::any_of(plan.counters, [&](const Counter& counter) {
+           return is_given(counter) && path.raises(counter.places[0]);
+         });
+}
 
 void expect_bits(FunctionPlan& plan, const CountedFunction& kernel, std::vector<std::uint32_t>& order) {
   if (plan.bits >= most_bits) return;

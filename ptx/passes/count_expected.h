@@ -14,4 +14,9 @@ namespace lynxpp::ptx {
 /// the function is a kernel whose lanes can leave together (leaves_together() in count_exits.h).
 void expect_bits(FunctionPlan& plan, const CountedFunction& kernel, std::vector<std::uint32_t>& order);
 
+/// Whether counters of a kernel that can leave together are worth bits although they are few: nothing is in loops, some counter is raised by most
+/// warps, which would add to memory for it each, and each branch gives reason to expect one of its ways, so that most warps add nothing.
+/// Precondition: storage is not chosen.
+bool is_worth_expecting(const FunctionPlan& plan, const CountedFunction& kernel);
+
 }  // namespace lynxpp::ptx

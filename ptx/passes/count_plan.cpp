@@ -423,7 +423,10 @@ class Planner {
     // The registers are flushed for the sake of one counter in a loop, or of several others; more may come along.
     const auto many = std::ranges::count_if(
         order, [&](std::uint32_t index) { return plan.counters[index].weight >= likely; });
-    const bool keeps_bits = limit != 0 && (draft.counted.is_kernel ? many >= enough_bits : returns_counters_);
+    const bool expects = many != 0 && many < enough_bits && may_leave_together(draft) &&
+                         is_worth_expecting(plan, draft.counted);
+    const bool keeps_bits =
+        limit != 0 && (draft.counted.is_kernel ? many >= enough_bits || expects : returns_counters_);
     PlacedBits bits;
     Registers registers;
     for (const std::uint32_t index : order) {
@@ -457,10 +460,12 @@ class Planner {
     for (const auto& [tally, index] : tallies) plan_.tallies.emplace(tally, plan.counters[index]);
   }
 
-  bool can_leave_together(Draft& draft) const {
-    if (!draft.counted.is_kernel || plan_.is_wide || draft.loses_registers ||
-        draft.plan.bits + draft.plan.bit_pairs == 0)
-      return false;
+  bool can_leave_together(const Draft& draft) const {
+    return draft.plan.bits + draft.plan.bit_pairs != 0 && may_leave_together(draft);
+  }
+
+  bool may_leave_together(const Draft& draft) const {
+    if (!draft.counted.is_kernel || plan_.is_wide || draft.loses_registers) return false;
     return draft.counted.leaves_together ||
            (unit_.target.sm >= warp_reduction && leaves_together(unit_, draft.counted));
   }

@@ -42,6 +42,18 @@ std::uint32_t LikelyWays::way_on(std::uint32_t block) const {
   return target == function_.analyses->post_dominators()[block] ? next : target;
 }
 
+bool LikelyWays::has_reason(std::uint32_t block) const {
+  const BasicBlock& range = graph_.blocks[block];
+  if (range.successors.size() < 2) return true;
+  const Instruction& last = instructions_[range.end - 1];
+  if (range.successors.size() > 2 || range.targets.size() != 1 || !last.guarded()) return false;
+  Guard opposite = last.guard;
+  opposite.negated = !opposite.negated;
+  if (is_likely(last.guard) != is_likely(opposite)) return true;
+  return is_short_end(range.targets[0]) != is_short_end(range.fall_through) &&
+         is_within_bounds(block, way_on(block));
+}
+
 std::map<std::uint32_t, std::uint32_t> LikelyWays::path() const {
   std::map<std::uint32_t, std::uint32_t> path;
   std::uint32_t block = 0;

@@ -24,6 +24,8 @@ class LikelyWays {
   }
   /// Where the block leads on: one of its successors, no_block where it has none.
   std::uint32_t way_on(std::uint32_t block) const;
+  /// Whether that is more than a habit: the other way needs two numbers to be equal, or leads out of bounds.
+  bool has_reason(std::uint32_t block) const;
   /// Per block where it leads on, for those that a thread comes to that goes on like that from the entry (of loops, once around); elsewhere nothing.
   std::map<std::uint32_t, std::uint32_t> path() const;
 

@@ -44,6 +44,48 @@ TEST(ExpectedBits, LeaveMostWarpsWithNothingToAdd) {
   }
 }
 
+/// Of two ways one is taken by most, as far as their conditions tell: few counters are bits then, too.
+constexpr Kernel ways[] = {
+    {"behind bounds", 3,
+     "setp.gt.u32 %p1, %r4, 440;\n@%p1 bra E;\nshr.u32 %r9, %r4, 5;\nsetp.eq.s32 %p2, %r9, 4;\n@%p2 bra "
+     "A;\nst.global.u32 "
+     "[%rd1], %r8;\nbra.uni E;\nA: st.global.u32 [%rd1], %r9;\nE: ret;"},
+};
+
+const char* const instructions = R"(
+global unsigned long sums[2];
+ON_BASIC_BLOCK_EXIT: {
+  atomicAdd(&sums[0], basicBlockExecutedInstructionCount());
+  if (leastActiveThreadInWarp()) atomicAdd(&sums[1], basicBlockInstructionCount());
+}
+)";
+
+TEST(ExpectedBits, CountFewWaysOfWhichOneIsExpected) {
+  for (const Kernel& kernel : ways) {
+    SCOPED_TRACE(kernel.name);
+    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
+    launch.native();
+    EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
+    ASSERT_NE(launch.plan().functions[0].exceptions, ptx::no_counter) << launch.variant();
+    EXPECT_EQ(launch.exceptions(), kernel.exceptions) << launch.variant();
+    launch.expect_exact();
+    EXPECT_TRUE(launch.is_exact(true));
+    EXPECT_TRUE(launch.is_exact(false, 75));
+  }
+}
+
+/// Where nothing tells which way most take, few counters go to memory from where they are counted.
+TEST(ExpectedBits, AreNotFewWithoutAReason) {
+  CountedLaunch launch(
+      module_of({},
+                "setp.lt.u32 %p1, %r5, %r6;\n@%p1 bra A;\nadd.u32 %r8, %r8, 3;\nbra.uni E;\nA: add.u32 "
+                "%r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"),
+      5, 96);
+  launch.native();
+  EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
+  EXPECT_EQ(launch.plan().functions[0].exceptions, ptx::no_counter) << launch.variant();
+}
+
 /// Warps of which not all lanes were launched are never as expected.
 TEST(ExpectedBits, AreThoseOfWholeWarps) {
   for (const Kernel& kernel : kernels) {
