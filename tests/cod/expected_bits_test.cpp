@@ -86,6 +86,23 @@ TEST(ExpectedBits, AreNotFewWithoutAReason) {
   EXPECT_EQ(launch.plan().functions[0].exceptions, ptx::no_counter) << launch.variant();
 }
 
+/// Most threads end early when few numbers are equal: what they do costs nothing on their way.
+TEST(ExpectedWays, NeedNoTwoNumbersToBeEqual) {
+  const std::string branch = "setp.ne.u32 %p1, %r4, 200;\n";
+  CountedLaunch launch(module_of({}, "add.u32 %r8, %r4, 3;\nst.global.u32 [%rd1], %r8;\n" + branch +
+                                         "@%p1 bra E;\nadd.u32 %r8, %r8, 5;\nst.global.u32 [%rd1], "
+                                         "%r8;\nE: ret;"),
+                       5, 96);
+  launch.native();
+  EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
+  launch.count(instructions, false, false, 90);
+  const std::size_t at = launch.variant().find(branch);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t end = launch.variant().find("bra E;", at);
+  EXPECT_EQ(launch.variant().substr(at, end - at).find("lynxpp"), std::string::npos) << launch.variant();
+  launch.expect_exact();
+}
+
 /// Warps of which not all lanes were launched are never as expected.
 TEST(ExpectedBits, AreThoseOfWholeWarps) {
   for (const Kernel& kernel : kernels) {
