@@ -289,7 +289,7 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, device::Device& device,
 
   const auto begin = std::chrono::steady_clock::now();
   Result<std::unique_ptr<device::Variant>> variant =
-      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch.function);
+      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch);
   const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
   report::TimingRecord& timing = seen.timing;
   timing.parse += kernel.instrumented.parse_ms;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/register_limit.h"
 #include "device/cuda/stream_hold.h"
 #include "support/log.h"
 
@@ -277,11 +278,11 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                        void* original) override {
+                                        const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     Result<std::unique_ptr<CudaVariant>> variant = load_limited(ptx, kernel, 0);
     if (!variant) return variant.error();
-    const CUfunction function = original_function(original);
+    const CUfunction function = original_function(launch.function);
     // A launch the original allows must stay possible.
     int wanted = 0;
     driver_.cuFuncGetAttribute(&wanted, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
@@ -289,6 +290,8 @@ class CudaDevice final : public Device {
       const unsigned registers = 65536u / static_cast<unsigned>((wanted + 31) / 32 * 32) / 8 * 8;
       Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, registers);
       if (smaller) variant = std::move(smaller);
+    } else if (ptx.size() <= longest_text_with_limits) {
+      keep_occupancy(*variant, ptx, kernel, launch);
     }
     for (const CUfunction_attribute attribute : {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                                  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
@@ -380,6 +383,22 @@ class CudaDevice final : public Device {
   }
 
  private:
+  void keep_occupancy(std::unique_ptr<CudaVariant>& variant, const std::string& ptx,
+                      const std::string& kernel, const Launch& launch) {
+    if (!allow_shared(*variant, launch.shared_bytes)) return;
+    const std::optional<KernelResources> original = resources(launch, nullptr);
+    const std::optional<KernelResources> unlimited = resources(launch, variant.get());
+    if (!original || !unlimited) return;
+    for (const std::uint32_t limit : register_limits(*original, *unlimited)) {
+      Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, limit);
+      if (!smaller || !allow_shared(**smaller, launch.shared_bytes)) continue;
+      const std::optional<KernelResources> limited = resources(launch, smaller->get());
+      if (!limited || !is_worth_its_limit(*limited, *unlimited)) continue;
+      variant = std::move(*smaller);
+      return;
+    }
+  }
+
   /// The context's function behind a CUfunction or a CUkernel.
   CUfunction original_function(void* handle) const {
     CUfunction function = nullptr;

@@ -74,7 +74,8 @@ class FakeDevice : public device::Device {
     info_.sm_id_limit = 4;
   }
   const device::DeviceInfo& info() const override { return info_; }
-  Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&, void*) override {
+  Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&,
+                                                const device::Launch&) override {
     loaded.push_back(ptx);
     const bool has_calls = ptx.find("call __lynxpp_function") != std::string::npos;
     if (refuses_load || (refuses_calls && has_calls)) return failure("no room");

@@ -1,0 +1,24 @@
+// Whether a variant that needs more registers than its original may do with fewer of them.
+//
+// What is counted lives in registers, and above a step of the hardware's an SM holds fewer warps of the variant. Left alone, ptxas takes what it likes; with a
+// limit it often does as well, or keeps some words in memory that loops do not touch (docs/measurements/2026-11-22-h200-registers.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "device/device.h"
+
+namespace lynxpp::device::cuda {
+
+/// Each limit is one more compilation by the driver: longer variants go without.
+inline constexpr std::size_t longest_text_with_limits = std::size_t{256} << 10;
+
+/// Registers per thread to compile `variant` again with, the most warps first; empty when an SM holds as many of its warps as of the original's.
+std::vector<std::uint32_t> register_limits(const KernelResources& original, const KernelResources& variant);
+
+/// More warps, and hardly more words in memory.
+bool is_worth_its_limit(const KernelResources& limited, const KernelResources& variant);
+
+}  // namespace lynxpp::device::cuda

@@ -1,0 +1,165 @@
+// Which variants are compiled again with fewer registers, against a driver that answers from a table.
+#include "device/cuda/register_limit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "device/cuda/cuda_device.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+KernelResources resources_of(std::uint32_t registers, std::uint32_t local_bytes, std::uint32_t warps) {
+  return {registers, local_bytes, 0, warps / 8, warps, 64};
+}
+
+TEST(RegisterLimits, AreThoseThatKeepTheOriginalsWarpsAndTheNextStep) {
+  const KernelResources original = resources_of(20, 0, 64);
+  EXPECT_THAT(register_limits(original, resources_of(56, 0, 36)), ElementsAre(32, 40));
+  EXPECT_THAT(register_limits(original, resources_of(39, 0, 48)), ElementsAre(32));
+  EXPECT_THAT(register_limits(resources_of(40, 0, 48), resources_of(57, 0, 32)), ElementsAre(40, 48));
+  EXPECT_THAT(register_limits(resources_of(32, 0, 63), resources_of(56, 0, 36)), ElementsAre(32, 40));
+  EXPECT_THAT(register_limits(original, resources_of(32, 0, 64)), IsEmpty());
+  EXPECT_THAT(register_limits(original, resources_of(56, 0, 0)), IsEmpty());
+}
+
+TEST(RegisterLimits, AreWorthMoreWarpsAndAFewWordsInMemory) {
+  const KernelResources variant = resources_of(56, 40, 36);
+  EXPECT_TRUE(is_worth_its_limit(resources_of(40, 40, 48), variant));
+  EXPECT_TRUE(is_worth_its_limit(resources_of(40, 56, 48), variant));
+  EXPECT_FALSE(is_worth_its_limit(resources_of(40, 60, 48), variant));
+  EXPECT_FALSE(is_worth_its_limit(resources_of(40, 40, 36), variant));
+}
+
+struct Compiled {
+  int registers = 0;
+  int local_bytes = 0;
+};
+
+/// What the driver makes of the variant with a limit; 0: without one. The original is module 1000.
+struct Table {
+  std::map<std::uintptr_t, Compiled> compiled;
+  std::vector<std::uintptr_t> asked;
+  std::vector<std::uintptr_t> unloaded;
+};
+Table* table = nullptr;
+constexpr std::uintptr_t original_function = 1000;
+constexpr std::uintptr_t unlimited_function = 999;
+
+const Compiled& compiled(CUfunction function) {
+  const auto number = reinterpret_cast<std::uintptr_t>(function);
+  return table->compiled.at(number == unlimited_function ? 0 : number);
+}
+
+CUresult load_module(CUmodule* module, const void*, unsigned count, CUjit_option* options, void** values) {
+  std::uintptr_t limit = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == CU_JIT_MAX_REGISTERS) limit = reinterpret_cast<std::uintptr_t>(values[i]);
+  }
+  table->asked.push_back(limit);
+  if (!table->compiled.contains(limit)) return CUDA_ERROR_INVALID_PTX;
+  *module = reinterpret_cast<CUmodule>(limit == 0 ? unlimited_function : limit);
+  return CUDA_SUCCESS;
+}
+
+CUresult attribute(int* value, CUfunction_attribute id, CUfunction function) {
+  switch (id) {
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = compiled(function).registers; break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = compiled(function).local_bytes; break;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+    default: *value = 0; break;
+  }
+  return CUDA_SUCCESS;
+}
+
+Driver fake_driver() {
+  Driver driver;
+  driver.cuGetErrorString = [](CUresult, const char** text) {
+    *text = "no";
+    return CUDA_SUCCESS;
+  };
+  driver.cuCtxGetDevice = [](CUdevice* device) {
+    *device = 0;
+    return CUDA_SUCCESS;
+  };
+  driver.cuDeviceGetName = [](char*, int, CUdevice) { return CUDA_SUCCESS; };
+  driver.cuDeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice) {
+    *value = 9;
+    return CUDA_SUCCESS;
+  };
+  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  driver.cuKernelGetFunction = [](CUfunction*, CUkernel) { return CUDA_ERROR_INVALID_HANDLE; };
+  driver.cuFuncGetAttribute = &attribute;
+  driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
+  driver.cuModuleLoadDataEx = &load_module;
+  driver.cuModuleUnload = [](CUmodule module) {
+    table->unloaded.push_back(reinterpret_cast<std::uintptr_t>(module));
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleGetFunction = [](CUfunction* function, CUmodule module, const char*) {
+    *function = reinterpret_cast<CUfunction>(module);
+    return CUDA_SUCCESS;
+  };
+  driver.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, CUfunction function, int threads,
+                                                          std::size_t) {
+    *blocks = std::min(2048, 65536 / ((compiled(function).registers + 7) / 8 * 8)) / threads;
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+class LimitedLoad : public testing::Test {
+ protected:
+  void SetUp() override {
+    table = &table_;
+    table_.compiled = {{original_function, {20, 0}}, {0, {56, 0}}, {32, {32, 48}}, {40, {40, 8}}};
+  }
+
+  /// Registers of the variant that is kept.
+  std::uint32_t load(std::size_t text_bytes = 1) {
+    Result<std::unique_ptr<Device>> device = make_device(driver_);
+    Launch launch;
+    launch.function = reinterpret_cast<void*>(original_function);
+    launch.block[0] = 256;
+    const auto variant = (*device)->load(std::string(text_bytes, ' '), "k", launch);
+    EXPECT_TRUE(variant.ok());
+    return (*device)->resources(launch, variant->get())->registers;
+  }
+
+  Table table_;
+  Driver driver_ = fake_driver();
+};
+
+TEST_F(LimitedLoad, TheFirstLimitThatSpillsLittleIsKept) {
+  EXPECT_EQ(load(), 40u);
+  EXPECT_THAT(table_.asked, ElementsAre(0, 32, 40));
+  EXPECT_THAT(table_.unloaded, testing::UnorderedElementsAre(32, 40, unlimited_function));
+}
+
+TEST_F(LimitedLoad, TheOriginalsWarpsComeFirst) {
+  table_.compiled[32].local_bytes = 16;
+  EXPECT_EQ(load(), 32u);
+  EXPECT_THAT(table_.asked, ElementsAre(0, 32));
+}
+
+TEST_F(LimitedLoad, WhatSpillsOrIsRefusedStaysAsItWas) {
+  table_.compiled[40].local_bytes = 64;
+  table_.compiled.erase(32);
+  EXPECT_EQ(load(), 56u);
+  EXPECT_THAT(table_.asked, ElementsAre(0, 32, 40));
+}
+
+TEST_F(LimitedLoad, NothingIsTriedWhereNoWarpIsLostOrTheTextIsLong) {
+  EXPECT_EQ(load(longest_text_with_limits + 1), 56u);
+  table_.compiled[0].registers = 32;
+  EXPECT_EQ(load(), 32u);
+  EXPECT_THAT(table_.asked, ElementsAre(0, 0));
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cuda
