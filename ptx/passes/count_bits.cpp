@@ -1,6 +1,9 @@
 #include "ptx/passes/count_bits.h"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
+#include <utility>
 
 namespace lynxpp::ptx {
 
@@ -37,6 +40,34 @@ void place_rare_bits(FunctionPlan& plan, const std::vector<std::uint32_t>& order
     Counter& counter = plan.counters[index];
     if (!counter.counts_warps && is_in_memory(counter) && !of_warps.contains(counter.places))
       place_bit(plan, counter, bits);
+  }
+}
+
+void order_bits(FunctionPlan& plan) {
+  using Storage = Counter::Storage;
+  constexpr std::uint32_t of_lane_0 = 1, of_all = 2, of_any = 4;
+  // A bit has one use or two: each use's bits have no others between them.
+  constexpr std::uint32_t ranks[] = {7, 0, 2, 1, 4, 5, 3, 6};
+  std::vector<std::uint32_t> uses(plan.bits);
+  std::vector<bool> is_alike(plan.bits);
+  const auto has_bit = [](const Counter& counter) {
+    return counter.is_bit && counter.storage != Storage::both;
+  };
+  for (const Counter& counter : plan.counters) {
+    if (!has_bit(counter)) continue;
+    uses[counter.bit] |= counter.storage == Storage::any           ? of_any
+                         : counter.storage == Storage::from_lane_0 ? of_lane_0
+                                                                   : of_all;
+    is_alike[counter.bit] = counter.is_alike;
+  }
+  std::vector<std::uint32_t> order(plan.bits);
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(
+      order, {}, [&](std::uint32_t bit) { return std::pair(bool{is_alike[bit]}, ranks[uses[bit]]); });
+  std::vector<std::uint32_t> number(plan.bits);
+  for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i]] = i;
+  for (Counter& counter : plan.counters) {
+    if (has_bit(counter)) counter.bit = number[counter.bit];
   }
 }
 

@@ -21,4 +21,7 @@ bool place_bit(FunctionPlan& plan, Counter& counter, PlacedBits& bits);
 /// to memory for the threads, too. `order`: the counters in use.
 void place_rare_bits(FunctionPlan& plan, const std::vector<std::uint32_t>& order, PlacedBits& bits);
 
+/// Numbers the bits anew, so that those that are given away in one way lie side by side: four of them are one sum of the lanes, and 32 one access to memory.
+void order_bits(FunctionPlan& plan);
+
 }  // namespace lynxpp::ptx

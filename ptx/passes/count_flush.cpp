@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint32_t lanes = 32;
 constexpr std::uint32_t word_bits = 32;
+/// Of four bits that any lane has set; more of them are taken from their words one by one, each by its lane.
+constexpr std::size_t enough_groups = 3;
 
 /// The greatest number of which 32 together fit that many bits.
 constexpr std::uint32_t most_of(std::uint32_t bits) {
@@ -85,6 +87,17 @@ std::string take_sum(const SumGroups& groups, std::uint32_t first, std::uint32_t
         number((1u << bits) - 1) + ";\n";
   }
   return text + "\tor.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_word;\n";
+}
+
+/// %lynxpp_amount |= the bit number %lynxpp_lower + `ahead` of `word`, where there is such a one. Bits lie as CountText::position_of() says.
+std::string take_bit(const std::string& word, std::uint32_t ahead) {
+  return "\tadd.u32 %lynxpp_group, %lynxpp_lower, " + number(ahead) +
+         ";\n\tsetp.lt.u32 %lynxpp_leads, %lynxpp_group, " + number(word_bits) +
+         ";\n\tshr.u32 %lynxpp_word, %lynxpp_group, 2;\n\tand.b32 %lynxpp_group, %lynxpp_group, 3;\n"
+         "\tmad.lo.u32 %lynxpp_group, %lynxpp_group, 8, %lynxpp_word;\n\tshr.u32 %lynxpp_word, " +
+         word +
+         ", %lynxpp_group;\n\tand.b32 %lynxpp_word, %lynxpp_word, 1;\n"
+         "\t@%lynxpp_leads or.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_word;\n";
 }
 
 }  // namespace
@@ -267,9 +280,13 @@ std::string CountText::flush_sums(const std::vector<const Counter*>& counters, s
 /// Those of at most 32 slots from `base` on.
 std::string CountText::flush_line(const std::vector<const Counter*>& counters, std::uint32_t base,
                                   std::uint32_t per) {
-  std::vector<const Counter*> in_registers;
-  std::vector<const Counter*> in_bits;
-  for (const Counter* counter : counters) (is_bit(counter) ? in_bits : in_registers).push_back(counter);
+  std::vector<const Counter*> in_registers, in_bits, in_any;
+  for (const Counter* counter : counters)
+    (!is_bit(counter) ? in_registers : is_any(counter) ? in_any : in_bits).push_back(counter);
+  if (groups_of(in_any, base, 4).size() < enough_groups) {
+    in_bits.insert(in_bits.end(), in_any.begin(), in_any.end());
+    in_any.clear();
+  }
   const SumGroups of_registers = groups_of(in_registers, base, per);
   const SumGroups of_bits = groups_of(in_bits, base, 4);
   std::uint32_t next = 0;
@@ -284,6 +301,15 @@ std::string CountText::flush_line(const std::vector<const Counter*>& counters, s
     }
     select += take_sum(*groups, begin, width);
   }
+  for (const auto& [words, members] : by_words(in_any)) {
+    std::uint32_t wanted = 0;
+    for (const Counter* counter : members) wanted |= 1u << position_of(*counter);
+    const std::string total = sum_name(next++);
+    text += "\tand.b32 " + total + ", " + of_any(words.first) + ", " + of_any(words.second) +
+            ";\n\tand.b32 " + total + ", " + total + ", " + number(wanted) + ";\n";
+    const Counter& first_one = *members.front();
+    select += take_bit(total, base + first_one.bit % word_bits - first_one.slot);
+  }
   const std::string again = label();
   return text + "\tmov.b32 %lynxpp_lower, %lynxpp_rank;\n\tmov.b32 %lynxpp_round, 0;\n" + again + ":\n" +
          select +
@@ -295,6 +321,15 @@ std::string CountText::flush_line(const std::vector<const Counter*>& counters, s
          "\tadd.u32 %lynxpp_round, %lynxpp_round, %lynxpp_lanes;\n\tsetp.lt.u32 %lynxpp_leads, "
          "%lynxpp_round, " +
          number(counters.back()->slot - base + 1) + ";\n\t@%lynxpp_leads bra " + again + ";\n";
+}
+
+/// Those that want the bits of the same words in any lane.
+std::map<std::pair<std::string, std::string>, std::vector<const Counter*>> CountText::by_words(
+    const std::vector<const Counter*>& counters) {
+  std::map<std::pair<std::string, std::string>, std::vector<const Counter*>> words;
+  for (const Counter* counter : counters)
+    words[{bits_of(*counter), bits_of(*counter, false)}].push_back(counter);
+  return words;
 }
 
 /// %lynxpp_part = the sums of the members, each in its `bits`, that of the slot `base` lowest. What lane 0 alone counts is the same in all lanes; what is even

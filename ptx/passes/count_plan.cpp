@@ -444,6 +444,7 @@ class Planner {
       if (!counter.is_maximum()) registers.emplace(key, counter.reg);
     }
     place_rare_bits(plan, order, bits);
+    order_bits(plan);
     find_even_counters(plan);
     plan.leaves_together = std::ranges::any_of(plan.counters, [](const Counter& counter) {
       return counter.storage == Counter::Storage::any || counter.storage == Counter::Storage::both;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ptx/passes/count_plan.h"
@@ -119,6 +120,8 @@ class CountText {
                                std::uint32_t bits) const;
   std::string sum_of_bits(const std::vector<const Counter*>& members) const;
   static std::set<std::string> words_of_any(const std::vector<const Counter*>& counters);
+  static std::map<std::pair<std::string, std::string>, std::vector<const Counter*>> by_words(
+      const std::vector<const Counter*>& counters);
   static std::string any_bits(const std::vector<const Counter*>& counters);
   std::string sum_of(const std::string& summed, const std::string& whole, const std::string& even) const;
   static std::string own(const Counter* counter, std::string& text);
