@@ -356,7 +356,12 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
   };
   const bool may_grow_each_cycle =
       counting.has_paced_tallies || std::ranges::any_of(counting.plan->functions, has_several_places);
-  const double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
+  double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
+  for (const ptx::FunctionPlan& function : counting.plan->functions) {
+    if (!function.paths.sum) continue;
+    constexpr double cycles_of_pass = 16.0;
+    cycles_to_wrap = std::min(cycles_to_wrap, cycles_of_pass * 4294967296.0 / function.paths.sum->most);
+  }
   if (counting.plan->is_wide || std::ranges::none_of(counting.plan->functions, has_registers)) return false;
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
 }

@@ -35,7 +35,9 @@ class FunctionCounting {
     for (const Counter& counter : plan_.counters) {
       if (counter.lane_count) continue;
       for (const CountPlace& place : counter.places) {
-        if (place.kind != CountPlace::Kind::leaves_apart) raise(counter, place);
+        const bool is_elsewhere =
+            place.kind == CountPlace::Kind::leaves_apart || place.kind == CountPlace::Kind::region_end;
+        if (!is_elsewhere) raise(counter, place);
       }
     }
     for (auto& [key, counters] : raised_) {
@@ -72,7 +74,8 @@ class FunctionCounting {
     return plan_.registers != 0 || plan_.bits != 0 || plan_.bit_pairs != 0 || has_paths();
   }
 
-  bool has_paths() const { return !plan_.paths.regions.empty(); }
+  /// Of which something is left to add to memory beside registers.
+  bool has_paths() const { return plan_.paths.counts_by_lanes(); }
 
   void declare() {
     if (!has_registers()) return;
@@ -103,6 +106,7 @@ class FunctionCounting {
       case CountPlace::Kind::divides: return {body_.instructions[place.instruction].text.begin, Rank::before};
       case CountPlace::Kind::switch_target: return {last->text.begin, Rank::before};
       case CountPlace::Kind::fall_through: return {last->text.end, Rank::behind};
+      case CountPlace::Kind::region_end:
       case CountPlace::Kind::block_end: break;
     }
     if (last == nullptr) return {body_end, Rank::before};
@@ -171,16 +175,17 @@ class FunctionCounting {
     }
     for (const PathPlan::Region& region : plan_.paths.regions) {
       const CountPlace begin{CountPlace::Kind::block_end, region.begin, 0, 0};
-      const CountPlace end{CountPlace::Kind::block_start, region.end, 0, 0};
+      // Behind what the block does with values of its ways: before, ptxas would copy them on each way.
+      const CountPlace end{CountPlace::Kind::region_end, region.end, 0, 0};
       write(position_of(begin).first, Rank::region_begin, CountText::begin_region());
-      write(position_of(end).first, Rank::region_end, text_.end_region(plan_.paths));
+      write(position_of(end).first, Rank::region_end, text_.end_region(plan_, region));
     }
   }
 
   std::string mark_text(const CountPlace& place, std::uint32_t mark) {
     if (place.kind == CountPlace::Kind::guard_holds)
-      return CountText::mark_path(mark, body_.instructions[place.instruction].guard);
-    return CountText::mark_path(mark, {});
+      return CountText::mark_path(plan_.paths, mark, body_.instructions[place.instruction].guard);
+    return CountText::mark_path(plan_.paths, mark, {});
   }
 
   std::string place_text(const CountPlace& place, const std::vector<const Counter*>& counters) {

@@ -31,7 +31,8 @@ class AlikePlaces {
     switch (place.kind) {
       case CountPlace::Kind::entry: return true;
       case CountPlace::Kind::block_start:
-      case CountPlace::Kind::block_end: return alike_[place.block];
+      case CountPlace::Kind::block_end:
+      case CountPlace::Kind::region_end: return alike_[place.block];
       case CountPlace::Kind::fall_through:
       case CountPlace::Kind::switch_target: return alike_[place.block] && !varies_behind(place.block);
       case CountPlace::Kind::guard_holds:

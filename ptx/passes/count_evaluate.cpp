@@ -57,7 +57,7 @@ class Evaluation {
       }
       return sum;
     }
-    std::uint64_t sum = totals_[counted.slot] * (counted.is_alike ? blocks_of_each_ : 1);
+    std::uint64_t sum = totals_[counted.slot] * counted.factor * (counted.is_alike ? blocks_of_each_ : 1);
     // Of two bits at most one is set in lanes that are all alike.
     if (counted.is_expected && counted.storage != Counter::Storage::both) {
       const std::uint64_t as_expected =

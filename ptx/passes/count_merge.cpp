@@ -5,13 +5,13 @@
 #include <tuple>
 
 #include "ptx/passes/count_lanes.h"
+#include "ptx/passes/count_path_sum.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 using Executions = CountUse::Executions;
-/// By how much each sum grows with a count of one, modulo 2^64.
-using Column = std::vector<std::uint64_t>;
+using Column = CountColumn;
 
 /// The columns of all counters of a unit.
 class Columns {
@@ -178,8 +178,10 @@ class FunctionMerge {
 void merge_counters(const std::vector<MergedFunction>& functions, const CountDemand& demand) {
   if (demand.sums == 0) return;
   const Columns columns(functions, demand);
-  for (std::size_t i = 0; i < functions.size(); ++i)
+  for (std::size_t i = 0; i < functions.size(); ++i) {
     FunctionMerge(functions[i], columns.of_function(i)).run();
+    sum_paths(*functions[i].plan, columns.of_function(i));
+  }
 }
 
 void find_even_counters(FunctionPlan& plan) {

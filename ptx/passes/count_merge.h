@@ -5,12 +5,16 @@
 // unrolled it) cost the registers of one. What no sum takes is not counted.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "ptx/passes/count_flow.h"
 #include "ptx/passes/count_plan.h"
 
 namespace lynxpp::ptx {
+
+/// By how much each sum grows with a count of one, modulo 2^64.
+using CountColumn = std::vector<std::uint64_t>;
 
 struct MergedFunction {
   FunctionPlan* plan = nullptr;

@@ -15,7 +15,8 @@ std::string vertical(std::uint32_t index) { return "%lynxpp_path_rest" + number(
 
 }  // namespace
 
-std::string CountText::declare_paths() {
+std::string CountText::declare_paths(const PathPlan& paths) {
+  if (!paths.counts_by_lanes()) return "\t.reg .b32 %lynxpp_path, %lynxpp_path_lanes;\n";
   return "\t.reg .b32 %lynxpp_path, %lynxpp_path_lanes, %lynxpp_path_own, %lynxpp_path_count;\n"
          "\t.reg .b32 %lynxpp_path_rest<" +
          number(vertical_registers) + ">;\n";
@@ -33,10 +34,11 @@ std::string CountText::begin_region() {
   return "\tactivemask.b32 %lynxpp_path_lanes;\n\tmov.b32 %lynxpp_path, 0;\n";
 }
 
-std::string CountText::mark_path(std::uint32_t mark, const Guard& guard) {
+std::string CountText::mark_path(const PathPlan& paths, std::uint32_t mark, const Guard& guard) {
   const std::string when =
       guard.predicate.empty() ? "" : (guard.negated ? "@!" : "@") + std::string(guard.predicate) + " ";
-  return "\t" + when + "or.b32 %lynxpp_path, %lynxpp_path, " + number(1u << mark) + ";\n";
+  return "\t" + when + "or.b32 %lynxpp_path, %lynxpp_path, " +
+         number(paths.sum ? paths.sum->bits[mark] : 1u << mark) + ";\n";
 }
 
 /// `amount` more for each mark whose bit is set. Clears `bits`. Few registers are in use at a time: there are as many for the whole kernel as at the
@@ -57,23 +59,47 @@ std::string CountText::add_each_bit(const std::string& bits, std::uint32_t slot,
          ", 0;\n\t@%lynxpp_leads bra " + again + ";\n";
 }
 
-std::string CountText::end_region(const PathPlan& paths) {
+/// %lynxpp_word has the bits that any lane has set. The first lane adds what they are worth.
+std::string CountText::add_worth(const PathPlan::Sum& sum, const PathPlan::Region& region,
+                                 const Counter& counter) {
+  const std::string done = label();
+  std::string text =
+      "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n"
+      "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_path_lanes;\n"
+      "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_lower, 0;\n\t@%lynxpp_leads bra " +
+      done + ";\n\tpopc.b32 %lynxpp_amount, %lynxpp_word;\n";
+  std::uint32_t more = 1;  // than those of the level below
+  for (const std::uint32_t bits : sum.worth) {
+    text += "\tand.b32 %lynxpp_part, %lynxpp_word, " + number(bits) +
+            ";\n\tpopc.b32 %lynxpp_part, %lynxpp_part;\n\tmad.lo.u32 %lynxpp_amount, %lynxpp_part, " +
+            number(more) + ", %lynxpp_amount;\n";
+    more *= 2;
+  }
+  if (region.worth != 0) text += "\tadd.u32 %lynxpp_amount, %lynxpp_amount, " + number(region.worth) + ";\n";
+  const std::string total = name(counter.reg);
+  return text + "\tadd.u32 " + total + ", " + total + ", %lynxpp_amount;\n" + done + ":\n\t}\n";
+}
+
+std::string CountText::end_region(const FunctionPlan& plan, const PathPlan::Region& region) {
+  const PathPlan& paths = plan.paths;
+  const std::string together = "\tredux.sync.or.b32 %lynxpp_word, %lynxpp_path, %lynxpp_path_lanes;\n";
+  if (paths.sum)
+    return std::string(scratch()) + together +
+           add_worth(*paths.sum, region, plan.counters[paths.sum->counter]);
   const std::string done = label();
   std::string text(scratch());
-  text +=
-      "\t.reg .b64 %lynxpp_slot;\n"
-      "\tredux.sync.or.b32 %lynxpp_word, %lynxpp_path, %lynxpp_path_lanes;\n"
-      "\tand.b32 %lynxpp_part, %lynxpp_word, %lynxpp_path_own;\n"
-      "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_part, 0;\n"
-      "\t@%lynxpp_leads add.u32 %lynxpp_path_count, %lynxpp_path_count, 1;\n"
-      "\tnot.b32 %lynxpp_other, %lynxpp_path_lanes;\n"
-      "\tand.b32 %lynxpp_word, %lynxpp_word, %lynxpp_other;\n"
-      "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_word, 0;\n\t@%lynxpp_leads bra " +
-      done +
-      ";\n\tsub.u32 %lynxpp_lower, %lynxpp_path_own, 1;\n"
-      "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_path_lanes;\n"
-      "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_lower, 0;\n"
-      "\tselp.b32 %lynxpp_word, 0, %lynxpp_word, %lynxpp_leads;\n";
+  text += "\t.reg .b64 %lynxpp_slot;\n" + together +
+          "\tand.b32 %lynxpp_part, %lynxpp_word, %lynxpp_path_own;\n"
+          "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_part, 0;\n"
+          "\t@%lynxpp_leads add.u32 %lynxpp_path_count, %lynxpp_path_count, 1;\n"
+          "\tnot.b32 %lynxpp_other, %lynxpp_path_lanes;\n"
+          "\tand.b32 %lynxpp_word, %lynxpp_word, %lynxpp_other;\n"
+          "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_word, 0;\n\t@%lynxpp_leads bra " +
+          done +
+          ";\n\tsub.u32 %lynxpp_lower, %lynxpp_path_own, 1;\n"
+          "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_path_lanes;\n"
+          "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_lower, 0;\n"
+          "\tselp.b32 %lynxpp_word, 0, %lynxpp_word, %lynxpp_leads;\n";
   for (std::uint32_t i = 0; i < vertical_registers; ++i) {
     text += "\tand.b32 %lynxpp_part, " + vertical(i) + ", %lynxpp_word;\n\txor.b32 " + vertical(i) + ", " +
             vertical(i) + ", %lynxpp_word;\n\tmov.b32 %lynxpp_word, %lynxpp_part;\n";

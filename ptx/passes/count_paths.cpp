@@ -102,7 +102,7 @@ class Paths {
       return plan_.counters[left.counter].weight > plan_.counters[right.counter].weight;
     });
     for (const PathTerms& terms : found) take(terms);
-    plan_.paths.regions.push_back({region.begin, region.end});
+    plan_.paths.regions.push_back({region.begin, region.end, 0});
     taken_[region.begin] = true;
     for (const std::uint32_t block : region.blocks) taken_[block] = true;
   }
@@ -190,6 +190,7 @@ class Paths {
       case CountPlace::Kind::bypass:
       case CountPlace::Kind::vote:
       case CountPlace::Kind::iterations:
+      case CountPlace::Kind::region_end:
       case CountPlace::Kind::leaves_apart: break;
     }
     return false;

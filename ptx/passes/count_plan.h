@@ -44,6 +44,7 @@ struct CountPlace {
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
     leaves_apart,  ///< at the block's start: `instruction` is a way out of FunctionPlan::loops[target], see Leaving
     iterations,  ///< where FunctionPlan::iterations[target] is read, by its number
+    region_end,  ///< at the block's end, by what the marks of the region add up to, see PathPlan::sum
   };
   Kind kind = Kind::block_start;
   std::uint32_t block = 0;
@@ -115,6 +116,7 @@ struct Counter {
     bool is_negative = false;
   };
   std::vector<PathTerm> path_terms;  ///< with Storage::path; `places` is empty then
+  std::uint64_t factor = 1;          ///< what counts is the number times this, modulo 2^64
 
   bool is_maximum() const { return maximum_in != no_counter; }
 };
@@ -174,15 +176,27 @@ struct LoopPlan {
 };
 
 /// Divided regions in loops at whose end lane i counts for the warp how often one of its lanes came by place i on its way (count_paths.h).
+/// Or one lane counts what the places are worth together: each sets as many bits as it takes (count_path_sum.h).
 struct PathPlan {
-  /// All lanes that are together at the end of block `begin` come to the start of block `end`, once.
+  /// What a warp's bits are worth, added up by one of its lanes.
+  struct Sum {
+    std::uint32_t counter = 0;         ///< in FunctionPlan::counters; its places are the regions' ends
+    std::vector<std::uint32_t> bits;   ///< that each mark sets
+    std::vector<std::uint32_t> worth;  ///< [k]: bits that are worth 2^(k+1) or more; the others 1
+    std::uint32_t most = 0;            ///< what all are worth together
+  };
+  /// All lanes that are together at the end of block `begin` come to block `end`, once.
   struct Region {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
+    std::uint32_t worth = 0;  ///< with Sum: of each time, whatever the marks say
   };
   std::vector<Region> regions;    ///< none inside of another one
   std::vector<CountPlace> marks;  ///< at most 32
-  std::uint32_t slot = 0;         ///< of the first mark; the others follow
+  std::uint32_t slot = 0;         ///< of the first mark; the others follow. Not with `sum`
+  std::optional<Sum> sum;         ///< else lane i counts mark i
+
+  bool counts_by_lanes() const { return !regions.empty() && !sum; }
 };
 
 /// The flow of threads or warps through a function.

@@ -41,6 +41,7 @@ void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order, st
     Counter& counter = plan.counters[index];
     if (counter.storage == Counter::Storage::memory) counter.slot = next++;
   }
+  if (!plan.paths.counts_by_lanes()) return;
   plan.paths.slot = next;
   next += static_cast<std::uint32_t>(plan.paths.marks.size());
 }

@@ -66,7 +66,7 @@ std::string CountText::declaration(const FunctionPlan& plan) const {
   std::string text = "\n";
   if (plan.leaves_together) text += "\t.reg .b32 " + std::string(launched_name) + ";\n";
   for (const std::string& word : words_of_bits(plan)) text += "\t.reg .b32 " + word + ";\n";
-  if (!plan.paths.regions.empty()) text += declare_paths();
+  if (!plan.paths.regions.empty()) text += declare_paths(plan.paths);
   for (std::uint32_t i = 0; i < plan.registers; ++i)
     text += std::string("\t.reg .b") + (target_.is_wide ? "64 " : "32 ") + register_of(i) + ";\n";
   return text;
@@ -81,7 +81,7 @@ std::string CountText::begin(const FunctionPlan& plan) const {
   for (std::uint32_t i = 0; i < plan.registers; ++i) text += zero(i);
   for (const std::string& word : words_of_bits(plan)) text += "\tmov.b32 " + word + ", 0;\n";
   if (plan.leaves_together) text += "\tactivemask.b32 " + std::string(launched_name) + ";\n";
-  if (!plan.paths.regions.empty()) text += begin_paths();
+  if (plan.paths.counts_by_lanes()) text += begin_paths();
   return text;
 }
 

@@ -78,10 +78,10 @@ class CountText {
   std::string take_from_frame(const std::vector<Counter>& counters) const;
   /// At the end of a region's beginning (PathPlan): notes which lanes are here.
   static std::string begin_region();
-  /// Sets the bit of a mark, with a guard for the lanes for which it holds.
-  static std::string mark_path(std::uint32_t mark, const Guard& guard);
+  /// Sets the bits of a mark, with a guard for the lanes for which it holds.
+  static std::string mark_path(const PathPlan& paths, std::uint32_t mark, const Guard& guard);
   /// Where the lanes of the region are together again: counts for the warp by which marks they came.
-  std::string end_region(const PathPlan& paths);
+  std::string end_region(const FunctionPlan& plan, const PathPlan::Region& region);
   /// Adds what marks have counted to memory, for the lanes for which the guard holds.
   std::string flush_paths(const PathPlan& paths, const Guard& guard, bool leaves_together);
   /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
@@ -127,7 +127,8 @@ class CountText {
   static std::string own(const Counter* counter, std::string& text);
   std::string flush_some_lanes(const std::vector<const Counter*>& counters) const;
   std::string flush_by_lane(const std::vector<const Counter*>& counters) const;
-  static std::string declare_paths();
+  static std::string declare_paths(const PathPlan& paths);
+  std::string add_worth(const PathPlan::Sum& sum, const PathPlan::Region& region, const Counter& counter);
   static std::string begin_paths();
   std::string add_each_bit(const std::string& bits, std::uint32_t slot, const std::string& amount);
   std::string label();

@@ -52,6 +52,14 @@ ON_INSTRUCTION: BRANCH: OPCODE("bra*"): {
 }
 )";
 
+const char* const only_instructions = R"(
+global unsigned long sums[2];
+ON_BASIC_BLOCK_EXIT: {
+  atomicAdd(&sums[0], basicBlockExecutedInstructionCount());
+  if (leastActiveThreadInWarp()) atomicAdd(&sums[1], basicBlockInstructionCount());
+}
+)";
+
 std::string module_of(const std::string& functions, const std::string& body) {
   return ".version 8.0\n.target sm_75\n.address_size 64\n" + functions +
          ".visible .entry k(.param .u64 out)\n{\n.reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n"
@@ -179,7 +187,6 @@ bool CountedLaunch::is_exact(bool wide, int sm) {
 }
 
 bool CountedLaunch::has_exact_sums(bool wide, int sm) {
-  const auto counted = count(only_sums, false, wide, sm);
   std::vector<std::uint64_t> expected(6);
   for (const device::cpu::BlockCounters& block : counters_.blocks) {
     expected[0] += block.thread_instructions;
@@ -191,6 +198,21 @@ bool CountedLaunch::has_exact_sums(bool wide, int sm) {
     if (site.opcode == "add.u32") expected[4] += site.executing_warps;
     if (site.opcode.starts_with("bra")) expected[5] += site.divergent;
   }
+  return has_exact(only_sums, expected, wide, sm);
+}
+
+bool CountedLaunch::has_exact_instructions(bool wide, int sm) {
+  std::vector<std::uint64_t> expected(2);
+  for (const device::cpu::BlockCounters& block : counters_.blocks) {
+    expected[0] += block.thread_instructions;
+    expected[1] += block.warp_instructions;
+  }
+  return has_exact(only_instructions, expected, wide, sm);
+}
+
+bool CountedLaunch::has_exact(const char* specification, const std::vector<std::uint64_t>& expected,
+                              bool wide, int sm) {
+  const auto counted = count(specification, false, wide, sm);
   if (counted.size() != 1 || counted[0] != expected) {
     ADD_FAILURE() << testing::PrintToString(counted) << " instead of " << testing::PrintToString(expected);
     return false;

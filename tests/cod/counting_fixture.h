@@ -18,6 +18,8 @@ extern const char* const everything;
 extern const char* const threads_only;
 /// What all blocks and instructions add up to: counters with the same part in all sums are one.
 extern const char* const only_sums;
+/// How many instructions threads and warps have run.
+extern const char* const only_instructions;
 
 /// A module with the kernel k(out), which has functions, %r4 the thread's number, %rd1 its place in `out`, %r5 random and differing, %r6 random,
 /// %r7 and %r8 zero.
@@ -44,15 +46,19 @@ class CountedLaunch {
   bool is_exact(bool wide = false, int sm = 90);
   /// The same for `only_sums`.
   bool has_exact_sums(bool wide = false, int sm = 90);
+  /// … for `only_instructions`.
+  bool has_exact_instructions(bool wide = false, int sm = 90);
 
   const std::string& variant() const { return variant_; }
   /// Of the last count that was not plain.
   const ptx::CountPlan& plan() const { return *counting_->plan; }
+  const engine::Counting& counting() const { return *counting_; }
   /// Warps that added something although most are expected not to, see ptx::FunctionPlan::exceptions.
   std::uint64_t exceptions() const;
 
  private:
   void order_counters();
+  bool has_exact(const char* specification, const std::vector<std::uint64_t>& expected, bool wide, int sm);
   void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
            device::cpu::LaunchCounters* counters);
 

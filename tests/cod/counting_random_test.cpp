@@ -198,6 +198,7 @@ TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
     CountedLaunch launch(ptx, {2, round % 4 == 0 ? 3u : 1u, 1}, 25 + 13 * (round % 6));
     launch.native();
     ASSERT_FALSE(HasFatalFailure()) << ptx;
+    ASSERT_TRUE(launch.has_exact_instructions()) << "kernel " << round << "\n" << ptx << launch.variant();
     ASSERT_TRUE(launch.has_exact_sums()) << "kernel " << round << "\n" << ptx << launch.variant();
     ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
     if (!launch.plan().functions[0].paths.regions.empty()) ++by_paths;

@@ -1,6 +1,8 @@
 // Divided regions in loops that are counted where their lanes meet (ptx/passes/count_paths.h), against the device's own counters.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <random>
 #include <string>
 
 #include "tests/cod/counting_fixture.h"
@@ -36,7 +38,14 @@ bool counts_by_paths(const CountedLaunch& launch) {
   return launch.variant().find("%lynxpp_path_count") != std::string::npos;
 }
 
-void expect_exact(const std::string& body, bool by_paths = true) {
+bool sums_paths(const CountedLaunch& launch) { return launch.plan().functions[0].paths.sum.has_value(); }
+
+/// How paths are counted where instructions alone are wanted: as one number, or by lanes, where what they are worth takes more bits than there are, or not at
+/// all, where there are too few elections without those of divisions.
+enum class Instructions : std::uint8_t { as_sum, by_lanes, elected };
+
+void expect_exact(const std::string& body, bool by_paths = true,
+                  Instructions instructions = Instructions::as_sum) {
   for (const std::uint32_t threads : {1u, 7u, 32u, 75u}) {
     CountedLaunch launch(module_of("", body), 3, threads);
     launch.native();
@@ -44,6 +53,11 @@ void expect_exact(const std::string& body, bool by_paths = true) {
     ASSERT_TRUE(launch.is_exact()) << launch.variant();
     EXPECT_EQ(counts_by_paths(launch), by_paths);
     ASSERT_TRUE(launch.has_exact_sums()) << launch.variant();
+    ASSERT_TRUE(launch.has_exact_instructions()) << launch.variant();
+    EXPECT_EQ(sums_paths(launch), by_paths && instructions == Instructions::as_sum);
+    EXPECT_EQ(counts_by_paths(launch), by_paths && instructions == Instructions::by_lanes);
+    ASSERT_TRUE(launch.has_exact_instructions(true));
+    EXPECT_FALSE(sums_paths(launch));
     ASSERT_TRUE(launch.is_exact(true));
     EXPECT_FALSE(counts_by_paths(launch));
     ASSERT_TRUE(launch.is_exact(false, 75));
@@ -52,7 +66,9 @@ void expect_exact(const std::string& body, bool by_paths = true) {
   }
 }
 
-TEST(CountedPaths, LanesThatStayTogether) { expect_exact(all_alike + loop(tree())); }
+TEST(CountedPaths, LanesThatStayTogether) {
+  expect_exact(all_alike + loop(tree()), true, Instructions::elected);
+}
 
 // What lanes have counted that are not there any more adds up to more than the vertical counters hold.
 TEST(CountedPaths, LanesThatLeaveTheLoop) { expect_exact(one_after_the_other + loop(tree())); }
@@ -79,7 +95,7 @@ TEST(CountedPaths, OneBehindTheOther) {
     for (std::size_t at = 0; (at = second.find(name, at)) != std::string::npos; at += 2)
       second.insert(at, "M");
   }
-  expect_exact(one_after_the_other + loop(tree() + next_random + second));
+  expect_exact(one_after_the_other + loop(tree() + next_random + second), true, Instructions::by_lanes);
 }
 
 TEST(CountedPaths, MoreWaysThanBits) {
@@ -91,6 +107,76 @@ TEST(CountedPaths, MoreWaysThanBits) {
     leaves += label + ": add.u32 %r8, %r8, " + std::to_string(way) + ";\nbra N;\n";
   }
   expect_exact(one_after_the_other + loop(choice + "bra N;\n" + leaves + "N: "));
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// One block is worth as much as all others together: its bits count two, four or eight times.
+TEST(CountedPaths, LongBlocksAreWorthMore) {
+  for (const int length : {11, 30, 50, 77})
+    expect_exact(one_after_the_other + loop(tree(repeated("xor.b32 %r8, %r8, %r4;\n", length))));
+}
+
+TEST(CountedPaths, BlocksWorthMoreThanAllBits) {
+  expect_exact(one_after_the_other + loop(tree(repeated("xor.b32 %r8, %r8, %r4;\n", 700))), true,
+               Instructions::by_lanes);
+}
+
+// In a launch that takes long enough the register may wrap around.
+TEST(CountedPaths, LaunchesTooLongForASum) {
+  CountedLaunch launch(module_of("", one_after_the_other + loop(tree())), 1, 32);
+  launch.native();
+  ASSERT_TRUE(launch.has_exact_instructions());
+  ASSERT_TRUE(sums_paths(launch));
+  const std::uint32_t most = launch.plan().functions[0].paths.sum->most;
+  ASSERT_GT(most, 16u);
+  const double milliseconds = 16 * 4294.967296 / most;  // at 1 GHz
+  EXPECT_FALSE(engine::may_wrap(launch.counting(), 0.99 * milliseconds, 1'000'000));
+  EXPECT_TRUE(engine::may_wrap(launch.counting(), 1.01 * milliseconds, 1'000'000));
+}
+
+/// Branches over the values of %r9 from `first` on, to leaves of some instructions that lead to one of two ends.
+std::string random_tree(std::mt19937& random, std::uint32_t first, std::uint32_t values, int& labels) {
+  if (values <= 2 || (values < 6 && random() % 4 == 0)) {
+    return repeated("add.u32 %r8, %r8, " + std::to_string(1 + random() % 9) + ";\n",
+                    static_cast<int>(random() % 5)) +
+           "bra " + (random() % 4 == 0 ? "D" : "N") + ";\n";
+  }
+  const std::uint32_t below = 1 + static_cast<std::uint32_t>(random()) % (values - 1);
+  const std::string label = "T" + std::to_string(labels++);
+  const std::string others = random_tree(random, first + below, values - below, labels);
+  return "setp.lt.u32 %p1, %r9, " + std::to_string(first + below) + ";\n@%p1 bra " + label + ";\n" + others +
+         label + ": " + random_tree(random, first, below, labels);
+}
+
+TEST(CountedPaths, RandomTreesAreWorthWhatTheDeviceCounts) {
+  std::mt19937 random(23);
+  int summed = 0;
+  for (int round = 0; round < 24; ++round) {
+    int labels = 0;
+    const std::string body = random_tree(random, 0, 32, labels) + "D: add.u32 %r8, %r8, 3;\nN: ";
+    CountedLaunch launch(module_of("", one_after_the_other + loop(body)), 2, 20 + 11 * (round % 6));
+    launch.native();
+    ASSERT_FALSE(testing::Test::HasFatalFailure()) << body;
+    ASSERT_TRUE(launch.has_exact_instructions()) << body << launch.variant();
+    if (sums_paths(launch)) ++summed;
+  }
+  EXPECT_GE(summed, 12);
+}
+
+// What all blocks have in common is no part of their worth.
+TEST(CountedPaths, BlocksOfEqualLength) {
+  std::string choice, leaves;
+  for (int way = 0; way < 9; ++way) {
+    const std::string label = "W" + std::to_string(way);
+    choice += "setp.eq.u32 %p1, %r9, " + std::to_string(2 * way) + ";\n@%p1 bra " + label + ";\n";
+    leaves += label + ": add.u32 %r8, %r8, " + std::to_string(way) + ";\nbra N;\n";
+  }
+  expect_exact(one_after_the_other + loop(choice + "add.u32 %r8, %r8, 77;\nbra N;\n" + leaves + "N: "));
 }
 
 TEST(CountedPaths, FewWaysAreNotWorthIt) {
