@@ -1,8 +1,10 @@
 #include "ptx/passes/count_paths.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "ptx/passes/count_regions.h"
 
@@ -87,6 +89,10 @@ class Paths {
   void look_at(const Region& region) {
     region_ = &region;
     marks_of_.clear();
+    meeting_at_.clear();
+    for (const std::uint32_t block : region.blocks) {
+      if (regions_.divides(block)) meeting_at_[meetings_[block]].push_back(block);
+    }
     find_once();
     std::vector<PathTerms> found;
     const auto find_all = [&](std::uint32_t block) {
@@ -208,18 +214,60 @@ class Paths {
     if (once_[block]) return Places{{CountPlace::Kind::block_start, block, 0, 0}};
     const auto known = marks_of_.find(block);
     if (known != marks_of_.end()) return known->second;
-    std::optional<Places> all = Places{};
-    for (const std::uint32_t before : graph_.blocks[block].predecessors) {
-      if (!places_.is_reachable(before)) continue;
-      const std::optional<Places> some = marks_of_edge(before, block);
-      if (!some || all->size() + some->size() > most_marks) {
-        all.reset();
-        break;
-      }
-      all->insert(all->end(), some->begin(), some->end());
-    }
+    std::optional<Places> all = marks_of_ways_into(block);
     marks_of_[block] = all;
     return all;
+  }
+
+  /// Lanes of a branch that meet at the block come there as one, all others by each way on their own.
+  std::optional<Places> marks_of_ways_into(std::uint32_t block) {
+    Places all;
+    const auto add = [&](const std::optional<Places>& some) {
+      if (!some || all.size() + some->size() > most_marks) return false;
+      all.insert(all.end(), some->begin(), some->end());
+      return true;
+    };
+    std::set<std::uint32_t> met;
+    for (const std::uint32_t branch : outermost_that_meet_at(block)) {
+      const std::set<std::uint32_t> behind = blocks_between(branch, block);
+      // Who comes there another way would be told apart from those by nothing.
+      if (!std::ranges::all_of(behind, [&](std::uint32_t at) { return dominators_.dominates(branch, at); }) ||
+          !add(marks_of(branch)))
+        return std::nullopt;
+      met.insert(behind.begin(), behind.end());
+    }
+    for (const std::uint32_t before : graph_.blocks[block].predecessors) {
+      if (places_.is_reachable(before) && !met.contains(before) && !add(marks_of_edge(before, block)))
+        return std::nullopt;
+    }
+    return all;
+  }
+
+  /// Branches of the region that part lanes which are together again at the block, without those behind another one of them.
+  std::vector<std::uint32_t> outermost_that_meet_at(std::uint32_t block) const {
+    std::vector<std::uint32_t> found;
+    const auto known = meeting_at_.find(block);
+    if (known == meeting_at_.end()) return found;
+    const std::vector<std::uint32_t>& all = known->second;
+    std::ranges::copy_if(all, std::back_inserter(found), [&](std::uint32_t branch) {
+      return std::ranges::none_of(
+          all, [&](std::uint32_t other) { return other != branch && dominators_.dominates(other, branch); });
+    });
+    return found;
+  }
+
+  /// Those that lanes pass from `begin` on before they come to `end`, `begin` among them.
+  std::set<std::uint32_t> blocks_between(std::uint32_t begin, std::uint32_t end) const {
+    std::set<std::uint32_t> between{begin};
+    std::vector<std::uint32_t> left{begin};
+    while (!left.empty()) {
+      const std::uint32_t at = left.back();
+      left.pop_back();
+      for (const std::uint32_t next : graph_.blocks[at].successors) {
+        if (next != end && between.insert(next).second) left.push_back(next);
+      }
+    }
+    return between;
   }
 
   std::optional<Places> marks_of_edge(std::uint32_t source, std::uint32_t target) {
@@ -252,6 +300,8 @@ class Paths {
   const Region* region_ = nullptr;
   std::vector<bool> once_;
   std::map<std::uint32_t, std::optional<Places>> marks_of_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>>
+      meeting_at_;  ///< its branches that part lanes, by where these meet
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // On its way from the region's beginning to its end each lane sets a bit for every place that counts. At the end one `redux.sync.or` tells which
 // places the warp has come by, and lane i counts those of bit i. An election in each block takes a vote, three instructions and a register.
 // A place qualifies when a warp comes to it at most once for a time at the region's beginning, with all lanes that ever do. Blocks to which several
-// ways lead before lanes wait for each other are as many executions as ways; branches divide as often as both ways are taken beside each other.
+// ways lead before lanes wait for each other are as many executions as ways, those of a branch whose lanes meet there counted once; branches divide as
+// often as both ways are taken beside each other.
 #pragma once
 
 #include <cstdint>

@@ -83,6 +83,10 @@ Driver fake_driver() {
     *text = "no";
     return CUDA_SUCCESS;
   };
+  driver.cuCtxGetCurrent = [](CUcontext* context) {
+    *context = reinterpret_cast<CUcontext>(1);
+    return CUDA_SUCCESS;
+  };
   driver.cuCtxGetDevice = [](CUdevice* device) {
     *device = 0;
     return CUDA_SUCCESS;
