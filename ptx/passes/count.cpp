@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 
 #include "ptx/passes/count_plan.h"
@@ -10,6 +12,9 @@
 
 namespace lynxpp::ptx {
 namespace {
+
+/// So many registers that live through the kernel are worth accesses of the first block to local memory.
+constexpr std::size_t enough_local = 6;
 
 /// Writes the counters of one function.
 class FunctionCounting {
@@ -40,6 +45,7 @@ class FunctionCounting {
         if (!is_elsewhere) raise(counter, place);
       }
     }
+    raise_in_first_block();
     for (auto& [key, counters] : raised_) {
       const auto& [position, rank, place] = key;
       write(position, rank, place_text(place, counters));
@@ -48,6 +54,7 @@ class FunctionCounting {
     count_paths();
     for (const Iterations& iterations : plan_.iterations) keep_start(iterations);
     if (has_registers()) flush_everywhere();
+    if (finds_first_) find_first();
     std::map<std::uint32_t, std::string> together;
     for (const auto& [place, text] : texts_) together[place.first] += text;
     for (const auto& [position, text] : together) unit_.edits.insert_before(position, "\n" + text + "\t");
@@ -69,6 +76,9 @@ class FunctionCounting {
     before,
     flush
   };
+
+  using Key = std::tuple<std::uint32_t, Rank, CountPlace>;
+  using Counters = std::vector<const Counter*>;
 
   bool has_registers() const {
     return plan_.registers != 0 || plan_.bits != 0 || plan_.bit_pairs != 0 || has_paths();
@@ -164,7 +174,190 @@ class FunctionCounting {
     write(position_of(loop.begin).first, is_behind ? Rank::loop_begin_behind : Rank::loop_begin,
           text_.begin_loop(loop, counters));
     const CountPlace end{CountPlace::Kind::block_start, loop.end, 0, 0};
-    write(position_of(end).first, Rank::loop_end, text_.end_loop(loop, counters, divisions, plan_));
+    const bool is_alike =
+        std::ranges::all_of(counters, &Counter::is_alike) &&
+        std::ranges::all_of(divisions, [](const auto& division) { return division.counter->is_alike; });
+    const std::string text = text_.end_loop(loop, counters, divisions, plan_);
+    write(position_of(end).first, Rank::loop_end, is_alike ? in_first_block(text) : text);
+  }
+
+  // ---- what only the first block counts
+
+  std::string in_first_block(const std::string& text) {
+    finds_first_ = true;
+    return text_.unless_elsewhere(text);
+  }
+
+  /// Before everything else at the entry.
+  void find_first() {
+    unit_.edits.insert_before(function_.function->body_text.begin + 1, text_.declare_elsewhere());
+    write(entry_position(*function_.function), Rank::declaration,
+          text_.find_elsewhere(unit_.counting->alike));
+  }
+
+  /// Elections and votes for counters that the first block alone gives away are its own: the others jump over them, which is one instruction. What
+  /// else the same lanes raise for it on the spot comes along.
+  void raise_in_first_block() {
+    if (!is_kernel_ || unit_.counting->alike == 0) return;
+    find_read_everywhere();
+    std::map<Key, Counters> alike;
+    for (auto& [key, counters] : raised_) {
+      const auto others = std::ranges::stable_partition(
+          counters, [&](const Counter* counter) { return !is_of_first_block(*counter); });
+      if (!others.empty()) alike[key].assign(others.begin(), others.end());
+      counters.erase(others.begin(), others.end());
+    }
+    std::vector<Key> costly;
+    for (const auto& [key, counters] : alike) {
+      if (is_costly(std::get<CountPlace>(key), counters)) costly.push_back(key);
+    }
+    std::vector<FirstBlocks> texts;
+    for (const Key& key : costly) {
+      if (alike.contains(key)) texts.push_back(take_with(key, alike));
+    }
+    for (const auto& [key, counters] : alike) {
+      Counters& all = raised_[key];
+      all.insert(all.end(), counters.begin(), counters.end());
+    }
+    std::erase_if(raised_, [](const auto& raised) { return raised.second.empty(); });
+    keep_local(texts);
+    for (const FirstBlocks& first : texts) {
+      std::string text;
+      for (const FirstBlocks::Part& part : first.parts)
+        text += part.guard ? text_.raise(part.counters, *part.guard) : place_text(part.place, part.counters);
+      write(first.position, first.rank, in_first_block(text));
+    }
+  }
+
+  /// What stands behind one jump.
+  struct FirstBlocks {
+    struct Part {
+      CountPlace place;
+      std::optional<Guard> guard;  ///< instead of the place's
+      Counters counters;
+    };
+    std::uint32_t position = 0;
+    Rank rank = Rank::together;
+    std::vector<Part> parts;
+  };
+
+  FirstBlocks take_with(const Key& key, std::map<Key, Counters>& alike) {
+    const auto& [position, rank, place] = key;
+    FirstBlocks first{position, rank, {}};
+    const auto take = [&](const Key& taken, const std::optional<Guard>& guard) {
+      const auto found = alike.find(taken);
+      if (found == alike.end()) return;
+      first.parts.push_back({std::get<CountPlace>(taken), guard, std::move(found->second)});
+      alike.erase(found);
+    };
+    if (is_boundary(place.block)) {
+      take(key, std::nullopt);
+      return first;
+    }
+    // The vote, if any, stands first.
+    std::vector<Key> here;
+    for (const auto& [other, counters] : alike) {
+      if (std::get<0>(other) == position && std::get<CountPlace>(other).block == place.block)
+        here.push_back(other);
+    }
+    for (const Key& other : here) {
+      first.rank = std::min(first.rank, std::get<Rank>(other));
+      take(other, std::nullopt);
+    }
+    if (is_at_end(position, place.block)) {
+      for (const auto& [start, guard] : ways_behind(place.block)) take(start, guard);
+    }
+    return first;
+  }
+
+  /// Numbers that are raised behind jumps only need no registers.
+  void keep_local(const std::vector<FirstBlocks>& texts) {
+    if (unit_.counting->is_wide) return;
+    std::set<std::uint32_t> registers;
+    for (const FirstBlocks& first : texts) {
+      for (const FirstBlocks::Part& part : first.parts) {
+        for (const Counter* counter : part.counters) {
+          if (!counter->is_bit) registers.insert(counter->reg);
+        }
+      }
+    }
+    const auto drop = [&](const Counter& counter) {
+      if (!counter.is_bit) registers.erase(counter.reg);
+    };
+    for (const auto& [key, counters] : raised_) {
+      for (const Counter* counter : counters) drop(*counter);
+    }
+    for (const Counter& counter : plan_.counters) {
+      const bool is_elsewhere = std::ranges::any_of(counter.places, [](const CountPlace& place) {
+        return place.kind == CountPlace::Kind::leaves_apart || place.kind == CountPlace::Kind::iterations;
+      });
+      if (is_elsewhere || counter.is_maximum() || counter.is_tally) drop(counter);
+    }
+    if (registers.size() >= enough_local) text_.keep_local(registers);
+  }
+
+  /// What lanes have counted is looked at where it stands.
+  bool is_boundary(std::uint32_t block) const {
+    return std::ranges::any_of(
+               plan_.loops,
+               [&](const LoopPlan& loop) { return loop.begin.block == block || loop.end == block; }) ||
+           std::ranges::any_of(plan_.paths.regions, [&](const PathPlan::Region& region) {
+             return region.begin == block || region.end == block;
+           });
+  }
+
+  bool is_at_end(std::uint32_t position, std::uint32_t block) const {
+    const BasicBlock& range = function_.graph.blocks[block];
+    return range.size() != 0 && body_.instructions[range.end - 1].text.begin == position;
+  }
+
+  /// Where counters stand that count all who take one of the ways of the branch at the block's end, and who these are.
+  std::vector<std::pair<Key, Guard>> ways_behind(std::uint32_t block) const {
+    const std::vector<BasicBlock>& blocks = function_.graph.blocks;
+    const BasicBlock& range = blocks[block];
+    const Instruction& last = body_.instructions[range.end - 1];
+    std::vector<std::pair<Key, Guard>> found;
+    if (last.traits.kind != OpcodeClass::branch || !last.guarded() || range.targets.size() != 1 ||
+        range.successors.size() != 2)
+      return found;
+    for (const std::uint32_t next : range.successors) {
+      if (next == block || next == 0 || blocks[next].predecessors.size() != 1) continue;
+      Guard guard = last.guard;
+      if (next == range.fall_through) guard.negated = !guard.negated;
+      const CountPlace start{CountPlace::Kind::block_start, next, 0, 0};
+      const auto [position, rank] = position_of(start);
+      found.emplace_back(Key{position, rank, start}, guard);
+    }
+    return found;
+  }
+
+  bool is_of_first_block(const Counter& counter) const {
+    return counter.is_alike && counter.storage != Counter::Storage::memory && !counter.is_maximum() &&
+           !read_everywhere_.contains({counter.is_bit, counter.is_bit ? counter.bit : counter.reg});
+  }
+
+  static bool is_costly(const CountPlace& place, const Counters& counters) {
+    switch (place.kind) {
+      case CountPlace::Kind::vote:
+      case CountPlace::Kind::bypass: return true;
+      default: break;
+    }
+    return std::ranges::any_of(counters, [](const Counter* counter) {
+      return counter->counts_warps && counter->storage == Counter::Storage::summed;
+    });
+  }
+
+  /// Registers from which every block finds out what its lanes have counted.
+  void find_read_everywhere() {
+    for (const Counter& counter : plan_.counters) {
+      if (counter.lane_reg != no_counter) read_everywhere_.insert({false, counter.lane_reg});
+      if (!counter.lane_count) continue;
+      for (const LaneCount::Term& term : counter.lane_count->terms) {
+        if (term.is_iterations) continue;
+        const Counter& read = plan_.counters[term.counter];
+        read_everywhere_.insert({read.is_bit, read.is_bit ? read.bit : read.reg});
+      }
+    }
   }
 
   void count_paths() {
@@ -258,8 +451,10 @@ class FunctionCounting {
   CountText text_;
   std::vector<const Counter*> flushed_,
       alike_;  ///< in registers, ascending in slots; the first block's alone, see count_alike.h
-  std::map<std::tuple<std::uint32_t, Rank, CountPlace>, std::vector<const Counter*>> raised_;
+  std::map<Key, Counters> raised_;
   std::map<std::pair<std::uint32_t, Rank>, std::string> texts_;
+  bool finds_first_ = false;                                  ///< whether %lynxpp_elsewhere is asked for
+  std::set<std::pair<bool, std::uint32_t>> read_everywhere_;  ///< bits and registers
 };
 
 class Count final : public Pass {

@@ -2,7 +2,7 @@
 //
 // Where no way to a place depends on which block a thread is in, nor on memory, a thread of a given index comes there equally often in every block.
 // What is counted there by the first block of the grid alone, the host multiplies by the number of blocks, and all others have nothing to add when
-// they leave. As everywhere in the plan, lanes that parted are taken to be together again where their ways meet.
+// they leave. Elections and votes for them are the first block's too: the others jump over these (CountText::unless_elsewhere). As everywhere in the plan, lanes that parted are taken to be together again where their ways meet.
 #pragma once
 
 #include <cstdint>

@@ -42,6 +42,20 @@ class ExpectedPath {
 
   bool passes(const CountPlace& place) const { return path_.contains(place.block); }
 
+  /// Whether a thread on the path may raise a number there.
+  bool may_raise(const CountPlace& place) const {
+    const auto found = path_.find(place.block);
+    switch (place.kind) {
+      case CountPlace::Kind::entry:
+      case CountPlace::Kind::leaves_apart: return true;
+      case CountPlace::Kind::divides: return false;
+      case CountPlace::Kind::iterations: return found != path_.end();
+      case CountPlace::Kind::bypass: return found != path_.end() && found->second != place.target;
+      case CountPlace::Kind::vote: return found != path_.end() && found->second == place.target;
+      default: return raises(place);
+    }
+  }
+
  private:
   const ControlFlowGraph& graph_;
   const std::vector<Instruction>& instructions_;
@@ -70,12 +84,17 @@ bool is_worth_expecting(const FunctionPlan& plan, const CountedFunction& kernel)
 
 void expect_bits(FunctionPlan& plan, const CountedFunction& kernel, std::vector<std::uint32_t>& order) {
   if (plan.bits >= most_bits) return;
-  const auto is_number = [](const Counter& counter) { return is_given_away(counter) && !counter.is_bit; };
-  if (std::ranges::any_of(plan.counters, is_number)) return;
   const ExpectedPath path(kernel);
+  const auto may_be_raised = [&](const Counter& counter) {
+    if (!is_given_away(counter) || counter.is_bit) return false;
+    return counter.is_tally || counter.is_maximum() ||
+           std::ranges::any_of(counter.places,
+                               [&](const CountPlace& place) { return path.may_raise(place); });
+  };
+  if (std::ranges::any_of(plan.counters, may_be_raised)) return;
   bool is_any = false;
   for (Counter& counter : plan.counters) {
-    if (!is_given_away(counter) || counter.is_tally) continue;
+    if (!is_given_away(counter) || counter.is_tally || !counter.is_bit) continue;
     const CountPlace& place = counter.places[0];
     counter.is_expected = path.raises(place);
     counter.is_expected_not =

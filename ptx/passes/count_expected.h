@@ -2,7 +2,8 @@
 //
 // Where all that a kernel counts for each block of its own are bits, whole warps mostly leave with the same ones: those of the ways that most take
 // (likely_ways.h). Such a warp has nothing to add; the others give their bits away, and one for themselves, so that the host knows how many left as
-// expected. A guess that is wrong makes all warps the others.
+// expected. A guess that is wrong makes all warps the others. Numbers may come along that are only raised where those ways do not lead, such as around
+// bodies in loops that are within bounds (LikelyWays::body_within_bounds): they are zero then.
 #pragma once
 
 #include "ptx/passes/count_bits.h"

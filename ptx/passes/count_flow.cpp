@@ -150,11 +150,15 @@ FlowGraphEdges thread_flow(const CountedFunction& function) {
   CountedEdge entry{{outside, 0}, places.entry(), true};
   entry.flow.is_known = function.entry_is_known;
   edges.push_back(std::move(entry));
+  const LikelyWays likely(function);
   for (std::uint32_t block = 0; block < outside; ++block) {
+    const std::uint32_t body = likely.body_within_bounds(block);
     for (const std::uint32_t way : places.ways(block)) {
       CountedEdge edge{{block, way == EdgePlaces::leaves ? outside : way}, {}, false};
       edge.flow.can_count = places.can_count(block, way);
       if (edge.flow.can_count) edge.counter = places.edge(block, way);
+      // Those that go around are few, and most warps have nothing to add for them when they leave.
+      if (body != no_block && way != body) edge.counter.weight *= rare;
       edge.flow.weight = edge.counter.weight;
       edges.push_back(std::move(edge));
     }

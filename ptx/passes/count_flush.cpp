@@ -35,9 +35,10 @@ bool is_any(const Counter* counter) {
 bool is_summed(const Counter* counter) { return counter->storage == Counter::Storage::summed; }
 
 /// How a warp's number follows from its lanes'.
-enum class Share : std::uint8_t { each, of_lane_0, even };
+enum class Share : std::uint8_t { each, of_lane_0, even, most };
 
 Share share_of(const Counter* counter) {
+  if (counter->storage == Counter::Storage::most) return Share::most;
   return !is_summed(counter) ? Share::of_lane_0 : counter->is_even ? Share::even : Share::each;
 }
 
@@ -116,21 +117,27 @@ std::string CountText::flush(const std::vector<const Counter*>& counters, const 
     text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
             ";\n";
   }
-  text += leave_unless_first(first_in, done);
+  text += leave_unless_first(first_in, done) + take_local(counters);
   text += target_.is_wide ? place_of_warp() + flush_by_lane(counters)
                           : flush_by_warp(counters, leaves_together, done);
   return text + done + ":\n\t}\n";
 }
 
-std::string CountText::leave_unless_first(GridDimensions dimensions, const std::string& done) {
-  if (dimensions == 0) return {};
+/// %lynxpp_other = 0 where the block's index is 0 in these dimensions.
+std::string CountText::index_of_block(GridDimensions dimensions) {
   std::string text = "\tmov.b32 %lynxpp_other, 0;\n";
   for (unsigned dimension = 0; dimension < 3; ++dimension) {
     if ((dimensions >> dimension & 1u) == 0) continue;
     text += std::string("\tmov.u32 %lynxpp_part, %ctaid.") + "xyz"[dimension] +
             ";\n\tor.b32 %lynxpp_other, %lynxpp_other, %lynxpp_part;\n";
   }
-  return text + "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_other, 0;\n\t@%lynxpp_leads bra " + done + ";\n";
+  return text;
+}
+
+std::string CountText::leave_unless_first(GridDimensions dimensions, const std::string& done) {
+  if (dimensions == 0) return {};
+  return index_of_block(dimensions) +
+         "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_other, 0;\n\t@%lynxpp_leads bra " + done + ";\n";
 }
 
 std::string CountText::add_to_frame(const std::vector<const Counter*>& counters, const Guard& guard) {
@@ -337,18 +344,24 @@ std::map<std::pair<std::string, std::string>, std::vector<const Counter*>> Count
 std::string CountText::sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t base,
                                         std::uint32_t bits) const {
   std::array<std::string, 3> texts;
+  std::string maxima;
   for (std::size_t i = members.size(); i-- > 0;) {
     const Share share = share_of(members[i]);
-    std::string& text = texts[static_cast<std::size_t>(share)];
-    const std::string into = share == Share::each ? "%lynxpp_part" : "%lynxpp_other";
     const std::string value = name(members[i]->reg);
     const std::uint32_t shift = bits * (members[i]->slot - base);
+    if (share == Share::most) {
+      maxima += "\tredux.sync.max.u32 %lynxpp_seen, " + value + ", %lynxpp_mask;\n\tmad.lo.u32 " +
+                "%lynxpp_part, %lynxpp_seen, " + number(1u << shift) + ", %lynxpp_part;\n";
+      continue;
+    }
+    std::string& text = texts[static_cast<std::size_t>(share)];
+    const std::string into = share == Share::each ? "%lynxpp_part" : "%lynxpp_other";
     text += text.empty()
                 ? (shift == 0 ? "\tmov.b32 " + into + ", " + value + ";\n"
                               : "\tshl.b32 " + into + ", " + value + ", " + number(shift) + ";\n")
                 : "\tmad.lo.u32 " + into + ", " + value + ", " + number(1u << shift) + ", " + into + ";\n";
   }
-  return sum_of(texts[0], texts[1], texts[2]);
+  return sum_of(texts[0], texts[1], texts[2]) + maxima;
 }
 
 std::set<std::string> CountText::words_of_any(const std::vector<const Counter*>& counters) {
@@ -432,6 +445,10 @@ std::string CountText::flush_some_lanes(const std::vector<const Counter*>& count
           "\tand.b32 %lynxpp_part, " + of_any(bits_of(*counter)) + ", " + of_any(bits_of(*counter, false)) +
           ";\n\tbfe.u32 %lynxpp_part, %lynxpp_part, " + number(position_of(*counter)) +
           ", 1;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+    } else if (share_of(counter) == Share::most) {
+      text += "\tredux.sync.max.u32 %lynxpp_part, " + value +
+              ", %lynxpp_mask;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n"
+              "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
     } else if (!is_summed(counter)) {
       text +=
           "\tmov.u32 %lynxpp_part, %laneid;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_part, 0;\n\tcvt.u64.u32 "

@@ -438,8 +438,9 @@ class Planner {
       if (place_bit(plan, counter, bits)) continue;
       const auto found = counter.is_maximum() ? registers.end() : registers.find(key);
       if (found == registers.end() && plan.registers >= kept) continue;
-      counter.storage =
-          counter.counts_warps && counter.is_whole ? Counter::Storage::from_lane_0 : Counter::Storage::summed;
+      counter.storage = counter.counts_warps && counter.is_whole  ? Counter::Storage::from_lane_0
+                        : counter.is_maximum() && counter.is_once ? Counter::Storage::most
+                                                                  : Counter::Storage::summed;
       counter.reg = found == registers.end() ? plan.registers++ : found->second;
       if (!counter.is_maximum()) registers.emplace(key, counter.reg);
     }
@@ -447,7 +448,8 @@ class Planner {
     order_bits(plan);
     find_even_counters(plan);
     plan.leaves_together = std::ranges::any_of(plan.counters, [](const Counter& counter) {
-      return counter.storage == Counter::Storage::any || counter.storage == Counter::Storage::both;
+      return counter.storage == Counter::Storage::any || counter.storage == Counter::Storage::both ||
+             counter.storage == Counter::Storage::most;
     });
     find_lane_terms_of(draft);
     place_loops(plan, registers);
@@ -490,6 +492,7 @@ class Planner {
           counter.lane_reg = plan.registers++;
         }
       }
+      if (counter.storage == Counter::Storage::most) continue;
       for (const std::uint32_t index : loops) {
         LoopPlan& loop = plan.loops[index];
         const auto [mask, is_new] = masks.try_emplace(loop.begin, plan.registers);

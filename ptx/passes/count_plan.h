@@ -73,6 +73,7 @@ struct Counter {
     memory,       ///< added to memory on the spot, once per warp
     summed,       ///< a register of every lane; their sum counts
     from_lane_0,  ///< a register of every lane; that of lane 0 counts
+    most,         ///< a register of every lane; the greatest of them counts (FunctionPlan::leaves_together)
     any,  ///< a bit of every lane; counts one for the warp when one of them is set (FunctionPlan::leaves_together)
     both,  ///< two bits of every lane, for a guard that holds and one that does not; counts one when each is set in some lane
     path,  ///< counters of PathPlan::marks added and subtracted (Counter::path_terms)
@@ -80,10 +81,11 @@ struct Counter {
   bool counts_warps = false;
   Storage storage = Storage::memory;
   std::vector<CountPlace> places;
-  double weight = 1;           ///< estimated executions per entry of the function
-  bool is_repeated = false;    ///< perhaps more than once for an entry of the function
-  bool is_whole = false;       ///< only raised while all launched lanes of a warp are together
-  bool is_once = false;        ///< a warp raises it at most once, all lanes that ever do together
+  double weight = 1;         ///< estimated executions per entry of the function
+  bool is_repeated = false;  ///< perhaps more than once for an entry of the function
+  bool is_whole = false;     ///< only raised while all launched lanes of a warp are together
+  bool is_once =
+      false;  ///< a warp raises it at most once, all lanes that ever do together; a maximum: at the loop's end
   bool is_even = false;        ///< summed; all lanes have counted the same
   bool is_tally = false;       ///< raised by a routine, see Tally
   bool is_complement = false;  ///< what counts is the launched warps less those for which it was raised
@@ -170,8 +172,9 @@ struct Leaving {
 struct LoopPlan {
   CountPlace begin;
   std::uint32_t end = 0;
-  std::uint32_t mask_reg = 0;  ///< register with the lanes that passed `begin` together
-  std::uint32_t loop = 0;      ///< in LoopNest::loops()
+  std::uint32_t mask_reg =
+      no_counter;  ///< register with the lanes that passed `begin` together, where these look at each other at the end
+  std::uint32_t loop = 0;  ///< in LoopNest::loops()
   std::optional<Leaving> leaving;
 };
 

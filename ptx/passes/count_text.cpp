@@ -98,6 +98,7 @@ std::string CountText::count_one(const Counter& counter, const std::string& guar
   const std::string name =
       counter.is_bit ? bits_of(counter) : register_of(counter.is_maximum() ? counter.lane_reg : counter.reg);
   const std::string when = "\t" + (guard.empty() ? "" : "@" + guard + " ");
+  if (is_local(counter)) return raise_local(counter, when);
   if (counter.is_bit)
     return when + "or.b32 " + name + ", " + name + ", " + number(1u << position_of(counter)) + ";\n";
   return when + "add.u" + (target_.is_wide ? "64 " : "32 ") + name + ", " + name + ", 1;\n";
@@ -226,11 +227,16 @@ std::string CountText::raise_voted_division(const std::vector<const Counter*>& c
 }
 
 std::string CountText::raise_bypass(const std::vector<const Counter*>& counters, const Guard& guard) {
+  std::string text =
+      "\t{\n\t.reg .pred %lynxpp_goes;\n\t.reg .b32 %lynxpp_here;\n\tactivemask.b32 %lynxpp_here;\n"
+      "\tvote.sync.any.pred %lynxpp_goes, " +
+      truth(guard) + ", %lynxpp_here;\n";
+  // One instruction is not worth a branch.
+  const bool is_short = std::ranges::none_of(
+      counters, [](const Counter* counter) { return in_memory(counter) || is_elected(counter); });
+  if (is_short) return text + raise(counters, {"%lynxpp_goes", true}) + "\t}\n";
   const std::string done = label();
-  return "\t{\n\t.reg .pred %lynxpp_goes;\n\t.reg .b32 %lynxpp_here;\n\tactivemask.b32 %lynxpp_here;\n"
-         "\tvote.sync.any.pred %lynxpp_goes, " +
-         truth(guard) + ", %lynxpp_here;\n\t@%lynxpp_goes bra " + done + ";\n" + raise(counters, {}) + done +
-         ":\n\t}\n";
+  return text + "\t@%lynxpp_goes bra " + done + ";\n" + raise(counters, {}) + done + ":\n\t}\n";
 }
 
 std::string CountText::raise_vote(const std::vector<const Counter*>& counters, const Guard& guard) {
@@ -446,7 +452,8 @@ std::string CountText::count_divisions(const LoopPlan& loop, const std::vector<D
 // ---------------------------------------------------------------- loops that lanes leave one after the other
 
 std::string CountText::begin_loop(const LoopPlan& loop, const std::vector<const Counter*>& counters) const {
-  std::string text = "\tactivemask.b32 " + register_of(loop.mask_reg) + ";\n";
+  std::string text;
+  if (loop.mask_reg != no_counter) text = "\tactivemask.b32 " + register_of(loop.mask_reg) + ";\n";
   if (loop.leaving && loop.leaving->reg != no_counter) {
     const std::int32_t first = loop.leaving->entry ? 0 : loop.leaving->ways[loop.leaving->usual].number;
     text += "\tmov.b32 " + register_of(loop.leaving->reg) + ", " + std::to_string(first) + ";\n";
@@ -497,8 +504,9 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
                                 const std::vector<Division>& divisions, const FunctionPlan& plan) {
   const std::string mask = register_of(loop.mask_reg);
   std::string text(scratch());
-  text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, " + mask +
-          ";\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+  if (loop.mask_reg != no_counter)
+    text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, " + mask +
+            ";\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
   if (loop.leaving && loop.leaving->is_used) text += read_leaving(*loop.leaving, plan);
   for (const Counter* counter : counters) {
     std::string count = "%lynxpp_part";
@@ -507,8 +515,12 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
     } else {
       count = count_of_lane(*counter, plan, text);
     }
-    text += "\tredux.sync.max.u32 %lynxpp_amount, " + count + ", " + mask + ";\n";
     const std::string sum = register_of(counter->reg);
+    if (counter->storage == Counter::Storage::most) {
+      text += "\tadd.u32 " + sum + ", " + sum + ", " + count + ";\n";
+      continue;
+    }
+    text += "\tredux.sync.max.u32 %lynxpp_amount, " + count + ", " + mask + ";\n";
     switch (counter->storage) {
       case Counter::Storage::from_lane_0:
         text += "\tadd.u32 " + sum + ", " + sum + ", %lynxpp_amount;\n";
@@ -519,6 +531,7 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
       case Counter::Storage::any:
       case Counter::Storage::both: break;  // only bits
       case Counter::Storage::path: break;  // has no place
+      case Counter::Storage::most: break;  // the lanes look at each other when they leave
       case Counter::Storage::memory: {
         const std::string done = label();
         text += "\t@!%lynxpp_leads bra " + done + ";\n" + place_of_warp() +

@@ -72,6 +72,14 @@ class CountText {
                        const std::vector<Division>& divisions, const FunctionPlan& plan);
   /// Where lanes take a way out, or the loop's entry.
   static std::string mark_way(const Leaving& leaving, std::uint32_t way, const Guard& guard);
+  /// From now on these registers' counters lie in local memory. They are raised in texts of unless_elsewhere() only.
+  void keep_local(const std::set<std::uint32_t>& registers);
+  /// A predicate that holds in all blocks but those whose index is 0 in these dimensions of the grid, which count for the others.
+  std::string declare_elsewhere() const;
+  /// At the kernel's entry.
+  std::string find_elsewhere(GridDimensions first_in);
+  /// The text, which blocks go around in which the predicate holds.
+  std::string unless_elsewhere(const std::string& text);
   /// Adds the registers and bits of `counters` of a device function to their words of the frame, for the lanes for which the guard holds.
   std::string add_to_frame(const std::vector<const Counter*>& counters, const Guard& guard);
   /// In the kernel: takes them from there to their registers.
@@ -110,6 +118,12 @@ class CountText {
   std::string count_one(const Counter& counter, const std::string& guard) const;
   std::string flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,
                             const std::string& done);
+  static std::string index_of_block(GridDimensions dimensions);
+  bool is_local(const Counter& counter) const;
+  std::string find_local_words() const;
+  std::string jump_elsewhere(const std::string& text);
+  std::string raise_local(const Counter& counter, const std::string& when) const;
+  std::string take_local(const std::vector<const Counter*>& counters) const;
   static std::string leave_unless_first(GridDimensions dimensions, const std::string& done);
   static std::string unexpected_bits(const std::vector<const Counter*>& counters);
   static std::string branch_if_all(const std::string& comparison, const std::string& target);
@@ -137,6 +151,7 @@ class CountText {
 
   const CountTarget target_;
   std::uint32_t& next_label_;
+  std::map<std::uint32_t, std::uint32_t> local_;  ///< words of local memory, by register
 };
 
 }  // namespace lynxpp::ptx

@@ -6,6 +6,7 @@
 #include "ptx/passes/count_flow.h"
 #include "ptx/passes/count_iterations.h"
 #include "ptx/passes/count_regions.h"
+#include "ptx/passes/likely_ways.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 constexpr double lane_cost = 0.3;
 /// Of a bit on the lanes' paths.
 constexpr double path_cost = 0.05;
+/// Of a vote before a body that nearly all warps enter.
+constexpr double around_cost = 0.1;
 
 class WarpFlow {
  public:
@@ -28,6 +31,9 @@ class WarpFlow {
         partial_(outside_),
         once_(outside_),
         end_of_(outside_, no_block),
+        body_of_(outside_, no_block),
+        behind_(outside_),
+        joins_(outside_),
         loop_left_(outside_, no_loop) {}
 
   WarpEdges edges() {
@@ -37,10 +43,11 @@ class WarpFlow {
     find_sources();
     find_partial();
     find_once();
+    find_bodies();
     connect();
     std::vector<LoopPlan> plans;
     for (const DividedLoop& divided : loops_)
-      plans.push_back({divided.begin, divided.end, 0, divided.loop, {}});
+      plans.push_back({divided.begin, divided.end, no_counter, divided.loop, {}});
     FlowGraphEdges flow;
     count_bypasses(function_, edges_);
     flow.edges = std::move(edges_);
@@ -243,6 +250,35 @@ class WarpFlow {
     return ways;
   }
 
+  /// Bodies of conditions in loops that nearly all warps enter: either some lane does or all go around, which is as many executions as the division
+  /// has, and as where both ways meet.
+  void find_bodies() {
+    if (!function_.path_begins.empty()) return;  // noted by the lanes
+    const LikelyWays likely(function_);
+    for (std::uint32_t block = 0; block < outside_; ++block) {
+      const std::uint32_t end = end_of_[block];
+      const std::uint32_t body = end == no_block ? no_block : likely.body_within_bounds(block);
+      if (body == no_block || !sources_[body]) continue;
+      const std::uint32_t last = last_before(end, body);
+      if (last == no_block) continue;
+      body_of_[block] = body;
+      behind_[body] = true;
+      joins_[last] = true;
+    }
+  }
+
+  /// The last of the blocks that lead from `block` to `end`, one after the other and nowhere else.
+  std::uint32_t last_before(std::uint32_t end, std::uint32_t block) const {
+    for (;;) {
+      if (places_.ways(block).size() != 1 || ends_[block]) return no_block;
+      const std::uint32_t next = places_.ways(block)[0];
+      if (next == end) return block;
+      if (next == EdgePlaces::leaves || sources_[next] || graph_.blocks[next].predecessors.size() != 1)
+        return no_block;
+      block = next;
+    }
+  }
+
   bool is_once(const Counter& counter) const {
     return !counter.is_repeated && counter.places.size() == 1 && once_[counter.places[0].block];
   }
@@ -266,11 +302,13 @@ class WarpFlow {
     }
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (!places_.is_reachable(block)) continue;
-      if (sources_[block]) add(outside_, block, places_.block_start(block), false);
+      if (sources_[block] && !behind_[block]) add(outside_, block, places_.block_start(block), false);
       const bool whole = !partial_[block];
       const std::uint32_t end = end_of_[block];
       if (loop_left_[block] != no_loop) {
         leave_loop(block);
+      } else if (body_of_[block] != no_block) {
+        lead_into_body(block, whole);
       } else if (end != no_block) {
         CountedEdge& edge = add(block, sources_[end] ? outside_ : end, places_.block_end(block), whole);
         if (std::ranges::binary_search(function_.path_begins, block)) edge.flow.weight *= path_cost;
@@ -283,6 +321,16 @@ class WarpFlow {
     for (const auto& [block, header] : entered_anew_) enter_loop(block, header);
   }
 
+  void lead_into_body(std::uint32_t block, bool is_whole) {
+    const std::uint32_t body = body_of_[block];
+    const std::uint32_t end = end_of_[block];
+    add(block, body, places_.block_start(body), false);
+    Counter around = places_.block_end(block);
+    around.places = {{CountPlace::Kind::bypass, block, graph_.blocks[block].end - 1, body}};
+    around.weight *= around_cost;
+    add(block, sources_[end] ? outside_ : end, std::move(around), is_whole);
+  }
+
   void enter_loop(std::uint32_t block, std::uint32_t header) {
     if (sources_[header]) return;
     Counter counter = places_.edge(block, header);
@@ -292,7 +340,8 @@ class WarpFlow {
   }
 
   void go_on(std::uint32_t block, std::uint32_t way, bool is_whole) {
-    const bool leaves = way == EdgePlaces::leaves || begins_anew(block, way);
+    const bool joins = joins_[block] && !sources_[way];
+    const bool leaves = way == EdgePlaces::leaves || (begins_anew(block, way) && !joins);
     CountedEdge& edge = add(block, leaves ? outside_ : way, places_.edge(block, way), is_whole);
     for (std::uint32_t index = 0; index < loops_.size(); ++index) {
       if (is_in_every_iteration(index, block, way)) count_by_lanes(edge, index);
@@ -334,6 +383,7 @@ class WarpFlow {
     edge.counter.weight = at_end.weight;
     edge.counter.is_repeated = at_end.is_repeated;
     edge.counter.is_whole = !partial_[end];
+    edge.counter.is_once = once_[end];
   }
 
   /// Whether what goes from `block` to `next` is counted there by other means.
@@ -353,6 +403,9 @@ class WarpFlow {
   std::vector<bool> partial_;
   std::vector<bool> once_;
   std::vector<std::uint32_t> end_of_;
+  std::vector<std::uint32_t> body_of_;  ///< per division, see find_bodies()
+  std::vector<bool> behind_;            ///< these bodies
+  std::vector<bool> joins_;  ///< the last blocks of bodies: the warp is whoever comes there, or goes around
   /// Ends of regions, with the blocks whose lanes are awaited there.
   std::map<std::uint32_t, std::set<std::uint32_t>> meets_;
   std::set<std::pair<std::uint32_t, std::uint32_t>>

@@ -27,6 +27,26 @@ bool LikelyWays::is_within_bounds(std::uint32_t block, std::uint32_t target) con
   return is_likely(guard);
 }
 
+std::uint32_t LikelyWays::body_within_bounds(std::uint32_t block) const {
+  const BasicBlock& range = graph_.blocks[block];
+  const LoopNest& loops = function_.analyses->loops();
+  if (range.successors.size() != 2 || range.targets.size() != 1 || loops.depth_of(block) == 0)
+    return no_block;
+  const Instruction& last = instructions_[range.end - 1];
+  if (!last.guarded() || last.traits.kind != OpcodeClass::branch || last.opcode.starts_with("brx"))
+    return no_block;
+  const std::uint32_t meeting = function_.analyses->post_dominators()[block];
+  const bool is_first = range.successors[1] == meeting;
+  const std::uint32_t body = range.successors[is_first ? 0 : 1];
+  if (meeting == no_block || loops.loop_of(meeting) != loops.loop_of(block) ||
+      loops.loop_of(body) != loops.loop_of(block))
+    return no_block;
+  if (body == meeting || range.successors[is_first ? 1 : 0] != meeting ||
+      graph_.blocks[body].predecessors.size() != 1 || !is_within_bounds(block, body))
+    return no_block;
+  return body;
+}
+
 std::uint32_t LikelyWays::way_on(std::uint32_t block) const {
   const BasicBlock& range = graph_.blocks[block];
   if (range.successors.size() < 2) return range.successors.empty() ? no_block : range.successors[0];
@@ -83,6 +103,8 @@ bool LikelyWays::needs_equality(std::string_view predicate, bool wanted, int dep
     return made->operands.size() != 3 || made->opcode.starts_with("setp.eq.") == wanted;
   }
   if (made->opcode.starts_with("setp.")) return made->operands.size() != 3;
+  if (made->opcode == "not.pred" && made->operands.size() == 2)
+    return needs_equality(made->operands[1].name, wanted == made->operands[1].negated, depth - 1);
   const bool is_or = made->opcode == "or.pred";
   if ((!is_or && made->opcode != "and.pred") || made->operands.size() != 3) return true;
   const auto needs = [&](const Operand& part) {

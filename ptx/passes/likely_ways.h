@@ -22,6 +22,9 @@ class LikelyWays {
   bool is_likely(const Guard& guard) const {
     return !needs_equality(guard.predicate, !guard.negated, deepest);
   }
+  /// In a loop, of a condition: the body that nearly all threads are thought to enter, by this branch alone, and that the others go around: an index of
+  /// theirs is within its bounds. no_block: there is none.
+  std::uint32_t body_within_bounds(std::uint32_t block) const;
   /// Where the block leads on: one of its successors, no_block where it has none.
   std::uint32_t way_on(std::uint32_t block) const;
   /// Whether that is more than a habit: the other way needs two numbers to be equal, or leads out of bounds.

@@ -90,6 +90,46 @@ TEST(AlikeBlocks, AreKnownByWhatBranchesDependOn) {
   }
 }
 
+/// Elections and votes for counters that others do not give away; what lanes have counted is still known where it is looked at in every block.
+TEST(AlikeBlocks, CountInTheFirstAlone) {
+  const std::string jump = "@%lynxpp_elsewhere bra.uni";
+  const auto has_jump = [&](const char* body) {
+    CountedLaunch launch(module_of({}, body), {3, 2, 1}, 70);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact());
+    return launch.variant().find(jump) != std::string::npos;
+  };
+  EXPECT_TRUE(has_jump(kernels[1].body));
+  EXPECT_TRUE(has_jump(kernels[5].body));
+  EXPECT_FALSE(has_jump(kernels[3].body));
+  EXPECT_FALSE(has_jump(kernels[6].body));
+}
+
+/// Where there is much of it, in local memory.
+TEST(AlikeBlocks, KeepManyNumbersInLocalMemory) {
+  std::string body = "L: ";
+  for (int i = 0; i < 7; ++i) {
+    const std::string number = std::to_string(i);
+    body += "xor.b32 %r9, %r1, %r7;\nshr.u32 %r9, %r9, " + std::to_string(i % 4) +
+            ";\nand.b32 %r9, %r9, 5;\nsetp.eq.u32 %p1, %r9, " + std::to_string(i % 2) + ";\n@%p1 bra N" +
+            number + ";\nadd.u32 %r8, %r8, %r7;\nN" + number + ": mad.lo.u32 %r8, %r8, 3, %r1;\n";
+  }
+  body += "add.u32 %r7, %r7, 3;\nsetp.lt.u32 %p2, %r7, 30;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;";
+  for (const Grid& grid : grids) {
+    CountedLaunch launch(module_of({}, body), grid, 70);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact());
+    EXPECT_NE(launch.variant().find(".local"), std::string::npos) << launch.variant();
+    EXPECT_TRUE(launch.has_exact_sums());
+    EXPECT_TRUE(launch.is_exact(true));
+    EXPECT_TRUE(launch.is_exact(false, 75));
+    if (HasFailure()) return;
+  }
+  CountedLaunch launch(module_of({}, body), 3, 70);
+  launch.native();
+  launch.expect_exact();
+}
+
 TEST(AlikeBlocks, AreTheFirstWhereTheKernelLooks) {
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %tid.x;"), 1);
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %ctaid.y;"), 2);

@@ -116,6 +116,49 @@ TEST(ExpectedBits, AreThoseOfWholeWarps) {
   }
 }
 
+/// How often most threads go around the bodies in loops, and how many warps do otherwise: of 5 blocks of 96 threads.
+constexpr Kernel loops[] = {
+    {"bounds of a body", 1,
+     "L: add.u32 %r9, %r4, %r7;\nsetp.ge.u32 %p2, %r9, 460;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
+     "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 5;\n@%p3 bra L;\nsetp.ge.u32 %p1, %r4, 450;\n@%p1 bra "
+     "E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"two bodies", 2,
+     "L: add.u32 %r9, %r4, %r7;\nsetp.lt.u32 %p2, %r9, 460;\n@!%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
+     "setp.gt.u32 %p4, %r9, 2;\n@!%p4 bra M;\nadd.u32 %r8, %r8, 5;\nM: add.u32 %r7, %r7, 1;\nsetp.lt.u32 "
+     "%p3, %r7, 5;\n@%p3 bra L;\nsetp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: "
+     "st.global.u32 [%rd1], %r8;\nret;"},
+    {"no warp goes around", 0,
+     "L: add.u32 %r9, %r4, %r7;\nsetp.ge.u32 %p2, %r9, 4600;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
+     "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 5;\n@%p3 bra L;\nsetp.ge.u32 %p1, %r4, 4500;\n@%p1 bra "
+     "E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"where lanes leave a loop", 1,
+     "and.b32 %r9, %r1, 7;\nL: add.u32 %r10, %r4, %r7;\nsetp.ge.u32 %p2, %r10, 460;\n@%p2 bra N;\nadd.u32 "
+     "%r8, %r8, 3;\nN: add.u32 %r7, %r7, 2;\nsetp.le.u32 %p3, %r7, %r9;\n@%p3 bra L;\nsetp.ge.u32 %p1, "
+     "%r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+};
+
+TEST(ExpectedBits, ComeWithNumbersOfFew) {
+  for (const Kernel& kernel : loops) {
+    SCOPED_TRACE(kernel.name);
+    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact());
+    ASSERT_NE(launch.plan().functions[0].exceptions, ptx::no_counter) << launch.variant();
+    EXPECT_EQ(launch.exceptions(), kernel.exceptions) << launch.variant();
+    launch.expect_exact();
+    EXPECT_TRUE(launch.has_exact_sums());
+    EXPECT_TRUE(launch.is_exact(true));
+    EXPECT_TRUE(launch.is_exact(false, 75));
+    for (const std::uint32_t threads : {1u, 20u, 33u, 127u}) {
+      CountedLaunch other(module_of({}, kernel.body), 7, threads);
+      other.native();
+      EXPECT_TRUE(other.is_exact());
+      EXPECT_TRUE(other.has_exact_sums());
+      EXPECT_GE(other.exceptions(), 7u);
+    }
+  }
+}
+
 /// With counters in loops that differ between the blocks, every warp has something to add.
 TEST(ExpectedBits, AreNotForKernelsThatCountInLoops) {
   CountedLaunch launch(
