@@ -7,6 +7,7 @@
 #include <map>
 
 #include "device/cuda/cuda_device.h"
+#include "tests/device_cuda/device_driver.h"
 
 namespace lynxpp::device::cuda {
 namespace {
@@ -78,26 +79,8 @@ CUresult attribute(int* value, CUfunction_attribute id, CUfunction function) {
 }
 
 Driver fake_driver() {
-  Driver driver;
-  driver.cuGetErrorString = [](CUresult, const char** text) {
-    *text = "no";
-    return CUDA_SUCCESS;
-  };
-  driver.cuCtxGetCurrent = [](CUcontext* context) {
-    *context = reinterpret_cast<CUcontext>(1);
-    return CUDA_SUCCESS;
-  };
-  driver.cuCtxGetDevice = [](CUdevice* device) {
-    *device = 0;
-    return CUDA_SUCCESS;
-  };
-  driver.cuDeviceGetName = [](char*, int, CUdevice) { return CUDA_SUCCESS; };
-  driver.cuDeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice) {
-    *value = 9;
-    return CUDA_SUCCESS;
-  };
+  Driver driver = device_driver();
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
-  driver.cuKernelGetFunction = [](CUfunction*, CUkernel) { return CUDA_ERROR_INVALID_HANDLE; };
   driver.cuFuncGetAttribute = &attribute;
   driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
   driver.cuModuleLoadDataEx = &load_module;

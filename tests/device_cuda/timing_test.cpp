@@ -4,6 +4,7 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/stream_hold.h"
+#include "tests/device_cuda/device_driver.h"
 
 namespace lynxpp::device::cuda {
 namespace {
@@ -38,25 +39,7 @@ CUresult launch_kernel(const CUlaunchConfig*, CUfunction function, void** parame
 }
 
 Driver fake_driver() {
-  Driver driver;
-  driver.cuGetErrorString = [](CUresult, const char** text) {
-    *text = "no";
-    return CUDA_SUCCESS;
-  };
-  driver.cuCtxGetCurrent = [](CUcontext* context) {
-    *context = reinterpret_cast<CUcontext>(1);
-    return CUDA_SUCCESS;
-  };
-  driver.cuCtxGetDevice = [](CUdevice* device) {
-    *device = 0;
-    return CUDA_SUCCESS;
-  };
-  driver.cuDeviceGetName = [](char*, int, CUdevice) { return CUDA_SUCCESS; };
-  driver.cuDeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice) {
-    *value = 9;
-    return CUDA_SUCCESS;
-  };
-  driver.cuKernelGetFunction = [](CUfunction*, CUkernel) { return CUDA_ERROR_INVALID_HANDLE; };
+  Driver driver = device_driver();
   driver.cuFuncGetAttribute = [](int*, CUfunction_attribute, CUfunction) { return CUDA_SUCCESS; };
   driver.cuMemHostAlloc = [](void** memory, std::size_t, unsigned) {
     *memory = &asked->word;

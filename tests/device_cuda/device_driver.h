@@ -1,0 +1,31 @@
+// A driver that answers what a device is asked when it is made, and nothing else.
+#pragma once
+
+#include "device/cuda/driver.h"
+
+namespace lynxpp::device::cuda {
+
+inline Driver device_driver() {
+  Driver driver;
+  driver.cuGetErrorString = [](CUresult, const char** text) {
+    *text = "no";
+    return CUDA_SUCCESS;
+  };
+  driver.cuCtxGetCurrent = [](CUcontext* context) {
+    *context = reinterpret_cast<CUcontext>(1);
+    return CUDA_SUCCESS;
+  };
+  driver.cuCtxGetDevice = [](CUdevice* device) {
+    *device = 0;
+    return CUDA_SUCCESS;
+  };
+  driver.cuDeviceGetName = [](char*, int, CUdevice) { return CUDA_SUCCESS; };
+  driver.cuDeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice) {
+    *value = 9;
+    return CUDA_SUCCESS;
+  };
+  driver.cuKernelGetFunction = [](CUfunction*, CUkernel) { return CUDA_ERROR_INVALID_HANDLE; };
+  return driver;
+}
+
+}  // namespace lynxpp::device::cuda
