@@ -1,14 +1,11 @@
 #include "device/cuda/register_limit.h"
 
-#include <algorithm>
-
 namespace lynxpp::device::cuda {
 namespace {
 
 constexpr std::uint32_t registers_of_sm = 65536;
 constexpr std::uint32_t lanes = 32;
-constexpr std::uint32_t unit = 8;    // registers are given to a thread in such steps
-constexpr std::uint32_t least = 24;  // for less ptxas has no room of its own
+constexpr std::uint32_t unit = 8;  // registers are given to a thread in such steps
 constexpr std::uint32_t spilled =
     16;  // bytes of a thread: more were slower in half of the kernels that were measured
 
@@ -16,8 +13,7 @@ constexpr std::uint32_t spilled =
 
 std::vector<std::uint32_t> register_limits(const KernelResources& original, const KernelResources& variant) {
   if (variant.warps_per_sm == 0 || variant.warps_per_sm >= original.warps_per_sm) return {};
-  const std::uint32_t first =
-      std::max(least, registers_of_sm / (original.warps_per_sm * lanes) / unit * unit);
+  const std::uint32_t first = registers_of_sm / (original.warps_per_sm * lanes) / unit * unit;
   std::vector<std::uint32_t> limits;
   for (const std::uint32_t limit : {first, first + unit}) {
     if (limit < variant.registers) limits.push_back(limit);
