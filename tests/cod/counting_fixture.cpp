@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 
@@ -69,6 +70,17 @@ std::string module_of(const std::string& functions, const std::string& body) {
          body + "\n}\n";
 }
 
+RandomKernels::RandomKernels(int usual_count, std::uint32_t usual_seed) {
+  const auto value_of = [](const char* name, std::uint32_t usual) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? usual : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+  };
+  const std::uint32_t seed = value_of("LYNXPP_RANDOM_SEED", usual_seed);
+  count = static_cast<int>(value_of("LYNXPP_RANDOM_KERNELS", static_cast<std::uint32_t>(usual_count)));
+  random.seed(seed);
+  has_usual = seed == usual_seed && count >= usual_count;
+}
+
 void CountedLaunch::native() {
   const auto module = device::cpu::load_module(ptx_, "k.ptx");
   ASSERT_TRUE(module.ok()) << render(module.error().diagnostics, ptx_);
@@ -117,6 +129,7 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   if (variant->counting != nullptr) {
     slots_ = slots;
     std::vector<std::span<std::byte>> views;
+    views.reserve(arrays.size());
     for (auto& array : arrays) views.push_back(std::as_writable_bytes(std::span(array)));
     const std::uint64_t blocks = std::uint64_t{grid_[0]} * grid_[1] * grid_[2];
     engine::fill_counted_arrays(
@@ -164,7 +177,12 @@ void CountedLaunch::expect_exact(bool wide, int sm) {
 
 bool CountedLaunch::is_exact(bool wide, int sm) {
   const auto counted = count(everything, false, wide, sm);
+  if (counted.size() != 6) return false;  // has been reported
   order_counters();
+  if (counted[0].size() != counters_.blocks.size() || counted[3].size() != counters_.sites.size()) {
+    ADD_FAILURE() << "the device has other blocks";
+    return false;
+  }
   for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
     if (counted[0][i] != counters_.blocks[i].thread_executions ||
         counted[1][i] != counters_.blocks[i].warp_executions ||
@@ -242,9 +260,12 @@ void CountedLaunch::order_counters() {
     const auto is_behind = [&](const auto& counted) {
       return place(counted) > std::ptrdiff_t{function.unit};
     };
+    device::cpu::BlockCounters block;
+    device::cpu::SiteCounters site;
+    block.function = site.function = functions_[function.unit];
     counters_.blocks.insert(std::ranges::find_if(counters_.blocks, is_behind),
-                            function.threads->edges_into.size(), {});
-    counters_.sites.insert(std::ranges::find_if(counters_.sites, is_behind), function.block_of.size(), {});
+                            function.threads->edges_into.size(), block);
+    counters_.sites.insert(std::ranges::find_if(counters_.sites, is_behind), function.block_of.size(), site);
   }
 }
 
@@ -255,8 +276,8 @@ void CountedLaunch::run(device::cpu::LoadedModule& module, const std::vector<std
   std::vector<std::byte> parameters(8 + 8 * words.size());
   std::memcpy(parameters.data(), &data, 8);
   if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
-  const Status status =
-      module.launch("k", {{grid_[0], grid_[1], grid_[2]}, {threads_, 1, 1}}, parameters, counters);
+  const Status status = module.launch(
+      "k", {{grid_[0], grid_[1], grid_[2]}, {block_[0], block_[1], block_[2]}}, parameters, counters);
   EXPECT_TRUE(status.ok()) << render(status.error().diagnostics);
 }
 

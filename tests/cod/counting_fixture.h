@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,24 @@ extern const char* const only_instructions;
 /// %r7 and %r8 zero.
 std::string module_of(const std::string& functions, const std::string& body);
 
+/// How many kernels a test makes at random, and from which numbers: LYNXPP_RANDOM_KERNELS and LYNXPP_RANDOM_SEED, or else what is usual for it.
+struct RandomKernels {
+  RandomKernels(int usual_count, std::uint32_t usual_seed);
+  int count = 0;
+  std::mt19937 random;
+  bool has_usual =
+      false;  ///< all the usual ones are among them: only of these it is known what they have in common
+};
+
 class CountedLaunch {
  public:
   CountedLaunch(const std::string& ptx, std::uint32_t blocks, std::uint32_t threads)
       : CountedLaunch(ptx, {blocks, 1, 1}, threads) {}
   CountedLaunch(const std::string& ptx, const std::array<std::uint32_t, 3>& grid, std::uint32_t threads)
-      : ptx_(ptx), grid_(grid), threads_(threads) {}
+      : CountedLaunch(ptx, grid, {threads, 1, 1}) {}
+  CountedLaunch(const std::string& ptx, const std::array<std::uint32_t, 3>& grid,
+                const std::array<std::uint32_t, 3>& block)
+      : ptx_(ptx), grid_(grid), block_(block), threads_(block[0] * block[1] * block[2]) {}
 
   /// Runs the original: its output and the device's counters are what the others are compared with.
   void native();
@@ -63,8 +76,8 @@ class CountedLaunch {
            device::cpu::LaunchCounters* counters);
 
   const std::string ptx_;
-  const std::array<std::uint32_t, 3> grid_;
-  const std::uint32_t threads_;
+  const std::array<std::uint32_t, 3> grid_, block_;
+  const std::uint32_t threads_;  ///< of a block
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;
   std::vector<std::uint64_t> slots_;  ///< of the last count that was not plain

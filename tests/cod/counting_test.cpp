@@ -320,5 +320,19 @@ TEST(CountedKernels, SumsOfAnySizeAreExact) {
     }
   }
 }
+/// f is called by nobody, and the device does not know it; a launch is compared as often as one likes.
+TEST(CountedKernels, OfFunctionsThatNoThreadCallsAreExact) {
+  const std::string function =
+      ".func f()\n{\n.reg .pred %p;\n.reg .b32 %i;\nmov.u32 %i, 0;\nL: add.u32 %i, %i, 1;\nsetp.lt.u32 %p, "
+      "%i, "
+      "3;\n@%p bra L;\nret;\n}\n";
+  CountedLaunch launch(
+      module_of(function,
+                "setp.lt.u32 %p1, %r3, 1025;\n@%p1 bra E;\ncall f;\nE: st.global.u32 [%rd1], %r8;\nret;"),
+      2, 40);
+  launch.native();
+  for (const bool wide : {false, true, false}) EXPECT_TRUE(launch.is_exact(wide)) << launch.variant();
+  launch.expect_exact();
+}
 }  // namespace
 }  // namespace lynxpp::cod

@@ -359,9 +359,9 @@ std::string random_loops(std::mt19937& random) {
 }
 
 TEST(CountedIterations, OfRandomLoopsEqualTheDevicesCounters) {
-  std::mt19937 random(7);
-  for (int round = 0; round < 100; ++round) {
-    CountedLaunch launch(random_loops(random), 2, 32 + 7 * (round % 6));
+  RandomKernels kernels(100, 7);
+  for (int round = 0; round < kernels.count; ++round) {
+    CountedLaunch launch(random_loops(kernels.random), 2, 32 + 7 * (round % 6));
     launch.native();
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << launch.variant();
