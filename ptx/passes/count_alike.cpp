@@ -3,8 +3,93 @@
 #include <algorithm>
 #include <vector>
 
+#include "ptx/passes/count_regions.h"
+
 namespace lynxpp::ptx {
 namespace {
+
+constexpr std::size_t most_visits = 10'000'000;  // of blocks
+
+/// Where a warp may come in parts, because some of its lanes have gone on while others waited.
+class PartedWarps {
+ public:
+  PartedWarps(const CountedFunction& kernel, const InstrumentationUnit& unit)
+      : graph_(kernel.analyses->graph()),
+        loops_(kernel.analyses->loops()),
+        meetings_(kernel.analyses->post_dominators()),
+        unit_(unit),
+        waits_(graph_.blocks.size()),
+        parted_(graph_.blocks.size()) {
+    find_waits();
+    if (std::ranges::find(waits_, true) == waits_.end()) return;
+    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
+      // Lanes that do not meet again wait for nobody.
+      if (graph_.blocks[block].successors.size() < 2 || meetings_[block] == no_block ||
+          (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
+        continue;
+      if (may_wait_before_meeting(block)) mark_from(meetings_[block]);
+    }
+    if (visits_ > most_visits) parted_.assign(parted_.size(), true);
+  }
+
+  bool operator[](std::uint32_t block) const { return parted_[block]; }
+
+ private:
+  void find_waits() {
+    const auto waits = [&](const FunctionUnit& function) {
+      return std::ranges::any_of(function.function->body->instructions, [](const Instruction& instruction) {
+        return instruction.traits.kind != OpcodeClass::call &&
+               (instruction.traits.kind == OpcodeClass::barrier || may_spin(instruction));
+      });
+    };
+    const auto callees = unit_.functions.begin() + 1;
+    const bool callees_wait = std::any_of(callees, unit_.functions.end(), waits);
+    const auto& instructions = unit_.kernel().function->body->instructions;
+    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
+      for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
+        const Instruction& instruction = instructions[at];
+        const bool is_call = instruction.traits.kind == OpcodeClass::call;
+        if (instruction.traits.kind == OpcodeClass::barrier || (is_call && callees_wait) ||
+            (!is_call && loops_.depth_of(block) != 0 && may_spin(instruction)))
+          waits_[block] = true;
+      }
+    }
+  }
+
+  bool may_wait_before_meeting(std::uint32_t block) {
+    std::vector<bool> seen(graph_.blocks.size());
+    std::vector<std::uint32_t> pending = graph_.blocks[block].successors;
+    while (!pending.empty()) {
+      const std::uint32_t next = pending.back();
+      pending.pop_back();
+      if (next == meetings_[block] || seen[next]) continue;
+      if (waits_[next] || ++visits_ > most_visits) return true;
+      seen[next] = true;
+      pending.insert(pending.end(), graph_.blocks[next].successors.begin(),
+                     graph_.blocks[next].successors.end());
+    }
+    return false;
+  }
+
+  void mark_from(std::uint32_t begin) {
+    std::vector<std::uint32_t> pending{begin};
+    while (!pending.empty()) {
+      const std::uint32_t block = pending.back();
+      pending.pop_back();
+      if (parted_[block]) continue;
+      parted_[block] = true;
+      pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
+                     graph_.blocks[block].successors.end());
+    }
+  }
+
+  const ControlFlowGraph& graph_;
+  const LoopNest& loops_;
+  const std::vector<std::uint32_t>& meetings_;  ///< immediate post-dominators
+  const InstrumentationUnit& unit_;
+  std::vector<bool> waits_, parted_;
+  std::size_t visits_ = 0;
+};
 
 class AlikePlaces {
  public:
@@ -89,13 +174,19 @@ class AlikePlaces {
 
 }  // namespace
 
-void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel) {
+void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel, const InstrumentationUnit& unit) {
   const AlikePlaces places(kernel);
+  const PartedWarps parted(kernel, unit);
+  const auto is_parted = [&](const Counter& counter) {
+    return (counter.is_maximum() && parted[plan.loops[counter.maximum_in].end]) ||
+           std::ranges::any_of(counter.places, [&](const CountPlace& place) { return parted[place.block]; });
+  };
   for (Counter& counter : plan.counters) {
     const bool is_alike = std::ranges::all_of(
         counter.places, [&](const CountPlace& place) { return places.is_alike(place, plan); });
     counter.is_alike = is_alike && !counter.places.empty() &&
-                       (!counter.is_maximum() || places.is_alike(plan.loops[counter.maximum_in], plan));
+                       (!counter.is_maximum() || places.is_alike(plan.loops[counter.maximum_in], plan)) &&
+                       (!counter.counts_warps || counter.is_whole || !is_parted(counter));
   }
 }
 

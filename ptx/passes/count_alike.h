@@ -2,7 +2,9 @@
 //
 // Where no way to a place depends on which block a thread is in, nor on memory, a thread of a given index comes there equally often in every block.
 // What is counted there by the first block of the grid alone, the host multiplies by the number of blocks, and all others have nothing to add when
-// they leave. Elections and votes for them are the first block's too: the others jump over these (CountText::unless_elsewhere). As everywhere in the plan, lanes that parted are taken to be together again where their ways meet.
+// they leave. Elections and votes for them are the first block's too: the others jump over these (CountText::unless_elsewhere).
+// So does its warp, when lanes that parted are together again where their ways meet. Where some of them wait at a barrier in between, or spin, the others
+// may go on alone, and how many there are may depend on the block: what is counted for warps behind such a place each block gives away.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,7 @@
 namespace lynxpp::ptx {
 
 /// Sets Counter::is_alike of the kernel's counters. Precondition: their places are known.
-void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel);
+void find_alike_counters(FunctionPlan& plan, const CountedFunction& kernel, const InstrumentationUnit& unit);
 
 /// What goes to memory on the spot does so in every block. Whether any counter stays alike. Precondition: storage is chosen.
 bool settle_alike_counters(FunctionPlan& plan);

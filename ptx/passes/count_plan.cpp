@@ -59,7 +59,7 @@ class Planner {
     }
     for (Draft& draft : drafts_) {
       if (counts_paths(draft)) count_by_paths(draft.plan, draft.counted, demand_.sums != 0);
-      if (draft.counted.is_kernel) find_alike_counters(draft.plan, draft.counted);
+      if (draft.counted.is_kernel) find_alike_counters(draft.plan, draft.counted, unit_);
     }
     std::vector<MergedFunction> functions;
     for (Draft& draft : drafts_) functions.push_back({&draft.plan, &draft.counted});

@@ -6,9 +6,6 @@
 #include "ptx/analysis/opcode_modifiers.h"
 
 namespace lynxpp::ptx {
-namespace {
-
-/// In a loop: may be how a lane waits for others, which have to go on before it then, wherever they are.
 bool may_spin(const Instruction& instruction) {
   const OpcodeTraits& traits = instruction.traits;
   if (!traits.known || traits.kind == OpcodeClass::atomic || traits.kind == OpcodeClass::call) return true;
@@ -17,8 +14,6 @@ bool may_spin(const Instruction& instruction) {
   }
   return false;
 }
-
-}  // namespace
 
 WarpRegions::WarpRegions(const CountedFunction& function, const EdgePlaces& places)
     : function_(function),

@@ -26,6 +26,9 @@ struct DividedLoop {
   std::vector<std::uint32_t> blocks;  ///< ascending: the loop's, and those between it and its end
 };
 
+/// In a loop: may be how a lane waits for others, which have to go on before it then, wherever they are.
+bool may_spin(const Instruction& instruction);
+
 /// Of the blocks of one function.
 class WarpRegions {
  public:

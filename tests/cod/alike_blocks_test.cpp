@@ -130,6 +130,28 @@ TEST(AlikeBlocks, KeepManyNumbersInLocalMemory) {
   launch.expect_exact();
 }
 
+/// Lanes that wait let the others go on to where all of them meet, and how many there are depends on the block: threads come there alike, warps do not.
+constexpr const char* waiting[] = {
+    "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra E;\nbarrier.sync 0;\nE: st.global.u32 [%rd1], %r8;\nret;",
+    "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: setp.lt.u32 %p2, %r1, 9;\n@%p2 bra "
+    "E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;",
+    "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: and.b32 %r9, %r1, 7;\nL: add.u32 %r7, %r7, "
+    "1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"};
+
+TEST(AlikeBlocks, AreNotThoseWhereSomeLanesWait) {
+  for (const char* const body : waiting) {
+    for (const std::uint32_t blocks : {1u, 2u, 4u}) {
+      CountedLaunch launch(module_of({}, body), blocks, 64);
+      launch.native();
+      EXPECT_TRUE(launch.is_exact()) << body;
+      EXPECT_TRUE(launch.has_exact_sums()) << body;
+      EXPECT_TRUE(launch.has_exact_instructions()) << body;
+      EXPECT_TRUE(launch.is_exact(false, 75)) << body;
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST(AlikeBlocks, AreTheFirstWhereTheKernelLooks) {
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %tid.x;"), 1);
   EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %ctaid.y;"), 2);
