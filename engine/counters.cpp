@@ -51,9 +51,10 @@ class TermCollector {
     std::uint64_t sites = 0;
     for (const ptx::FunctionUnit& function : unit_.functions) {
       if (!function.instrumented) continue;
-      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block)
+      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
         sites += probe_->point == ptx::ProbePoint::instruction ? collect_instructions(function, block)
                                                                : collect_block(function, block);
+      }
     }
     return sites;
   }

@@ -202,10 +202,11 @@ class FunctionCounting {
     find_read_everywhere();
     std::map<Key, Counters> alike;
     for (auto& [key, counters] : raised_) {
-      const auto others = std::ranges::stable_partition(
-          counters, [&](const Counter* counter) { return !is_of_first_block(*counter); });
-      if (!others.empty()) alike[key].assign(others.begin(), others.end());
-      counters.erase(others.begin(), others.end());
+      const auto others =
+          std::stable_partition(counters.begin(), counters.end(),
+                                [&](const Counter* counter) { return !is_of_first_block(*counter); });
+      if (others != counters.end()) alike[key].assign(others, counters.end());
+      counters.erase(others, counters.end());
     }
     std::vector<Key> costly;
     for (const auto& [key, counters] : alike) {

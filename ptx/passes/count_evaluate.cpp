@@ -37,9 +37,10 @@ class Evaluation {
       }
       for (const GuardPlan& guard : function.warp_guards)
         result_.warp_guards[function.first_instruction + guard.instruction] = total(function, guard.counter);
-      for (const GuardPlan& guard : function.warp_divisions)
+      for (const GuardPlan& guard : function.warp_divisions) {
         result_.warp_divisions[function.first_instruction + guard.instruction] =
             total(function, guard.counter);
+      }
     }
     for (const auto& [tally, counter] : plan_.tallies) result_.tallies[tally] = totals_[counter.slot];
     return std::move(result_);

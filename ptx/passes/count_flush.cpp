@@ -228,9 +228,10 @@ std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters
     return "\tsetp.gt.u32 %lynxpp_leads, %lynxpp_amount, " + number(most_of(bits)) +
            ";\n\tvote.sync.any.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra ";
   };
-  if (registers.empty())
+  if (registers.empty()) {
     return text + flush_sums(counters, 4, done) +
            (target_.has_redux ? "" : some + ":\n" + flush_by_lane(counters));
+  }
   if (has_bytes) text += exceeds(8) + (has_halves ? halves : words) + ";\n" + flush_sums(counters, 4, done);
   if (has_halves) text += halves + ":\n" + exceeds(16) + words + ";\n" + flush_sums(counters, 2, done);
   text += words + ":\n" + exceeds(32) + some + ";\n" + flush_sums(counters, 1, done);
@@ -417,10 +418,11 @@ std::string CountText::sum_of(const std::string& summed, const std::string& whol
   }
   if (!even.empty())
     text += even + "\tmad.lo.u32 %lynxpp_part, %lynxpp_other, %lynxpp_lanes, %lynxpp_part;\n";
-  if (!whole.empty())
+  if (!whole.empty()) {
     text += whole +
             "\tand.b32 %lynxpp_other, %lynxpp_other, %lynxpp_whole;\n\tadd.u32 %lynxpp_part, %lynxpp_part, "
             "%lynxpp_other;\n";
+  }
   return text;
 }
 

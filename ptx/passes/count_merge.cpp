@@ -69,9 +69,10 @@ class Columns {
       std::uint64_t& taken = is_flow ? falls_[guard.fall_through_edge] : columns_[index][guard.counter][sum_];
       taken += is_rest ? 0 - wanted : wanted;
     }
-    for (const GuardPlan& guard : plan.warp_guards)
+    for (const GuardPlan& guard : plan.warp_guards) {
       columns_[index][guard.counter][sum_] +=
           factor(warp_guards_, plan.first_instruction + guard.instruction);
+    }
     for (const GuardPlan& guard : plan.warp_divisions)
       columns_[index][guard.counter][sum_] += factor(divisions_, plan.first_instruction + guard.instruction);
   }

@@ -65,19 +65,15 @@ class PathSum {
       if (unit_ != 0) break;
     }
     if (unit_ == 0) return false;
-    std::uint64_t odd = 0;
-    const CountColumn* with_odd = nullptr;
     for (const CountColumn& mark : marks_) {
       const std::uint64_t worth = mark[sum_] / unit_;
       if (worth > most_worth) return false;
       worth_.push_back(static_cast<std::uint32_t>(worth));
-      if (worth % 2 != 0) {
-        odd = worth;
-        with_odd = &mark;
-      }
     }
     // Their greatest common divisor is 1, so one of them is odd.
-    for (const std::uint64_t factor : *with_odd) one_.push_back(inverse(odd) * factor);
+    const auto odd = std::ranges::find_if(worth_, [](std::uint32_t worth) { return worth % 2 != 0; });
+    for (const std::uint64_t factor : marks_[static_cast<std::size_t>(odd - worth_.begin())])
+      one_.push_back(inverse(*odd) * factor);
     for (std::size_t mark = 0; mark < marks_.size(); ++mark) {
       if (!is_multiple(marks_[mark], worth_[mark], one_)) return false;
     }

@@ -83,9 +83,10 @@ std::string CountText::add_worth(const PathPlan::Sum& sum, const PathPlan::Regio
 std::string CountText::end_region(const FunctionPlan& plan, const PathPlan::Region& region) {
   const PathPlan& paths = plan.paths;
   const std::string together = "\tredux.sync.or.b32 %lynxpp_word, %lynxpp_path, %lynxpp_path_lanes;\n";
-  if (paths.sum)
+  if (paths.sum) {
     return std::string(scratch()) + together +
            add_worth(*paths.sum, region, plan.counters[paths.sum->counter]);
+  }
   const std::string done = label();
   std::string text(scratch());
   text += "\t.reg .b64 %lynxpp_slot;\n" + together +
@@ -117,9 +118,10 @@ std::string CountText::flush_paths(const PathPlan& paths, const Guard& guard, bo
   const std::string again = label();
   std::string text(scratch());
   text += "\t.reg .b64 %lynxpp_slot;\n\t.reg .b32 %lynxpp_rest, %lynxpp_lane;\n";
-  if (!guard.predicate.empty())
+  if (!guard.predicate.empty()) {
     text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
             ";\n";
+  }
   text += "\tmov.b32 %lynxpp_rest, 0;\n";
   for (std::uint32_t i = 0; i < vertical_registers; ++i)
     text += "\tor.b32 %lynxpp_rest, %lynxpp_rest, " + vertical(i) + ";\n";

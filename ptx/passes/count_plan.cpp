@@ -296,6 +296,7 @@ class Planner {
   static std::optional<FlowPlan> place_flow(const Draft& draft, FlowGraphEdges flow) {
     const std::vector<CountedEdge>& edges = flow.edges;
     std::vector<FlowEdge> flows;
+    flows.reserve(edges.size());
     for (const CountedEdge& edge : edges) flows.push_back(edge.flow);
     const auto blocks = static_cast<std::uint32_t>(draft.counted.unit->graph.blocks.size());
     std::optional<EdgePlacement> placement = EdgePlacement::make(flow.nodes, std::move(flows));

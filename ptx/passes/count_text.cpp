@@ -118,7 +118,7 @@ std::string CountText::set_mark(const Counter& mark, const std::string& predicat
     return "\t@" + predicate + " or.b32 " + bits + ", " + bits + ", " +
            number(std::int64_t{1} << position_of(mark)) + ";\n";
   }
-  const std::string set = "\t@" + predicate + " mov.b32 " + name(mark.reg) + ", 1;\n";
+  std::string set = "\t@" + predicate + " mov.b32 " + name(mark.reg) + ", 1;\n";
   if (mark.storage != Counter::Storage::memory) return set;
   Counter given = mark;
   given.storage = Counter::Storage::summed;
@@ -365,9 +365,10 @@ std::string CountText::raise_iterations(const std::vector<const Counter*>& count
   for (const Counter* counter : counters) {
     adds_to_memory |= in_memory(counter);
     elects |= is_elected(counter) || in_memory(counter);
-    if (!in_memory(counter))
+    if (!in_memory(counter)) {
       additions.insert(std::string("\t") + (is_elected(counter) ? "@%lynxpp_leads " : "") + "add.u32 " +
                        register_of(counter->reg) + ", " + register_of(counter->reg) + ", %lynxpp_part;\n");
+    }
   }
   if (elects) {
     text +=
@@ -378,9 +379,10 @@ std::string CountText::raise_iterations(const std::vector<const Counter*>& count
   for (const std::string& addition : additions) text += addition;
   if (adds_to_memory) text += "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n" + place_of_warp();
   for (const Counter* counter : counters) {
-    if (in_memory(counter))
+    if (in_memory(counter)) {
       text += std::string("\t") + (counter->counts_warps ? "@%lynxpp_leads " : "") + "red.global.add.u64 " +
               at_slot(counter->slot) + ", %lynxpp_sum;\n";
+    }
   }
   return text + "\t}\n";
 }
@@ -494,7 +496,7 @@ std::string CountText::count_of_lane(const Counter& counter, const FunctionPlan&
     text += lane_count(*counter.lane_count, plan);
     return "%lynxpp_part";
   }
-  const std::string count = register_of(counter.lane_reg);
+  std::string count = register_of(counter.lane_reg);
   if (counter.lane_start == no_counter) return count;
   text += "\tsub.u32 %lynxpp_part, " + count + ", " + register_of(counter.lane_start) + ";\n";
   return "%lynxpp_part";
@@ -504,9 +506,10 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
                                 const std::vector<Division>& divisions, const FunctionPlan& plan) {
   const std::string mask = register_of(loop.mask_reg);
   std::string text(scratch());
-  if (loop.mask_reg != no_counter)
+  if (loop.mask_reg != no_counter) {
     text += "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, " + mask +
             ";\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
+  }
   if (loop.leaving && loop.leaving->is_used) text += read_leaving(*loop.leaving, plan);
   for (const Counter* counter : counters) {
     std::string count = "%lynxpp_part";
@@ -529,8 +532,8 @@ std::string CountText::end_loop(const LoopPlan& loop, const std::vector<const Co
         text += "\t@%lynxpp_leads add.u32 " + sum + ", " + sum + ", %lynxpp_amount;\n";
         break;
       case Counter::Storage::any:
-      case Counter::Storage::both: break;  // only bits
-      case Counter::Storage::path: break;  // has no place
+      case Counter::Storage::both:         // only bits
+      case Counter::Storage::path:         // has no place
       case Counter::Storage::most: break;  // the lanes look at each other when they leave
       case Counter::Storage::memory: {
         const std::string done = label();

@@ -14,9 +14,10 @@ Variance of(const std::string& body, const std::string& reg) {
   Variance result = varies;
   for (std::uint32_t at = 0; at < analysed.body().instructions.size(); ++at) {
     const auto writes = analysed->registers().writes(at);
-    for (std::size_t index = 0; index < writes.size(); ++index)
+    for (std::size_t index = 0; index < writes.size(); ++index) {
       if (writes[index].reg == id)
         result = analysed->uniformity().of_value(analysed->ssa().writes(at)[index]);
+    }
   }
   return result;
 }

@@ -97,9 +97,10 @@ std::string MeasuredLaunch::check(bool lane_values) {
   std::vector<std::vector<std::uint64_t>> arrays(3, std::vector<std::uint64_t>(instructions));
   std::vector<std::uint64_t> slots(variant->counting->plan->slots());
   std::vector<std::uint64_t> words;
-  for (const engine::ProbeWord& word : variant->probe)
+  for (const engine::ProbeWord& word : variant->probe) {
     words.push_back(
         reinterpret_cast<std::uint64_t>(word.is_counters ? slots.data() : arrays[word.word.index].data()));
+  }
   const auto module = device::cpu::load_module(variant->ptx, "variant.ptx");
   if (!module) {
     ADD_FAILURE() << render(module.error().diagnostics, variant->ptx);
@@ -108,6 +109,7 @@ std::string MeasuredLaunch::check(bool lane_values) {
   run(**module, words, nullptr);
   EXPECT_EQ(data_, native_) << "the variant computes something else";
   std::vector<std::span<std::byte>> views;
+  views.reserve(arrays.size());
   for (auto& array : arrays) views.push_back(bytes_of_vector(array));
   const std::uint64_t warps = std::uint64_t{blocks} * ((shape_.threads() + 31) / 32);
   engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
