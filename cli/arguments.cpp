@@ -174,6 +174,12 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
       ->add_option("--sm", arguments.sm, "Compute capability of the GPU, times ten (default: the module's)")
       ->type_name("NUMBER")
       ->check(compute_capability());
+  instrument->add_flag("--full-warps", arguments.launch.has_full_warps,
+                       "Only for launches whose thread blocks have a multiple of 32 threads");
+  instrument->add_flag("--whole-rows", arguments.launch.has_whole_rows,
+                       "Only for launches whose blockDim.x is a multiple of 32");
+  instrument->add_flag("--few-waves", arguments.launch.has_few_waves,
+                       "Best for grids of no more blocks than the GPU holds at a time");
   add_passes(*instrument, "--print-before", "Print the kernel's PTX as it is before this pass, or before all",
              arguments.print_before);
   add_passes(*instrument, "--print-after", "Print the kernel's PTX as it is after this pass, or after all",

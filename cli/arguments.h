@@ -5,6 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "ptx/analysis/launch_shape.h"
+
 namespace lynxpp::cli {
 
 /// Exit codes of lynxpp itself; `lynxpp run` otherwise ends as the program it starts does.
@@ -61,6 +63,7 @@ struct InstrumentArguments {
   std::string kernel;                     ///< empty: every entry
   std::string output;                     ///< empty or "-": standard output
   int sm = 0;                             ///< 0: the module's own target
+  ptx::LaunchShape launch;                ///< that the result is for
   std::vector<std::string> print_before;  ///< names of passes, or "all"
   std::vector<std::string> print_after;
   bool time_passes = false;

@@ -198,6 +198,8 @@ int instrument(const InstrumentArguments& arguments) {
     request.kernel = kernel;
     request.specifications = specifications.compiled;
     request.device_sm = arguments.sm;
+    request.launch = arguments.launch;
+    request.launch.has_full_warps |= request.launch.has_whole_rows;
     request.observer = printing_observer(arguments);
     request.wants_register_estimate = true;
     const Result<engine::Instrumented> result = engine::instrument(request);

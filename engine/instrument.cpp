@@ -329,7 +329,7 @@ Result<Instrumented> instrument(const Request& request) {
   Stopwatch watch;
   Result<ptx::Module> module = ptx::parse_module(*request.ptx);
   if (!module) return module.error();
-  ptx::InstrumentationUnit unit(*module);
+  ptx::InstrumentationUnit unit(*module, request.launch);
   unit.version = module->version;
   unit.target = module->target;
   unit.space_code = space_code;

@@ -38,6 +38,7 @@ struct Request {
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
   /// What compiles the variant fuses products and sums that name no rounding, as ptxas does (ptx/analysis/contraction.h).
   bool assembler_contracts = true;
+  ptx::LaunchShape launch;      ///< of all launches the variant is for; nothing is known by default
   bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
   bool wide_counters =
       false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything assumed about array indices

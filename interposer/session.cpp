@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "instrumentors/catalogue.h"
+#include "interposer/launch_shape.h"
 #include "interposer/probe_buffer.h"
 #include "interposer/site_record.h"
 #include "support/log.h"
@@ -73,14 +74,15 @@ struct Session::Attached {
   }
 };
 
-/// A kernel of one image on one device, instrumented or found impossible to instrument.
+/// A kernel of one image on one device, instrumented for launches of one shape or found impossible to instrument.
 struct Session::Kernel {
   device::Device* device = nullptr;
   std::uint64_t image = 0;
   std::shared_ptr<const Attached> attached;
   engine::Instrumented instrumented;
-  std::size_t sites = 0;  ///< of Seen::sites, this variant's
-  std::unique_ptr<device::Variant> variant;
+  std::size_t sites = 0;                     ///< of Seen::sites, this variant's
+  std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
+  ptx::LaunchShape shape;                    ///< of the launches it is for
   bool wide_counters = false;
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
 };
@@ -92,6 +94,7 @@ struct Session::Seen {
   bool wide_counters = false;
   report::CoverageRecord coverage;
   report::TimingRecord timing;
+  LaunchShapes shapes;
   std::vector<std::unique_ptr<Kernel>> kernels;
   /// The site tables of its variants, each once, and whether the report has it.
   struct Sites {
@@ -218,9 +221,10 @@ Session::Seen& Session::seen(const std::string& kernel) {
 
 Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const device::Launch& launch,
                                      const KernelSource& source) {
+  const ptx::LaunchShape shape = seen.shapes.of(device, launch);
   const auto found =
       std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& kernel) {
-        return kernel->device == &device && kernel->image == source.image;
+        return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;
       });
   if (found != seen.kernels.end() && (*found)->attached == attached_ &&
       (*found)->wide_counters == seen.wide_counters)
@@ -230,6 +234,7 @@ Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const d
   slot->device = &device;
   slot->image = source.image;
   slot->attached = attached_;
+  slot->shape = shape;
   slot->wide_counters = seen.wide_counters;
   if (Status prepared = prepare(seen, *slot, device, launch, source); !prepared) {
     slot->problem = first_message(prepared.error());
@@ -246,6 +251,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   engine::Request request;
   request.ptx = &*text;
   request.kernel = source.name;
+  request.launch = kernel.shape;
   request.wide_counters = seen.wide_counters;
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
@@ -287,16 +293,25 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, device::Device& device,
   kernel.sites = seen.index_of(kernel.instrumented.sites);
   dump(request.kernel, ".instrumented.ptx", kernel.instrumented.ptx);
 
-  const auto begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<device::Variant>> variant =
-      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch);
-  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
   report::TimingRecord& timing = seen.timing;
   timing.parse += kernel.instrumented.parse_ms;
   timing.instrument += kernel.instrumented.instrument_ms;
   timing.emit += kernel.instrumented.emit_ms;
-  timing.load += load.count();
   timing.device = device.info().name;
+  const auto same =
+      std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& other) {
+        return other->variant != nullptr && other->device == &device && other->image == kernel.image &&
+               other->instrumented.ptx == kernel.instrumented.ptx;
+      });
+  if (same != seen.kernels.end()) {
+    kernel.variant = (*same)->variant;
+    return success();
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<device::Variant>> variant =
+      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch);
+  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
+  timing.load += load.count();
   if (!variant) return variant.error();
   kernel.variant = std::move(*variant);
   return success();

@@ -7,6 +7,7 @@
 #include "ptx/analysis/control_flow_graph.h"
 #include "ptx/analysis/dominators.h"
 #include "ptx/analysis/lane_pattern.h"
+#include "ptx/analysis/launch_shape.h"
 #include "ptx/analysis/liveness.h"
 #include "ptx/analysis/loops.h"
 #include "ptx/analysis/registers.h"
@@ -19,9 +20,11 @@ namespace lynxpp::ptx {
 /// it lives; whoever changes the body itself calls invalidate(), after which references handed out before are dangling. Not thread safe.
 class FunctionAnalyses {
  public:
-  explicit FunctionAnalyses(const Function& function) : function_(&function) {}
+  explicit FunctionAnalyses(const Function& function, const LaunchShape& launch = {})
+      : function_(&function), launch_(launch) {}
 
   const Function& function() const { return *function_; }
+  const LaunchShape& launch() const { return launch_; }
   const ControlFlowGraph& graph();
   const std::vector<std::uint32_t>& post_dominators();
   const DominatorTree& dominators();
@@ -39,6 +42,7 @@ class FunctionAnalyses {
 
  private:
   const Function* function_;
+  LaunchShape launch_;
   // What stands on others stands behind them: members are destroyed in reverse order.
   std::unique_ptr<ControlFlowGraph> graph_;
   std::unique_ptr<std::vector<std::uint32_t>> post_dominators_;

@@ -17,8 +17,9 @@ bool is_all_lanes(const Operand& operand) {
 
 }  // namespace
 
-Variance variance_of_special_register(std::string_view name) {
+Variance variance_of_special_register(std::string_view name, const LaunchShape& launch) {
   const std::string_view root = name.substr(0, name.find('.'));
+  if (launch.has_whole_rows && (name == "%tid.y" || name == "%tid.z")) return varies_in_block;
   if (root == "%tid" || root == "%laneid" || root.starts_with("%lanemask_"))
     return varies_in_warp | varies_in_block;
   if (root == "%ntid" || root == "%nctaid" || root == "%gridid" || root == "%nwarpid" || root == "%nsmid" ||
@@ -35,13 +36,14 @@ Variance variance_of_special_register(std::string_view name) {
 
 Uniformity::Uniformity(const Function& function, const ControlFlowGraph& graph,
                        const DominatorTree& dominators, const LoopNest& loops, const RegisterUsage& usage,
-                       const SsaForm& ssa)
+                       const SsaForm& ssa, const LaunchShape& launch)
     : function_(function),
       graph_(graph),
       dominators_(dominators),
       loops_(loops),
       usage_(usage),
       ssa_(ssa),
+      launch_(launch),
       post_dominators_(immediate_post_dominators(graph)),
       values_(ssa.values().size(), uniform),
       branches_(graph.blocks.size(), uniform),
@@ -51,6 +53,12 @@ Uniformity::Uniformity(const Function& function, const ControlFlowGraph& graph,
       budget_(100000 + 64 * graph.blocks.size()) {
   for (ValueId id = 0; id < values_.size(); ++id) {
     if (ssa.values()[id].kind == ValueKind::entry) values_[id] = varies;
+  }
+  if (launch.has_whole_rows) {
+    rows_.assign(values_.size(), RowValue::undecided);
+    for (ValueId id = 0; id < values_.size(); ++id) {
+      if (ssa.values()[id].kind == ValueKind::entry) rows_[id] = RowValue::unknown;
+    }
   }
   solve();
 }
@@ -84,16 +92,20 @@ bool Uniformity::update_block(std::uint32_t block) {
       if (input != no_value) variance |= of_value_at(input, block);
     }
     changed |= raise(phi, variance);
+    changed |= update_phi_row(phi, block);
   }
   for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
     const auto writes = ssa_.writes(at);
     if (writes.empty()) continue;
     Variance variance = evaluate(at);
+    Variance guarded = uniform;
     const Instruction& instruction = function_.body->instructions[at];
     if (instruction.guarded()) {
       const RegisterId guard = usage_.find(instruction.guard.predicate, at);
-      variance |= guard == no_register ? varies : of_register_read(at, guard);
+      guarded = guard == no_register ? varies : of_register_read(at, guard);
     }
+    variance |= guarded;
+    changed |= update_written_rows(at, guarded);
     for (const ValueId id : writes) {
       const ValueId previous = ssa_.values()[id].previous;
       const Variance kept = previous == no_value ? uniform : of_value_at(previous, block);
@@ -198,7 +210,8 @@ Variance Uniformity::of_register_read(std::uint32_t instruction, RegisterId reg)
 
 Variance Uniformity::of_operand(std::uint32_t instruction, const Operand& operand) const {
   Variance variance = uniform;
-  if (operand.kind == OperandKind::special_register) return variance_of_special_register(operand.name);
+  if (operand.kind == OperandKind::special_register)
+    return variance_of_special_register(operand.name, launch_);
   if (operand.kind == OperandKind::identifier) {
     const RegisterId reg = usage_.find(operand.name, instruction);
     // Anything else with a name is an address, the same for all.
@@ -206,6 +219,87 @@ Variance Uniformity::of_operand(std::uint32_t instruction, const Operand& operan
   }
   for (const Operand& element : operand.elements) variance |= of_operand(instruction, element);
   return variance;
+}
+
+// ---- rows
+
+bool Uniformity::update_row(ValueId value, RowValue row) {
+  const RowValue lowered = either(rows_[value], row);
+  if (lowered == rows_[value]) return false;
+  rows_[value] = lowered;
+  return true;
+}
+
+bool Uniformity::update_phi_row(ValueId phi, std::uint32_t block) {
+  if (rows_.empty()) return false;
+  RowValue row = RowValue::undecided;
+  for (const ValueId input : ssa_.phi_inputs(phi)) {
+    if (input != no_value) row = either(row, row_at(input, block));
+  }
+  const bool parts_lanes = ((joins_[block] | everywhere_) & varies_in_warp) != 0;
+  return update_row(phi, row == RowValue::position && parts_lanes ? RowValue::unknown : row);
+}
+
+bool Uniformity::update_written_rows(std::uint32_t at, Variance guard) {
+  if (rows_.empty()) return false;
+  const Instruction& instruction = function_.body->instructions[at];
+  const bool is_plain = !instruction.operands.empty() &&
+                        instruction.operands[0].kind == OperandKind::identifier &&
+                        instruction.operands[0].elements.empty() && ssa_.writes(at).size() == 1;
+  bool changed = false;
+  for (const ValueId id : ssa_.writes(at)) {
+    RowValue row = is_plain ? row_value_of(instruction, row_operands(at)) : RowValue::unknown;
+    const ValueId previous = ssa_.values()[id].previous;
+    if (previous != no_value) {
+      row = either(row, row_at(previous, graph_.block_of[at]));
+      if (row == RowValue::position && (guard & varies_in_warp) != 0) row = RowValue::unknown;
+    }
+    changed |= update_row(id, row);
+  }
+  return changed;
+}
+
+/// Behind loops that lanes leave apart, rows that were the same for the warp are not.
+RowValue Uniformity::row_at(ValueId value, std::uint32_t block) const {
+  if (value == no_value) return RowValue::unknown;
+  const RowValue row = rows_[value];
+  if (row != RowValue::position) return row;
+  const Value& made = ssa_.values()[value];
+  for (std::uint32_t loop = loops_.loop_of(made.block); loop != no_loop && !loops_.contains(loop, block);
+       loop = loops_.loops()[loop].parent) {
+    if ((loop_exits_[loop] & varies_in_warp) != 0) return RowValue::unknown;
+  }
+  return loops_.is_irreducible(made.block) && made.block != block ? RowValue::unknown : row;
+}
+
+std::vector<RowOperand> Uniformity::row_operands(std::uint32_t at) const {
+  const Instruction& instruction = function_.body->instructions[at];
+  std::vector<RowOperand> sources;
+  for (std::size_t i = 1; i < instruction.operands.size(); ++i) {
+    const Operand& operand = instruction.operands[i];
+    RowOperand source;
+    if (operand.kind == OperandKind::integer) {
+      source = row_operand_of_constant(operand.integer);
+    } else {
+      source.varies_in_warp = (of_operand(at, operand) & varies_in_warp) != 0;
+      if (operand.kind == OperandKind::special_register)
+        source.value = row_value_of_special_register(operand.name);
+      const bool is_register = operand.kind == OperandKind::identifier && operand.elements.empty();
+      const RegisterId reg = is_register ? usage_.find(operand.name, at) : no_register;
+      if (reg != no_register) source.value = row_at(ssa_.read_of(at, reg), graph_.block_of[at]);
+    }
+    if (operand.negated || operand.offset != 0) source.value = RowValue::unknown;
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+bool Uniformity::hides_lanes(std::uint32_t at) const {
+  if (rows_.empty()) return false;
+  const std::vector<RowOperand> sources = row_operands(at);
+  const auto is_same = [](const RowOperand& source) { return !source.varies_in_warp; };
+  return sources.size() >= 2 && std::all_of(sources.begin() + 2, sources.end(), is_same) &&
+         ptx::hides_lanes(function_.body->instructions[at], sources);
 }
 
 /// Of what an instruction writes.
@@ -217,12 +311,14 @@ Variance Uniformity::evaluate(std::uint32_t at) const {
   Variance variance = uniform;
   for (const RegisterId reg : usage_.reads(at)) variance |= of_register_read(at, reg);
   for (const Operand& operand : instruction.operands) {
-    if (operand.kind == OperandKind::special_register) variance |= variance_of_special_register(operand.name);
+    if (operand.kind == OperandKind::special_register)
+      variance |= variance_of_special_register(operand.name, launch_);
     for (const Operand& element : operand.elements) {
       if (element.kind == OperandKind::special_register)
-        variance |= variance_of_special_register(element.name);
+        variance |= variance_of_special_register(element.name, launch_);
     }
   }
+  if ((variance & varies_in_warp) != 0 && hides_lanes(at)) variance &= static_cast<Variance>(~varies_in_warp);
   if (instruction.traits.is_memory_access()) return evaluate_load(instruction, variance);
   return evaluate_exchange(instruction, variance);
 }

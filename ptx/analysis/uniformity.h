@@ -7,11 +7,16 @@
 //
 // Where threads take different ways, values merged where the ways meet vary even if each is uniform; a value made in a loop that threads leave in
 // different iterations varies behind the loop, although it may be uniform inside.
+//
+// In launches with whole rows (LaunchShape) warps are rows: %tid.y does not vary in them, nor does what does not depend on the lane's bits of %tid.x
+// (lane_rows.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "ptx/analysis/lane_rows.h"
+#include "ptx/analysis/launch_shape.h"
 #include "ptx/analysis/loops.h"
 #include "ptx/analysis/ssa.h"
 
@@ -26,12 +31,13 @@ inline constexpr Variance varies_over_blocks = 4;
 inline constexpr Variance varies = varies_in_warp | varies_in_block | varies_over_blocks;
 
 /// Of a special register, by name with its component ("%tid.x").
-Variance variance_of_special_register(std::string_view name);
+Variance variance_of_special_register(std::string_view name, const LaunchShape& launch = {});
 
 class Uniformity {
  public:
   Uniformity(const Function& function, const ControlFlowGraph& graph, const DominatorTree& dominators,
-             const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa);
+             const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa,
+             const LaunchShape& launch = {});
 
   /// Where the value is made.
   Variance of_value(ValueId value) const { return value == no_value ? varies : values_[value]; }
@@ -60,6 +66,12 @@ class Uniformity {
   bool update_block(std::uint32_t block);
   bool update_branch(std::uint32_t block);
   bool raise(ValueId value, Variance variance);
+  bool update_row(ValueId value, RowValue row);
+  bool update_phi_row(ValueId phi, std::uint32_t block);
+  bool update_written_rows(std::uint32_t instruction, Variance guard);
+  RowValue row_at(ValueId value, std::uint32_t block) const;
+  std::vector<RowOperand> row_operands(std::uint32_t instruction) const;
+  bool hides_lanes(std::uint32_t instruction) const;
   void raise_joins(std::uint32_t block, Variance variance);
   Variance evaluate(std::uint32_t instruction) const;
   Variance evaluate_exchange(const Instruction& instruction, Variance operands) const;
@@ -73,7 +85,9 @@ class Uniformity {
   const LoopNest& loops_;
   const RegisterUsage& usage_;
   const SsaForm& ssa_;
+  const LaunchShape launch_;
   std::vector<std::uint32_t> post_dominators_;
+  std::vector<RowValue> rows_;  ///< per value; empty: warps may be anything
   std::vector<Variance> values_, branches_, joins_, loop_exits_;
   std::vector<Influence> influences_;
   Variance everywhere_ = uniform;  ///< of branches whose influence was not looked for

@@ -16,9 +16,11 @@ enum class Preserved {
 
 class AnalysisCache {
  public:
+  explicit AnalysisCache(const LaunchShape& launch) : launch_(launch) {}
+
   /// `function` has its body parsed and outlives the cache. The reference is valid until the next invalidate().
   FunctionAnalyses& of(const Function& function) {
-    return analyses_.try_emplace(&function, function).first->second;
+    return analyses_.try_emplace(&function, function, launch_).first->second;
   }
 
   void invalidate(Preserved preserved) {
@@ -29,6 +31,7 @@ class AnalysisCache {
   }
 
  private:
+  const LaunchShape launch_;
   std::map<const Function*, FunctionAnalyses> analyses_;
 };
 

@@ -32,7 +32,8 @@ class FunctionCounting {
                unit.counting->replicas,
                unit.counting->stride,
                {},
-               unit.frame_counts_offset()},
+               unit.frame_counts_offset(),
+               unit.launch.has_full_warps},
               next_label) {}
 
   void run() {
@@ -178,7 +179,8 @@ class FunctionCounting {
         std::ranges::all_of(counters, &Counter::is_alike) &&
         std::ranges::all_of(divisions, [](const auto& division) { return division.counter->is_alike; });
     const std::string text = text_.end_loop(loop, counters, divisions, plan_);
-    write(position_of(end).first, Rank::loop_end, is_alike ? in_first_block(text) : text);
+    write(position_of(end).first, Rank::loop_end,
+          is_alike && !unit_.launch.has_few_waves ? in_first_block(text) : text);
   }
 
   // ---- what only the first block counts
@@ -198,7 +200,7 @@ class FunctionCounting {
   /// Elections and votes for counters that the first block alone gives away are its own: the others jump over them, which is one instruction. What
   /// else the same lanes raise for it on the spot comes along.
   void raise_in_first_block() {
-    if (!is_kernel_ || unit_.counting->alike == 0) return;
+    if (!is_kernel_ || unit_.counting->alike == 0 || unit_.launch.has_few_waves) return;
     find_read_everywhere();
     std::map<Key, Counters> alike;
     for (auto& [key, counters] : raised_) {

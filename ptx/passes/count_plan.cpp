@@ -91,7 +91,7 @@ class Planner {
       draft.plan.first_block = function.first_block;
       draft.plan.first_instruction = function.first_instruction;
       draft.plan.block_of = function.graph.block_of;
-      draft.analyses = std::make_unique<FunctionAnalyses>(*function.function);
+      draft.analyses = std::make_unique<FunctionAnalyses>(*function.function, unit_.launch);
       drafts_.push_back(std::move(draft));
     }
     for (Draft& draft : drafts_) {

@@ -80,7 +80,11 @@ std::string CountText::begin(const FunctionPlan& plan) const {
   std::string text;
   for (std::uint32_t i = 0; i < plan.registers; ++i) text += zero(i);
   for (const std::string& word : words_of_bits(plan)) text += "\tmov.b32 " + word + ", 0;\n";
-  if (plan.leaves_together) text += "\tactivemask.b32 " + std::string(launched_name) + ";\n";
+  if (plan.leaves_together) {
+    const std::string launched(launched_name);
+    text +=
+        target_.has_full_warps ? "\tmov.b32 " + launched + ", -1;\n" : "\tactivemask.b32 " + launched + ";\n";
+  }
   if (plan.paths.counts_by_lanes()) text += begin_paths();
   return text;
 }

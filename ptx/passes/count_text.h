@@ -22,6 +22,7 @@ struct CountTarget {
   std::uint32_t stride = 0;
   std::string slots = {};          ///< not empty: the register that has the slots' address
   std::uint32_t frame_counts = 0;  ///< offset in the frame of the words of CountPlan::frame_words
+  bool has_full_warps = false;     ///< every warp has 32 lanes
 };
 
 /// All texts consist of whole lines.

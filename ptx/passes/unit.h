@@ -83,9 +83,11 @@ struct CountPlan;      // ptx/passes/count_plan.h
 struct LaneValuePlan;  // ptx/passes/lane_values.h
 
 struct InstrumentationUnit {
-  explicit InstrumentationUnit(const Module& m) : module(m) {}
+  explicit InstrumentationUnit(const Module& m, const LaunchShape& l = {})
+      : module(m), launch(l), analyses(l) {}
 
   const Module& module;
+  const LaunchShape launch;
   std::vector<FunctionUnit> functions;
   std::vector<Probe> probes;
   OutlineRule outline;

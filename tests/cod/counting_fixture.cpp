@@ -95,6 +95,7 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   request.kernel = "k";
   request.specifications = {compiled(specification)};
   request.device_sm = sm;
+  request.launch = shape_;
   request.plain_counters = plain;
   request.wide_counters = wide;
   request.verify = true;

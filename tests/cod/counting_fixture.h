@@ -10,6 +10,7 @@
 
 #include "device/cpu/simt_executor.h"
 #include "engine/counters.h"
+#include "ptx/analysis/launch_shape.h"
 
 namespace lynxpp::cod {
 
@@ -40,10 +41,18 @@ class CountedLaunch {
   CountedLaunch(const std::string& ptx, std::uint32_t blocks, std::uint32_t threads)
       : CountedLaunch(ptx, {blocks, 1, 1}, threads) {}
   CountedLaunch(const std::string& ptx, const std::array<std::uint32_t, 3>& grid, std::uint32_t threads)
-      : CountedLaunch(ptx, grid, {threads, 1, 1}) {}
+      : CountedLaunch(ptx, grid, std::array{threads, 1u, 1u}) {}
   CountedLaunch(const std::string& ptx, const std::array<std::uint32_t, 3>& grid,
                 const std::array<std::uint32_t, 3>& block)
-      : ptx_(ptx), grid_(grid), block_(block), threads_(block[0] * block[1] * block[2]) {}
+      : ptx_(ptx),
+        grid_(grid),
+        block_(block),
+        threads_(block[0] * block[1] * block[2]),
+        shape_{threads_ % 32 == 0, block[0] % 32 == 0, false} {}
+
+  /// Variants are made for launches of this shape instead of the launch's own, of which is known what blocks are like.
+  void assume(const ptx::LaunchShape& shape) { shape_ = shape; }
+  void assume_few_waves() { shape_.has_few_waves = true; }
 
   /// Runs the original: its output and the device's counters are what the others are compared with.
   void native();
@@ -78,6 +87,7 @@ class CountedLaunch {
   const std::string ptx_;
   const std::array<std::uint32_t, 3> grid_, block_;
   const std::uint32_t threads_;  ///< of a block
+  ptx::LaunchShape shape_;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;
   std::vector<std::uint64_t> slots_;  ///< of the last count that was not plain

@@ -86,6 +86,8 @@ std::string MeasuredLaunch::check(bool lane_values) {
   request.specifications = {compiled(specification)};
   request.device_sm = 90;
   request.lane_values = lane_values;
+  request.launch.has_full_warps = knows_rows && shape_.threads() % 32 == 0;
+  request.launch.has_whole_rows = knows_rows && shape_.x % 32 == 0;
   request.verify = true;
   request.wide_counters = wide_counters;
   const auto variant = engine::instrument(request);

@@ -37,6 +37,7 @@ class MeasuredLaunch {
   std::string check(bool lane_values);
 
   bool wide_counters = false;
+  bool knows_rows = true;      ///< the variant is made for launches whose blocks have the shape's rows
   bool wraps_indices = false;  ///< sectors are an estimate
   // Of the last check:
   std::size_t tallies = 0;     ///< without those of warps that are not as expected

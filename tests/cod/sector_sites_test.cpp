@@ -138,6 +138,9 @@ TEST(SectorSites, TallyOnlyWarpsThatAreNoRows) {
     SCOPED_TRACE(kernel.name);
     for (const Shape& shape : rows) {
       MeasuredLaunch launch(access_module(kernel.body), shape);
+      launch.check(true);
+      EXPECT_TRUE(launch.adds_nothing);
+      launch.knows_rows = false;
       const std::string with = launch.check(true);
       if (HasFatalFailure()) return;
       EXPECT_EQ(launch.exceptions, kernel.tallies);
