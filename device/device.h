@@ -103,9 +103,9 @@ class Device {
   virtual Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) = 0;
 
   /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory, cluster size, carve-out).
-  /// `launch` is the first one that wants it.
+  /// `launch` is the first one that wants it; `kept_registers`, of 32 bits, are those that hold what the variant counts while the kernel runs.
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                                const Launch& launch) = 0;
+                                                const Launch& launch, std::uint32_t kept_registers) = 0;
 
   /// Address and size of the original module's variable; nullopt when it has no such name.
   virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;

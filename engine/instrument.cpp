@@ -308,6 +308,21 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   return success();
 }
 
+/// Numbers, bits, and the state of handlers.
+std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
+  std::uint32_t registers = 0;
+  for (const std::uint32_t bytes : unit.state_bytes) registers += bytes / 4;
+  if (unit.counting == nullptr) return registers;
+  constexpr std::uint32_t bits_of_register = 32;
+  const auto words = [](std::uint32_t bits) { return (bits + bits_of_register - 1) / bits_of_register; };
+  for (const ptx::FunctionPlan& function : unit.counting->functions) {
+    if (function.unit != 0) continue;
+    registers += function.registers * (unit.counting->is_wide ? 2 : 1) + words(function.bits) +
+                 2 * words(function.bit_pairs);
+  }
+  return registers;
+}
+
 /// Kernel parameters lie in the buffer in order, each at its own alignment.
 std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) {
   std::vector<device::ParameterSlot> slots;
@@ -367,6 +382,7 @@ Result<Instrumented> instrument(const Request& request) {
     }
   }
   result.kernel = request.kernel;
+  result.kept_registers = kept_registers(unit);
   result.parameters = parameter_slots(*unit.kernel().function);
   result.basic_blocks = unit.basic_blocks;
   result.instructions = unit.instructions;

@@ -69,7 +69,9 @@ struct Instrumented {
   std::uint64_t added_instructions = 0;         ///< an estimate, see limits.h
   std::shared_ptr<const cod::SiteTable> sites;  ///< of these blocks and instructions
   std::vector<std::uint64_t>
-      sites_per_handler;                     ///< flattened: specifications in order, their handlers in order
+      sites_per_handler;  ///< flattened: specifications in order, their handlers in order
+  /// Of 32 bits, in which a thread keeps what it counts while the kernel runs.
+  std::uint32_t kept_registers = 0;
   std::shared_ptr<const Counting> counting;  ///< null: the device does all the counting itself
   std::vector<std::string> notes;            ///< what could not be covered, for the coverage record
   double parse_ms = 0, instrument_ms = 0, emit_ms = 0;

@@ -308,8 +308,8 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, device::Device& device,
     return success();
   }
   const auto begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<device::Variant>> variant =
-      device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch);
+  Result<std::unique_ptr<device::Variant>> variant = device.load(
+      kernel.instrumented.ptx, kernel.instrumented.kernel, launch, kernel.instrumented.kept_registers);
   const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
   timing.load += load.count();
   if (!variant) return variant.error();

@@ -59,8 +59,8 @@ class CpuDevice : public Device {
 
   const DeviceInfo& info() const override { return info_; }
 
-  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                        const Launch&) override {
+  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, const Launch&,
+                                        std::uint32_t) override {
     auto module = load_module(ptx, "<instrumented " + kernel + ">");
     if (!module) return std::move(module.error());
     auto kernel_info = (*module)->kernel(kernel);

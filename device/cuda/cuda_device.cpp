@@ -278,7 +278,7 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                        const Launch& launch) override {
+                                        const Launch& launch, std::uint32_t kept_registers) override {
     const CaptureRelaxed relaxed(driver_);
     Result<std::unique_ptr<CudaVariant>> variant = load_limited(ptx, kernel, 0);
     if (!variant) return variant.error();
@@ -291,7 +291,7 @@ class CudaDevice final : public Device {
       Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, registers);
       if (smaller) variant = std::move(smaller);
     } else if (ptx.size() <= longest_text_with_limits) {
-      keep_occupancy(*variant, ptx, kernel, launch);
+      choose_registers(*variant, ptx, kernel, launch, kept_registers);
     }
     for (const CUfunction_attribute attribute : {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                                  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
@@ -383,20 +383,34 @@ class CudaDevice final : public Device {
   }
 
  private:
-  void keep_occupancy(std::unique_ptr<CudaVariant>& variant, const std::string& ptx,
-                      const std::string& kernel, const Launch& launch) {
+  /// Compiles the variant again where ptxas took more registers than the grid leaves, or fewer than it could have had.
+  void choose_registers(std::unique_ptr<CudaVariant>& variant, const std::string& ptx,
+                        const std::string& kernel, const Launch& launch, std::uint32_t kept_registers) {
     if (!allow_shared(*variant, launch.shared_bytes)) return;
     const std::optional<KernelResources> original = resources(launch, nullptr);
     const std::optional<KernelResources> unlimited = resources(launch, variant.get());
     if (!original || !unlimited) return;
-    for (const std::uint32_t limit : register_limits(*original, *unlimited)) {
-      Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, limit);
-      if (!smaller || !allow_shared(**smaller, launch.shared_bytes)) continue;
-      const std::optional<KernelResources> limited = resources(launch, smaller->get());
-      if (!limited || !is_worth_its_limit(*limited, *unlimited)) continue;
-      variant = std::move(*smaller);
-      return;
+    const KernelResources filled = filled_by(launch.blocks(), info_.multiprocessors, *original);
+    const auto use = [&](std::uint32_t limit, const auto& is_worth) {
+      Result<std::unique_ptr<CudaVariant>> other = load_limited(ptx, kernel, limit);
+      if (!other || !allow_shared(**other, launch.shared_bytes)) return false;
+      const std::optional<KernelResources> limited = resources(launch, other->get());
+      if (!limited || !is_worth(**other, *limited)) return false;
+      variant = std::move(*other);
+      return true;
+    };
+    for (const std::uint32_t limit : register_limits(filled, *unlimited)) {
+      const auto is_worth = [&](const CudaVariant&, const KernelResources& limited) {
+        return is_worth_its_limit(limited, *unlimited);
+      };
+      if (use(limit, is_worth)) return;
     }
+    const std::uint32_t roomier = roomier_limit(filled, *unlimited, kept_registers);
+    if (roomier == 0) return;
+    use(roomier,
+        [&, threads = variant->max_threads](const CudaVariant& other, const KernelResources& limited) {
+          return limited.warps_per_sm >= filled.warps_per_sm && other.max_threads >= threads;
+        });
   }
 
   /// The context's function behind a CUfunction or a CUkernel.

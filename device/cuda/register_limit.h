@@ -18,6 +18,15 @@ inline constexpr std::size_t longest_text_with_limits = std::size_t{256} << 10;
 /// Registers per thread to compile `variant` again with, the most warps first; empty when an SM holds as many of its warps as of the original's.
 std::vector<std::uint32_t> register_limits(const KernelResources& original, const KernelResources& variant);
 
+/// The original, as far as the grid fills an SM with its warps: no variant needs room for more.
+KernelResources filled_by(std::uint64_t blocks, std::uint32_t multiprocessors,
+                          const KernelResources& original);
+
+/// Registers per thread to compile `variant` again with, where an SM has room for those it keeps beside the original's and ptxas did without, to have more
+/// warps than there are; 0: no more are to be had. `filled` is the original as far as the grid fills an SM.
+std::uint32_t roomier_limit(const KernelResources& filled, const KernelResources& variant,
+                            std::uint32_t kept_registers);
+
 /// More warps, and hardly more words in memory.
 bool is_worth_its_limit(const KernelResources& limited, const KernelResources& variant);
 

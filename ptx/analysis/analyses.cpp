@@ -41,8 +41,8 @@ const SsaForm& FunctionAnalyses::ssa() {
 
 const Uniformity& FunctionAnalyses::uniformity() {
   if (!uniformity_)
-    uniformity_ = std::make_unique<Uniformity>(*function_, graph(), dominators(), loops(), registers(), ssa(),
-                                               launch_);
+    uniformity_ =
+        std::make_unique<Uniformity>(*function_, graph(), dominators(), loops(), registers(), ssa(), launch_);
   return *uniformity_;
 }
 

@@ -108,12 +108,14 @@ class LimitedLoad : public testing::Test {
   }
 
   /// Registers of the variant that is kept.
-  std::uint32_t load(std::size_t text_bytes = 1) {
+  std::uint32_t load(std::size_t text_bytes = 1, std::uint32_t blocks = 1000,
+                     std::uint32_t kept_registers = 0) {
     Result<std::unique_ptr<Device>> device = make_device(driver_);
     Launch launch;
     launch.function = reinterpret_cast<void*>(original_function);
     launch.block[0] = 256;
-    const auto variant = (*device)->load(std::string(text_bytes, ' '), "k", launch);
+    launch.grid[0] = blocks;
+    const auto variant = (*device)->load(std::string(text_bytes, ' '), "k", launch, kept_registers);
     EXPECT_TRUE(variant.ok());
     return (*device)->resources(launch, variant->get())->registers;
   }
@@ -139,6 +141,39 @@ TEST_F(LimitedLoad, WhatSpillsOrIsRefusedStaysAsItWas) {
   table_.compiled.erase(32);
   EXPECT_EQ(load(), 56u);
   EXPECT_THAT(table_.asked, ElementsAre(0, 32, 40));
+}
+
+/// The device has nine multiprocessors.
+TEST_F(LimitedLoad, AGridThatDoesNotFillTheDeviceLeavesRoom) {
+  EXPECT_EQ(load(1, 9 * 4, 10), 56u);
+  EXPECT_THAT(table_.asked, ElementsAre(0)) << "four blocks fit with what ptxas took";
+  table_.compiled[0].registers = 20;
+  EXPECT_EQ(load(1, 9 * 4, 10), 32u);
+  EXPECT_EQ(load(1, 9 * 4, 0), 20u) << "it keeps nothing";
+  EXPECT_EQ(load(1, 9 * 8, 10), 20u) << "the grid fills the device";
+  EXPECT_EQ(load(1, 9 * 4, 21), 20u) << "the driver refuses the limit";
+  EXPECT_THAT(table_.asked, ElementsAre(0, 0, 32, 0, 0, 0, 48));
+}
+
+TEST(RegisterLimits, OfOriginalsThatTheGridDoesNotFill) {
+  const KernelResources original{20, 0, 0, 8, 64, 64};
+  EXPECT_EQ(filled_by(72, 9, original).warps_per_sm, 64u);
+  EXPECT_EQ(filled_by(64, 9, original).warps_per_sm, 64u);
+  EXPECT_EQ(filled_by(63, 9, original).warps_per_sm, 56u);
+  EXPECT_EQ(filled_by(1, 9, original).warps_per_sm, 8u);
+  EXPECT_EQ(filled_by(1, 0, original).warps_per_sm, 64u) << "nobody knows";
+}
+
+TEST(RegisterLimits, AreRoomierByWhatIsKeptUpToWhatThereIs) {
+  const KernelResources filled{33, 0, 0, 4, 32, 64};
+  const KernelResources variant{32, 0, 0, 8, 64, 64};
+  EXPECT_EQ(roomier_limit(filled, variant, 1), 40u);
+  EXPECT_EQ(roomier_limit(filled, variant, 7), 40u);
+  EXPECT_EQ(roomier_limit(filled, variant, 8), 48u);
+  EXPECT_EQ(roomier_limit(filled, variant, 100), 64u) << "as many as 32 warps can have";
+  EXPECT_EQ(roomier_limit(filled, variant, 0), 0u);
+  EXPECT_EQ(roomier_limit(filled, {64, 0, 0, 4, 32, 64}, 100), 0u) << "no room";
+  EXPECT_EQ(roomier_limit({33, 0, 0, 1, 1, 64}, {40, 0, 0, 1, 2, 64}, 1000), 248u);
 }
 
 TEST_F(LimitedLoad, NothingIsTriedWhereNoWarpIsLostOrTheTextIsLong) {
