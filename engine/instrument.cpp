@@ -308,10 +308,9 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   return success();
 }
 
-/// Numbers, bits, and the state of handlers.
+/// Numbers and bits. Not the state of handlers: those that read a clock measure what would change.
 std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   std::uint32_t registers = 0;
-  for (const std::uint32_t bytes : unit.state_bytes) registers += bytes / 4;
   if (unit.counting == nullptr) return registers;
   constexpr std::uint32_t bits_of_register = 32;
   const auto words = [](std::uint32_t bits) { return (bits + bits_of_register - 1) / bits_of_register; };
