@@ -12,6 +12,7 @@
 #include "cod/specification.h"
 #include "device/device.h"
 #include "engine/counters.h"
+#include "engine/launch_shape.h"
 #include "engine/limits.h"
 #include "engine/register_estimate.h"
 #include "ptx/passes/pass.h"
@@ -38,7 +39,7 @@ struct Request {
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
   /// What compiles the variant fuses products and sums that name no rounding, as ptxas does (ptx/analysis/contraction.h).
   bool assembler_contracts = true;
-  ptx::LaunchShape launch;      ///< of all launches the variant is for; nothing is known by default
+  LaunchShape launch;           ///< of all launches the variant is for; nothing is known by default
   bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
   bool wide_counters =
       false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything assumed about array indices

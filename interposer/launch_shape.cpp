@@ -9,14 +9,14 @@ constexpr std::uint64_t several_waves = 2;
 
 }  // namespace
 
-ptx::LaunchShape LaunchShapes::of(device::Device& device, const device::Launch& launch) {
+engine::LaunchShape LaunchShapes::of(device::Device& device, const device::Launch& launch) {
   const Question question{&device, launch.function, launch.threads_per_block(), launch.shared_bytes};
   if (asked_ != question) {
     const std::optional<device::KernelResources> original = device.resources(launch, nullptr);
     blocks_at_a_time_ = original ? std::uint64_t{original->blocks_per_sm} * device.info().multiprocessors : 0;
     asked_ = question;
   }
-  ptx::LaunchShape shape;
+  engine::LaunchShape shape;
   shape.has_full_warps = launch.threads_per_block() % threads_per_warp == 0;
   shape.has_whole_rows = launch.block[0] % threads_per_warp == 0;
   shape.has_few_waves = launch.blocks() <= (several_waves - 1) * blocks_at_a_time_;

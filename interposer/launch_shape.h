@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "device/device.h"
-#include "ptx/analysis/launch_shape.h"
+#include "engine/launch_shape.h"
 
 namespace lynxpp::interposer {
 
 /// Keeps the device's last answer, so that a kernel that is launched again and again with blocks of one size costs one question.
 class LaunchShapes {
  public:
-  ptx::LaunchShape of(device::Device& device, const device::Launch& launch);
+  engine::LaunchShape of(device::Device& device, const device::Launch& launch);
 
  private:
   struct Question {

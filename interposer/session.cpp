@@ -82,7 +82,7 @@ struct Session::Kernel {
   engine::Instrumented instrumented;
   std::size_t sites = 0;                     ///< of Seen::sites, this variant's
   std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
-  ptx::LaunchShape shape;                    ///< of the launches it is for
+  engine::LaunchShape shape;                 ///< of the launches it is for
   bool wide_counters = false;
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
 };
@@ -221,7 +221,7 @@ Session::Seen& Session::seen(const std::string& kernel) {
 
 Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const device::Launch& launch,
                                      const KernelSource& source) {
-  const ptx::LaunchShape shape = seen.shapes.of(device, launch);
+  const engine::LaunchShape shape = seen.shapes.of(device, launch);
   const auto found =
       std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& kernel) {
         return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;

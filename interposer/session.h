@@ -28,7 +28,7 @@ namespace lynxpp::interposer {
 struct KernelSource {
   std::string name;         ///< mangled
   std::uint64_t image = 0;  ///< identity of the program image
-  /// The text of the module that defines the kernel; called once per image and kernel. Failure: why there is none.
+  /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there is none.
   std::function<Result<std::string>()> ptx;
 };
 

@@ -157,10 +157,11 @@ class SessionTest : public ::testing::Test {
     std::string problem;
     ASSERT_TRUE(session_->attach(spec_, problem)) << problem;
   }
-  bool launch(const std::string& name = "k", std::uint64_t image = 1) {
+  bool launch(const std::string& name = "k", std::uint64_t image = 1) { return launch(name, image, 3, 33); }
+  bool launch(const std::string& name, std::uint64_t image, std::uint32_t blocks, std::uint32_t threads) {
     device::Launch request;
-    request.grid[0] = 3;
-    request.block[0] = 33;
+    request.grid[0] = blocks;
+    request.block[0] = threads;
     KernelSource source{name, image, [&]() -> Result<std::string> {
                           ++decoded_;
                           return text_;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "interposer/launch_shape.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {
@@ -38,6 +39,54 @@ TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   EXPECT_FALSE(launch()) << "nothing is instrumented after the end";
   session_->finish();
   EXPECT_EQ(records_.finished, 1);
+}
+
+/// The device holds 16 blocks at a time.
+TEST_F(SessionTest, LaunchesOfAnotherShapeGetAVariantOfTheirOwn) {
+  std::ofstream(spec_) << "global unsigned long warps[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { if "
+                          "(leastActiveThreadInWarp()) atomicAdd(&warps[basicBlockId()], 1); }\n";
+  start({});
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 "
+      "n)\n{\n.reg "
+      ".pred %p<2>;\n.reg .b32 %r<4>;\nmov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;\nsetp.eq.u32 %p1, %r2, "
+      "1;\n@%p1 bra E;\nadd.u32 %r3, %r3, 1;\nE: ret;\n}\n";
+  EXPECT_TRUE(launch("k", 1, 100, 33));
+  EXPECT_TRUE(launch("k", 1, 100, 64));
+  ASSERT_EQ(device_.loaded.size(), 2u);
+  EXPECT_NE(device_.loaded[1], device_.loaded[0]) << "rows of 32 threads come to E together";
+  EXPECT_TRUE(launch("k", 1, 200, 96)) << "rows, too";
+  EXPECT_TRUE(launch("k", 1, 300, 17)) << "none, as in the first launch";
+  EXPECT_EQ(device_.loaded.size(), 2u);
+  EXPECT_EQ(decoded_, 2);
+  session_->finish();
+  EXPECT_EQ(records_.launches.size(), 4u);
+  EXPECT_EQ(records_.sites.size(), 1u) << "one table for both";
+}
+
+TEST_F(SessionTest, VariantsWithTheSameTextAreLoadedOnce) {
+  EXPECT_TRUE(launch("k", 1, 100, 33));
+  EXPECT_TRUE(launch("k", 1, 100, 64));
+  EXPECT_TRUE(launch("k", 1, 16, 33)) << "one wave";
+  EXPECT_EQ(device_.loaded.size(), 1u);
+  EXPECT_EQ(device_.launched, 3);
+  EXPECT_TRUE(launch("k", 2, 100, 33)) << "of another image";
+  EXPECT_EQ(device_.loaded.size(), 2u);
+}
+
+TEST_F(SessionTest, ShapesFollowFromTheLaunchAndTheDevice) {
+  LaunchShapes shapes;
+  device::Launch launch;
+  const auto of = [&](std::uint32_t x, std::uint32_t y, std::uint32_t blocks) {
+    launch.block[0] = x;
+    launch.block[1] = y;
+    launch.grid[0] = blocks;
+    return shapes.of(device_, launch);
+  };
+  EXPECT_EQ(of(32, 3, 17), (engine::LaunchShape{true, true, false}));
+  EXPECT_EQ(of(16, 6, 17), (engine::LaunchShape{true, false, false}));
+  EXPECT_EQ(of(33, 1, 17), (engine::LaunchShape{false, false, false}));
+  EXPECT_EQ(of(96, 1, 16), (engine::LaunchShape{true, true, true}));
 }
 
 TEST_F(SessionTest, SiteTableStandsOnceBeforeTheFirstLaunchThatNeedsIt) {
