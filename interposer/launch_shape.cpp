@@ -4,8 +4,8 @@ namespace lynxpp::interposer {
 namespace {
 
 constexpr std::uint32_t threads_per_warp = 32;
-/// Grids of fewer waves of blocks have few.
-constexpr std::uint64_t several_waves = 2;
+/// Grids of so many waves of blocks, or fewer, have few (docs/measurements/2026-11-22-h200-shapes.md).
+constexpr std::uint64_t few_waves = 1;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ engine::LaunchShape LaunchShapes::of(device::Device& device, const device::Launc
   engine::LaunchShape shape;
   shape.has_full_warps = launch.threads_per_block() % threads_per_warp == 0;
   shape.has_whole_rows = launch.block[0] % threads_per_warp == 0;
-  shape.has_few_waves = launch.blocks() <= (several_waves - 1) * blocks_at_a_time_;
+  shape.has_few_waves = launch.blocks() <= few_waves * blocks_at_a_time_;
   return shape;
 }
 

@@ -1,6 +1,6 @@
 // The launch session: what happens to a kernel launch while specifications are attached.
 //
-//   launch ▶ wanted? ▶ instrument once per (device, image, kernel) ▶ buffers ▶ launch the variant ▶ results on their way back
+//   launch ▶ wanted? ▶ instrument once per (device, image, kernel, shape) ▶ buffers ▶ launch the variant ▶ results on their way back
 //   results ready ▶ ON_REPORT ▶ launch record ▶ sinks
 //
 // Nothing here waits for the device before finish(), unless a great many results are outstanding.
