@@ -1,9 +1,13 @@
 #include "engine/verify.h"
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/registers.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/parser/parser.h"
 
@@ -13,6 +17,30 @@ namespace {
 constexpr const char* file_name = "<instrumented>";
 constexpr std::string_view register_prefix = "%lynxpp_";
 constexpr std::string_view label_prefix = "$lynxpp_";
+
+/// A set of a body's registers.
+class Registers {
+ public:
+  Registers(std::size_t count, bool all) : words_((count + 63) / 64, all ? ~std::uint64_t{0} : 0) {}
+
+  bool contains(ptx::RegisterId reg) const { return (words_[reg / 64] >> reg % 64 & 1) != 0; }
+  void add_written(const ptx::RegisterUsage& usage, std::uint32_t instruction) {
+    for (const ptx::RegisterWrite& write : usage.writes(instruction))
+      words_[write.reg / 64] |= std::uint64_t{1} << write.reg % 64;
+  }
+  /// True when some were not among the others.
+  bool keep_only(const Registers& others) {
+    bool is_less = false;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      is_less |= (words_[i] & ~others.words_[i]) != 0;
+      words_[i] &= others.words_[i];
+    }
+    return is_less;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
 
 class BodyVerifier {
  public:
@@ -32,10 +60,51 @@ class BodyVerifier {
         if (Status known = is_known(operand, scope, instruction.line); !known) return known;
       }
     }
-    return success();
+    return written_before_read();
   }
 
  private:
+  /// Each of lynxpp's registers has something written to it, guarded or not, on all ways to where it is read: one of an inner scope
+  /// hides another one of the same name, to which something may have been written.
+  Status written_before_read() const {
+    const ptx::ControlFlowGraph graph = ptx::build_control_flow_graph(function_);
+    const ptx::RegisterUsage usage(body_);
+    const std::vector<Registers> written = written_at_begin(graph, usage);
+    for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
+      Registers known = written[block];
+      for (std::uint32_t at = graph.blocks[block].begin; at < graph.blocks[block].end; ++at) {
+        for (const ptx::RegisterId reg : usage.reads(at)) {
+          const std::string_view name = usage.registers()[reg].name;
+          if (!known.contains(reg) && name.starts_with(register_prefix))
+            return complain("register", name, "is read before it is written", body_.instructions[at].line);
+        }
+        known.add_written(usage, at);
+      }
+    }
+    return success();
+  }
+
+  /// Registers written on all ways to a block's begin; all of them where no way leads.
+  static std::vector<Registers> written_at_begin(const ptx::ControlFlowGraph& graph,
+                                                 const ptx::RegisterUsage& usage) {
+    const std::size_t count = usage.registers().size();
+    std::vector<Registers> written(graph.blocks.size(), Registers(count, true));
+    if (written.empty()) return written;
+    written[0] = Registers(count, false);
+    std::set<std::uint32_t> work{0};  // blocks in textual order, which is nearly that of their ways
+    while (!work.empty()) {
+      const std::uint32_t at = *work.begin();
+      work.erase(work.begin());
+      Registers known = written[at];
+      const ptx::BasicBlock& block = graph.blocks[at];
+      for (std::uint32_t i = block.begin; i < block.end; ++i) known.add_written(usage, i);
+      for (const std::uint32_t successor : block.successors) {
+        if (written[successor].keep_only(known)) work.insert(successor);
+      }
+    }
+    return written;
+  }
+
   Status declared_once() const {
     std::set<std::pair<std::uint32_t, std::string_view>> declared;
     for (const ptx::RegisterDeclaration& declaration : body_.registers) {

@@ -16,7 +16,7 @@ struct Hoisted {
   std::string_view kept;
 };
 constexpr std::array<Hoisted, 2> hoisted_registers{
-    {{"%lanemask_lt;", "%lynxpp_lanes_below"}, {"%laneid;", "%lynxpp_lane"}}};
+    {{"%lanemask_lt;", "%lynxpp_kept_lanes_below"}, {"%laneid;", "%lynxpp_kept_lane"}}};
 
 /// The instructions of one function that stand in loops.
 class LoopText {

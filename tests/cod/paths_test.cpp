@@ -83,6 +83,13 @@ TEST(CountedPaths, LanesThatHaveLeftTheKernel) {
   expect_exact("setp.gt.u32 %p3, %r5, 3221225472;\n@%p3 ret;\n" + all_alike + loop(tree()));
 }
 
+// What paths have counted is given away inside of the loop then.
+TEST(CountedPaths, LanesThatLeaveTheKernelInTheLoop) {
+  const std::string leave = "xor.b32 %r13, %r5, %r7;\nshr.u32 %r13, %r13, 26;\nsetp.eq.u32 %p3, %r13, 5;\n";
+  for (const std::string how : {"ret", "exit"})
+    expect_exact(one_after_the_other + loop(tree() + leave + "@%p3 " + how + ";\n"));
+}
+
 TEST(CountedPaths, LoopsInside) {
   expect_exact(one_after_the_other +
                loop(tree("and.b32 %r12, %r5, 3;\nI: add.u32 %r8, %r8, 1;\nsub.u32 %r12, %r12, "

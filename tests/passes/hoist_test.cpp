@@ -46,13 +46,13 @@ TEST(Hoist, WhatHandlersReadInLoopsIsReadOnceAtTheEntry) {
   const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
   ASSERT_LT(loop, behind);
   ASSERT_NE(behind, std::string::npos);
-  EXPECT_EQ(count(text.substr(0, loop), "mov.u32 %lynxpp_lanes_below, %lanemask_lt;"), 1u) << text;
+  EXPECT_EQ(count(text.substr(0, loop), "mov.u32 %lynxpp_kept_lanes_below, %lanemask_lt;"), 1u) << text;
   EXPECT_EQ(count(text.substr(loop, behind - loop), "%lanemask_lt"), 0u) << text;
-  EXPECT_EQ(count(text.substr(loop, behind - loop), "%lynxpp_lanes_below;"), 1u) << text;
+  EXPECT_EQ(count(text.substr(loop, behind - loop), "%lynxpp_kept_lanes_below;"), 1u) << text;
   // The place behind the loop reads it for itself, and the program's own read stays.
   EXPECT_EQ(count(text.substr(behind), "%lanemask_lt;"), 1u) << text;
   EXPECT_EQ(count(text, "mov.u32 %r4, %laneid;"), 1u) << text;
-  EXPECT_EQ(count(text, "%lynxpp_lane;"), 0u) << text;
+  EXPECT_EQ(count(text, "%lynxpp_kept_lane;"), 0u) << text;
   std::string messages;
   bool available = false;
   if (!assemble(text, messages, available) && available) FAIL() << messages;
@@ -61,7 +61,7 @@ TEST(Hoist, WhatHandlersReadInLoopsIsReadOnceAtTheEntry) {
 TEST(Hoist, WithoutReadsInLoopsNothingIsKept) {
   const std::string text = instrument("ON_KERNEL_EXIT:");
   EXPECT_GE(count(text, "%lanemask_lt;"), 1u) << text;
-  EXPECT_EQ(count(text, "%lynxpp_lanes_below"), 0u) << text;
+  EXPECT_EQ(count(text, "%lynxpp_kept_lanes_below"), 0u) << text;
 }
 
 }  // namespace
