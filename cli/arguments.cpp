@@ -196,7 +196,11 @@ CLI::App* add_ptx_command(CLI::App& ptx, const char* name, const char* descripti
                           PtxArguments::Command command) {
   CLI::App* const added = ptx.add_subcommand(name, description);
   added->add_option("FILE.ptx", arguments.input, "The PTX module")->required()->type_name("");
-  added->add_option("-k,--kernel", arguments.kernel, "Only this kernel, by its mangled or demangled name")
+  const std::string which =
+      command == PtxArguments::Command::annotate ? "kernel" : "kernel or device function";
+  added
+      ->add_option("-k,--kernel", arguments.kernel,
+                   "Only this " + which + ", by its mangled or demangled name")
       ->type_name("NAME");
   added->callback([&arguments, command] { arguments.command = command; });
   return added;

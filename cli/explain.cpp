@@ -76,7 +76,7 @@ bool explain_one(const instrumentors::LoadedSpecification& file, PtxInput& input
     return false;
   }
   bool is_good = true;
-  for (const std::string& kernel : input.kernels) {
+  for (const std::string& kernel : input.functions) {
     const auto places = engine::find_places(input.module, kernel, **specification);
     if (!places) {
       print(places.error().diagnostics, input.text);
@@ -95,7 +95,7 @@ bool explain_one(const instrumentors::LoadedSpecification& file, PtxInput& input
 
 int explain(const CheckArguments& arguments) {
   PtxInput input;
-  if (!read_ptx_input(arguments.explain, arguments.kernel, input)) return exit_input_error;
+  if (!read_ptx_input(arguments.explain, arguments.kernel, Wanted::kernels, input)) return exit_input_error;
   bool is_good = true;
   for (const std::string& name : arguments.files) {
     const auto file = instrumentors::find_specification(name);

@@ -92,9 +92,9 @@ int ptx_annotate(const PtxArguments& arguments) {
   const ExitCode compiled = compile_specifications(arguments.specifications, specifications);
   if (compiled != exit_success) return compiled;
   PtxInput input;
-  if (!read_ptx_input(arguments.input, arguments.kernel, input)) return exit_input_error;
+  if (!read_ptx_input(arguments.input, arguments.kernel, Wanted::kernels, input)) return exit_input_error;
   int exit_code = exit_success;
-  for (const std::string& kernel : input.kernels) {
+  for (const std::string& kernel : input.functions) {
     engine::Request request;
     request.ptx = &input.text;
     request.kernel = kernel;

@@ -1,4 +1,4 @@
-// `lynxpp ptx cfg`: the control flow of kernels, for people or for Graphviz.
+// `lynxpp ptx cfg`: the control flow of kernels and device functions, for people or for Graphviz.
 #include <cstdio>
 #include <string>
 
@@ -113,10 +113,11 @@ void print_text(FunctionAnalyses& analyses) {
 
 int ptx_cfg(const PtxArguments& arguments) {
   PtxInput input;
-  if (!read_ptx_input(arguments.input, arguments.kernel, input)) return exit_input_error;
+  if (!read_ptx_input(arguments.input, arguments.kernel, Wanted::kernels_and_functions, input))
+    return exit_input_error;
   int exit_code = exit_success;
-  for (const std::string& kernel : input.kernels) {
-    ptx::Function& function = *input.module.find_function(kernel);
+  for (const std::string& name : input.functions) {
+    ptx::Function& function = *input.module.find_function(name);
     if (!parse_body_of(input, function)) {
       exit_code = exit_input_error;
       continue;

@@ -13,28 +13,30 @@ std::string without_parameters(const std::string& demangled) {
   return demangled.substr(0, demangled.find('('));
 }
 
-Status choose_kernels(const std::string& kernel, PtxInput& input) {
+Status choose_functions(const std::string& name, Wanted wanted, PtxInput& input) {
+  const bool only_kernels = wanted == Wanted::kernels;
   std::vector<std::string> spellings;
   for (const ptx::Function& function : input.module.functions) {
-    if (!function.is_entry || function.is_declaration()) continue;
+    if ((only_kernels && !function.is_entry) || function.is_declaration()) continue;
     const std::string demangled = demangle(function.name);
     const std::string plain = without_parameters(demangled);
-    if (kernel.empty() || kernel == function.name || kernel == demangled || kernel == plain)
-      input.kernels.push_back(function.name);
+    if (name.empty() || name == function.name || name == demangled || name == plain)
+      input.functions.push_back(function.name);
     spellings.push_back(function.name);
     spellings.push_back(plain);
   }
-  if (!input.kernels.empty()) return success();
-  if (kernel.empty()) return failure(input.path + " defines no kernel");
-  const std::string close = closest_match(kernel, spellings);
-  return failure(input.path + " defines no kernel '" + kernel + "'",
-                 close.empty() ? "`lynxpp ptx stat " + input.path + "` lists its kernels"
-                               : "did you mean '" + close + "'?");
+  if (!input.functions.empty() || (name.empty() && !only_kernels)) return success();
+  const std::string missing = input.path + " defines no " + (only_kernels ? "kernel" : "function");
+  if (name.empty()) return failure(missing);
+  const std::string close = closest_match(name, spellings);
+  return failure(missing + " '" + name + "'", close.empty() ? "`lynxpp ptx stat " + input.path + "` lists " +
+                                                                  (only_kernels ? "its kernels" : "them")
+                                                            : "did you mean '" + close + "'?");
 }
 
 }  // namespace
 
-bool read_ptx_input(const std::string& path, const std::string& kernel, PtxInput& input) {
+bool read_ptx_input(const std::string& path, const std::string& name, Wanted wanted, PtxInput& input) {
   input.path = path;
   if (!read_file(path, input.text)) {
     print_error("cannot read " + path);
@@ -53,7 +55,7 @@ bool read_ptx_input(const std::string& path, const std::string& kernel, PtxInput
     return false;
   }
   input.module = std::move(*module);
-  const Status chosen = choose_kernels(kernel, input);
+  const Status chosen = choose_functions(name, wanted, input);
   if (!chosen) print(chosen.error().diagnostics);
   return chosen.ok();
 }

@@ -1,4 +1,4 @@
-// `lynxpp ptx stat`: what the kernels of a module are made of.
+// `lynxpp ptx stat`: what the kernels and functions of a module are made of.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -186,15 +186,16 @@ void print_function(const ptx::CallGraph& calls, const ptx::Function& function) 
 
 int ptx_stat(const PtxArguments& arguments) {
   PtxInput input;
-  if (!read_ptx_input(arguments.input, arguments.kernel, input)) return exit_input_error;
+  if (!read_ptx_input(arguments.input, arguments.kernel, Wanted::kernels_and_functions, input))
+    return exit_input_error;
   int exit_code = exit_success;
   for (ptx::Function& function : input.module.functions) {
     if (!function.is_declaration() && !parse_body_of(input, function)) exit_code = exit_input_error;
   }
   const ptx::CallGraph calls(input.module);
   std::vector<bool> wanted(calls.nodes().size(), arguments.kernel.empty());
-  for (const std::string& kernel : input.kernels) {
-    for (const std::uint32_t node : calls.reachable_from(calls.find(kernel))) wanted[node] = true;
+  for (const std::string& name : input.functions) {
+    for (const std::uint32_t node : calls.reachable_from(calls.find(name))) wanted[node] = true;
   }
   std::uint64_t kernels = 0;
   std::uint64_t functions = 0;

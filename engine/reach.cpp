@@ -24,6 +24,12 @@ bool has_register_parameters(const ptx::Function& function) {
          std::any_of(function.returns.begin(), function.returns.end(), in_register);
 }
 
+/// What is called with any number of bytes behind the others takes no argument behind them.
+bool has_unsized_parameter(const ptx::Function& function) {
+  return std::ranges::any_of(function.parameters,
+                             [](const ptx::Variable& parameter) { return parameter.elements == 0; });
+}
+
 Status visit(ptx::Module& module, const ptx::Function& kernel, ptx::Function& function, Reached& reached) {
   std::vector<ptx::Function*> pending{&function};
   while (!pending.empty()) {
@@ -64,7 +70,7 @@ void add_functions_in_tables(ptx::Module& module, Reached& reached, std::vector<
   }
 }
 
-/// Why functions cannot get the frame of the probes: their address is taken, they take parameters in registers, or such a function calls them.
+/// Why functions cannot get the frame of the probes: their address is taken, they take parameters in registers or a variable number of them, or such a function calls them.
 class Uninstrumented {
  public:
   Uninstrumented(const ptx::Module& module, const Reached& reached) : reached_(reached) {
@@ -76,6 +82,8 @@ class Uninstrumented {
         exclude(name, "its address is taken");
       } else if (has_register_parameters(function)) {
         exclude(name, "its parameters are registers");
+      } else if (has_unsized_parameter(function)) {
+        exclude(name, "it takes a variable number of arguments");
       }
     }
   }
@@ -98,6 +106,34 @@ class Uninstrumented {
   const Reached& reached_;
   std::map<std::string, std::string, std::less<>> reasons_;
 };
+
+}  // namespace
+
+namespace {
+
+/// What is instrumented once more would declare the same names twice.
+Status has_no_reserved_names(const ptx::Module& module, const ptx::InstrumentationUnit& unit) {
+  std::string_view found;
+  const auto look_at = [&](std::string_view name) {
+    for (const std::string_view prefix : {"__lynxpp_", "%lynxpp_", "$lynxpp_"}) {
+      if (name.starts_with(prefix)) found = name;
+    }
+  };
+  for (const ptx::Variable& variable : module.variables) look_at(variable.name);
+  for (const ptx::Function& function : module.functions) look_at(function.name);
+  for (const ptx::FunctionUnit& function : unit.functions) {
+    const ptx::Body& body = *function.function->body;
+    for (const ptx::Variable& parameter : function.function->parameters) look_at(parameter.name);
+    for (const ptx::Variable& variable : body.variables) look_at(variable.name);
+    for (const ptx::RegisterDeclaration& declared : body.registers) look_at(declared.name);
+    for (const ptx::Statement& statement : body.statements) {
+      if (statement.kind == ptx::StatementKind::label) look_at(statement.name);
+    }
+  }
+  if (found.empty()) return success();
+  return failure("the name '" + std::string(found) + "' is one of those that instrumentation takes",
+                 "the module has been instrumented already; instrument the original");
+}
 
 }  // namespace
 
@@ -146,7 +182,7 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   if (reached.indirect && reached.address_taken.empty()) {
     unit.notes.emplace_back("indirect calls: the functions they reach are not instrumented");
   }
-  return success();
+  return has_no_reserved_names(module, unit);
 }
 
 }  // namespace lynxpp::engine

@@ -137,6 +137,7 @@ class FunctionCodegen {
   void emit_mul24();
   void emit_divide();
   void emit_integer_min_max(ptx::DataType type);
+  void emit_integer_pair();
   void emit_absolute();
   void emit_negate();
   void emit_sad();

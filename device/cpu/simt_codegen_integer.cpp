@@ -20,6 +20,7 @@ std::string_view type_suffix(const DecodedOpcode& opcode) {
 /// add, sub and their carry forms; floating point goes on.
 void FunctionCodegen::emit_add_sub() {
   const DataType type = opcode_->type();
+  if (type == DataType::integer_pair) return emit_integer_pair();
   if (is_vector_float(type)) return emit_float_add_multiply(type);
   if (emit_narrow_float(type)) return;
   const std::string_view root = opcode_->root;
@@ -29,7 +30,6 @@ void FunctionCodegen::emit_add_sub() {
   if (bits == 0 || type == DataType::f32x2) return unsupported();
   Value* const a = read(1, type);
   Value* const b = read(2, type);
-  if (type == DataType::u16 && opcode_->has("u16x2")) return unsupported();
   if (opcode_->has("sat") && type == DataType::s32) {
     return write(0, type,
                  builder_.CreateBinaryIntrinsic(
@@ -126,6 +126,7 @@ void FunctionCodegen::emit_divide() {
     return orders ? emit_float_min_max(type) : unsupported();
   }
   if (emit_narrow_float(type)) return;
+  if (type == DataType::integer_pair) return emit_integer_pair();
   if (orders) return emit_integer_min_max(type);
   // The vector form would divide in inactive lanes too, where the divisor may be zero.
   emit_lane_operation();
@@ -133,7 +134,6 @@ void FunctionCodegen::emit_divide() {
 
 void FunctionCodegen::emit_integer_min_max(DataType type) {
   if (bits_of(type) < 16 || bits_of(type) > 64 || ptx::is_floating(type)) return unsupported();
-  if (opcode_->has("s16x2") || opcode_->has("u16x2")) return unsupported();
   const bool minimum = opcode_->root == "min";
   const llvm::Intrinsic::ID id = is_signed(type) ? (minimum ? llvm::Intrinsic::smin : llvm::Intrinsic::smax)
                                                  : (minimum ? llvm::Intrinsic::umin : llvm::Intrinsic::umax);
@@ -142,6 +142,29 @@ void FunctionCodegen::emit_integer_min_max(DataType type) {
     result = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, result, splat(bits_of(type), 0));
   }
   write(0, type, result);
+}
+
+/// add, min and max of the halves, each by itself.
+void FunctionCodegen::emit_integer_pair() {
+  const std::string_view root = opcode_->root;
+  const bool sign = opcode_->has("s16x2");
+  if ((root != "add" && root != "min" && root != "max") || opcode_->has("sat")) return unsupported();
+  Value* const a = read(1, DataType::b32);
+  Value* const b = read(2, DataType::b32);
+  const auto of_half = [&](unsigned shift) {
+    Value* const first = resize(builder_.CreateLShr(a, splat(32, shift)), 16, false);
+    Value* const second = resize(builder_.CreateLShr(b, splat(32, shift)), 16, false);
+    if (root == "add") return builder_.CreateAdd(first, second);
+    const bool minimum = root == "min";
+    const llvm::Intrinsic::ID id = sign ? (minimum ? llvm::Intrinsic::smin : llvm::Intrinsic::smax)
+                                        : (minimum ? llvm::Intrinsic::umin : llvm::Intrinsic::umax);
+    Value* const result = builder_.CreateBinaryIntrinsic(id, first, second);
+    if (!opcode_->has("relu")) return result;
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, result, splat(16, 0));
+  };
+  Value* const low = resize(of_half(0), 32, false);
+  Value* const high = builder_.CreateShl(resize(of_half(16), 32, false), splat(32, 16));
+  write(0, DataType::b32, builder_.CreateOr(low, high));
 }
 
 void FunctionCodegen::emit_absolute() {

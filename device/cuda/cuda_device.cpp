@@ -290,7 +290,8 @@ class CudaDevice final : public Device {
       const unsigned registers = 65536u / static_cast<unsigned>((wanted + 31) / 32 * 32) / 8 * 8;
       Result<std::unique_ptr<CudaVariant>> smaller = load_limited(ptx, kernel, registers);
       if (smaller) variant = std::move(smaller);
-    } else if (ptx.size() <= longest_text_with_limits) {
+    } else if (ptx.size() <= longest_text_with_limits && ptx.find("setmaxnreg") == std::string::npos) {
+      // What setmaxnreg adds and takes goes by what ptxas chose.
       choose_registers(*variant, ptx, kernel, launch, kept_registers);
     }
     for (const CUfunction_attribute attribute : {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
@@ -405,6 +406,8 @@ class CudaDevice final : public Device {
       };
       if (use(limit, is_worth)) return;
     }
+    // The next cooperative launch may be as large as the device holds.
+    if (launch.cooperative) return;
     const std::uint32_t roomier = roomier_limit(filled, *unlimited, kept_registers);
     if (roomier == 0) return;
     use(roomier,

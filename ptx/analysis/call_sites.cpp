@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -9,8 +10,9 @@ namespace {
 
 class CallCollector {
  public:
-  CallCollector(const Module& module, const Body& body) : body_(body) {
-    for (const Function& function : module.functions) functions_.emplace(function.name, function.name);
+  CallCollector(const Module& module, const Function& function)
+      : body_(*function.body), parameters_(function.parameters) {
+    for (const Function& known : module.functions) functions_.emplace(known.name, known.name);
     for (const Alias& alias : module.aliases) functions_.insert_or_assign(alias.name, alias.function);
   }
 
@@ -18,8 +20,9 @@ class CallCollector {
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind == OpcodeClass::call) {
         collect_call(instruction);
-      } else {
-        for (const Operand& operand : instruction.operands) collect_addresses(operand);
+      } else if (instruction.traits.kind != OpcodeClass::branch) {  // those name labels
+        const std::uint32_t scope = body_.statements[instruction.statement].scope;
+        for (const Operand& operand : instruction.operands) collect_addresses(operand, scope);
       }
     }
     for (const TargetList& list : body_.call_targets) {
@@ -32,14 +35,14 @@ class CallCollector {
   /// call (results), callee, (arguments), targets: the callee is the first operand that is no list.
   void collect_call(const Instruction& call) {
     bool found = false;
+    const std::uint32_t scope = body_.statements[call.statement].scope;
     for (const Operand& operand : call.operands) {
       if (found || operand.kind != OperandKind::identifier) {
         // Behind an indirect callee stands the name of its targets, which is no function.
-        if (operand.kind == OperandKind::list) collect_addresses(operand);
+        if (operand.kind == OperandKind::list) collect_addresses(operand, scope);
         continue;
       }
       found = true;
-      const std::uint32_t scope = body_.statements[call.statement].scope;
       const auto known = functions_.find(operand.name);
       if (known != functions_.end() || body_.find_register(operand.name, scope) == nullptr) {
         const std::string_view name = known != functions_.end() ? known->second : operand.name;
@@ -50,9 +53,16 @@ class CallCollector {
     }
   }
 
-  void collect_addresses(const Operand& operand) {
-    if (operand.kind == OperandKind::identifier) add_address(operand.name);
-    for (const Operand& element : operand.elements) collect_addresses(element);
+  void collect_addresses(const Operand& operand, std::uint32_t scope) {
+    if (operand.kind == OperandKind::identifier && !is_own(operand.name, scope)) add_address(operand.name);
+    for (const Operand& element : operand.elements) collect_addresses(element, scope);
+  }
+
+  /// A register, variable or parameter of the body hides a function of the same name.
+  bool is_own(std::string_view name, std::uint32_t scope) const {
+    if (!functions_.contains(name)) return false;  // the same, and quicker
+    return body_.find_register(name, scope) != nullptr || body_.find_variable(name, scope) != nullptr ||
+           std::ranges::any_of(parameters_, [name](const Variable& own) { return own.name == name; });
   }
 
   void add_address(std::string_view name) {
@@ -63,6 +73,7 @@ class CallCollector {
   }
 
   const Body& body_;
+  std::span<const Variable> parameters_;
   std::unordered_map<std::string_view, std::string_view>
       functions_;  ///< names and, behind aliases, what they stand for
   std::unordered_set<std::string_view> direct_;
@@ -73,7 +84,7 @@ class CallCollector {
 }  // namespace
 
 CallSites find_calls(const Module& module, const Function& function) {
-  return CallCollector(module, *function.body).collect();
+  return CallCollector(module, function).collect();
 }
 
 }  // namespace lynxpp::ptx

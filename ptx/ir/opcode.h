@@ -45,6 +45,7 @@ enum class DataType : std::uint8_t {
   f32,
   f32x2,
   f64,
+  integer_pair,  ///< s16x2, u16x2: halves of 32 bits that do not carry into one another; size_of is 0, for it is no number
   opaque,  ///< texref, samplerref, surfref and alternate floating formats
 };
 

@@ -114,4 +114,5 @@ fragment EXPONENT   : [eE] [+-]? [0-9]+ ;
 SPACES        : [ \t\r\n\f\u000B]+ -> skip ;
 LINE_COMMENT  : '//' ~[\n]* -> skip ;
 BLOCK_COMMENT : '/*' .*? '*/' -> skip ;
+LINE_MARKER   : '#' [ \t]* ('line' [ \t]*)? [0-9] ~[\n]* -> skip ;
 UNKNOWN       : . ;

@@ -66,6 +66,22 @@ bool is_identifier_start(char c) {
 bool is_identifier_character(char c) { return (is_identifier_start(c) && c != '%') || is_digit(c); }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+bool is_line_marker(std::string_view text, std::uint32_t position) {
+  for (std::size_t before = position; before > 0 && text[before - 1] != '\n';) {
+    if (!is_space(text[--before])) return false;
+  }
+  const auto skip_blanks = [&] {
+    position = static_cast<std::uint32_t>(std::min(text.find_first_not_of(" \t", position), text.size()));
+  };
+  if (text[position++] != '#') return false;
+  skip_blanks();
+  if (text.substr(position).starts_with("line")) {
+    position += 4;
+    skip_blanks();
+  }
+  return position < text.size() && is_digit(text[position]);
+}
+
 std::uint32_t count_newlines(std::string_view text) {
   constexpr std::size_t blocks_in_a_byte = 255;  // a sum of bytes must not overflow
   std::uint32_t count = 0;
@@ -117,6 +133,8 @@ void Cursor::skip_space() {
       skip_line();
     } else if (c == '/' && position_ + 1 < text_.size() && text_[position_ + 1] == '*') {
       skip_block_comment();
+    } else if (c == '#' && is_line_marker(text_, position_)) {
+      skip_line();
     } else {
       return;
     }

@@ -195,7 +195,7 @@ bool StatementReader::read_register_names(RegisterDeclaration declaration,
 
 bool StatementReader::read_variables(std::uint32_t begin, std::string_view first_word) {
   // An initialiser may hold a semicolon in a string, a comment one that is none: both are rare in a body.
-  const std::size_t end = source_.substr(0, end_).find_first_of(";\"/", position_);
+  const std::size_t end = source_.substr(0, end_).find_first_of(";\"/#", position_);
   if (end == std::string_view::npos || source_[end] != ';') return false;
   Cursor cursor(source_, begin, static_cast<std::uint32_t>(end + 1));
   std::vector<Declarator> declarators = parse_variable_declaration(cursor, {}, begin);
@@ -395,6 +395,8 @@ void StatementReader::skip_space() {
     if (is(c, space)) {
       if (c == '\n') ++line_;
       ++position_;
+    } else if (c == '#' && is_line_marker(source_, position_)) {
+      position_ = static_cast<std::uint32_t>(std::min<std::size_t>(source_.find('\n', position_), end_));
     } else if (c != '/' || !skip_comment()) {
       return;
     }

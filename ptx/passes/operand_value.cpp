@@ -1,6 +1,7 @@
 #include "ptx/passes/operand_value.h"
 
 #include <bit>
+#include <optional>
 
 #include "ptx/passes/memory_address.h"
 
@@ -26,8 +27,8 @@ std::uint64_t mask_of(std::uint32_t bytes) {
 }
 
 bool is_wide_special(std::string_view name) {
-  return name.starts_with("%clock64") || name.starts_with("%globaltimer") || name == "%gridid" ||
-         name.ends_with("_64") || name == "%current_graph_exec";
+  return name == "%clock64" || name == "%globaltimer" || name == "%gridid" || name.ends_with("_64") ||
+         name == "%current_graph_exec";
 }
 
 /// A floating literal as the instruction takes it: decimal ones are doubles until the type says otherwise.
@@ -44,7 +45,7 @@ void append_register(const RegisterDeclaration& declared, const Operand& operand
     return;
   }
   switch (size_of(declared.type)) {
-    case 1:
+    case 1: text += "\tcvt.u64.u8 " + target + ", " + name + ";\n"; break;
     case 2:
       text +=
           "\tmov.b16 " + byte_pair + ", " + name + ";\n\tcvt.u64.u16 " + target + ", " + byte_pair + ";\n";
@@ -55,6 +56,30 @@ void append_register(const RegisterDeclaration& declared, const Operand& operand
     case 16: text += "\tmov.b128 {" + target + ", " + high_half + "}, " + name + ";\n"; break;
     default: text += "\tmov.b64 " + target + ", " + name + ";\n";
   }
+}
+
+/// Bytes of a register of 32 bits that a video instruction picks: `r.b2`, `r.h1`.
+struct Selected {
+  std::string reg;
+  std::uint32_t first_bit = 0;
+  std::uint32_t bits = 0;
+};
+
+/// Nothing of those that pick from two registers: `r.b7210`.
+std::optional<Selected> video_selector(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (name.size() != dot + 3) return std::nullopt;
+  const char kind = name[dot + 1];
+  const char index = name[dot + 2];
+  if ((kind != 'b' && kind != 'h') || index < '0' || index >= (kind == 'b' ? '4' : '2')) return std::nullopt;
+  const std::uint32_t bits = kind == 'b' ? 8 : 16;
+  return Selected{std::string(name.substr(0, dot)), bits * static_cast<std::uint32_t>(index - '0'), bits};
+}
+
+void append_part(const Selected& part, const std::string& target, std::string& text) {
+  text += "\tmov.b32 " + word + ", " + part.reg + ";\n\tbfe.u32 " + word + ", " + word + ", " +
+          std::to_string(part.first_bit) + ", " + std::to_string(part.bits) + ";\n\tcvt.u64.u32 " + target +
+          ", " + word + ";\n";
 }
 
 }  // namespace
@@ -82,6 +107,11 @@ bool append_operand_value(const InstrumentationUnit& unit, const Body& body, con
       return append_operand_value(unit, body, instruction, operand.elements[0], most_bytes, target, text);
     case OperandKind::special_register: {
       const std::string name(operand.name);
+      if (name == "%is_explicit_cluster") {
+        text += "\t{\n\t.reg .pred %lynxpp_is;\n\tmov.pred %lynxpp_is, " + name + ";\n\tselp.b64 " + target +
+                ", 1, 0, %lynxpp_is;\n\t}\n";
+        return true;
+      }
       text += is_wide_special(name)
                   ? "\tmov.u64 " + target + ", " + name + ";\n"
                   : "\tmov.u32 " + word + ", " + name + ";\n\tcvt.u64.u32 " + target + ", " + word + ";\n";
@@ -91,6 +121,12 @@ bool append_operand_value(const InstrumentationUnit& unit, const Body& body, con
       const std::uint32_t scope = body.statements[instruction.statement].scope;
       const RegisterDeclaration* declared = body.find_register(operand.name, scope);
       if (declared == nullptr || declared->vector > 1) break;
+      if (operand.name.find('.') != std::string_view::npos) {
+        const std::optional<Selected> part = video_selector(operand.name);
+        if (!part) break;
+        append_part(*part, target, text);
+        return true;
+      }
       append_register(*declared, operand, target, text);
       const bool is_narrower = most_bytes != 0 && most_bytes < 8 && most_bytes < size_of(declared->type);
       if (is_narrower) {

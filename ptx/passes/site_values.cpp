@@ -170,8 +170,11 @@ void SiteValues::append_operand(std::string_view name, const Site& site, std::st
   // The last operand of mad.wide and the result of mul.wide are twice as wide as the type says.
   const bool is_wide =
       (position == 0 || position == 3) && instruction.opcode.find(".wide") != std::string_view::npos;
-  append_bits(name, site, exists ? &instruction.operands[position] : nullptr, 0,
-              is_wide || instruction.traits.is_memory_access() ? 0 : size_of(instruction.traits.type), text);
+  const Operand* const operand = exists ? &instruction.operands[position] : nullptr;
+  // Addresses and registers of memory instructions may be wider than the type; numbers are as wide.
+  const bool is_whole =
+      instruction.traits.is_memory_access() && (operand == nullptr || operand->kind != OperandKind::integer);
+  append_bits(name, site, operand, 0, is_wide || is_whole ? 0 : size_of(instruction.traits.type), text);
 }
 
 /// The bits of `operand`, or of that element of a vector, in the register of the value `name`.

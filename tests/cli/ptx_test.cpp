@@ -94,6 +94,23 @@ TEST_F(PtxCommand, ControlFlowAsText) {
             "  block 4 $OUT (line 28, 1 instruction) -> exit; dominator 2, post-dominator -, loop depth 0\n");
 }
 
+TEST_F(PtxCommand, ControlFlowOfADeviceFunction) {
+  const Outcome outcome = lynxpp({"ptx", "cfg", file_, "-k", "helper"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, testing::MatchesRegex("helper[^\n]*\n  block 0 [^\n]*-> exit;[^\n]*\n"));
+  EXPECT_THAT(lynxpp({"ptx", "cfg", file_}).out, HasSubstr("\nfirst(int*)\n"));
+}
+
+TEST_F(PtxCommand, ModulesWithoutKernels) {
+  const std::string library = folder_.write(
+      "library.ptx", ".version 7.5\n.target sm_75\n.address_size 64\n.func f()\n{\n  ret;\n}\n");
+  const Outcome outcome = lynxpp({"ptx", "stat", library});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("0 kernels, 1 device function, "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nfunction f (line 4)\n"));
+  EXPECT_THAT(lynxpp({"ptx", "annotate", "-s", specification_, library}).err, HasSubstr("defines no kernel"));
+}
+
 TEST_F(PtxCommand, ControlFlowForGraphviz) {
   const Outcome outcome = lynxpp({"ptx", "cfg", "--dot", file_, "-k", "first"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -126,7 +143,7 @@ TEST_F(PtxCommand, MistakesAreNamed) {
   const Outcome misspelt = lynxpp({"ptx", "cfg", file_, "-k", "secnd"});
   EXPECT_EQ(misspelt.exit_code, 1);
   EXPECT_EQ(misspelt.err,
-            "lynxpp: error: " + file_ + " defines no kernel 'secnd'\n  hint: did you mean 'second'?\n");
+            "lynxpp: error: " + file_ + " defines no function 'secnd'\n  hint: did you mean 'second'?\n");
   const std::string bad = folder_.write(
       "bad.ptx", ".version 7.5\n.target sm_75\n.address_size 64\n.entry k()\n{\n  mov.u32 %r1, ;\n}\n");
   const Outcome damaged = lynxpp({"ptx", "stat", bad});

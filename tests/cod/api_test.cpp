@@ -42,6 +42,8 @@ TEST(InstructionFilter, TellsIntegersFromFloatingPoint) {
   EXPECT_TRUE(filter.matches(load_from(ptx::StateSpace::global, ptx::DataType::u32), false));
   EXPECT_FALSE(filter.matches(load_from(ptx::StateSpace::global, ptx::DataType::f32), false));
   EXPECT_FALSE(filter.matches(ptx::OpcodeTraits{}, false)) << "a branch works on no data";
+  EXPECT_TRUE(filter.matches(ptx::classify("max.s16x2"), false));
+  EXPECT_FALSE(filter.matches(ptx::classify("max.f16x2"), false));
 }
 
 TEST(InstructionFilter, PredicatedIsAPropertyOfTheInstruction) {

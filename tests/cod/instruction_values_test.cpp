@@ -189,6 +189,34 @@ TEST(InstructionValues, OperandsBeforeAndBehind) {
   EXPECT_THAT(row("behind", 13), ElementsAre(0, 0, 1, 0)) << "a negated predicate";
 }
 
+// As wide as the instruction takes it, in memory instructions too.
+TEST(InstructionValues, NegativeNumbers) {
+  const std::string module = kernel(R"(
+  st.global.s16 [%rd2], -2;
+  st.global.u8 [%rd2+8], -3;
+  red.global.max.s32 [%rd2+16], -5;
+  atom.global.add.u64 %rd3, [%rd2+24], -7;
+  add.s32 %r2, %r1, -7;
+)");
+  const Measured measured = measure_module(R"(
+    global unsigned long second[INSTRUCTIONS];
+    global unsigned long third[INSTRUCTIONS];
+    ON_INSTRUCTION: {
+      second[instructionId()] = operandValue(1);
+      third[instructionId()] = operandValue(2);
+    })",
+                                           one_thread, module);
+  ASSERT_EQ(measured.failure, "");
+  const std::vector<double> second = of_body(measured, "second");
+  ASSERT_EQ(second.size(), 5u);
+  EXPECT_EQ(second[0], 0xFFFE);
+  EXPECT_EQ(second[1], 0xFD);
+  EXPECT_EQ(second[2], 0xFFFFFFFB);
+  const std::vector<double> third = of_body(measured, "third");
+  EXPECT_EQ(third[3], 18446744073709551609.0);
+  EXPECT_EQ(third[4], 0xFFFFFFF9);
+}
+
 TEST(InstructionValues, BehindAnInstructionThatOverwritesItsGuard) {
   const std::string module = kernel(R"(
   setp.lt.u32 %p1, %r1, 3;

@@ -25,6 +25,29 @@ TEST(Integer, AddsAndSubtracts) {
   });
 }
 
+/// `operation` of the low and of the high halves.
+template <typename Half, typename Operation>
+U32 of_halves(U32 a, U32 b, Operation operation) {
+  const auto half = [&](unsigned shift) {
+    const auto result = operation(static_cast<Half>(a >> shift), static_cast<Half>(b >> shift));
+    return U32{static_cast<U16>(result)} << shift;
+  };
+  return half(0) | half(16);
+}
+
+TEST(Integer, PairsOfHalves) {
+  const auto sum = [](auto x, auto y) { return x + y; };
+  const auto least = [](auto x, auto y) { return std::min(x, y); };
+  const auto most = [](auto x, auto y) { return std::max(x, y); };
+  check2<U32, U32, U32>("add.u16x2 %d, %a, %b;", [&](U32 a, U32 b) { return of_halves<U16>(a, b, sum); });
+  check2<U32, U32, U32>("add.s16x2 %d, %a, %b;", [&](U32 a, U32 b) { return of_halves<S16>(a, b, sum); });
+  check2<U32, U32, U32>("min.u16x2 %d, %a, %b;", [&](U32 a, U32 b) { return of_halves<U16>(a, b, least); });
+  check2<U32, U32, U32>("max.s16x2 %d, %a, %b;", [&](U32 a, U32 b) { return of_halves<S16>(a, b, most); });
+  check2<U32, U32, U32>("min.s16x2.relu %d, %a, %b;", [&](U32 a, U32 b) {
+    return of_halves<S16>(a, b, [](S16 x, S16 y) { return std::max<S16>(std::min(x, y), 0); });
+  });
+}
+
 TEST(Integer, CarriesThroughLongAdditions) {
   // 128 bits in 64-bit halves built of 32-bit steps: (a, b) + (b, a) + (a, a), its second word.
   check2<U32, U32, U32>("add.cc.u32 %t0, %a, %b; addc.cc.u32 %t1, %b, %a; addc.u32 %d, %a, %a;",

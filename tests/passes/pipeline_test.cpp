@@ -104,6 +104,17 @@ TEST_F(PassPipeline, VerificationFindsLabelsThatStandTwice) {
 TEST_F(PassPipeline, VerificationFindsRegistersThatAreDeclaredTwice) {
   EXPECT_THAT(complaint_of(".reg .b32 %lynxpp_x;\n.reg .b64 %lynxpp_x;\n"), HasSubstr("declared twice"));
 }
+TEST_F(PassPipeline, VerificationFindsReadsOfWhatWasNotWritten) {
+  const std::string outer = ".reg .b32 %lynxpp_x;\nmov.b32 %lynxpp_x, 1;\n";
+  EXPECT_THAT(complaint_of(outer + "{\n.reg .b32 %lynxpp_x;\nmov.b32 %lynxpp_x, %lynxpp_x;\n}\n"),
+              HasSubstr("register '%lynxpp_x' of 'k' is read before it is written"));
+}
+TEST_F(PassPipeline, VerificationFindsReadsOfWhatOneWayDoesNotWrite) {
+  EXPECT_THAT(complaint_of(".reg .pred %lynxpp_p;\n.reg .b32 %lynxpp_y;\nsetp.eq.u32 %lynxpp_p, 1, 2;\n"
+                           "@%lynxpp_p bra $lynxpp_1;\nmov.b32 %lynxpp_y, 1;\n$lynxpp_1:\n"
+                           "mov.b32 %lynxpp_y, %lynxpp_y;\n"),
+              HasSubstr("register '%lynxpp_y' of 'k' is read before it is written"));
+}
 TEST_F(PassPipeline, VerificationFindsTextThatIsNoPtx) {
   EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"), HasSubstr("pass 'spoil' left code that is not well-formed"));
 }

@@ -161,6 +161,69 @@ TEST(WholeModule, KernelsThatAreLaunchedFromTheDeviceComeAsTheyAre) {
   EXPECT_THAT(result->notes, Contains("kernel child is not instrumented: it is launched from the device"));
 }
 
+// The hidden argument cannot stand behind them.
+TEST(WholeModule, FunctionsWithAnyNumberOfArgumentsAreNotInstrumented) {
+  const Result<engine::Instrumented> result = instrument(
+      ".func (.param .b32 r) sum(.param .b32 count, .param .align 8 .b8 rest[])\n{\n  .reg .b32 %r<2>;\n"
+      "  ld.param.b32 %r1, [rest+8];\n  st.param.b32 [r], %r1;\n  ret;\n}\n"
+      ".visible .entry k()\n{\n  .param .b32 r;\n  .param .b32 a;\n  .param .align 8 .b8 b[16];\n"
+      "  st.param.b32 [a], 1;\n  st.param.b32 [b+8], 2;\n  call (r), sum, (a, b);\n  ret;\n}\n");
+  accepted(result);
+  EXPECT_THAT(result->notes,
+              Contains("device function sum is not instrumented: it takes a variable number of arguments"));
+}
+
+TEST(WholeModule, NamesOfTheProgramHideFunctionsAndTheKernel) {
+  const Result<engine::Instrumented> result = instrument(
+      ".func f()\n{\n  ret;\n}\n"
+      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 k;\n  ld.param.u64 k, [p];\n  call f;\n"
+      "  { .reg .b32 f; mov.b32 f, 1; st.global.u32 [k], f; }\n  ret;\n}\n");
+  accepted(result);
+  EXPECT_THAT(result->notes, ::testing::IsEmpty());
+}
+
+TEST(WholeModule, WhatIsInstrumentedAlreadyIsRefused) {
+  const std::string text = accepted(instrument(
+      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<2>;\n  ld.param.u64 %rd1, [p];\n  ret;\n}\n"));
+  engine::Request request;
+  request.ptx = &text;
+  request.kernel = "k";
+  request.specifications = {mark_blocks()};
+  EXPECT_THAT(refusal(engine::instrument(request)), HasSubstr("is one of those that instrumentation takes"));
+}
+
+/// Every operand's value is taken, before and behind.
+Result<engine::Instrumented> with_operands(const std::string& body) {
+  const std::string text =
+      ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+      "  .reg .b64 %rd<4>;\n  .reg .b32 %r<4>;\n  .reg .b8 %b<3>;\n  .reg .pred %p<2>;\n  ld.param.u64 "
+      "%rd1, [p];\n" +
+      body + "  ret;\n}\n";
+  engine::Request request;
+  request.ptx = &text;
+  request.kernel = "k";
+  request.specifications = {*cod::compile(
+      "global unsigned long sum[1];\n"
+      "ON_INSTRUCTION: { sum[0] += operandValue(0) + operandValue(1) + operandValue(2) + storedValue(); }\n"
+      "ON_INSTRUCTION_AFTER: { sum[0] += operandValue(0) + loadedValue(); }\n",
+      "operands.cod")};
+  request.device_sm = 90;
+  request.verify = true;
+  return engine::instrument(request);
+}
+
+TEST(WholeModule, OperandsOfAllKindsAreRead) {
+  EXPECT_THAT(accepted(with_operands("  ld.global.u8 %b1, [%rd1];\n  st.global.u8 [%rd1+1], %b1;\n")),
+              HasSubstr("cvt.u64.u8"));
+  EXPECT_THAT(accepted(with_operands("  mov.u32 %r1, %globaltimer_lo;\n  mov.u32 %r1, %globaltimer_hi;\n"
+                                     "  mov.u64 %rd2, %globaltimer;\n")),
+              HasSubstr(", %globaltimer_hi;\n\tcvt.u64.u32"));
+  EXPECT_THAT(accepted(with_operands("  mov.pred %p1, %is_explicit_cluster;\n")),
+              HasSubstr("mov.pred %lynxpp_is, %is_explicit_cluster;"));
+  EXPECT_THAT(accepted(with_operands("  vadd.u32.u32.u32 %r1, %r2.b3, %r3.h1;\n")),
+              HasSubstr("bfe.u32 %lynxpp_bits32, %lynxpp_bits32, 24, 8;"));
+}
+
 TEST(WholeModule, AKernelThatLaunchesItselfIsRefused) {
   EXPECT_THAT(refusal(instrument(
                   ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<3>;\n  ld.param.u64 %rd1, [p];\n"

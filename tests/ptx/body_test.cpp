@@ -43,6 +43,17 @@ TEST(Body, InstructionWithGuardModifiersAndText) {
   EXPECT_EQ(load.operands[1].elements[0].offset, 0);
 }
 
+TEST(Body, LineMarkersAreComments) {
+  // The second one stands inside of what only the grammar reads.
+  const Parsed parsed(
+      "\n# 1 \"a.cu\"\n mov.u32 %r1, 2;\n t: .branchtargets\n#line 3 \"b;.cu\"\n A, B;\nA: B: ret;");
+  ASSERT_EQ(parsed.body.instructions.size(), 2U);
+  EXPECT_EQ(parsed.body.instructions[0].opcode, "mov.u32");
+  EXPECT_EQ(parsed.body.instructions[0].line, 8U);
+  ASSERT_EQ(parsed.body.branch_targets.size(), 1U);
+  EXPECT_EQ(parsed.body.branch_targets[0].targets.size(), 2U);
+}
+
 TEST(Body, UnguardedInstruction) {
   const Parsed parsed("ret;");
   EXPECT_FALSE(parsed.first().guarded());

@@ -44,6 +44,19 @@ TEST(CallSites, FunctionsPassedToACallAndCallTargets) {
   EXPECT_TRUE(calls.sites.indirect);
 }
 
+TEST(CallSites, OwnNamesHideFunctions) {
+  const Calls calls(
+      ".reg .b32 g;\n.shared .b32 k;\nmov.u32 g, 1;\nst.shared.u32 [k], g;\n"
+      "{ .reg .b32 f; mov.u32 f, g; }\nf: bra f;");
+  EXPECT_THAT(calls.sites.direct, IsEmpty());
+  EXPECT_THAT(calls.sites.address_taken, IsEmpty());
+}
+
+TEST(CallSites, NamesOfInnerScopesEndWithThem) {
+  const Calls calls(".reg .b64 %rd<2>;\n{ .reg .b64 g; mov.u64 g, 1; }\nmov.u64 %rd1, g;\nret;");
+  EXPECT_THAT(calls.sites.address_taken, ElementsAre("g"));
+}
+
 TEST(CallSites, NoneAtAll) {
   const Calls calls("mov.u32 %r1, %tid.x;\nL: bra L;");
   EXPECT_THAT(calls.sites.direct, IsEmpty());

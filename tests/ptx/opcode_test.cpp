@@ -125,6 +125,14 @@ TEST(ClassifyDetails, TypeOfAnAccessIsTheFirstAndOfTheRestTheLast) {
   EXPECT_EQ(classify("bar.sync").type, DataType::none);
 }
 
+TEST(ClassifyDetails, PairsOfIntegersAreIntegersButNoNumber) {
+  for (const char* opcode : {"add.u16x2", "max.s16x2.relu", "min.u16x2"}) {
+    EXPECT_EQ(classify(opcode).type, DataType::integer_pair) << opcode;
+    EXPECT_FALSE(classify(opcode).is_floating) << opcode;
+  }
+  EXPECT_EQ(size_of(DataType::integer_pair), 0U);
+}
+
 TEST(ClassifyDetails, FloatingPoint) {
   for (const char* opcode : {"add.f32", "cvt.rni.s32.f32", "ld.global.v4.f32", "fma.rn.bf16x2", "setp.lt.f16",
                              "cvt.rn.satfinite.e4m3x2.f32", "set.eq.u32.f32"}) {

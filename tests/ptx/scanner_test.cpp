@@ -30,6 +30,17 @@ TEST(Scanner, TargetsAreListsAndNamesMayComeFirst) {
   EXPECT_EQ(module->address_size, 64);
 }
 
+// What a preprocessor leaves says where the lines are from; ptxas takes it.
+TEST(Scanner, LineMarkersAreComments) {
+  const Module module = module_of(
+      "# 1 \"a{.cu\"\n.global .u32 x;\n  #line 5 \"b.cu\"\n.entry k() {\n# 7 \"c.cu\" 2\n ret; }\n");
+  ASSERT_EQ(module.functions.size(), 1U);
+  EXPECT_EQ(module.variables.size(), 1U);
+  EXPECT_EQ(module.functions[0].line, 7U);
+  for (const char* text : {"#define X 1\n", "#\n", "#", ".global .u32 x; # 1 \"a.cu\"\n", "#pragma once\n"})
+    EXPECT_FALSE(parse_module(header + text)) << text;
+}
+
 TEST(Scanner, DropsFatbinaryPadding) {
   const auto module = parse_module(header + std::string(3, '\0'));
   ASSERT_TRUE(module);
