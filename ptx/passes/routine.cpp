@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ptx/passes/identifiers.h"
+#include "ptx/passes/routine_invariants.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
@@ -55,6 +56,17 @@ class RoutineBuilder {
     if (Status placed = place_variables(); !placed) return placed.error();
     if (Status added = add_callees(); !added) return added.error();
     routine_.instructions_ = static_cast<std::uint32_t>(body_.instructions.size());
+    add_body();
+    routine_.pieces_ = std::move(pieces_);
+    add_invariants();
+    return std::move(routine_);
+  }
+
+ private:
+  using Piece = ProbeRoutine::Piece;
+
+  void add_body() {
+    pieces_.clear();
     open_scope(0);
     const std::uint32_t last = last_instruction();
     for (std::uint32_t i = 0; i < body_.statements.size(); ++i) add_statement(i, last);
@@ -63,11 +75,46 @@ class RoutineBuilder {
       add_text(":\n");
     }
     add_text("\t}\n");
-    return std::move(routine_);
   }
 
- private:
-  using Piece = ProbeRoutine::Piece;
+  /// The copy for loops, and what fills the registers that it reads.
+  void add_invariants() {
+    const RoutineInvariants found = find_invariants(body_, prefixes_.word);
+    if (found.values.empty()) return;
+    for (std::uint32_t i = 0; i < found.values.size(); ++i) {
+      add_invariant(found.values[i]);
+      invariants_.emplace(found.values[i].reg, i);
+    }
+    spared_ = found.spared;
+    add_body();
+    routine_.loop_pieces_ = std::move(pieces_);
+  }
+
+  void add_invariant(const RoutineInvariant& value) {
+    pieces_.clear();
+    numbered_.clear();
+    std::string declarations;
+    for (const std::uint32_t at : value.instructions) {
+      const Operand& result = body_.instructions[at].operands[0];
+      scope_ = body_.statements[body_.instructions[at].statement].scope;
+      const std::string name = "%lynxpp_value_" + std::to_string(numbered_.size());
+      const RegisterDeclaration* const declared = body_.find_register(result.name, scope_);
+      declarations += "\t.reg " + std::string(type_name(declared->type)) + " " + name + ";\n";
+      numbered_.emplace(result.name, name);
+    }
+    add_text("\t{\n" + declarations);
+    for (const std::uint32_t at : value.instructions) {
+      scope_ = body_.statements[body_.instructions[at].statement].scope;
+      add_instruction(body_.instructions[at], false);
+    }
+    const std::uint32_t bits = 8 * size_of(value.type);
+    add_text("\tmov.b" + std::to_string(bits) + " ");
+    pieces_.push_back({Piece::Kind::invariant, {}});
+    add_text(", " + numbered_.at(std::string(value.reg)) + ";\n\t}\n");
+    numbered_.clear();
+    routine_.invariant_pieces_.push_back(std::move(pieces_));
+    routine_.invariant_bits_.push_back(bits);
+  }
 
   /// Each local variable gets its place in the depot; arguments and results of calls stay where they are.
   Status place_variables() {
@@ -107,13 +154,13 @@ class RoutineBuilder {
   }
 
   void add_text(std::string_view text) {
-    if (!routine_.pieces_.empty() && routine_.pieces_.back().kind == Piece::Kind::text) {
-      routine_.pieces_.back().text += text;
+    if (!pieces_.empty() && pieces_.back().kind == Piece::Kind::text) {
+      pieces_.back().text += text;
     } else {
-      routine_.pieces_.push_back({Piece::Kind::text, std::string(text)});
+      pieces_.push_back({Piece::Kind::text, std::string(text)});
     }
   }
-  void add_label(std::string name) { routine_.pieces_.push_back({Piece::Kind::label, std::move(name)}); }
+  void add_label(std::string name) { pieces_.push_back({Piece::Kind::label, std::move(name)}); }
 
   void open_scope(std::uint32_t scope) {
     add_text("\t{\n");
@@ -137,6 +184,7 @@ class RoutineBuilder {
         add_text(":\n");
         break;
       case StatementKind::instruction:
+        if (spared_.contains(statement.index)) break;
         add_instruction(body_.instructions[statement.index], statement.index == last);
         break;
       case StatementKind::scope_begin:
@@ -175,13 +223,12 @@ class RoutineBuilder {
     note_placeholders(instruction);
     add_text("\t");
     if (is_word_load(instruction)) {
-      routine_.pieces_.push_back({Piece::Kind::word_opcode, {}});
+      pieces_.push_back({Piece::Kind::word_opcode, {}});
       add_text(" ");
       add_tokens(module_.text(instruction.operands[0].text));
       add_text(", ");
       const std::string_view name = instruction.operands[1].name;
-      routine_.pieces_.push_back(
-          {Piece::Kind::word, {}, trailing_number(name.substr(prefixes_.word.size()))});
+      pieces_.push_back({Piece::Kind::word, {}, trailing_number(name.substr(prefixes_.word.size()))});
       add_text(";\n");
       return;
     }
@@ -215,15 +262,13 @@ class RoutineBuilder {
 
   void add_identifier(std::string_view name) {
     if (name.starts_with(prefixes_.state)) {
-      routine_.pieces_.push_back(
-          {Piece::Kind::state, {}, trailing_number(name.substr(prefixes_.state.size()))});
+      pieces_.push_back({Piece::Kind::state, {}, trailing_number(name.substr(prefixes_.state.size()))});
     } else if (name.starts_with(prefixes_.site)) {
       const std::string value(name.substr(prefixes_.site.size()));
       routine_.site_values_.insert(value);
-      routine_.pieces_.push_back({Piece::Kind::site_value, value});
+      pieces_.push_back({Piece::Kind::site_value, value});
     } else if (!prefixes_.variable.empty() && name.starts_with(prefixes_.variable)) {
-      routine_.pieces_.push_back(
-          {Piece::Kind::variable, {}, trailing_number(name.substr(prefixes_.variable.size()))});
+      pieces_.push_back({Piece::Kind::variable, {}, trailing_number(name.substr(prefixes_.variable.size()))});
     } else if (const auto local = depot_.find(name); local != depot_.end()) {
       add_text(std::string(depot_variable) + (local->second == 0 ? "" : "+" + std::to_string(local->second)));
     } else if (arguments_.contains(name)) {
@@ -232,6 +277,10 @@ class RoutineBuilder {
       add_text(callee->second);
     } else if (labels_.contains(name)) {
       add_label(std::string(name));
+    } else if (const auto known = invariants_.find(name); known != invariants_.end()) {
+      pieces_.push_back({Piece::Kind::invariant, {}, known->second});
+    } else if (const auto numbered = numbered_.find(name); numbered != numbered_.end()) {
+      add_text(numbered->second);
     } else if (body_.find_register(name, scope_) != nullptr) {
       add_text(renamed_register(name));
     } else {
@@ -248,7 +297,11 @@ class RoutineBuilder {
   std::set<std::string_view> labels_;
   std::map<std::string, std::uint64_t, std::less<>> depot_;  // local variables and where they lie
   bool needs_end_label_ = false;
-  std::uint32_t scope_ = 0;  // of the statement being copied
+  std::uint32_t scope_ = 0;                                       // of the statement being copied
+  std::set<std::uint32_t> spared_;                                // instructions that the copy goes without
+  std::map<std::string, std::uint32_t, std::less<>> invariants_;  // registers that it takes from outside
+  std::map<std::string, std::string, std::less<>> numbered_;      // registers of an invariant's own scope
+  std::vector<Piece> pieces_;
   ProbeRoutine routine_;
 };
 
@@ -258,7 +311,18 @@ Result<ProbeRoutine> ProbeRoutine::make(const Module& module, const Function& fu
 }
 
 void ProbeRoutine::append(const SiteBinding& binding, std::string& out) const {
-  for (const Piece& piece : pieces_) {
+  append(binding.invariant ? loop_pieces_ : pieces_, binding, out);
+}
+
+void ProbeRoutine::append_invariant(std::uint32_t index, const SiteBinding& binding,
+                                    const std::string& target, std::string& out) const {
+  SiteBinding own = binding;
+  own.invariant = [&](std::uint32_t) { return target; };
+  append(invariant_pieces_[index], own, out);
+}
+
+void ProbeRoutine::append(const std::vector<Piece>& pieces, const SiteBinding& binding, std::string& out) {
+  for (const Piece& piece : pieces) {
     switch (piece.kind) {
       case Piece::Kind::text: out += piece.text; break;
       case Piece::Kind::word_opcode: out += binding.word_opcode; break;
@@ -267,6 +331,7 @@ void ProbeRoutine::append(const SiteBinding& binding, std::string& out) const {
                             : "[" + binding.word_base + "+" +
                                   std::to_string(8 * (binding.first_word + piece.index)) + "]";
         break;
+      case Piece::Kind::invariant: out += binding.invariant(piece.index); break;
       case Piece::Kind::state: out += state_register(binding.first_state + piece.index); break;
       case Piece::Kind::variable: out += variable_name(binding.first_variable + piece.index); break;
       case Piece::Kind::site_value: out += binding.site_value(piece.text); break;

@@ -41,6 +41,8 @@ struct SiteBinding {
   std::function<std::string(std::string_view)> site_value;
   /// What word_opcode reads instead of memory at word_base.
   std::function<std::string(std::uint32_t)> word = {};
+  /// In a loop: the register that holds invariant `index` of the routine's. Empty: the copy computes them itself.
+  std::function<std::string(std::uint32_t)> invariant = {};
 };
 
 class ProbeRoutine {
@@ -53,6 +55,12 @@ class ProbeRoutine {
 
   /// Appends one copy, a scope `{ … }` of its own, to `out`.
   void append(const SiteBinding& binding, std::string& out) const;
+
+  /// Values that copies in loops may take from registers (routine_invariants.h), each of 32 or of 64 bits.
+  const std::vector<std::uint32_t>& invariant_bits() const { return invariant_bits_; }
+  /// What computes invariant `index` into `target`, a scope of its own; the same text for the same value of any routine.
+  void append_invariant(std::uint32_t index, const SiteBinding& binding, const std::string& target,
+                        std::string& out) const;
 
   bool reads_site_value(std::string_view name) const { return site_values_.contains(name); }
   const std::set<std::string, std::less<>>& site_values() const { return site_values_; }
@@ -68,13 +76,18 @@ class ProbeRoutine {
 
  private:
   struct Piece {
-    enum class Kind { text, word, word_opcode, state, variable, site_value, label };
+    enum class Kind { text, word, word_opcode, state, variable, site_value, label, invariant };
     Kind kind;
     std::string text;         ///< text; site_value: its name; label: the part after the site number
-    std::uint32_t index = 0;  ///< word, state, variable
+    std::uint32_t index = 0;  ///< word, state, variable, invariant
   };
   friend class RoutineBuilder;
+  static void append(const std::vector<Piece>& pieces, const SiteBinding& binding, std::string& out);
+
   std::vector<Piece> pieces_;
+  std::vector<Piece> loop_pieces_;  ///< of copies with invariants in registers; empty: there are none
+  std::vector<std::vector<Piece>> invariant_pieces_;  ///< what computes each; the last register is its own
+  std::vector<std::uint32_t> invariant_bits_;
   std::set<std::string, std::less<>> site_values_;  ///< names of those that it reads
   std::set<std::string, std::less<>> wide_site_values_;
   std::set<std::uint32_t> functions_, words_, states_, written_states_;

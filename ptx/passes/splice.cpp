@@ -8,6 +8,7 @@
 #include "ptx/passes/count_text.h"
 #include "ptx/passes/entry.h"
 #include "ptx/passes/frame.h"
+#include "ptx/passes/kept_values.h"
 #include "ptx/passes/lane_values.h"
 #include "ptx/passes/outline.h"
 #include "ptx/passes/sector_lanes.h"
@@ -59,12 +60,14 @@ class FunctionSplicer {
         is_kernel_(function.function->is_entry),
         frame_(unit, is_kernel_),
         values_(unit, function),
-        sectors_(unit, function, next_site) {}
+        sectors_(unit, function, next_site),
+        kept_(unit, function) {}
 
   void run() {
     declare();
     enter();
     for (std::uint32_t block = 0; block < function_.graph.blocks.size(); ++block) splice_block(block);
+    kept_.insert();
   }
 
  private:
@@ -331,6 +334,7 @@ class FunctionSplicer {
     };
     const std::string bits = declared_bits(tallies);
     if (!bits.empty()) text += "\t{\n" + bits;
+    if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
     routine_at(probe, site).append(binding, text);
     append_bits(tallies, text);
     if (!bits.empty()) text += "\t}\n";
@@ -551,6 +555,7 @@ class FunctionSplicer {
   const Frame frame_;
   const SiteValues values_;
   SectorLanes sectors_;
+  KeptValues kept_;
 };
 
 class Splice final : public Pass {

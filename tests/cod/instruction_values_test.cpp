@@ -217,6 +217,43 @@ TEST(InstructionValues, NegativeNumbers) {
   EXPECT_EQ(third[4], 0xFFFFFFF9);
 }
 
+// Computed at the entry of the kernel and of the function, for the places in loops.
+TEST(InstructionValues, NumbersOfThreadsAndWarpsInLoops) {
+  const std::string module =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".func f(.param .b64 p)\n{\n  .reg .pred %p<2>;\n  .reg .b32 %r<3>;\n  .reg .b64 %rd<2>;\n  "
+      "ld.param.b64 %rd1, [p];\n"
+      "  mov.u32 %r1, 0;\nL: st.global.u32 [%rd1], %r1;\n  add.u32 %r1, %r1, 1;\n  setp.lt.u32 %p1, %r1, "
+      "2;\n  @%p1 bra L;\n  "
+      "ret;\n}\n"
+      ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n  .reg .pred %p<3>;\n  .reg .b32 %r<3>;\n  "
+      ".reg .b64 %rd<3>;\n"
+      "  ld.param.u64 %rd1, [out];\n  mov.u32 %r1, 0;\n  mov.u32 %r2, %tid.x;\n  setp.gt.u32 %p2, %r2, 20;\n"
+      "L: st.global.u32 [%rd1], %r1;\n  add.u32 %r1, %r1, 1;\n  setp.lt.u32 %p1, %r1, 3;\n  @%p1 bra L;\n  "
+      "@%p2 bra X;\n"
+      "  { .param .b64 a; st.param.b64 [a], %rd1; call f, (a); }\nX: ret;\n}\n";
+  constexpr Shape shape{{3, 2, 1}, {40, 3, 1}};
+  const Measured measured = measure_module(R"(
+    global unsigned long number[THREADS];
+    global unsigned long latest[WARPS];
+    ON_INSTRUCTION: MEM_WRITE: GLOBAL: {
+      number[globalThreadId()] = globalThreadId() * 5 + warpId() * 1000 + 1;
+      atomicMax(&latest[warpId()], blockId() * 7 + laneId());
+    })",
+                                           shape, module);
+  ASSERT_EQ(measured.failure, "");
+  const std::vector<double>& number = measured.results.at("number");
+  ASSERT_EQ(number.size(), 720u);
+  for (std::size_t thread = 0; thread < number.size(); ++thread) {
+    const std::size_t warp = thread / 120 * 4 + thread % 120 / 32;
+    EXPECT_EQ(number[thread], static_cast<double>(thread * 5 + warp * 1000 + 1)) << thread;
+  }
+  const std::vector<double>& latest = measured.results.at("latest");
+  ASSERT_EQ(latest.size(), 24u);
+  for (std::size_t warp = 0; warp < latest.size(); ++warp)
+    EXPECT_EQ(latest[warp], static_cast<double>(warp / 4 * 7 + (warp % 4 == 3 ? 23 : 31))) << warp;
+}
+
 TEST(InstructionValues, BehindAnInstructionThatOverwritesItsGuard) {
   const std::string module = kernel(R"(
   setp.lt.u32 %p1, %r1, 3;

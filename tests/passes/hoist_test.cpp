@@ -18,9 +18,7 @@ const std::string module_text =
     "AGAIN:\nst.global.u32 [%rd1], %r2;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra AGAIN;\n"
     "st.global.u32 [%rd1+4], %r4;\nret;\n}\n";
 
-std::string instrument(const std::string& target) {
-  const std::string source = "global unsigned long last;\n" + target +
-                             " if (leastActiveThreadInWarp()) { atomicMax(&last, clockCounter()); }\n";
+std::string instrument_with(const std::string& source) {
   engine::Request request;
   request.ptx = &module_text;
   request.kernel = "k";
@@ -33,6 +31,11 @@ std::string instrument(const std::string& target) {
   Result<engine::Instrumented> result = engine::instrument(request);
   EXPECT_TRUE(result.ok()) << render(result.error().diagnostics);
   return result ? result->ptx : std::string();
+}
+
+std::string instrument(const std::string& target) {
+  return instrument_with("global unsigned long last;\n" + target +
+                         " if (leastActiveThreadInWarp()) { atomicMax(&last, clockCounter()); }\n");
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -62,6 +65,40 @@ TEST(Hoist, WithoutReadsInLoopsNothingIsKept) {
   const std::string text = instrument("ON_KERNEL_EXIT:");
   EXPECT_GE(count(text, "%lanemask_lt;"), 1u) << text;
   EXPECT_EQ(count(text, "%lynxpp_kept_lanes_below"), 0u) << text;
+}
+
+// What a handler computes of the thread and the launch is computed at the entry, once for all places in loops that want it.
+TEST(Hoist, ValuesOfHandlersInLoopsAreComputedOnceAtTheEntry) {
+  const std::string text = instrument_with(
+      "global unsigned long counts[WARPS];\n"
+      "ON_INSTRUCTION: MEM_WRITE: { if (leastActiveThreadInWarp()) { atomicMax(&counts[warpId()], "
+      "clockCounter()); } }\n"
+      "ON_INSTRUCTION_AFTER: MEM_WRITE: { if (leastActiveThreadInWarp()) { atomicMax(&counts[warpId()], "
+      "clockCounter()); } }\n");
+  const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
+  ASSERT_LT(loop, behind);
+  EXPECT_EQ(count(text.substr(0, loop), "%tid.z;"), 1u) << text;
+  EXPECT_EQ(count(text.substr(loop, behind - loop), "%tid"), 0u) << text;
+  EXPECT_EQ(count(text.substr(loop, behind - loop), "red.global.max.u64 [%lynxpp_invariant_0]"), 2u) << text;
+  // The places behind the loop compute it for themselves.
+  EXPECT_EQ(count(text.substr(behind), "%tid.z;"), 2u) << text;
+  std::string messages;
+  bool available = false;
+  if (!assemble(text, messages, available) && available) FAIL() << messages;
+}
+
+// The entry has no register for more.
+TEST(Hoist, NoMoreValuesThanThereAreRegisters) {
+  std::string source = "global unsigned long counts[WARPS][8];\n";
+  for (int i = 0; i < 8; ++i) {
+    source += "ON_INSTRUCTION: MEM_WRITE: { if (leastActiveThreadInWarp()) { atomicMax(&counts[warpId()][" +
+              std::to_string(i) + "], clockCounter() + warpId() * " + std::to_string(i + 3) + "); } }\n";
+  }
+  const std::string text = instrument_with(source);
+  EXPECT_GE(count(text, ".reg .b64 %lynxpp_invariant_"), 2u) << text;
+  EXPECT_LE(count(text, ".reg .b64 %lynxpp_invariant_"), 4u) << text;
+  const std::size_t loop = text.find("AGAIN:");
+  EXPECT_GE(count(text.substr(loop), "%tid.z;"), 1u) << text;
 }
 
 }  // namespace
