@@ -68,6 +68,7 @@ class FunctionSplicer {
     enter();
     for (std::uint32_t block = 0; block < function_.graph.blocks.size(); ++block) splice_block(block);
     kept_.insert();
+    drop_masks_of_loads();
   }
 
  private:
@@ -117,6 +118,15 @@ class FunctionSplicer {
       append_probes({ProbePoint::kernel_entry}, text, false);
     }
     if (!text.empty()) unit_.edits.insert_before(entry_position(*function_.function), "\n" + text);
+  }
+
+  /// `.pragma "used_bytes_mask 0xf"` speaks of the next load, and text that loads something may stand between the two now. Nothing depends on it.
+  void drop_masks_of_loads() {
+    for (const Statement& statement : body_.statements) {
+      const bool is_mask = statement.kind == StatementKind::directive && statement.name == ".pragma" &&
+                           unit_.module.text(statement.text).find("used_bytes_mask") != std::string::npos;
+      if (is_mask) unit_.edits.replace(statement.text, "");
+    }
   }
 
   // ---- blocks
