@@ -81,10 +81,8 @@ class RoutineBuilder {
   void add_invariants() {
     const RoutineInvariants found = find_invariants(body_, prefixes_.word);
     if (found.values.empty()) return;
-    for (std::uint32_t i = 0; i < found.values.size(); ++i) {
-      add_invariant(found.values[i]);
-      invariants_.emplace(found.values[i].reg, i);
-    }
+    for (const RoutineInvariant& value : found.values) add_invariant(value);
+    for (std::uint32_t i = 0; i < found.values.size(); ++i) invariants_.emplace(found.values[i].reg, i);
     spared_ = found.spared;
     add_body();
     routine_.loop_pieces_ = std::move(pieces_);

@@ -87,18 +87,58 @@ TEST(Hoist, ValuesOfHandlersInLoopsAreComputedOnceAtTheEntry) {
   if (!assemble(text, messages, available) && available) FAIL() << messages;
 }
 
-// The entry has no register for more.
-TEST(Hoist, NoMoreValuesThanThereAreRegisters) {
+std::string handlers(std::size_t number, const std::string& value) {
   std::string source = "global unsigned long counts[WARPS][8];\n";
-  for (int i = 0; i < 8; ++i) {
+  for (std::size_t i = 0; i < number; ++i) {
+    std::string with_number = value;
+    with_number.replace(with_number.find('?'), 1, std::to_string(i + 3));
     source += "ON_INSTRUCTION: MEM_WRITE: { if (leastActiveThreadInWarp()) { atomicMax(&counts[warpId()][" +
-              std::to_string(i) + "], clockCounter() + warpId() * " + std::to_string(i + 3) + "); } }\n";
+              std::to_string(i) + "], clockCounter() + " + with_number + "); } }\n";
   }
-  const std::string text = instrument_with(source);
-  EXPECT_GE(count(text, ".reg .b64 %lynxpp_invariant_"), 2u) << text;
-  EXPECT_LE(count(text, ".reg .b64 %lynxpp_invariant_"), 4u) << text;
+  return source;
+}
+
+// Places in an array and numbers have the number of the warp in common: that is the register.
+TEST(Hoist, WhatValuesHaveInCommonIsKept) {
+  const std::string text = instrument_with(handlers(8, "warpId() * ?"));
+  EXPECT_EQ(count(text, " %lynxpp_invariant_0;"), 1u) << text;
+  EXPECT_EQ(count(text, "%lynxpp_invariant_1"), 0u) << text;
+  const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
+  EXPECT_EQ(count(text.substr(loop, behind - loop), "%tid"), 0u) << text;
+}
+
+// The function has no register for more.
+TEST(Hoist, NoMoreValuesThanThereAreRegisters) {
+  const std::string text = instrument_with(handlers(8, "(warpId() + ?) * (globalThreadId() + laneId())"));
+  EXPECT_EQ(count(text, ".reg .b64 %lynxpp_invariant_"), 4u) << text;
+  EXPECT_EQ(count(text, ".reg .b32 %lynxpp_invariant_"), 0u) << text;
   const std::size_t loop = text.find("AGAIN:");
   EXPECT_GE(count(text.substr(loop), "%tid.z;"), 1u) << text;
+}
+
+// Each is computed by itself, though one takes the other.
+TEST(Hoist, AValueOutOfAnotherIsKeptBesideIt) {
+  const std::string text = instrument_with(
+      "global unsigned long counts[8];\n"
+      "ON_INSTRUCTION: MEM_WRITE: { if (memoryAddress() > globalThreadId()) atomicMax(&counts[0], "
+      "(globalThreadId() + 5) * (warpId() + 1) * (blockId() ^ 3)); }\n");
+  EXPECT_EQ(count(text, ".reg .b64 %lynxpp_invariant_"), 2u) << text;
+  const std::size_t loop = text.find("AGAIN:");
+  EXPECT_EQ(count(text.substr(0, loop), "%lynxpp_invariant_0"), 2u) << text;
+  EXPECT_EQ(count(text.substr(0, loop), "%lynxpp_invariant_1"), 2u) << text;
+  std::string messages;
+  bool available = false;
+  if (!assemble(text, messages, available) && available) FAIL() << messages;
+}
+
+// Half a register would count as none.
+TEST(Hoist, ShortValuesAreNotKept) {
+  const std::string text = instrument_with(
+      "global unsigned int last[THREADS];\nglobal unsigned short small[8];\n"
+      "ON_INSTRUCTION: MEM_WRITE: { if (clockCounter() == 5) { small[0] = (globalThreadId() ^ 77) * "
+      "(warpId() + 3); small[1] = (globalThreadId() ^ 78) * (warpId() + 5); } }\n");
+  EXPECT_EQ(count(text, ".reg .b16 %lynxpp_invariant_"), 0u) << text;
+  EXPECT_GE(count(text, "%lynxpp_invariant_"), 1u) << text;
 }
 
 }  // namespace
