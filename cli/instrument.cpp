@@ -53,7 +53,7 @@ bool load_specifications(const std::vector<std::string>& names, LoadedSpecificat
 
 Result<std::string> read_ptx(const std::string& path) {
   std::string text;
-  if (!read_file(path, text)) return failure("cannot read " + path);
+  if (!read_file(path, text)) return failure(cannot_read(path));
   if (text.starts_with("\x7f"
                        "ELF") ||
       text.starts_with("!<arch>")) {

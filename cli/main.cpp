@@ -1,5 +1,8 @@
 // The `lynxpp` command.
+#include <exception>
+
 #include "cli/commands.h"
+#include "cli/diagnostics.h"
 
 namespace {
 
@@ -26,5 +29,10 @@ struct Dispatcher {
 }  // namespace
 
 int main(int count, char** values) {
-  return std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values));
+  try {
+    return std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values));
+  } catch (const std::exception& problem) {  // no memory, for example
+    lynxpp::cli::print_error(problem.what());
+    return lynxpp::cli::exit_input_error;
+  }
 }

@@ -39,7 +39,7 @@ Status choose_functions(const std::string& name, Wanted wanted, PtxInput& input)
 bool read_ptx_input(const std::string& path, const std::string& name, Wanted wanted, PtxInput& input) {
   input.path = path;
   if (!read_file(path, input.text)) {
-    print_error("cannot read " + path);
+    print_error(cannot_read(path));
     return false;
   }
   if (input.text.starts_with("\x7f"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -125,14 +126,13 @@ Status read_archive(Bytes file, const std::string& path, std::vector<FileImage>&
 }
 
 bool read_bytes(const std::string& path, std::vector<std::byte>& contents) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  if (!stream) return false;
-  const std::streamoff size = stream.tellg();
-  if (size < 0) return false;
-  contents.resize(static_cast<std::size_t>(size));
-  stream.seekg(0);
-  stream.read(reinterpret_cast<char*>(contents.data()), size);
-  return stream.good() || size == 0;
+  std::error_code problem;
+  const std::uintmax_t size = std::filesystem::file_size(path, problem);  // of a folder: a problem
+  if (problem) return false;
+  std::ifstream stream(path, std::ios::binary);
+  contents.resize(size);
+  stream.read(reinterpret_cast<char*>(contents.data()), static_cast<std::streamsize>(size));
+  return stream.good();
 }
 
 }  // namespace

@@ -401,7 +401,7 @@ Reading read_json_lines(std::string_view text, const std::string& name) {
 
 Result<Reading> read_json_lines_file(const std::string& path) {
   std::string text;
-  if (!read_file(path, text)) return failure("cannot read " + path);
+  if (!read_file(path, text)) return failure(cannot_read(path));
   return read_json_lines(text, path);
 }
 

@@ -2,18 +2,32 @@
 
 #include <cxxabi.h>
 
+#include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 
 namespace lynxpp {
 
 bool read_file(const std::string& path, std::string& contents) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return false;
-  contents.assign(std::istreambuf_iterator<char>(file), {});
-  return !file.bad();
+  contents.clear();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) return false;
+  std::array<char, 1 << 16> part{};
+  while (const std::size_t bytes = std::fread(part.data(), 1, part.size(), file.get()))
+    contents.append(part.data(), bytes);
+  if (std::ferror(file.get()) == 0) return true;
+  const int reason = errno;
+  contents.clear();
+  errno = reason;
+  return false;
+}
+
+std::string cannot_read(const std::string& path) {
+  return "cannot read " + path + ": " + std::strerror(errno);
 }
 
 bool write_file(const std::string& path, std::string_view contents) {

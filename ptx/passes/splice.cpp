@@ -404,7 +404,7 @@ class FunctionSplicer {
              each.first.instruction == lane_site(site).first;
     });
     if (exception == unit_.counting->tallies.end()) return {};
-    const std::string label = "$lynxpp_in_row_" + number(next_site_++);
+    std::string label = "$lynxpp_in_row_" + number(next_site_++);
     text += "\t{\n\t.reg .pred %lynxpp_in_row;\n\t.reg .b32 %lynxpp_row_place, %lynxpp_row_lower;\n" +
             place_in_row(probe, site, rows->second);
     if (!row_register(site).empty()) {

@@ -139,7 +139,9 @@ TEST_F(PtxCommand, AnnotateSideBySide) {
 }
 
 TEST_F(PtxCommand, MistakesAreNamed) {
-  EXPECT_EQ(lynxpp({"ptx", "stat", "/no/such.ptx"}).err, "lynxpp: error: cannot read /no/such.ptx\n");
+  EXPECT_EQ(lynxpp({"ptx", "stat", "/usr"}).err, "lynxpp: error: cannot read /usr: Is a directory\n");
+  EXPECT_EQ(lynxpp({"ptx", "stat", "/no/such.ptx"}).err,
+            "lynxpp: error: cannot read /no/such.ptx: No such file or directory\n");
   const Outcome misspelt = lynxpp({"ptx", "cfg", file_, "-k", "secnd"});
   EXPECT_EQ(misspelt.exit_code, 1);
   EXPECT_EQ(misspelt.err,

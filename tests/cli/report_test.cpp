@@ -63,6 +63,7 @@ TEST_F(Report, MistakesAreNamed) {
   const Outcome missing = lynxpp({"report", folder_.path("none.jsonl")});
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.err, HasSubstr("cannot read"));
+  EXPECT_EQ(lynxpp({"report", "/usr"}).err, "lynxpp: error: cannot read /usr: Is a directory\n");
   EXPECT_EQ(lynxpp({"report"}).exit_code, 2);
   EXPECT_EQ(lynxpp({"report", file_, "-f", "pdf"}).exit_code, 2);
   EXPECT_EQ(lynxpp({"report", file_, "-o", folder_.path("no/such/folder")}).exit_code, 1);

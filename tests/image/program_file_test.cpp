@@ -129,6 +129,7 @@ TEST(ProgramFile, WhatHoldsNoDeviceCode) {
   const auto missing = containers_in_file("/no/such/file");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().diagnostics.front().message, "cannot read '/no/such/file'");
+  EXPECT_FALSE(containers_in_file("/usr").ok());
   const auto shell = containers_in_file("/bin/true");
   ASSERT_TRUE(shell.ok());
   EXPECT_TRUE(shell->images.empty());

@@ -214,7 +214,8 @@ TEST(Reader, UnknownMembersAreSkipped) {
 TEST(Reader, AFileThatIsNotThereIsAFailure) {
   const Result<Reading> reading = read_json_lines_file("/no/such/file.jsonl");
   ASSERT_FALSE(reading);
-  EXPECT_EQ(render(reading.error().diagnostics), "error: cannot read /no/such/file.jsonl\n");
+  EXPECT_EQ(render(reading.error().diagnostics),
+            "error: cannot read /no/such/file.jsonl: No such file or directory\n");
 }
 
 TEST(Tee, EverySinkGetsEveryRecordAndAMissingOneIsLeftOut) {
