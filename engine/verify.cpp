@@ -86,13 +86,31 @@ class BodyVerifier {
     return success();
   }
 
+  /// Blocks at labels that no pass has added. The graph lets a brx.idx whose targets are unknown go to any label; those it goes to are the program's.
+  std::set<std::uint32_t> blocks_of_program(const ptx::ControlFlowGraph& graph) const {
+    std::set<std::uint32_t> blocks;
+    for (const auto& [label, block] : graph.labels) {
+      if (!label.starts_with(label_prefix)) blocks.insert(block);
+    }
+    return blocks;
+  }
+
+  bool has_unknown_targets(const ptx::BasicBlock& block) const {
+    if (block.size() == 0) return false;
+    const ptx::Instruction& last = body_.instructions[block.end - 1];
+    const auto is_list = [&](const ptx::TargetList& list) { return list.name == last.operands.back().name; };
+    return last.opcode.starts_with("brx") && !last.operands.empty() &&
+           std::ranges::none_of(body_.branch_targets, is_list);
+  }
+
   /// Registers written on all ways to a block's begin; all of them where no way leads.
-  static std::vector<Registers> written_at_begin(const ptx::ControlFlowGraph& graph,
-                                                 const ptx::RegisterUsage& usage) {
+  std::vector<Registers> written_at_begin(const ptx::ControlFlowGraph& graph,
+                                          const ptx::RegisterUsage& usage) const {
     const std::size_t count = usage.registers().size();
     std::vector<Registers> written(graph.blocks.size(), Registers(count, true));
     if (written.empty()) return written;
     written[0] = Registers(count, false);
+    const std::set<std::uint32_t> program = blocks_of_program(graph);
     std::set<std::uint32_t> work{0};  // blocks in textual order, which is nearly that of their ways
     while (!work.empty()) {
       const std::uint32_t at = *work.begin();
@@ -100,7 +118,9 @@ class BodyVerifier {
       Registers known = written[at];
       const ptx::BasicBlock& block = graph.blocks[at];
       for (std::uint32_t i = block.begin; i < block.end; ++i) known.add_written(usage, i);
+      const bool is_unknown = has_unknown_targets(block);
       for (const std::uint32_t successor : block.successors) {
+        if (is_unknown && successor != block.fall_through && !program.contains(successor)) continue;
         if (written[successor].keep_only(known)) work.insert(successor);
       }
     }

@@ -115,6 +115,7 @@ class GrammarParser::Implementation {
         source_(module.source()),
         name_(name),
         builder_(builder),
+        body_end_(function.body_text.end - 1),
         stream_(source_, function.body_text.begin + 1, function.body_text.end - 1),
         lexer_(&stream_),
         tokens_(&lexer_),
@@ -135,6 +136,7 @@ class GrammarParser::Implementation {
       if (!try_statement(antlr4::atn::PredictionMode::LL)) report_and_resume(begin);
     }
     parser_.getTreeTracker().reset();
+    if (tokens_.index() == begin) return body_end_;  // there is no token any more
     return static_cast<std::uint32_t>(tokens_.LT(-1)->getStopIndex() + 1);
   }
 
@@ -195,6 +197,7 @@ class GrammarParser::Implementation {
   std::string_view source_;
   const std::string& name_;
   BodyBuilder& builder_;
+  const std::uint32_t body_end_;
   ByteStream stream_;
   PtxLexer lexer_;
   antlr4::CommonTokenStream tokens_;

@@ -115,6 +115,18 @@ TEST_F(PassPipeline, VerificationFindsReadsOfWhatOneWayDoesNotWrite) {
                            "mov.b32 %lynxpp_y, %lynxpp_y;\n"),
               HasSubstr("register '%lynxpp_y' of 'k' is read before it is written"));
 }
+// Where it goes is not known; not into what a pass has added.
+TEST_F(PassPipeline, VerificationTakesBranchesWithoutAListForOnesToTheProgramsLabels) {
+  const std::string added =
+      ".reg .pred %lynxpp_p;\n.reg .b32 %lynxpp_y;\n@%p1 brx.idx %r1, nowhere;\n"
+      "setp.eq.u32 %lynxpp_p, 1, 2;\n@%lynxpp_p bra $lynxpp_1;\nmov.b32 %lynxpp_y, 1;\nbra $lynxpp_2;\n"
+      "$lynxpp_1:\nmov.b32 %lynxpp_y, 2;\n$lynxpp_2:\nmov.b32 %r1, %lynxpp_y;\n";
+  PassManager manager;
+  manager.verify_with(engine::verify);
+  manager.add(std::make_unique<Scripted>("add", inserting(added)));
+  const Status ran = manager.run(unit_);
+  EXPECT_TRUE(ran) << render(ran.error().diagnostics);
+}
 TEST_F(PassPipeline, VerificationFindsTextThatIsNoPtx) {
   EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"), HasSubstr("pass 'spoil' left code that is not well-formed"));
 }
