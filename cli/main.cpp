@@ -1,5 +1,10 @@
 // The `lynxpp` command.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
@@ -26,13 +31,23 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
 };
 
+/// What could not be written (a full disk) must not look like success.
+int finished(int exit_code) {
+  const bool was_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (was_written || exit_code != 0) return exit_code;
+  lynxpp::cli::print_error(std::string("cannot write to standard output: ") + std::strerror(errno));
+  return lynxpp::cli::exit_input_error;
+}
+
 }  // namespace
 
 int main(int count, char** values) {
   try {
-    return std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values));
-  } catch (const std::exception& problem) {  // no memory, for example
+    return finished(std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values)));
+  } catch (const std::bad_alloc&) {
+    lynxpp::cli::print_error("there is not enough memory for an input of this size");
+  } catch (const std::exception& problem) {
     lynxpp::cli::print_error(problem.what());
-    return lynxpp::cli::exit_input_error;
   }
+  return lynxpp::cli::exit_input_error;
 }

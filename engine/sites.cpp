@@ -1,18 +1,10 @@
 #include "engine/sites.h"
 
-#include <cctype>
 #include <map>
 #include <string_view>
-#include <utility>
 
 namespace lynxpp::engine {
 namespace {
-
-/// PTX allows spaces between an opcode and its modifiers.
-std::string without_spaces(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
-  return text;
-}
 
 /// Numbers texts in the order in which they are first met.
 class Names {
@@ -58,7 +50,6 @@ cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
       site.line = instruction.source_line;
     }
   }
-  for (std::string& opcode : table.opcodes) opcode = without_spaces(std::move(opcode));
   return table;
 }
 

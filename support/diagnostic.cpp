@@ -16,6 +16,21 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
   return source.substr(begin, source.find('\n', begin) - begin);
 }
 
+/// The line with the place marked below it; of a long line what stands around the place.
+std::string quote_line(std::string_view line, const SourceLocation& place) {
+  constexpr std::size_t longest = 240;
+  std::size_t before = place.column == 0 ? 0 : std::min<std::size_t>(place.column - 1, line.size());
+  if (line.size() > longest) {
+    const std::size_t skipped = std::min(before - std::min(before, longest / 2), line.size() - longest);
+    line = line.substr(skipped, longest);
+    before -= skipped;
+  }
+  std::string text = "  " + std::string(line) + "\n  ";
+  for (const char c : line.substr(0, before)) text += c == '\t' ? '\t' : ' ';
+  const std::size_t marked = std::min<std::size_t>(place.length, longest);
+  return text + "^" + std::string(marked > 1 ? marked - 1 : 0, '~') + "\n";
+}
+
 const char* name_of(Severity severity) {
   switch (severity) {
     case Severity::note: return "note";
@@ -58,12 +73,7 @@ std::string render(const Diagnostic& diagnostic, std::string_view source) {
   }
   text += std::string(name_of(diagnostic.severity)) + ": " + diagnostic.message + "\n";
   if (place.line != 0 && !source.empty()) {
-    const std::string_view line = line_of(source, place.line);
-    text += "  " + std::string(line) + "\n  ";
-    for (std::uint32_t i = 0; i + 1 < place.column && i < line.size(); ++i) {
-      text += line[i] == '\t' ? '\t' : ' ';
-    }
-    text += "^" + std::string(place.length > 1 ? place.length - 1 : 0, '~') + "\n";
+    text += quote_line(line_of(source, place.line), place);
   }
   if (!diagnostic.hint.empty()) text += "  hint: " + diagnostic.hint + "\n";
   return text;

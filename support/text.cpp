@@ -14,7 +14,7 @@ namespace lynxpp {
 
 bool read_file(const std::string& path, std::string& contents) {
   contents.clear();
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (file == nullptr) return false;
   std::array<char, 1 << 16> part{};
   while (const std::size_t bytes = std::fread(part.data(), 1, part.size(), file.get()))
@@ -22,12 +22,14 @@ bool read_file(const std::string& path, std::string& contents) {
   if (std::ferror(file.get()) == 0) return true;
   const int reason = errno;
   contents.clear();
+  file.reset();
   errno = reason;
   return false;
 }
 
 std::string cannot_read(const std::string& path) {
-  return "cannot read " + path + ": " + std::strerror(errno);
+  const int reason = errno;
+  return "cannot read " + path + ": " + std::strerror(reason);
 }
 
 bool write_file(const std::string& path, std::string_view contents) {

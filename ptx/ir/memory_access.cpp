@@ -18,10 +18,7 @@ std::vector<std::string_view> modifiers_of(std::string_view opcode) {
   std::vector<std::string_view> modifiers;
   for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
     const std::size_t end = opcode.find('.', dot + 1);
-    std::string_view modifier = opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1);
-    while (!modifier.empty() && modifier.back() <= ' ') modifier.remove_suffix(1);
-    while (!modifier.empty() && modifier.front() <= ' ') modifier.remove_prefix(1);
-    modifiers.push_back(modifier);
+    modifiers.push_back(opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1));
     dot = end;
   }
   return modifiers;

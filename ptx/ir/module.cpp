@@ -58,6 +58,23 @@ OperandList OperandPool::add(std::span<const Operand> operands) {
   return {place, operands.size()};
 }
 
+std::string_view OperandPool::add_opcode(std::string opcode, TextRange spelled) {
+  const std::string& kept = opcodes_.emplace_back(std::move(opcode));
+  spellings_.emplace(kept.data(), spelled);
+  return kept;
+}
+
+const TextRange* OperandPool::spelling_of(std::string_view opcode) const {
+  const auto found = spellings_.find(opcode.data());
+  return found == spellings_.end() ? nullptr : &found->second;
+}
+
+TextRange Body::opcode_range(const Instruction& instruction, std::string_view source) const {
+  if (const TextRange* spelled = operand_pool->spelling_of(instruction.opcode)) return *spelled;
+  const auto begin = static_cast<std::uint32_t>(instruction.opcode.data() - source.data());
+  return {begin, begin + static_cast<std::uint32_t>(instruction.opcode.size())};
+}
+
 std::uint64_t Variable::size_bytes() const { return std::uint64_t{size_of(type)} * vector * elements; }
 
 const RegisterDeclaration* Body::find_register(std::string_view name, std::uint32_t scope) const {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -106,7 +107,14 @@ class OperandPool {
  public:
   OperandList add(std::span<const Operand> operands);
 
+  /// Keeps an opcode that the text at `spelled` writes with white space or comments in it.
+  std::string_view add_opcode(std::string opcode, TextRange spelled);
+  /// How the text spells an opcode that was added; null for others.
+  const TextRange* spelling_of(std::string_view opcode) const;
+
  private:
+  std::deque<std::string> opcodes_;
+  std::unordered_map<const char*, TextRange> spellings_;
   std::vector<std::unique_ptr<Operand[]>> blocks_;
   std::size_t block_size_ = 0;
   std::size_t used_ = 0;  ///< of the last block
@@ -124,8 +132,9 @@ struct Instruction {
   std::uint32_t line = 0;       ///< line in the module's text, from 1
   std::uint32_t statement = 0;  ///< index in Body::statements
   Guard guard;
-  std::string_view opcode;  ///< with all modifiers, "ld.global.nc.v4.f32"
-  OpcodeTraits traits;      ///< what the opcode table says about it
+  std::string_view
+      opcode;  ///< with all modifiers, "ld.global.nc.v4.f32", in one piece however the text spells it
+  OpcodeTraits traits;  ///< what the opcode table says about it
   OperandList operands;
   std::uint32_t source_file = 0;  ///< `.loc` in force: file index (0: none)
   std::uint32_t source_line = 0;
@@ -234,6 +243,9 @@ struct Body {
   std::vector<Variable> variables;  ///< .local/.shared/.param/… declared inside
   std::vector<TargetList> branch_targets;
   std::vector<TargetList> call_targets;  ///< a .callprototype is listed with no targets
+
+  /// Where the module's text has the opcode of one of the body's instructions. Its first word is in one piece there, what follows need not be.
+  TextRange opcode_range(const Instruction& instruction, std::string_view source) const;
 
   /// The declaration `name` refers to when used in `scope`, inner scopes first; null when it is no register.
   const RegisterDeclaration* find_register(std::string_view name, std::uint32_t scope) const;

@@ -59,8 +59,6 @@ const std::unordered_map<std::string_view, Family>& families() {
   return table;
 }
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f'; }
-
 const OpcodeFacts* find_facts(std::string_view opcode) {
   const auto family = families().find(opcode.substr(0, opcode.find('.')));
   if (family == families().end()) return nullptr;
@@ -222,24 +220,6 @@ void apply_access(Access access, const Modifiers& modifiers, OpcodeTraits& trait
   }
 }
 
-OpcodeTraits classify_compact(std::string_view opcode) {
-  OpcodeTraits traits;
-  const Modifiers modifiers = read_modifiers(opcode);
-  traits.type = modifiers.last_type;
-  traits.vector = modifiers.vector;
-  traits.is_floating = modifiers.is_floating;
-  traits.is_uniform = modifiers.is_uniform;
-  const OpcodeFacts* facts = find_facts(opcode);
-  if (facts == nullptr) return traits;
-  traits.known = true;
-  traits.kind = facts->kind;
-  traits.destinations = facts->destinations;
-  traits.is_return = facts->mnemonic == "ret";
-  traits.is_thread_exit = facts->mnemonic == "exit" || facts->mnemonic == "trap";
-  apply_access(facts->access, modifiers, traits);
-  return traits;
-}
-
 }  // namespace
 
 std::uint32_t size_of(DataType type) {
@@ -270,11 +250,21 @@ DataType parse_data_type(std::string_view text) {
 }
 
 OpcodeTraits classify(std::string_view opcode) {
-  if (std::ranges::none_of(opcode, is_space)) return classify_compact(opcode);
-  // PTX allows spaces before a modifier.
-  std::string compact;
-  std::ranges::copy_if(opcode, std::back_inserter(compact), [](char c) { return !is_space(c); });
-  return classify_compact(compact);
+  OpcodeTraits traits;
+  const Modifiers modifiers = read_modifiers(opcode);
+  traits.type = modifiers.last_type;
+  traits.vector = modifiers.vector;
+  traits.is_floating = modifiers.is_floating;
+  traits.is_uniform = modifiers.is_uniform;
+  const OpcodeFacts* facts = find_facts(opcode);
+  if (facts == nullptr) return traits;
+  traits.known = true;
+  traits.kind = facts->kind;
+  traits.destinations = facts->destinations;
+  traits.is_return = facts->mnemonic == "ret";
+  traits.is_thread_exit = facts->mnemonic == "exit" || facts->mnemonic == "trap";
+  apply_access(facts->access, modifiers, traits);
+  return traits;
 }
 
 }  // namespace lynxpp::ptx

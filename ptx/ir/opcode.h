@@ -93,7 +93,7 @@ struct OpcodeTraits {
   }
 };
 
-/// `opcode` with all its modifiers, "ld.global.nc.v4.f32".
+/// `opcode` with all its modifiers and nothing between them, "ld.global.nc.v4.f32".
 OpcodeTraits classify(std::string_view opcode);
 
 }  // namespace lynxpp::ptx

@@ -111,9 +111,8 @@ fragment SEGMENT    : [a-zA-Z0-9_$]+ ;
 fragment HEX        : [0-9a-fA-F] ;
 fragment EXPONENT   : [eE] [+-]? [0-9]+ ;
 
-SPACES        : [ \t\r\f\u000B]+ -> skip ;
-NEWLINE       : '\n' -> skip ;
+SPACES        : [ \t\r\n\f\u000B]+ -> skip ;
 LINE_COMMENT  : '//' ~[\n]* -> skip ;
 BLOCK_COMMENT : '/*' .*? '*/' -> skip ;
-LINE_MARKER   : '\n' [ \t\r\f\u000B]* '#' [ \t]* ('line' [ \t]*)? [0-9] ~[\n]* -> skip ;
+LINE_MARKER   : '#' [ \t]* ('line' [ \t]*)? [0-9]+ [ \t]+ '"' ~["\n]* '"' [ \t\r0-9]* -> skip ;
 UNKNOWN       : . ;

@@ -48,6 +48,9 @@ class BodyBuilder {
   }
 
   OperandList keep(std::span<const Operand> operands) { return body_.operand_pool->add(operands); }
+  std::string_view keep_opcode(std::string opcode, TextRange spelled) {
+    return body_.operand_pool->add_opcode(std::move(opcode), spelled);
+  }
 
   /// Closes scope 0 and indexes the names.
   void finish();

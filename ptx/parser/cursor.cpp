@@ -58,6 +58,21 @@ char closing_of(char opening) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// Where the line marker begins whose name begins at `quote`, if there is one; `quote` otherwise.
+std::uint32_t marker_of_name(std::string_view text, std::uint32_t quote) {
+  std::string_view before = text.substr(0, quote);
+  const auto drop = [&](std::string_view characters) {
+    const std::size_t size = before.size();
+    before = before.substr(0, before.find_last_not_of(characters) + 1);
+    return before.size() < size;
+  };
+  if (!drop(" \t") || !drop("0123456789")) return quote;
+  drop(" \t");
+  if (before.ends_with("line")) before.remove_suffix(4);
+  drop(" \t");
+  return before.ends_with('#') ? static_cast<std::uint32_t>(before.size() - 1) : quote;
+}
+
 }  // namespace
 
 bool is_identifier_start(char c) {
@@ -66,20 +81,24 @@ bool is_identifier_start(char c) {
 bool is_identifier_character(char c) { return (is_identifier_start(c) && c != '%') || is_digit(c); }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-bool is_line_marker(std::string_view text, std::uint32_t position) {
-  for (std::size_t before = position; before > 0 && text[before - 1] != '\n';) {
-    if (!is_space(text[--before])) return false;
-  }
-  const auto skip_blanks = [&] {
-    position = static_cast<std::uint32_t>(std::min(text.find_first_not_of(" \t", position), text.size()));
+std::uint32_t end_of_line_marker(std::string_view text, std::uint32_t position) {
+  std::size_t end = position;
+  const auto take = [&](std::string_view characters) {
+    const std::size_t begin = end;
+    end = std::min(text.find_first_not_of(characters, end), text.size());
+    return end > begin;
   };
-  if (text[position++] != '#') return false;
-  skip_blanks();
-  if (text.substr(position).starts_with("line")) {
-    position += 4;
-    skip_blanks();
-  }
-  return position < text.size() && is_digit(text[position]);
+  if (!text.substr(end).starts_with('#')) return position;
+  ++end;
+  take(" \t");
+  if (text.substr(end).starts_with("line")) end += 4;
+  take(" \t");
+  if (!take("0123456789") || !take(" \t") || !text.substr(end).starts_with('"')) return position;
+  end = text.find_first_of("\"\n", end + 1);
+  if (end == std::string_view::npos || text[end] != '"') return position;
+  ++end;
+  take(" \t\r0123456789");
+  return static_cast<std::uint32_t>(end);
 }
 
 std::uint32_t count_newlines(std::string_view text) {
@@ -133,10 +152,10 @@ void Cursor::skip_space() {
       skip_line();
     } else if (c == '/' && position_ + 1 < text_.size() && text_[position_ + 1] == '*') {
       skip_block_comment();
-    } else if (c == '#' && is_line_marker(text_, position_)) {
-      skip_line();
     } else {
-      return;
+      const std::uint32_t end = end_of_line_marker(text_, position_);
+      if (end == position_) return;
+      position_ = end;
     }
   }
 }
@@ -204,7 +223,12 @@ std::string_view Cursor::word() {
 }
 
 void Cursor::skip_string() {
-  const std::uint32_t begin = position_++;
+  const std::uint32_t begin = position_;
+  if (const std::uint32_t end = end_of_line_marker(text_, marker_of_name(text_, begin)); end > begin) {
+    position_ = end;
+    return;
+  }
+  ++position_;
   while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\n') {
     position_ += text_[position_] == '\\' && position_ + 1 < text_.size() ? 2 : 1;
   }

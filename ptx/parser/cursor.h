@@ -20,9 +20,9 @@ inline constexpr std::uint32_t maximum_nesting = 256;
 bool is_identifier_start(char c);
 bool is_identifier_character(char c);
 bool is_space(char c);
-/// Whether a line begins at `position`, blanks before it left out, that says where the text comes from: `# 12 "a.cu"`, `#line 12`. It is a
-/// comment. `text[position]` is there.
-bool is_line_marker(std::string_view text, std::uint32_t position);
+/// Where the marker at `position` ends that says where the text comes from, `# 12 "a.cu" 1` or `#line 12 "a.cu"`; `position` itself when none begins
+/// there. It is a comment, wherever it stands, as ptxas has it; the name in it knows no escapes.
+std::uint32_t end_of_line_marker(std::string_view text, std::uint32_t position);
 
 class Cursor {
  public:

@@ -151,9 +151,18 @@ class GrammarParser::Implementation {
     lexer_.reset();
     stream_.seek(position);
     lexer_.setLine(line);
-    lexer_.setCharPositionInLine(position - (source_.substr(0, position).rfind('\n') + 1));
+    lexer_.setCharPositionInLine(position - line_begin(position));
     tokens_.setTokenSource(&lexer_);
     parser_.reset();
+  }
+
+  /// Where the line of `position` begins. A body may be one long line: what was searched is not searched again.
+  std::size_t line_begin(std::uint32_t position) {
+    if (position < searched_) searched_ = line_begin_ = 0;
+    const std::size_t newline = source_.substr(searched_, position - searched_).rfind('\n');
+    if (newline != std::string_view::npos) line_begin_ = searched_ + newline + 1;
+    searched_ = position;
+    return line_begin_;
   }
 
   bool try_statement(antlr4::atn::PredictionMode mode) {
@@ -204,6 +213,8 @@ class GrammarParser::Implementation {
   PtxParser parser_;
   StrictErrors* errors_ = nullptr;  // owned by parser_
   bool is_started_ = false;
+  std::size_t searched_ = 0;
+  std::size_t line_begin_ = 0;  ///< of the line of source_[searched_]
   Diagnostics diagnostics_;
   std::size_t syntax_errors_ = 0;
 };

@@ -395,8 +395,10 @@ void StatementReader::skip_space() {
     if (is(c, space)) {
       if (c == '\n') ++line_;
       ++position_;
-    } else if (c == '#' && is_line_marker(source_, position_)) {
-      position_ = static_cast<std::uint32_t>(std::min<std::size_t>(source_.find('\n', position_), end_));
+    } else if (c == '#') {
+      const std::uint32_t end = end_of_line_marker(source_.substr(0, end_), position_);
+      if (end == position_) return;
+      position_ = end;
     } else if (c != '/' || !skip_comment()) {
       return;
     }

@@ -144,12 +144,19 @@ class Conversion {
         instruction.guard.negated = rule->children.size() == 3;
         instruction.guard.predicate = word(rule->getStop());
       } else if (rule->getRuleIndex() == PtxParser::RuleOpcode) {
-        instruction.opcode = view(range_of(*rule));
+        instruction.opcode = opcode_of(*rule);
       } else {
         instruction.operands = convert_operands(*rule, classify(instruction.opcode));
       }
     }
     builder_.add_instruction(place(), instruction);
+  }
+
+  std::string_view opcode_of(antlr4::ParserRuleContext& context) {
+    const TextRange spelled = range_of(context);
+    std::string opcode = context.getText();  // of the tokens, without what lies between them
+    const std::string_view text = view(spelled);
+    return opcode == text ? text : builder_.keep_opcode(std::move(opcode), spelled);
   }
 
   OperandList convert_operands(antlr4::ParserRuleContext& context, const OpcodeTraits& traits) {

@@ -50,7 +50,7 @@ class KeepContraction final : public Pass {
 
  private:
   void rewrite(const Function& function, const std::vector<std::uint32_t>& probes) {
-    instructions_ = &function.body->instructions;
+    body_ = &*function.body;
     declarations_.clear();
     registers_ = 0;
     const auto is_parted = [&](const std::pair<std::uint32_t, std::uint32_t>& pair) {
@@ -123,18 +123,17 @@ class KeepContraction final : public Pass {
     return name;
   }
 
-  const Instruction& at(std::uint32_t index) const { return (*instructions_)[index]; }
+  const Instruction& at(std::uint32_t index) const { return body_->instructions[index]; }
   std::string text(const Operand& operand) const {
     return std::string(
         unit_->module.source().substr(operand.text.begin, operand.text.end - operand.text.begin));
   }
   TextRange opcode_range(const Instruction& instruction) const {
-    const auto begin = static_cast<std::uint32_t>(instruction.opcode.data() - unit_->module.source().data());
-    return {begin, begin + static_cast<std::uint32_t>(instruction.opcode.size())};
+    return body_->opcode_range(instruction, unit_->module.source());
   }
 
   InstrumentationUnit* unit_ = nullptr;
-  const std::vector<Instruction>* instructions_ = nullptr;
+  const Body* body_ = nullptr;
   std::string declarations_;
   std::uint32_t registers_ = 0;
 };

@@ -26,13 +26,12 @@ class KeepRounding final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     if (unit.module.target.text.find("debug") == std::string::npos) return false;
     const std::size_t before = unit.edits.edits().size();
-    const char* const source = unit.module.source().data();
     for (const FunctionUnit& function : unit.functions) {
-      for (const Instruction& instruction : function.function->body->instructions) {
-        const std::string_view opcode = instruction.opcode;
-        if (!lacks_rounding(opcode)) continue;
-        unit.edits.insert_before(static_cast<std::uint32_t>(opcode.data() - source + opcode.find('.')),
-                                 ".rn");
+      const Body& body = *function.function->body;
+      for (const Instruction& instruction : body.instructions) {
+        if (!lacks_rounding(instruction.opcode)) continue;
+        const std::uint32_t begin = body.opcode_range(instruction, unit.module.source()).begin;
+        unit.edits.insert_before(begin + static_cast<std::uint32_t>(instruction.opcode.find('.')), ".rn");
       }
     }
     return unit.edits.edits().size() != before;

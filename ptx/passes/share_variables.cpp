@@ -59,11 +59,11 @@ class ShareVariables final : public Pass {
       }
     }
     if (opcode.starts_with("ld") && opcode.find(".const") != std::string_view::npos) {
-      rewrite_constant_load(instruction);
+      rewrite_constant_load(body, instruction);
     } else if (converts_address &&
                (opcode.find(".const") != std::string_view::npos || immediate_in_conversion)) {
       // The address is generic already; cvta does not take an immediate either.
-      unit_->edits.replace(opcode_range(instruction), "mov.b64");
+      unit_->edits.replace(body.opcode_range(instruction, unit_->module.source()), "mov.b64");
     }
     return used;
   }
@@ -114,18 +114,13 @@ class ShareVariables final : public Pass {
     return true;
   }
 
-  void rewrite_constant_load(const Instruction& instruction) {
-    const std::string_view opcode = instruction.opcode;
+  void rewrite_constant_load(const Body& body, const Instruction& instruction) {
+    std::string opcode(instruction.opcode);
     const std::size_t at = opcode.find(".const");
-    const std::uint32_t begin = opcode_range(instruction).begin + static_cast<std::uint32_t>(at);
     // `ld.const` proper reads what no kernel can write: the non-coherent path may serve it.
     const bool plain = at == 2;
-    unit_->edits.replace({begin, begin + 6}, plain ? ".global.nc" : ".global");
-  }
-
-  TextRange opcode_range(const Instruction& instruction) const {
-    const auto begin = static_cast<std::uint32_t>(instruction.opcode.data() - unit_->module.source().data());
-    return {begin, begin + static_cast<std::uint32_t>(instruction.opcode.size())};
+    opcode.replace(at, 6, plain ? ".global.nc" : ".global");
+    unit_->edits.replace(body.opcode_range(instruction, unit_->module.source()), opcode);
   }
 
   InstrumentationUnit* unit_ = nullptr;

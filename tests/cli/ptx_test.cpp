@@ -48,6 +48,13 @@ class PtxCommand : public testing::Test {
                     "  atomicMax(&counts[basicBlockId()], 1);\n}\n");
 };
 
+TEST_F(PtxCommand, AFullDiskIsNoSuccess) {
+  const Outcome outcome =
+      start({"/bin/sh", "-c", "exec \"$0\" ptx stat \"$1\" > /dev/full", LYNXPP_COMMAND, file_});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "lynxpp: error: cannot write to standard output: No space left on device\n");
+}
+
 TEST_F(PtxCommand, StatOfOneKernelAndWhatItCalls) {
   const Outcome outcome = lynxpp({"ptx", "stat", file_, "-k", "first"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -37,6 +37,8 @@ def single(between="", total="add.f32 %f8, %f6, %f7;"):
 TWO = f"{PRODUCT} mul.f32 %f9, %f3, %f4; {LOAD}"
 CASES = {
     "sum": single(),
+    "spelled_apart": single(total="sub/* .x */.f32 %f8, %f7, %f6;").replace("mul.f32", "mul /* .x */ .f32"),
+    "open_and_spelled_apart": single(between=f"sub/* .x */\t.f32 %f9, %f3, %f6; {STORE2} %f6;", total="neg/**/.f32 %f8, %f9;"),
     "sum_other_way": single(total="add.f32 %f8, %f7, %f6;"),
     "product_minus": single(total="sub.f32 %f8, %f6, %f7;"),
     "minus_product": single(total="sub.f32 %f8, %f7, %f6;"),

@@ -142,7 +142,7 @@ const char* const test_ptx = R"(.version 7.5
   add.s64 %rd6, %rd4, %rd5;
   add.s64 %rd7, %rd3, %rd5;
   ld.global.u32 %r6, [%rd6];
-  ld.const.u32 %r7, [factor];
+  ld/* of the .const bank */.const .u32 %r7, [factor];
   mul.lo.s32 %r8, %r6, %r7;
   st.global.u32 [%rd7], %r8;
   atom.global.add.u32 %r9, [total], 1;

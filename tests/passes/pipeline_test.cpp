@@ -127,6 +127,34 @@ TEST_F(PassPipeline, VerificationTakesBranchesWithoutAListForOnesToTheProgramsLa
   const Status ran = manager.run(unit_);
   EXPECT_TRUE(ran) << render(ran.error().diagnostics);
 }
+// A list that is gone does not make a branch's targets unknown.
+TEST_F(PassPipeline, VerificationFindsListsThatAPassHasLost) {
+  Module module = std::move(*parse_module(
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  .reg .b32 %r<3>;\n"
+      "ts: .branchtargets end;\n  mov.u32 %r1, 0;\n  brx.idx %r1, ts;\nend:\n  ret;\n}\n"));
+  const auto complaint = [&](std::string_view old, const std::string& replacement) {
+    InstrumentationUnit listed(module);
+    EXPECT_TRUE(engine::find_reachable(module, "k", listed));
+    PassManager manager;
+    manager.verify_with(engine::verify);
+    manager.add(std::make_unique<Scripted>("spoil", [&](InstrumentationUnit& unit) -> Result<bool> {
+      unit.edits.insert_before(unit.kernel().function->body_text.begin + 1, ".reg .b32 %lynxpp_y;\n");
+      const auto end = static_cast<std::uint32_t>(module.source().rfind("end:"));
+      unit.edits.insert_before(end, "bra $lynxpp_2;\n$lynxpp_1:\nmov.b32 %r1, %lynxpp_y;\n$lynxpp_2:\n");
+      const auto begin = static_cast<std::uint32_t>(module.source().find(old));
+      unit.edits.replace({begin, begin + static_cast<std::uint32_t>(old.size())}, replacement);
+      return true;
+    }));
+    const Status ran = manager.run(listed);
+    return ran ? std::string() : ran.error().diagnostics.front().message;
+  };
+  EXPECT_EQ(complaint("ts: .branchtargets end", "ts: .branchtargets end"), "");
+  EXPECT_THAT(complaint("ts: .branchtargets end;", ""), HasSubstr("'%lynxpp_y' of 'k' is read before"));
+  EXPECT_THAT(complaint("ts: .branchtargets end;", "us: .branchtargets end;"),
+              HasSubstr("'%lynxpp_y' of 'k' is read before"));
+  EXPECT_THAT(complaint("ts: .branchtargets end;", "ts: .branchtargets $lynxpp_9;"),
+              HasSubstr("label '$lynxpp_9' of 'k' stands nowhere"));
+}
 TEST_F(PassPipeline, VerificationFindsTextThatIsNoPtx) {
   EXPECT_THAT(complaint_of("mov.u32 %r1, ;;"), HasSubstr("pass 'spoil' left code that is not well-formed"));
 }

@@ -54,6 +54,33 @@ TEST(Body, LineMarkersAreComments) {
   EXPECT_EQ(parsed.body.branch_targets[0].targets.size(), 2U);
 }
 
+TEST(Body, LineMarkersStandAnywhere) {
+  for (const char* text :
+       {"mov.u32 %r1, 2; # 7 \"a.cu\"\n ret;", "/* x */ # 7 \"c:\\\" 1 2\r\n mov.u32 %r1, 2; ret;",
+        "mov.u32 # 7 \"a.cu\"\n %r1, 2; ret; #line 8 \"b.cu\"\n", "mov # 7 \"}{\"\n .u32 %r1, 2;\nret;"}) {
+    const Parsed parsed(text);
+    ASSERT_EQ(parsed.body.instructions.size(), 2U) << text;
+    EXPECT_EQ(parsed.first().opcode, "mov.u32") << text;
+    EXPECT_EQ(parsed.operand(1).integer, 2) << text;
+  }
+}
+
+// ptxas takes white space and comments between an opcode and its modifiers.
+TEST(Body, OpcodesAreInOnePieceHoweverTheyAreSpelled) {
+  for (const std::string opcode : {"st.global.u32", "st .global\t.u32", "st/*.x*/.global.u32",
+                                   "st.global//.x\n.u32", "st\n# 9 \"x.y\"\n.global.u32"}) {
+    const Parsed parsed("@%p1 " + opcode + " [%rd1], %r1; " + opcode + " [%rd1], %r2;");
+    ASSERT_EQ(parsed.body.instructions.size(), 2U) << opcode;
+    const Body copy = parsed.body;
+    for (const Instruction& instruction : copy.instructions) {
+      EXPECT_EQ(instruction.opcode, "st.global.u32") << opcode;
+      EXPECT_EQ(instruction.traits.space, StateSpace::global) << opcode;
+      EXPECT_EQ(instruction.traits.access_bytes(), 4U) << opcode;
+      EXPECT_EQ(parsed.module.text(copy.opcode_range(instruction, parsed.module.source())), opcode);
+    }
+  }
+}
+
 TEST(Body, UnguardedInstruction) {
   const Parsed parsed("ret;");
   EXPECT_FALSE(parsed.first().guarded());
@@ -280,7 +307,7 @@ TEST(Body, ModernOpcodes) {
     EXPECT_TRUE(instruction.traits.known) << instruction.opcode;
   EXPECT_EQ(parsed.body.instructions[1].operands.size(), 3U);
   EXPECT_EQ(parsed.body.instructions[1].operands[1].elements.size(), 2U);
-  EXPECT_EQ(parsed.body.instructions[4].opcode, "ld .global .f32");
+  EXPECT_EQ(parsed.body.instructions[4].opcode, "ld.global.f32");
   EXPECT_EQ(parsed.body.instructions[4].traits.space, StateSpace::global);
 }
 

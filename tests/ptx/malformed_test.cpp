@@ -51,12 +51,13 @@ TEST(Malformed, BracketsCommentsAndStrings) {
             "test.ptx:4:9: error: unterminated string\n  hint: close it with '\"' on the same line\n");
 }
 
-// Only a line that begins with it is a marker; the reader and the grammar agree on that.
-TEST(Malformed, LineMarkersWithinALine) {
+// A marker has a name, as for ptxas; the reader and the grammar agree on that.
+TEST(Malformed, LineMarkersWithoutAName) {
   EXPECT_EQ(of_body(" st.global.u32 [%rd1#4], %r1; ret;"),
             "test.ptx:5:21: error: unexpected '#'\n  hint: expected ']'\n");
-  EXPECT_EQ(of_body("/* */ # 1 \"a.cu\""), "test.ptx:5:7: error: unexpected '#'\n");
   EXPECT_EQ(of_body(" ret; # 4"), "test.ptx:5:7: error: unexpected '#'\n");
+  EXPECT_EQ(of_body(" ret; # 4\"a.cu\""), "test.ptx:5:7: error: unexpected '#'\n");
+  EXPECT_EQ(of_body(" ret; # 4 a.cu"), "test.ptx:5:7: error: unexpected '#'\n");
   EXPECT_EQ(of_body(" bogus..;\n  # 4 \"a.cu\"\n ret;"), "test.ptx:5:7: error: unexpected '.'\n");
 }
 

@@ -166,12 +166,6 @@ TEST(ClassifyDetails, UnknownOpcodesKeepTheirModifiersOnly) {
   EXPECT_FALSE(classify("ldx.f32").known) << "a longer word is not its prefix";
 }
 
-TEST(ClassifyDetails, SpacesBeforeModifiersDoNotMatter) {
-  const OpcodeTraits traits = classify("ld .global\t.f32");
-  EXPECT_EQ(traits.space, StateSpace::global);
-  EXPECT_EQ(traits.access_bytes(), 4U);
-}
-
 TEST(Types, NamesAndSizes) {
   EXPECT_EQ(parse_data_type(".u32"), DataType::u32);
   EXPECT_EQ(parse_data_type("f16x2"), DataType::f16x2);

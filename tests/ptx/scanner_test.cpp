@@ -37,7 +37,11 @@ TEST(Scanner, LineMarkersAreComments) {
   ASSERT_EQ(module.functions.size(), 1U);
   EXPECT_EQ(module.variables.size(), 1U);
   EXPECT_EQ(module.functions[0].line, 7U);
-  for (const char* text : {"#define X 1\n", "#\n", "#", ".global .u32 x; # 1 \"a.cu\"\n", "#pragma once\n"})
+  for (const char* text : {".global .u32 x; # 1 \"a.cu\"\n", "/* */ # 1 \"c:\\dir\\\"\n",
+                           ".entry k() { # 4 \"c:\\\" 2\n ret; }\n", ".entry k() { ret; # 4 \"}.cu\"\n}"})
+    EXPECT_TRUE(parse_module(header + text)) << text;
+  for (const char* text :
+       {"#define X 1\n", "#\n", "#", "# 7\n", "# 7 \"a\n\"", "#line \"a\"\n", "#pragma once\n"})
     EXPECT_FALSE(parse_module(header + text)) << text;
 }
 

@@ -26,6 +26,17 @@ TEST(Diagnostic, LineBeyondTheTextShowsNoSource) {
   EXPECT_EQ(render(diagnostic, "one line"), "a:9:1: warning: m\n  \n  ^\n");
 }
 
+TEST(Diagnostic, OfALongLineWhatStandsAroundThePlace) {
+  const std::string line = std::string(5000, 'a') + "b" + std::string(5000, 'c');
+  EXPECT_EQ(render({Severity::error, {"a", 1, 5001, 9000}, "m", ""}, line),
+            "a:1:5001: error: m\n  " + std::string(120, 'a') + "b" + std::string(119, 'c') + "\n  " +
+                std::string(120, ' ') + "^" + std::string(239, '~') + "\n");
+  EXPECT_EQ(render({Severity::error, {"a", 1, 2, 1}, "m", ""}, line),
+            "a:1:2: error: m\n  " + std::string(240, 'a') + "\n   ^\n");
+  EXPECT_EQ(render({Severity::error, {"a", 1, 10001, 1}, "m", ""}, line),
+            "a:1:10001: error: m\n  " + std::string(240, 'c') + "\n  " + std::string(239, ' ') + "^\n");
+}
+
 TEST(ClosestMatch, FindsAMisspellingAndNothingForAStranger) {
   const std::vector<std::string> names{"instruction_count", "kernel_runtime"};
   EXPECT_EQ(closest_match("instruction_cuont", names), "instruction_count");
