@@ -14,6 +14,7 @@ class CallCollector {
       : body_(*function.body), parameters_(function.parameters) {
     for (const Function& known : module.functions) functions_.emplace(known.name, known.name);
     for (const Alias& alias : module.aliases) functions_.insert_or_assign(alias.name, alias.function);
+    for (const auto& entry : functions_) has_function_like_register_ |= entry.first.starts_with('%');
   }
 
   CallSites collect() {
@@ -43,13 +44,13 @@ class CallCollector {
         continue;
       }
       found = true;
-      const auto known = functions_.find(operand.name);
-      if (known != functions_.end() || body_.find_register(operand.name, scope) == nullptr) {
-        const std::string_view name = known != functions_.end() ? known->second : operand.name;
-        if (direct_.insert(name).second) sites_.direct.push_back(name);
-      } else {
+      if (call.calls_register) {
         sites_.indirect = true;
+        continue;
       }
+      const auto known = functions_.find(operand.name);
+      const std::string_view name = known != functions_.end() ? known->second : operand.name;
+      if (direct_.insert(name).second) sites_.direct.push_back(name);
     }
   }
 
@@ -60,13 +61,18 @@ class CallCollector {
 
   /// A register, variable or parameter of the body hides a function of the same name.
   bool is_own(std::string_view name, std::uint32_t scope) const {
-    if (!functions_.contains(name)) return false;  // the same, and quicker
+    if (!may_be_function(name) || !functions_.contains(name)) return false;  // the same, and quicker
     return body_.find_register(name, scope) != nullptr || body_.find_variable(name, scope) != nullptr ||
            std::ranges::any_of(parameters_, [name](const Variable& own) { return own.name == name; });
   }
 
+  /// Nearly all names of operands begin with '%', nearly no function's does.
+  bool may_be_function(std::string_view name) const {
+    return has_function_like_register_ || !name.starts_with('%');
+  }
+
   void add_address(std::string_view name) {
-    if (name.starts_with('%')) return;
+    if (!may_be_function(name)) return;
     const auto known = functions_.find(name);
     if (known == functions_.end()) return;
     if (addresses_.insert(known->second).second) sites_.address_taken.push_back(known->second);
@@ -76,6 +82,7 @@ class CallCollector {
   std::span<const Variable> parameters_;
   std::unordered_map<std::string_view, std::string_view>
       functions_;  ///< names and, behind aliases, what they stand for
+  bool has_function_like_register_ = false;
   std::unordered_set<std::string_view> direct_;
   std::unordered_set<std::string_view> addresses_;
   CallSites sites_;

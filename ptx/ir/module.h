@@ -138,6 +138,7 @@ struct Instruction {
   OperandList operands;
   std::uint32_t source_file = 0;  ///< `.loc` in force: file index (0: none)
   std::uint32_t source_line = 0;
+  bool calls_register = false;  ///< a call through a register, which may have a function's name
 
   bool guarded() const { return !guard.predicate.empty(); }
 

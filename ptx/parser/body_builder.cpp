@@ -1,10 +1,22 @@
 #include "ptx/parser/body_builder.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lynxpp::ptx {
 
-BodyBuilder::BodyBuilder(Body& body) : body_(body) { body_.scopes.push_back({}); }
+BodyBuilder::BodyBuilder(Body& body, const Function& function) : body_(body), function_(function) {
+  body_.scopes.push_back({});
+}
+
+const Variable* BodyBuilder::find_variable(std::string_view name) const {
+  if (const Variable* own = body_.find_variable(name, scope_)) return own;
+  for (const std::vector<Variable>* parameters : {&function_.parameters, &function_.returns}) {
+    const auto found = std::ranges::find(*parameters, name, &Variable::name);
+    if (found != parameters->end()) return &*found;
+  }
+  return nullptr;
+}
 
 void BodyBuilder::add_statement(StatementKind kind, Place place, std::string_view name) {
   body_.statements.push_back({kind, place.text, place.line, scope_, 0, name});
@@ -35,9 +47,17 @@ void BodyBuilder::add_instruction(Place place, Instruction instruction) {
   const auto [entry, fresh] = traits_.try_emplace(instruction.opcode);
   if (fresh) entry->second = classify(instruction.opcode);
   instruction.traits = entry->second;
+  instruction.calls_register =
+      instruction.traits.kind == OpcodeClass::call && is_register_called(instruction);
   add_statement(StatementKind::instruction, place, {});
   body_.statements.back().index = static_cast<std::uint32_t>(body_.instructions.size());
   body_.instructions.push_back(instruction);
+}
+
+/// call (results), callee, (arguments), targets: the callee is the first operand that is no list.
+bool BodyBuilder::is_register_called(const Instruction& call) const {
+  const auto callee = std::ranges::find(call.operands, OperandKind::identifier, &Operand::kind);
+  return callee != call.operands.end() && find_register(callee->name) != nullptr;
 }
 
 void BodyBuilder::add_registers(Place place, std::vector<RegisterDeclaration> declarations) {

@@ -21,8 +21,8 @@ struct Place {
 /// they cannot differ in what a statement of one shape means.
 class BodyBuilder {
  public:
-  /// `body` gets scope 0 and must outlive the builder.
-  explicit BodyBuilder(Body& body);
+  /// `body` gets scope 0; it and the function must outlive the builder.
+  BodyBuilder(Body& body, const Function& function);
 
   /// What has no fields of its own: label, directive.
   void add_statement(StatementKind kind, Place place, std::string_view name);
@@ -39,8 +39,8 @@ class BodyBuilder {
   void add_prototype(Place place, std::string_view name);
   void add_location(Place place, std::uint32_t file, std::uint32_t line);
 
-  /// The variable of the body that `name` means here; null when there is none.
-  const Variable* find_variable(std::string_view name) const { return body_.find_variable(name, scope_); }
+  /// The variable of the body or the function's parameter that `name` means here; null when there is none.
+  const Variable* find_variable(std::string_view name) const;
 
   /// The register of the body that `name` means here; null when it is none.
   const RegisterDeclaration* find_register(std::string_view name) const {
@@ -56,7 +56,10 @@ class BodyBuilder {
   void finish();
 
  private:
+  bool is_register_called(const Instruction& call) const;
+
   Body& body_;
+  const Function& function_;
   std::uint32_t scope_ = 0;
   std::uint32_t source_file_ = 0;
   std::uint32_t source_line_ = 0;

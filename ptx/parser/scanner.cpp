@@ -176,8 +176,15 @@ class Scanner {
       if (cursor_.failed()) return;
       if (word.starts_with("sm_")) has_architecture = read_architecture(word.substr(3));
     } while (cursor_.accept(','));
-    module_.target_text = {place, cursor_.end_of_last()};
-    module_.target.text = std::string(module_.text(module_.target_text));
+    const TextRange text{place, cursor_.end_of_last()};
+    if (!module_.target_text.empty()) {
+      // Another line adds to the first one: `.target texmode_independent`. It stays where it is.
+      if (has_architecture) cursor_.fail_at(place, "a second architecture");
+      module_.target.text += ", " + std::string(module_.text(text));
+      return;
+    }
+    module_.target_text = text;
+    module_.target.text = std::string(module_.text(text));
     if (!has_architecture) cursor_.fail_at(place, "a target looks like sm_90 or sm_90a");
   }
 

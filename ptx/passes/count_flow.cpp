@@ -14,7 +14,26 @@ constexpr double rare = 0.1;
 constexpr std::uint32_t deepest = 6;
 constexpr std::uint32_t short_end = 4;  // instructions
 
+bool is_repeated(const CountedFunction& function, std::uint32_t block) {
+  const LoopNest& loops = function.analyses->loops();
+  return loops.depth_of(block) != 0 || loops.is_irreducible(block);
+}
+
+double frequency(const CountedFunction& function, std::uint32_t block) {
+  const LoopNest& loops = function.analyses->loops();
+  const std::uint32_t depth = loops.depth_of(block) + (loops.is_irreducible(block) ? 1 : 0);
+  return std::pow(loop_iterations, std::min(depth, deepest));
+}
+
 }  // namespace
+
+Counter counter_at_start(const CountedFunction& function, std::uint32_t block) {
+  Counter counter;
+  counter.places = {{CountPlace::Kind::block_start, block, 0, 0}};
+  counter.weight = frequency(function, block);
+  counter.is_repeated = is_repeated(function, block);
+  return counter;
+}
 
 EdgePlaces::EdgePlaces(const CountedFunction& function)
     : function_(function),
@@ -40,25 +59,14 @@ bool EdgePlaces::ends_in_call(std::uint32_t block) const {
   return range.size() != 0 && instructions_[range.end - 1].traits.kind == OpcodeClass::call;
 }
 
-bool EdgePlaces::is_repeated(std::uint32_t block) const {
-  const LoopNest& loops = function_.analyses->loops();
-  return loops.depth_of(block) != 0 || loops.is_irreducible(block);
-}
-
-double EdgePlaces::frequency(std::uint32_t block) const {
-  const LoopNest& loops = function_.analyses->loops();
-  const std::uint32_t depth = loops.depth_of(block) + (loops.is_irreducible(block) ? 1 : 0);
-  return std::pow(loop_iterations, std::min(depth, deepest));
-}
-
 bool EdgePlaces::is_short_end(std::uint32_t block) const {
   return block == leaves || (graph_.blocks[block].successors.empty() &&
-                             graph_.blocks[block].size() <= short_end && !is_repeated(block));
+                             graph_.blocks[block].size() <= short_end && !is_repeated(function_, block));
 }
 
 /// An early way out: most threads have something to do, unless two numbers have to be equal for it. The way out of a loop is none.
 bool EdgePlaces::is_rare(std::uint32_t source, std::uint32_t target) const {
-  if (is_repeated(source)) return false;
+  if (is_repeated(function_, source)) return false;
   const auto is_short = [&](std::uint32_t way) { return is_short_end(way); };
   if (std::ranges::none_of(ways_[source], is_short) || std::ranges::all_of(ways_[source], is_short))
     return false;
@@ -84,14 +92,6 @@ bool EdgePlaces::needs_equality(std::uint32_t source, std::uint32_t target) cons
   return !likely_->is_likely(goes) && likely_->is_likely(stays);
 }
 
-Counter EdgePlaces::block_start(std::uint32_t block) const {
-  Counter counter;
-  counter.places = {{CountPlace::Kind::block_start, block, 0, 0}};
-  counter.weight = frequency(block);
-  counter.is_repeated = is_repeated(block);
-  return counter;
-}
-
 Counter EdgePlaces::block_end(std::uint32_t block) const {
   Counter counter = block_start(block);
   counter.places[0].kind = CountPlace::Kind::block_end;
@@ -112,14 +112,14 @@ Counter EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const {
   Counter counter;
   counter.places = places(source, target);
   const bool goes_on = target != leaves;
-  counter.weight = frequency(source);
+  counter.weight = frequency(function_, source);
   // Before a branch all lanes run the instruction that counts those that take it.
   const CountPlace::Kind kind = counter.places[0].kind;
   const bool is_before_branch =
       kind == CountPlace::Kind::guard_holds || kind == CountPlace::Kind::switch_target;
-  if (goes_on && !is_before_branch) counter.weight = std::min(counter.weight, frequency(target));
+  if (goes_on && !is_before_branch) counter.weight = std::min(counter.weight, frequency(function_, target));
   if (is_rare(source, target)) counter.weight *= rare;
-  counter.is_repeated = goes_on && is_repeated(source) && is_repeated(target);
+  counter.is_repeated = goes_on && is_repeated(function_, source) && is_repeated(function_, target);
   return counter;
 }
 

@@ -56,6 +56,9 @@ bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
 
 class LikelyWays;
 
+/// A counter of a block's beginning, its unit left open.
+Counter counter_at_start(const CountedFunction& function, std::uint32_t block);
+
 /// Helper of both flows: where edges can be counted and how often they are taken.
 class EdgePlaces {
  public:
@@ -70,13 +73,11 @@ class EdgePlaces {
   /// The edge's counter, its unit left open. Precondition: it can be counted.
   Counter edge(std::uint32_t source, std::uint32_t target) const;
   bool can_count(std::uint32_t source, std::uint32_t target) const;
-  Counter block_start(std::uint32_t block) const;
+  Counter block_start(std::uint32_t block) const { return counter_at_start(function_, block); }
   Counter block_end(std::uint32_t block) const;
   Counter entry() const;
 
  private:
-  bool is_repeated(std::uint32_t block) const;
-  double frequency(std::uint32_t block) const;
   bool is_rare(std::uint32_t source, std::uint32_t target) const;
   bool needs_equality(std::uint32_t source, std::uint32_t target) const;
   bool is_short_end(std::uint32_t block) const;

@@ -323,10 +323,9 @@ class Planner {
     find_lane_counts_by_leaving(plan, draft.counted);
   }
 
-  Counter guard_counter(Draft& draft, std::uint32_t instruction) {
-    const EdgePlaces places(draft.counted);
+  static Counter guard_counter(const Draft& draft, std::uint32_t instruction) {
     const std::uint32_t block = draft.plan.block_of[instruction];
-    Counter counter = places.block_start(block);
+    Counter counter = counter_at_start(draft.counted, block);
     counter.places = {{CountPlace::Kind::guard_holds, block, instruction, 0}};
     return counter;
   }

@@ -1,6 +1,7 @@
 #include "ptx/passes/extract.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
@@ -14,6 +15,10 @@ class Extract final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     unit_ = &unit;
     collect();
+    if (names_kernel_) {
+      return failure("it may launch itself from the device, where nobody passes the probes' parameter: '" +
+                     std::string(*names_kernel_) + "' names it");
+    }
     for (const Item& item : unit.module.items) {
       if (!is_kept(item)) unit.edits.erase(item.text);
     }
@@ -66,22 +71,33 @@ class Extract final : public Pass {
       for (const Variable& variable : unit_->module.variables) {
         if (variable.has_initializer && variables_.contains(variable.name) &&
             done.insert(variable.name).second)
-          grown |= collect_words(unit_->module.text(variable.initializer));
+          grown |= collect_words(variable.name, unit_->module.text(variable.initializer));
       }
       for (const Function& function : unit_->module.functions) {
         if (functions_.contains(function.name) && !function.is_declaration() &&
             unit_->find(function.name) == nullptr && done.insert(function.name).second)
-          grown |= collect_words(unit_->module.text(function.body_text));
+          grown |= collect_words(function.name, unit_->module.text(function.body_text));
       }
     }
   }
 
   bool collect_name(std::string_view name) {
     if (!names_.contains(name) || unit_->shared_variables.contains(name)) return false;
-    if (unit_->module.find_variable(name) != nullptr) return variables_.insert(name).second;
+    if (const Variable* variable = unit_->module.find_variable(name)) return keep_declaration(*variable);
     const Function* const function = unit_->module.find_function(name);
     if (function->name != name) functions_.insert(function->name);  // behind an alias
     return functions_.insert(name).second;
+  }
+
+  /// With the other names of `.global .u32 a, b;`.
+  bool keep_declaration(const Variable& variable) {
+    const std::vector<Variable>& all = unit_->module.variables;
+    const auto declares = [&](std::size_t index) { return all[index].text.begin == variable.text.begin; };
+    auto index = static_cast<std::size_t>(&variable - all.data());
+    while (index > 0 && declares(index - 1)) --index;
+    bool grown = false;
+    for (; index < all.size() && declares(index); ++index) grown |= variables_.insert(all[index].name).second;
+    return grown;
   }
 
   void collect(const Operand& operand) {
@@ -89,14 +105,17 @@ class Extract final : public Pass {
     for (const Operand& element : operand.elements) collect(element);
   }
 
-  bool collect_words(std::string_view text) {
+  /// Names in the text of what `owner` stands for.
+  bool collect_words(std::string_view owner, std::string_view text) {
     constexpr std::string_view name_characters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
     bool grown = false;
     std::size_t begin = 0;
     while ((begin = text.find_first_of(name_characters, begin)) != std::string_view::npos) {
       const std::size_t end = std::min(text.find_first_not_of(name_characters, begin), text.size());
-      grown |= collect_name(text.substr(begin, end - begin));
+      const std::string_view name = text.substr(begin, end - begin);
+      if (name == unit_->kernel().function->name) names_kernel_ = owner;
+      grown |= collect_name(name);
       begin = end;
     }
     return grown;
@@ -127,6 +146,8 @@ class Extract final : public Pass {
   std::unordered_set<std::string_view> names_;  ///< all of the module
   std::set<std::string_view> functions_;        ///< those that stay
   std::set<std::string_view> variables_;
+  std::optional<std::string_view>
+      names_kernel_;  ///< what stays and is not instrumented, but has the kernel's address
 };
 
 }  // namespace

@@ -53,6 +53,7 @@ Status PassManager::run_one(Pass& pass, InstrumentationUnit& unit) {
 }
 
 std::string_view direct_callee(const Module& module, const Instruction& call) {
+  if (call.calls_register) return {};
   for (const Operand& operand : call.operands) {
     if (operand.kind != OperandKind::identifier) continue;
     const Function* const function = module.find_function(operand.name);

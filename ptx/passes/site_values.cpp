@@ -272,8 +272,11 @@ void SiteValues::append_branch_target(const Instruction& branch, std::string& te
   };
   if (branch.traits.kind != OpcodeClass::branch || targets.empty()) {
     text += "\tmov.u32 " + target_register + ", 0;\n";
-  } else if (!branch.opcode.starts_with("brx")) {
-    text += "\tmov.u32 " + target_register + ", " + number(number_of(0)) + ";\n";
+  } else if (!branch.opcode.starts_with("brx") || branch.operands[0].kind == OperandKind::integer) {
+    const bool is_indexed = branch.opcode.starts_with("brx");  // with a constant
+    const std::size_t entry = is_indexed ? static_cast<std::size_t>(branch.operands[0].integer) : 0;
+    text +=
+        "\tmov.u32 " + target_register + ", " + number(entry < targets.size() ? number_of(entry) : 0) + ";\n";
   } else {
     const std::string entry(branch.operands[0].name);
     text += "\tadd.u32 " + target_register + ", " + entry + ", 1;\n";

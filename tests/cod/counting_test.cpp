@@ -201,6 +201,10 @@ constexpr Kernel loops[] = {
      "%r5;\nand.b32 %r10, %r10, 1;\nbrx.idx %r10, T;\nA: add.u32 %r8, %r8, 1;\nbra N;\nB: add.u32 %r8, %r8, "
      "2;\nbra N;\nC: add.u32 %r8, %r8, 3;\nN: setp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], "
      "%r8;\nret;"},
+    {"switches_on_constants", "",
+     "T: .branchtargets A, B, C, B;\nand.b32 %r9, %r5, 7;\nsetp.lt.u32 %p1, %r5, 9;\nL: add.u32 %r7, %r7, "
+     "1;\n@%p1 brx.idx 1, T;\nA: add.u32 %r8, %r8, 1;\nbrx.idx (1+2), T;\nC: add.u32 %r8, %r8, 2;\nB: "
+     "setp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
 };
 
 class CountedKernel : public testing::TestWithParam<Kernel> {};

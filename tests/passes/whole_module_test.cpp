@@ -83,6 +83,60 @@ TEST(WholeModule, OptionsOfTheTargetStay) {
               HasSubstr(".target sm_75, texmode_independent\n"));
 }
 
+TEST(WholeModule, OptionsOfTheTargetMayStandOnALineOfTheirOwn) {
+  const std::string text =
+      accepted(instrument(".entry k()\n{\n  ret;\n}\n", false, "sm_75\n.target texmode_independent"));
+  EXPECT_THAT(text, HasSubstr("sm_75, texmode_independent\n"));
+  EXPECT_THAT(refusal(instrument(".entry k()\n{\n  ret;\n}\n", false, "sm_75\n.target sm_80")),
+              HasSubstr("a second architecture"));
+}
+
+TEST(WholeModule, NamesOfOneDeclarationStayTogether) {
+  const std::string text = accepted(instrument(
+      ".global .u32 c;\n.global .u64 a, b = c;\n.shared .b32 s, t[4];\n.const .u32 q = 1, r = 2;\n"
+      ".global .u32 unrelated;\n"
+      ".visible .entry k()\n{\n  .reg .b64 %rd<3>;\n  .reg .b32 %r<3>;\n  ld.global.u64 %rd1, [a];\n"
+      "  ld.const.u32 %r1, [r];\n  st.shared.b32 [t+4], %r1;\n  st.global.u64 [a], %rd1;\n  ret;\n}\n"));
+  EXPECT_THAT(text,
+              HasSubstr(".global .u32 c;\n.global .u64 a, b = c;\n.shared .b32 s, t[4];\n.const .u32 q = 1"));
+  EXPECT_THAT(text, Not(HasSubstr("unrelated")));
+}
+
+TEST(WholeModule, ARegisterMayHaveAFunctionsName) {
+  const std::string text = accepted(instrument(
+      ".func f(.param .b32 x)\n{\n  ret;\n}\n.func g(.param .b32 x)\n{\n  ret;\n}\n"
+      ".visible .entry k()\n{\n  .reg .b64 f;\n  mov.u64 f, g;\n  P: .callprototype _ (.param .b32 _);\n"
+      "  {\n  .param .b32 x;\n  st.param.b32 [x], 3;\n  call f, (x), P;\n  }\n  ret;\n}\n"));
+  EXPECT_THAT(text, HasSubstr("call f, (x), P;"));
+}
+
+TEST(WholeModule, AFunctionMayBeNamedLikeARegister) {
+  const std::string text = accepted(
+      instrument(".func %f(.param .b32 x)\n{\n  ret;\n}\n.visible .entry k()\n{\n  .reg .b64 %rd<2>;\n"
+                 "  mov.u64 %rd1, %f;\n  P: .callprototype _ (.param .b32 _);\n"
+                 "  {\n  .param .b32 x;\n  st.param.b32 [x], 3;\n  call %f, (x);\n  call %rd1, (x), P;\n  }\n"
+                 "  ret;\n}\n"));
+  EXPECT_THAT(text, HasSubstr("call %f, (x);")) << "its address is taken: it takes no frame";
+}
+
+TEST(WholeModule, ElementsOfParameters) {
+  const std::string text =
+      accepted(instrument(".visible .entry k(.param .u64 p, .param .u32 q[4])\n{\n  .reg .b32 %r<2>;\n"
+                          "  ld.param.u32 %r1, q[1];\n  ret;\n}\n"));
+  EXPECT_THAT(text, HasSubstr("ld.param.u32 %r1, q[1];"));
+}
+
+TEST(WholeModule, ATableWithTheKernelMayLaunchIt) {
+  const std::string module =
+      ".visible .entry k(.param .u64 p);\n.global .u64 t[1] = {k};\n"
+      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd<2>;\n  ld.global.u64 %rd1, [t];\n"
+      "  st.global.u64 [%rd1], %rd1;\n  ret;\n}\n";
+  EXPECT_THAT(refusal(instrument(module)),
+              HasSubstr("it may launch itself from the device, where nobody passes the "
+                        "probes' parameter: 't' names it"));
+  EXPECT_TRUE(instrument(module, true)) << "that table leads to the original";
+}
+
 TEST(WholeModule, DebugCodeIsNotFused) {
   const char* const body =
       ".entry k(.param .u64 p)\n{\n  .reg .f32 %f<5>;\n  .reg .f64 %fd<4>;\n  .reg .b32 %r<3>;\n  .reg .b64 "
