@@ -2,7 +2,8 @@
 //
 // A Module owns the text it was parsed from and describes it by byte ranges. Whatever no pass touches is
 // emitted byte for byte from that text (ptx/emitter), so opcodes, directives and debug data that lynxpp has never
-// heard of survive. Every std::string_view below points into Module::source and lives as long as the Module.
+// heard of survive. Every std::string_view below points into Module::source and lives as long as the Module; only an opcode that
+// the text spells with white space or comments in it is kept by its Body.
 //
 //   module   ▶ items: directives, variables, functions (in textual order)
 //   function ▶ header, parameters, and (once parsed, see ptx/parser) a Body
