@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "ptx/analysis/control_flow_graph.h"
@@ -11,11 +10,10 @@ namespace {
 class CallCollector {
  public:
   CallCollector(const Module& module, const Function& function)
-      : body_(*function.body), parameters_(function.parameters) {
-    for (const Function& known : module.functions) functions_.emplace(known.name, known.name);
-    for (const Alias& alias : module.aliases) functions_.insert_or_assign(alias.name, alias.function);
-    for (const auto& entry : functions_) has_function_like_register_ |= entry.first.starts_with('%');
-  }
+      : module_(module),
+        body_(*function.body),
+        parameters_(function.parameters),
+        has_function_like_register_(module.has_function_like_register()) {}
 
   CallSites collect() {
     for (const Instruction& instruction : body_.instructions) {
@@ -48,8 +46,8 @@ class CallCollector {
         sites_.indirect = true;
         continue;
       }
-      const auto known = functions_.find(operand.name);
-      const std::string_view name = known != functions_.end() ? known->second : operand.name;
+      const Function* const known = module_.find_function(operand.name);
+      const std::string_view name = known != nullptr ? known->name : operand.name;
       if (direct_.insert(name).second) sites_.direct.push_back(name);
     }
   }
@@ -61,7 +59,8 @@ class CallCollector {
 
   /// A register, variable or parameter of the body hides a function of the same name.
   bool is_own(std::string_view name, std::uint32_t scope) const {
-    if (!may_be_function(name) || !functions_.contains(name)) return false;  // the same, and quicker
+    if (!may_be_function(name) || module_.find_function(name) == nullptr)
+      return false;  // the same, and quicker
     return body_.find_register(name, scope) != nullptr || body_.find_variable(name, scope) != nullptr ||
            std::ranges::any_of(parameters_, [name](const Variable& own) { return own.name == name; });
   }
@@ -73,16 +72,15 @@ class CallCollector {
 
   void add_address(std::string_view name) {
     if (!may_be_function(name)) return;
-    const auto known = functions_.find(name);
-    if (known == functions_.end()) return;
-    if (addresses_.insert(known->second).second) sites_.address_taken.push_back(known->second);
+    const Function* const known = module_.find_function(name);
+    if (known != nullptr && addresses_.insert(known->name).second)
+      sites_.address_taken.push_back(known->name);
   }
 
+  const Module& module_;
   const Body& body_;
   std::span<const Variable> parameters_;
-  std::unordered_map<std::string_view, std::string_view>
-      functions_;  ///< names and, behind aliases, what they stand for
-  bool has_function_like_register_ = false;
+  bool has_function_like_register_;
   std::unordered_set<std::string_view> direct_;
   std::unordered_set<std::string_view> addresses_;
   CallSites sites_;

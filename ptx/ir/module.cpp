@@ -23,6 +23,9 @@ bool declares(const RegisterDeclaration& declaration, std::string_view name) {
   return error == std::errc{} && end == digits.data() + digits.size() && number < declaration.count;
 }
 
+bool is_definition(const Function& function) { return !function.is_declaration(); }
+bool is_definition(const Variable& variable) { return !variable.is_extern; }
+
 std::string scoped_key(std::uint32_t scope, std::string_view name) {
   std::string key = std::to_string(scope);
   key += ' ';
@@ -144,20 +147,51 @@ bool Body::operator==(const Body& other) const {
          branch_targets == other.branch_targets && call_targets == other.call_targets;
 }
 
-const Function* Module::find_function(std::string_view name) const {
-  const Function* declaration = nullptr;
-  for (const Function& function : functions) {
-    if (function.name != name) continue;
-    if (!function.is_declaration()) return &function;
-    if (declaration == nullptr) declaration = &function;
+template <typename Declared>
+const Declared* Module::find_declared(const std::vector<Declared>& all, const NameIndex& index,
+                                      std::size_t indexed, std::string_view name) const {
+  if (indexed == all.size()) {
+    const auto found = index.find(name);
+    return found == index.end() ? nullptr : &all[found->second];
   }
-  for (const Alias& alias : aliases) {
-    if (alias.name != name) continue;
-    for (const Function& function : functions) {
-      if (function.name == alias.function && !function.is_declaration()) return &function;
-    }
+  const Declared* declaration = nullptr;
+  for (const Declared& each : all) {
+    if (each.name != name) continue;
+    if (is_definition(each)) return &each;
+    if (declaration == nullptr) declaration = &each;
   }
   return declaration;
+}
+
+void Module::index_names() {
+  const auto index = [](const auto& all, NameIndex& names) {
+    names.clear();
+    for (std::uint32_t at = 0; at < all.size(); ++at) {
+      const auto [entry, fresh] = names.try_emplace(all[at].name, at);
+      if (!fresh && is_definition(all[at]) && !is_definition(all[entry->second])) entry->second = at;
+    }
+    return all.size();
+  };
+  indexed_functions_ = index(functions, function_index_);
+  indexed_variables_ = index(variables, variable_index_);
+}
+
+bool Module::has_function_like_register() const {
+  return std::ranges::any_of(functions, [](const Function& each) { return each.name.starts_with('%'); });
+}
+
+const Function* Module::find_function(std::string_view name) const {
+  const auto declared = [&](std::string_view wanted) {
+    return find_declared(functions, function_index_, indexed_functions_, wanted);
+  };
+  const Function* const found = declared(name);
+  if (found != nullptr && is_definition(*found)) return found;
+  for (const Alias& alias : aliases) {
+    if (alias.name != name) continue;
+    const Function* const function = declared(alias.function);
+    if (function != nullptr && is_definition(*function)) return function;
+  }
+  return found;
 }
 
 Function* Module::find_function(std::string_view name) {
@@ -165,13 +199,7 @@ Function* Module::find_function(std::string_view name) {
 }
 
 const Variable* Module::find_variable(std::string_view name) const {
-  const Variable* declaration = nullptr;
-  for (const Variable& variable : variables) {
-    if (variable.name != name) continue;
-    if (!variable.is_extern) return &variable;
-    if (declaration == nullptr) declaration = &variable;
-  }
-  return declaration;
+  return find_declared(variables, variable_index_, indexed_variables_, name);
 }
 
 const std::string* Module::find_file(std::uint32_t index) const {

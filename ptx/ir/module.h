@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -336,7 +337,26 @@ class Module {
   const Variable* find_variable(std::string_view name) const;
   const std::string* find_file(std::uint32_t index) const;
 
+  /// Makes the searches above fast. The parser calls it; they are right without it after additions to `functions` or `variables`.
+  void index_names();
+  /// Whether a function has a name like '%f', as nearly all registers do and nearly no function.
+  bool has_function_like_register() const;
+
  private:
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  /// Index of the definition of a name, or of its first declaration.
+  using NameIndex = std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>>;
+  template <typename Declared>
+  const Declared* find_declared(const std::vector<Declared>& all, const NameIndex& index, std::size_t indexed,
+                                std::string_view name) const;
+
+  NameIndex function_index_;
+  NameIndex variable_index_;
+  std::size_t indexed_functions_ = 0;
+  std::size_t indexed_variables_ = 0;
   std::unique_ptr<const std::string> source_;  // on the heap: views stay valid when the Module moves
 };
 

@@ -309,6 +309,7 @@ Result<Module> parse_module(std::string text, const std::string& name) {
     diagnostic.location.file = name;
     return Failure{{std::move(diagnostic)}};
   }
+  module.index_names();
   return module;
 }
 
