@@ -174,10 +174,18 @@ void Module::index_names() {
   };
   indexed_functions_ = index(functions, function_index_);
   indexed_variables_ = index(variables, variable_index_);
+  alias_index_.clear();
+  for (const Alias& alias : aliases) {
+    const auto function = function_index_.find(alias.function);
+    if (function != function_index_.end() && is_definition(functions[function->second]))
+      alias_index_.try_emplace(std::string(alias.name), function->second);
+  }
+  indexed_aliases_ = aliases.size();
 }
 
 bool Module::has_function_like_register() const {
-  return std::ranges::any_of(functions, [](const Function& each) { return each.name.starts_with('%'); });
+  const auto like_register = [](const auto& each) { return each.name.starts_with('%'); };
+  return std::ranges::any_of(functions, like_register) || std::ranges::any_of(aliases, like_register);
 }
 
 const Function* Module::find_function(std::string_view name) const {
@@ -186,6 +194,10 @@ const Function* Module::find_function(std::string_view name) const {
   };
   const Function* const found = declared(name);
   if (found != nullptr && is_definition(*found)) return found;
+  if (indexed_aliases_ == aliases.size() && indexed_functions_ == functions.size()) {
+    const auto function = alias_index_.find(name);
+    return function == alias_index_.end() ? found : &functions[function->second];
+  }
   for (const Alias& alias : aliases) {
     if (alias.name != name) continue;
     const Function* const function = declared(alias.function);

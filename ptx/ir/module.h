@@ -269,6 +269,7 @@ struct Body {
   NameIndex variable_index_;
   std::size_t indexed_registers_ = 0;
   std::size_t indexed_variables_ = 0;
+  std::size_t indexed_aliases_ = 0;
 };
 
 struct Function {
@@ -337,7 +338,7 @@ class Module {
   const Variable* find_variable(std::string_view name) const;
   const std::string* find_file(std::uint32_t index) const;
 
-  /// Makes the searches above fast. The parser calls it; they are right without it after additions to `functions` or `variables`.
+  /// Makes the searches above fast. The parser calls it; they are right without it after additions to `functions`, `variables` or `aliases`.
   void index_names();
   /// Whether a function has a name like '%f', as nearly all registers do and nearly no function.
   bool has_function_like_register() const;
@@ -355,8 +356,10 @@ class Module {
 
   NameIndex function_index_;
   NameIndex variable_index_;
+  NameIndex alias_index_;  ///< indices of functions, too
   std::size_t indexed_functions_ = 0;
   std::size_t indexed_variables_ = 0;
+  std::size_t indexed_aliases_ = 0;
   std::unique_ptr<const std::string> source_;  // on the heap: views stay valid when the Module moves
 };
 
