@@ -349,6 +349,7 @@ Result<Instrumented> instrument(const Request& request) {
   unit.space_code = space_code;
   unit.assembler_contracts = request.assembler_contracts;
   unit.outline = request.limits.outline;
+  unit.most_flushed_fast = request.limits.most_flushed_fast;
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.parse_ms = watch.lap();
 

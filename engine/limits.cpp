@@ -39,7 +39,10 @@ Limits limits_of_environment() {
   if (!limit.empty() && error == std::errc{} && end == limit.data() + limit.size())
     limits.instructions = value;
   const std::string_view outline = environment(outline_variable);
-  if (outline == "all") limits.outline = {0, 0};
+  if (outline == "all") {
+    limits.outline = {0, 0};
+    limits.most_flushed_fast = 0;
+  }
   if (outline == "none") limits = without_functions(limits);
   return limits;
 }

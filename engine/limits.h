@@ -11,6 +11,8 @@ namespace lynxpp::engine {
 
 struct Limits {
   ptx::OutlineRule outline;
+  /// InstrumentationUnit::most_flushed_fast
+  std::size_t most_flushed_fast = 1000;
   /// PTX instructions of a variant, the program's and those that are added; 0: as many as it takes. Above it the variant is not made: the driver's
   /// compiler would run for minutes and take gigabytes inside the program.
   std::uint64_t instructions = 100'000;
@@ -20,7 +22,7 @@ struct Limits {
 Limits without_functions(Limits limits);
 
 /// The defaults, changed by LYNXPP_VARIANT_LIMIT (a number: Limits::instructions) and LYNXPP_OUTLINE, which is for tests: "all" makes every handler a
-/// function, "none" no handler. What is neither is left alone.
+/// function and takes the shortest texts for counters of device functions, "none" makes no handler one. What is neither is left alone.
 Limits limits_of_environment();
 
 /// PTX instructions that the edits add: an estimate by counting lines that end in a semicolon and declare nothing.

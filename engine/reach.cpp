@@ -168,7 +168,7 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
       unit.basic_blocks += static_cast<std::uint32_t>(added.graph.blocks.size());
       unit.instructions += static_cast<std::uint32_t>(function.body->instructions.size());
     }
-    unit.functions.push_back(std::move(added));
+    unit.add(std::move(added));
   };
   add(*entry, true);
   for (const ptx::Function& function : module.functions) {

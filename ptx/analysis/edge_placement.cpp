@@ -64,6 +64,8 @@ std::optional<EdgePlacement> EdgePlacement::make(std::uint32_t nodes, std::vecto
 
 /// Each component hangs from one node, the outside where it is part of it; the other nodes' balances give the edges towards it.
 void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tree) {
+  above_.assign(nodes_ + 1, 0);
+  depth_.assign(nodes_ + 1, 0);
   std::vector<bool> reached(nodes_ + 1);
   std::vector<std::uint32_t> pending;
   for (std::uint32_t i = 0; i <= nodes_; ++i) {
@@ -79,6 +81,8 @@ void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tr
         if (reached[other]) continue;
         reached[other] = true;
         steps_.push_back({edge, other});
+        above_[other] = edge;
+        depth_[other] = depth_[node] + 1;
         pending.push_back(other);
       }
     }
@@ -103,6 +107,22 @@ void EdgePlacement::solve(std::vector<std::uint64_t>& flows, std::optional<Walk>
     flows[step.edge] = leaves ? surplus[step.node] : 0 - surplus[step.node];
     settle(step.edge);
   }
+}
+
+/// From the edge's target back to its source, by the tree.
+std::vector<EdgePlacement::Flow> EdgePlacement::flows_of(std::uint32_t counted) const {
+  std::vector<Flow> flows{{counted, 1}};
+  std::uint32_t down = edges_[counted].source;
+  std::uint32_t up = edges_[counted].target;
+  while (down != up) {
+    const bool climbs = depth_[up] >= depth_[down];
+    std::uint32_t& node = climbs ? up : down;
+    const std::uint32_t edge = above_[node];
+    const bool leads_up = edges_[edge].source == node;
+    flows.push_back({edge, leads_up == climbs ? 1 : ~std::uint64_t{0}});
+    node = leads_up ? edges_[edge].target : edges_[edge].source;
+  }
+  return flows;
 }
 
 void EdgePlacement::express_by_counted(std::vector<std::uint64_t>& factors) const {

@@ -37,6 +37,13 @@ class EdgePlacement {
   /// one who goes from a node to another one, instead of from the outside to the outside.
   void solve(std::vector<std::uint64_t>& flows, std::optional<Walk> walk = std::nullopt) const;
 
+  struct Flow {
+    std::uint32_t edge = 0;
+    std::uint64_t amount = 0;  ///< 1, or -1 modulo 2^64
+  };
+  /// What solve() gives where one of counted() has flow 1 and the other given ones have none, without the edges that have none then.
+  std::vector<Flow> flows_of(std::uint32_t counted) const;
+
   /// `factors` has an element for each edge: a sum of flows is wanted, each times its factor. Gives it as a sum of the flows of counted and known edges
   /// alone: their factors change, those of all others become 0. Modulo 2^64.
   void express_by_counted(std::vector<std::uint64_t>& factors) const;
@@ -52,7 +59,9 @@ class EdgePlacement {
   std::uint32_t nodes_ = 0;
   std::vector<FlowEdge> edges_;
   std::vector<std::uint32_t> counted_;
-  std::vector<Step> steps_;  ///< the tree's edges, leaves first
+  std::vector<Step> steps_;           ///< the tree's edges, leaves first
+  std::vector<std::uint32_t> above_;  ///< per node: the tree's edge towards the root
+  std::vector<std::uint32_t> depth_;  ///< per node: of edges up to the root
 };
 
 }  // namespace lynxpp::ptx

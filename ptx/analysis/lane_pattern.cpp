@@ -382,14 +382,26 @@ std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction
   if (!function_.is_entry) return std::nullopt;
   const std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::some);
   if (!sum) return std::nullopt;
-  std::optional<LanePattern> best;
+  std::vector<std::uint32_t> whole_blocks;
   for (std::uint32_t block = graph_.block_of[instruction]; block != no_block;
        block = dominators_.immediate(block)) {
-    if (!cohorts_.is_whole(block)) continue;
-    const std::optional<std::uint32_t> position = position_in(block, instruction, *sum);
-    if (position) best = pattern_at(block, *position, *sum);
+    if (cohorts_.is_whole(block)) whole_blocks.push_back(block);
+    if (makes_term(block, *sum)) break;
   }
-  return best;
+  for (std::size_t i = whole_blocks.size(); i-- > 0;) {
+    const std::optional<std::uint32_t> position = position_in(whole_blocks[i], instruction, *sum);
+    if (position) return pattern_at(whole_blocks[i], *position, *sum);
+  }
+  return std::nullopt;
+}
+
+/// No block above has the term at hand.
+bool LanePatterns::makes_term(std::uint32_t block, const Sum& sum) const {
+  return std::ranges::any_of(sum.terms, [&](const auto& term) {
+    if (term.first.kind == LaneTerm::Kind::thread_index) return false;
+    const Value& value = ssa_.values()[term.first.id];
+    return value.kind == ValueKind::write && value.block == block;
+  });
 }
 
 /// The place from `first` on behind which no lanes join before `end`.
@@ -400,17 +412,15 @@ std::uint32_t LanePatterns::behind_joins(std::uint32_t first, std::uint32_t end)
   return first;
 }
 
-/// Looks for P from the access upwards, as long as the lanes are the same.
+/// From the access upwards as long as the lanes are the same; the highest P that can be had.
 std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const Sum& sum) const {
-  std::optional<LanePattern> best;
   const std::uint32_t own_block = graph_.block_of[instruction];
+  std::vector<std::uint32_t> blocks;
   bool joins = false;
   for (std::uint32_t block = own_block;; block = dominators_.immediate(block)) {
-    std::optional<std::uint32_t> position = position_in(block, instruction, sum);
     // Hardware may not have brought all lanes together at P yet, unless none ever went away.
-    const bool is_whole = function_.is_entry && cohorts_.is_whole(block);
-    if (position && block == own_block && !is_whole) position = behind_joins(*position, instruction);
-    if (position && (is_whole || !joins)) best = pattern_at(block, *position, sum);
+    if (!joins || is_whole_of_kernel(block)) blocks.push_back(block);
+    if (makes_term(block, sum)) break;
     const LaneCohorts::Link link = cohorts_.link(block);
     if (link == LaneCohorts::Link::apart) break;
     joins |= link == LaneCohorts::Link::joining;
@@ -419,7 +429,18 @@ std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const 
       joins |= behind_joins(begin, instruction) != begin;
     }
   }
-  return best;
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    std::optional<std::uint32_t> position = position_in(blocks[i], instruction, sum);
+    if (!position) continue;
+    if (blocks[i] == own_block && !is_whole_of_kernel(own_block))
+      position = behind_joins(*position, instruction);
+    return pattern_at(blocks[i], *position, sum);
+  }
+  return std::nullopt;
+}
+
+bool LanePatterns::is_whole_of_kernel(std::uint32_t block) const {
+  return function_.is_entry && cohorts_.is_whole(block);
 }
 
 LanePattern LanePatterns::pattern_at(std::uint32_t block, std::uint32_t position, const Sum& sum) const {

@@ -101,6 +101,8 @@ class LanePatterns {
   std::optional<LanePattern> place(std::uint32_t instruction, const Sum& sum) const;
   std::optional<std::uint32_t> position_in(std::uint32_t block, std::uint32_t access, const Sum& sum) const;
   std::uint32_t behind_joins(std::uint32_t first, std::uint32_t end) const;
+  bool makes_term(std::uint32_t block, const Sum& sum) const;
+  bool is_whole_of_kernel(std::uint32_t block) const;
 
   const Function& function_;
   const ControlFlowGraph& graph_;

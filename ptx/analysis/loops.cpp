@@ -1,6 +1,7 @@
 #include "ptx/analysis/loops.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ptx/analysis/strong_components.h"
 
@@ -13,10 +14,9 @@ LoopNest::LoopNest(const ControlFlowGraph& graph, const DominatorTree& dominator
 }
 
 std::vector<std::uint32_t> LoopNest::blocks_of(std::uint32_t loop) const {
-  std::vector<std::uint32_t> blocks;
-  for (std::uint32_t block = 0; block < loop_of_.size(); ++block) {
-    if (contains(loop, block)) blocks.push_back(block);
-  }
+  const auto begin = by_loop_.begin() + first_of_[enter_[loop]];
+  std::vector<std::uint32_t> blocks(begin, begin + loops_[loop].block_count);
+  std::ranges::sort(blocks);
   return blocks;
 }
 
@@ -93,6 +93,21 @@ void LoopNest::number_loops() {
     leave_[loop] = place += size[loop];
     next[loop] = enter_[loop] + 1;
     if (parent != no_loop) loops_[loop].depth = loops_[parent].depth + 1;
+  }
+  order_blocks();
+}
+
+/// By the loops' depth-first numbers, which keeps the blocks of a loop and of those in it together.
+void LoopNest::order_blocks() {
+  first_of_.assign(loops_.size() + 1, 0);
+  for (const std::uint32_t loop : loop_of_) {
+    if (loop != no_loop) ++first_of_[enter_[loop] + 1];
+  }
+  std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
+  by_loop_.resize(first_of_.back());
+  std::vector<std::uint32_t> next = first_of_;
+  for (std::uint32_t block = 0; block < loop_of_.size(); ++block) {
+    if (loop_of_[block] != no_loop) by_loop_[next[enter_[loop_of_[block]]]++] = block;
   }
 }
 

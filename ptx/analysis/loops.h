@@ -52,12 +52,15 @@ class LoopNest {
   void fill_loop(std::uint32_t loop, std::vector<std::uint32_t>& outermost, const ControlFlowGraph& graph,
                  const DominatorTree& dominators);
   void number_loops();
+  void order_blocks();
   void find_exits(const ControlFlowGraph& graph);
   void find_irreducible(const ControlFlowGraph& graph, const DominatorTree& dominators);
 
   std::vector<Loop> loops_;
   std::vector<std::uint32_t> loop_of_;
   std::vector<std::uint32_t> enter_, leave_;  // depth-first numbers in the tree of loops
+  std::vector<std::uint32_t> by_loop_;        // blocks of loops in the order of enter_
+  std::vector<std::uint32_t> first_of_;       // in by_loop_, by depth-first number
   std::vector<std::vector<std::uint32_t>> irreducible_;
   std::vector<bool> in_irreducible_;
 };

@@ -181,9 +181,16 @@ void Module::index_names() {
       alias_index_.try_emplace(std::string(alias.name), function->second);
   }
   indexed_aliases_ = aliases.size();
+  has_function_like_register_ = find_function_like_register();
 }
 
 bool Module::has_function_like_register() const {
+  if (indexed_functions_ == functions.size() && indexed_aliases_ == aliases.size())
+    return has_function_like_register_;
+  return find_function_like_register();
+}
+
+bool Module::find_function_like_register() const {
   const auto like_register = [](const auto& each) { return each.name.starts_with('%'); };
   return std::ranges::any_of(functions, like_register) || std::ranges::any_of(aliases, like_register);
 }

@@ -269,7 +269,6 @@ struct Body {
   NameIndex variable_index_;
   std::size_t indexed_registers_ = 0;
   std::size_t indexed_variables_ = 0;
-  std::size_t indexed_aliases_ = 0;
 };
 
 struct Function {
@@ -354,12 +353,15 @@ class Module {
   const Declared* find_declared(const std::vector<Declared>& all, const NameIndex& index, std::size_t indexed,
                                 std::string_view name) const;
 
+  bool find_function_like_register() const;
+
   NameIndex function_index_;
   NameIndex variable_index_;
   NameIndex alias_index_;  ///< indices of functions, too
   std::size_t indexed_functions_ = 0;
   std::size_t indexed_variables_ = 0;
   std::size_t indexed_aliases_ = 0;
+  bool has_function_like_register_ = false;
   std::unique_ptr<const std::string> source_;  // on the heap: views stay valid when the Module moves
 };
 

@@ -33,7 +33,8 @@ class FunctionCounting {
                unit.counting->stride,
                {},
                unit.frame_counts_offset(),
-               unit.launch.has_full_warps},
+               unit.launch.has_full_warps,
+               !is_kernel_ && unit.counting->has_short_flushes},
               next_label) {}
 
   void run() {

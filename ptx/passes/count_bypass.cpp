@@ -21,22 +21,35 @@ constexpr double vote_cost = 0.5;  // of an election's
 
 class Bypasses {
  public:
-  explicit Bypasses(const CountedFunction& function)
+  Bypasses(const CountedFunction& function, const std::vector<CountedEdge>& edges)
       : function_(function),
         graph_(function.unit->graph),
         instructions_(function.unit->function->body->instructions),
-        ways_(function) {}
+        ways_(function),
+        is_passed_(graph_.blocks.size()),
+        is_behind_parting_(graph_.blocks.size()),
+        is_counted_behind_(graph_.blocks.size()) {
+    const std::vector<std::uint32_t>& meetings = function.analyses->post_dominators();
+    for (std::uint32_t block = 0; block != no_block; block = meetings[block]) is_passed_[block] = true;
+    find_partings();
+    // A counter that is the most of a lane's is raised behind its loop.
+    for (const CountedEdge& edge : edges) {
+      if (edge.flow.source < graph_.blocks.size() && edge.flow.can_count && edge.counter.is_whole &&
+          !edge.counter.is_maximum())
+        is_counted_behind_[edge.flow.source] = true;
+    }
+  }
 
-  void look_at(CountedEdge& edge, const std::vector<CountedEdge>& edges) const {
+  void look_at(CountedEdge& edge) const {
     const auto outside = static_cast<std::uint32_t>(graph_.blocks.size());
     const std::uint32_t target = edge.flow.target;
     if (edge.flow.source != outside || target == outside || edge.is_entry ||
         graph_.blocks[target].predecessors.size() != 1)
       return;
     const std::uint32_t block = graph_.blocks[target].predecessors[0];
-    if (!parts(block) || !is_passed_whole(block, edges)) return;
+    if (!parts(block) || !is_counted_behind_[block]) return;
     CountPlace place{CountPlace::Kind::vote, block, graph_.blocks[block].end - 1, target};
-    if (is_passed_once(block) && is_first_to_part(block) && ways_.is_within_bounds(block, target)) {
+    if (is_passed_once(block) && !is_behind_parting_[block] && ways_.is_within_bounds(block, target)) {
       place.kind = CountPlace::Kind::bypass;
       edge.counter.is_complement = true;
       edge.counter.weight = rare;
@@ -62,52 +75,42 @@ class Bypasses {
   /// By every thread that is launched.
   bool is_passed_once(std::uint32_t block) const {
     const LoopNest& loops = function_.analyses->loops();
-    if (loops.depth_of(block) != 0 || loops.is_irreducible(block)) return false;
-    const std::vector<std::uint32_t>& meetings = function_.analyses->post_dominators();
-    std::uint32_t passed = 0;
-    while (passed != block && passed != no_block) passed = meetings[passed];
-    return passed == block;
+    return loops.depth_of(block) == 0 && !loops.is_irreducible(block) && is_passed_[block];
   }
 
-  /// No branch before parts lanes: wherever hardware lets lanes meet, the vote has all of them.
-  bool is_first_to_part(std::uint32_t block) const {
+  /// Where no branch before parts lanes, a vote has all of them, wherever hardware lets lanes meet.
+  void find_partings() {
     const Uniformity& uniformity = function_.analyses->uniformity();
-    std::vector<bool> seen(graph_.blocks.size());
-    std::vector<std::uint32_t> pending{block};
-    seen[block] = true;
+    std::vector<std::uint32_t> pending;
+    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
+      if ((uniformity.of_branch(block) & varies_in_warp) != 0) pending.push_back(block);
+    }
     while (!pending.empty()) {
-      const BasicBlock& range = graph_.blocks[pending.back()];
+      const std::uint32_t block = pending.back();
       pending.pop_back();
-      for (const std::uint32_t before : range.predecessors) {
-        if (seen[before]) continue;
-        if ((uniformity.of_branch(before) & varies_in_warp) != 0) return false;
-        seen[before] = true;
-        pending.push_back(before);
+      for (const std::uint32_t next : graph_.blocks[block].successors) {
+        if (is_behind_parting_[next]) continue;
+        is_behind_parting_[next] = true;
+        pending.push_back(next);
       }
     }
-    return true;
-  }
-
-  /// A counter that is the most of a lane's is raised behind its loop.
-  static bool is_passed_whole(std::uint32_t block, const std::vector<CountedEdge>& edges) {
-    return std::ranges::any_of(edges, [&](const CountedEdge& edge) {
-      return edge.flow.source == block && edge.flow.can_count && edge.counter.is_whole &&
-             !edge.counter.is_maximum();
-    });
   }
 
   const CountedFunction& function_;
   const ControlFlowGraph& graph_;
   const std::vector<Instruction>& instructions_;
   const LikelyWays ways_;
+  std::vector<bool> is_passed_;          ///< by every thread that leaves the kernel
+  std::vector<bool> is_behind_parting_;  ///< a branch on some way to it may part lanes
+  std::vector<bool> is_counted_behind_;  ///< one of the ways from it is counted for the whole warp
 };
 
 }  // namespace
 
 void count_bypasses(const CountedFunction& function, std::vector<CountedEdge>& edges) {
   if (!function.is_kernel) return;
-  const Bypasses bypasses(function);
-  for (CountedEdge& edge : edges) bypasses.look_at(edge, edges);
+  const Bypasses bypasses(function, edges);
+  for (CountedEdge& edge : edges) bypasses.look_at(edge);
 }
 
 }  // namespace lynxpp::ptx

@@ -221,6 +221,8 @@ std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters
       text += "\tor.b32 %lynxpp_lower, %lynxpp_lower, " + word + ";\n";
   }
   text += branch_if_all("eq.u32 %lynxpp_leads, %lynxpp_lower, 0", done) + place_of_warp();
+  if (target_.is_flushed_short)
+    return text + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
   // Without redux.sync the lanes' sums need all of them.
   if (!target_.has_redux)
     text += "\tsetp.ne.b32 %lynxpp_leads, %lynxpp_mask, -1;\n\t@%lynxpp_leads bra " + some + ";\n";

@@ -40,7 +40,8 @@ struct Draft {
   bool may_exit = false;         ///< some thread may leave the kernel in it
   bool loses_registers = false;  ///< … in a function that it calls
   std::vector<bool> once;        ///< per block, see Counter::is_once
-  CountDemand demand;            ///< ids in the function
+  CountDemand demand;            ///< ids in the function; without tallies
+  std::vector<Tally> tallies;    ///< in the demand's order, ids in the unit
 };
 
 class Planner {
@@ -102,6 +103,7 @@ class Planner {
       draft.counted.call_may_exit.assign(function.graph.blocks.size(), false);
       cut_demand(draft);
     }
+    share_out_tallies();
     find_exits();
     find_callers();
   }
@@ -113,11 +115,11 @@ class Planner {
     std::vector<std::uint32_t> order;
     for (std::size_t i = calls.callees_first().size(); i-- > 0;) {
       const CallNode& node = calls.nodes()[calls.callees_first()[i]];
-      for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
-        if (unit_.functions[index].function != node.function) continue;
-        recursive_[index] = node.is_recursive;
-        if (unit_.functions[index].instrumented) order.push_back(index);
-      }
+      const FunctionUnit* const function = unit_.find(node.function->name);
+      if (function == nullptr || function->function != node.function) continue;
+      const auto index = static_cast<std::uint32_t>(function - unit_.functions.data());
+      recursive_[index] = node.is_recursive;
+      if (function->instrumented) order.push_back(index);
     }
     return order;
   }
@@ -136,6 +138,17 @@ class Planner {
     cut(demand_.thread_guards, function.first_instruction, instructions, draft.demand.thread_guards);
     cut(demand_.warp_guards, function.first_instruction, instructions, draft.demand.warp_guards);
     cut(demand_.warp_divisions, function.first_instruction, instructions, draft.demand.warp_divisions);
+  }
+
+  void share_out_tallies() {
+    std::map<std::uint32_t, Draft*> by_first_instruction;
+    for (Draft& draft : drafts_) {
+      if (!draft.plan.block_of.empty()) by_first_instruction[draft.plan.first_instruction] = &draft;
+    }
+    for (const Tally& tally : demand_.tallies) {
+      const auto behind = by_first_instruction.upper_bound(tally.instruction);
+      if (behind != by_first_instruction.begin()) std::prev(behind)->second->tallies.push_back(tally);
+    }
   }
 
   /// From which calls threads may not come back because they have left the kernel. `trap` ends the whole launch.
@@ -176,26 +189,24 @@ class Planner {
   /// Index of the unit's function that the instruction calls by name; no_counter: none.
   std::uint32_t callee_of(const Instruction& instruction) const {
     if (instruction.traits.kind != OpcodeClass::call) return no_counter;
-    const std::string_view name = direct_callee(unit_.module, instruction);
-    for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
-      if (unit_.functions[index].function->name == name) return index;
-    }
-    return no_counter;
+    const FunctionUnit* const callee = unit_.find(direct_callee(unit_.module, instruction));
+    return callee == nullptr ? no_counter : static_cast<std::uint32_t>(callee - unit_.functions.data());
   }
 
   /// Where every way into a function can be counted by its callers, its entry needs no counter.
   void find_callers() {
     std::vector<bool> is_counted = recursive_;
     std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> callers(unit_.functions.size());
+    std::vector<std::size_t> draft_of(unit_.functions.size(), drafts_.size());
+    for (std::size_t i = 0; i < drafts_.size(); ++i) draft_of[drafts_[i].plan.unit] = i;
     for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
       const FunctionUnit& function = unit_.functions[index];
-      const auto draft = std::ranges::find(drafts_, index, [](const Draft& each) { return each.plan.unit; });
       for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
         const Instruction* call = call_at_end(function, block);
         const std::uint32_t callee = call == nullptr ? no_counter : callee_of(*call);
         if (callee == no_counter) continue;
-        if (call->guarded() || draft == drafts_.end()) is_counted[callee] = true;
-        callers[callee].emplace_back(draft - drafts_.begin(), block);
+        if (call->guarded() || draft_of[index] == drafts_.size()) is_counted[callee] = true;
+        callers[callee].emplace_back(draft_of[index], block);
       }
     }
     for (Draft& draft : drafts_) {
@@ -511,9 +522,8 @@ class Planner {
     const EdgePlaces places(draft.counted);
     std::map<Tally, std::uint32_t> placed;
     std::vector<std::pair<Tally, Counter>> wanted;
-    for (const Tally& tally : demand_.tallies) {
+    for (const Tally& tally : draft.tallies) {
       const std::uint32_t index = tally.instruction - plan.first_instruction;
-      if (tally.instruction < plan.first_instruction || index >= instructions.size()) continue;
       Counter counter = places.block_start(plan.block_of[index]);
       counter.places.clear();
       counter.counts_warps = false;
@@ -555,6 +565,11 @@ class Planner {
   }
 
   void finish() {
+    std::size_t flushed = 0;
+    for (const Draft& draft : drafts_) {
+      if (!draft.counted.is_kernel) flushed += flushed_counters(draft.plan, *draft.counted.unit->function);
+    }
+    plan_.has_short_flushes = flushed > unit_.most_flushed_fast;
     for (Draft& draft : drafts_) plan_.functions.push_back(std::move(draft.plan));
     if (plan_.counters == 0) return;
     plan_.stride = (plan_.counters + line_slots - 1) / line_slots * line_slots;

@@ -323,6 +323,8 @@ struct CountPlan {
   std::uint32_t stride = 0;
   std::uint32_t replicas = 0;
   bool is_wide = false;  ///< registers of 64 bits
+  /// So many counters lie in registers of device functions that these give them away by the shortest text, not by the fastest.
+  bool has_short_flushes = false;
   /// Counters that are alike (count_alike.h) are given away by blocks whose index is 0 in these dimensions only, 0: there are none.
   GridDimensions alike = 0;
 

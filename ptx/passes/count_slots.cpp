@@ -1,5 +1,6 @@
 #include "ptx/passes/count_slots.h"
 
+#include <algorithm>
 #include <map>
 
 namespace lynxpp::ptx {
@@ -44,6 +45,16 @@ void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order, st
   if (!plan.paths.counts_by_lanes()) return;
   plan.paths.slot = next;
   next += static_cast<std::uint32_t>(plan.paths.marks.size());
+}
+
+std::size_t flushed_counters(const FunctionPlan& plan, const Function& function) {
+  const auto exits = std::ranges::count(function.body->instructions, OpcodeClass::exit,
+                                        [](const Instruction& each) { return each.traits.kind; });
+  const auto flushed = std::ranges::count_if(plan.counters, [](const Counter& counter) {
+    return (!counter.places.empty() || counter.is_tally) && counter.frame_word == no_counter &&
+           counter.storage != Counter::Storage::memory;
+  });
+  return static_cast<std::size_t>(flushed * std::max<std::ptrdiff_t>(exits, 1));
 }
 
 }  // namespace lynxpp::ptx

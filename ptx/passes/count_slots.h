@@ -12,4 +12,7 @@ namespace lynxpp::ptx {
 /// together.
 void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order, std::uint32_t& next);
 
+/// How many counters the function adds to memory from registers, one for each exit.
+std::size_t flushed_counters(const FunctionPlan& plan, const Function& function);
+
 }  // namespace lynxpp::ptx

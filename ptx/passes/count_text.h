@@ -23,6 +23,7 @@ struct CountTarget {
   std::string slots = {};          ///< not empty: the register that has the slots' address
   std::uint32_t frame_counts = 0;  ///< offset in the frame of the words of CountPlan::frame_words
   bool has_full_warps = false;     ///< every warp has 32 lanes
+  bool is_flushed_short = false;   ///< see CountPlan::has_short_flushes
 };
 
 /// All texts consist of whole lines.

@@ -1,6 +1,6 @@
 #include "ptx/passes/index_checks.h"
 
-#include <algorithm>
+#include <map>
 
 #include "ptx/passes/count_text.h"
 
@@ -19,9 +19,10 @@ class IndexChecks final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     if (unit.counting == nullptr || unit.index_checks.empty()) return false;
     std::uint32_t next_label = first_label;
+    const Marks marks = marks_of(*unit.counting);
     for (const auto& [number, checks] : unit.index_checks) {
       const FunctionUnit& function = unit.functions[number];
-      const Counter* mark = mark_of(*unit.counting, function);
+      const Counter* mark = mark_of(marks, function);
       if (mark == nullptr) continue;
       const CountTarget target{unit.counting->is_wide, unit.target.sm >= 80,    function.function->is_entry,
                                unit.counter_word,      unit.counting->replicas, unit.counting->stride};
@@ -36,13 +37,20 @@ class IndexChecks final : public Pass {
   }
 
  private:
-  static const Counter* mark_of(const CountPlan& plan, const FunctionUnit& function) {
+  using Marks = std::map<std::uint32_t, const Counter*>;  ///< by instruction
+
+  static Marks marks_of(const CountPlan& plan) {
+    Marks marks;
+    for (const auto& [tally, counter] : plan.tallies) {
+      if (tally.is_mark) marks.emplace(tally.instruction, &counter);
+    }
+    return marks;
+  }
+
+  static const Counter* mark_of(const Marks& marks, const FunctionUnit& function) {
     const auto end = function.first_instruction + function.function->body->instructions.size();
-    const auto found = std::ranges::find_if(plan.tallies, [&](const auto& each) {
-      const Tally& tally = each.first;
-      return tally.is_mark && tally.instruction >= function.first_instruction && tally.instruction < end;
-    });
-    return found == plan.tallies.end() ? nullptr : &found->second;
+    const auto found = marks.lower_bound(function.first_instruction);
+    return found == marks.end() || found->first >= end ? nullptr : found->second;
   }
 
   static std::string text_of(const IndexCheck& check, const std::string& reg, const Counter& mark,

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -88,9 +90,12 @@ struct InstrumentationUnit {
 
   const Module& module;
   const LaunchShape launch;
-  std::vector<FunctionUnit> functions;
+  std::vector<FunctionUnit> functions;                          ///< added by add()
+  std::unordered_map<std::string_view, std::size_t> positions;  ///< in `functions`, by name
   std::vector<Probe> probes;
   OutlineRule outline;
+  /// Of the counters that device functions add to memory, one for each exit: beyond it by the shortest text, which has some 40 instructions less for each.
+  std::size_t most_flushed_fast = 1000;
   RoutineFunctions routine_functions;      ///< those that routines call
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
@@ -132,11 +137,13 @@ struct InstrumentationUnit {
   std::vector<std::string> notes;
 
   const FunctionUnit& kernel() const { return functions.front(); }
+  void add(FunctionUnit function) {
+    positions.try_emplace(function.function->name, functions.size());
+    functions.push_back(std::move(function));
+  }
   const FunctionUnit* find(std::string_view name) const {
-    for (const FunctionUnit& unit : functions) {
-      if (unit.function->name == name) return &unit;
-    }
-    return nullptr;
+    const auto found = positions.find(name);
+    return found == positions.end() ? nullptr : &functions[found->second];
   }
   /// Device functions get the hidden words and the state through a frame in the caller's local memory.
   bool needs_frame() const {

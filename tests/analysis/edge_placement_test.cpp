@@ -74,6 +74,27 @@ TEST(EdgePlacement, SumsOfFlowsAreThoseOfCountedOnes) {
   }
 }
 
+TEST(EdgePlacement, FlowsOfOneCountedEdge) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 1000; ++round) {
+    Graph graph = random_graph(random);
+    graph.edges[0].is_known = random() % 2 == 0;
+    const auto placement = EdgePlacement::make(graph.nodes, graph.edges);
+    ASSERT_TRUE(placement.has_value());
+    for (const std::uint32_t counted : placement->counted()) {
+      std::vector<std::uint64_t> expected(graph.edges.size());
+      expected[counted] = 1;
+      placement->solve(expected);
+      std::vector<std::uint64_t> flows(graph.edges.size());
+      for (const auto& [edge, amount] : placement->flows_of(counted)) {
+        EXPECT_EQ(flows[edge], 0u) << "an edge twice";
+        flows[edge] = amount;
+      }
+      ASSERT_EQ(flows, expected) << "graph " << round;
+    }
+  }
+}
+
 TEST(EdgePlacement, RandomWalksAreReconstructed) {
   std::mt19937 random(7);
   for (int round = 0; round < 4000; ++round) {

@@ -99,6 +99,7 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   request.plain_counters = plain;
   request.wide_counters = wide;
   request.verify = true;
+  request.limits.most_flushed_fast = most_flushed_fast_;
   const auto variant = engine::instrument(request);
   if (!variant) {
     ADD_FAILURE() << render(variant.error().diagnostics, ptx_);

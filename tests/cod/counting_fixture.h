@@ -53,6 +53,8 @@ class CountedLaunch {
   /// Variants are made for launches of this shape instead of the launch's own, of which is known what blocks are like.
   void assume(const ptx::LaunchShape& shape) { shape_ = shape; }
   void assume_few_waves() { shape_.has_few_waves = true; }
+  /// InstrumentationUnit::most_flushed_fast
+  void flush_fast(std::size_t counters) { most_flushed_fast_ = counters; }
 
   /// Runs the original: its output and the device's counters are what the others are compared with.
   void native();
@@ -88,6 +90,7 @@ class CountedLaunch {
   const std::array<std::uint32_t, 3> grid_, block_;
   const std::uint32_t threads_;  ///< of a block
   ptx::LaunchShape shape_;
+  std::size_t most_flushed_fast_ = 1000;
   device::cpu::LaunchCounters counters_;
   std::vector<std::uint32_t> output_, native_output_;
   std::vector<std::uint64_t> slots_;  ///< of the last count that was not plain
