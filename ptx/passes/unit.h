@@ -94,7 +94,7 @@ struct InstrumentationUnit {
   std::unordered_map<std::string_view, std::size_t> positions;  ///< in `functions`, by name
   std::vector<Probe> probes;
   OutlineRule outline;
-  /// Of the counters that device functions add to memory, one for each exit: beyond it by the shortest text, which has some 40 instructions less for each.
+  /// Of the counters that device functions add to memory, one for each exit: beyond it by the shortest text, which has less than half the instructions.
   std::size_t most_flushed_fast = 1000;
   RoutineFunctions routine_functions;      ///< those that routines call
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant

@@ -52,11 +52,17 @@ std::vector<std::uint64_t> walk(const Graph& graph, std::mt19937& random, int wa
   return flows;
 }
 
+/// Of half of them the entry's flow is known.
+Graph random_graph_with_entry(std::mt19937& random) {
+  Graph graph = random_graph(random);
+  graph.edges[0].is_known = random() % 2 == 0;
+  return graph;
+}
+
 TEST(EdgePlacement, SumsOfFlowsAreThoseOfCountedOnes) {
   std::mt19937 random(8);
   for (int round = 0; round < 1000; ++round) {
-    Graph graph = random_graph(random);
-    graph.edges[0].is_known = random() % 2 == 0;
+    const Graph graph = random_graph_with_entry(random);
     const auto placement = EdgePlacement::make(graph.nodes, graph.edges);
     ASSERT_TRUE(placement.has_value());
     const std::vector<std::uint64_t> flows = walk(graph, random, 20);
@@ -77,8 +83,7 @@ TEST(EdgePlacement, SumsOfFlowsAreThoseOfCountedOnes) {
 TEST(EdgePlacement, FlowsOfOneCountedEdge) {
   std::mt19937 random(9);
   for (int round = 0; round < 1000; ++round) {
-    Graph graph = random_graph(random);
-    graph.edges[0].is_known = random() % 2 == 0;
+    const Graph graph = random_graph_with_entry(random);
     const auto placement = EdgePlacement::make(graph.nodes, graph.edges);
     ASSERT_TRUE(placement.has_value());
     for (const std::uint32_t counted : placement->counted()) {
