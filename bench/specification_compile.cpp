@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "cod/device_codegen.h"
-#include "cod/parser.h"
-#include "cod/sema.h"
+#include "cod/codegen/device/codegen.h"
+#include "cod/sema/sema.h"
+#include "cod/syntax/parser.h"
 #include "support/text.h"
 
 namespace {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <tuple>
 
-#include "cod/device_codegen.h"
-#include "cod/host_codegen.h"
-#include "cod/parser.h"
-#include "cod/sema.h"
+#include "cod/codegen/device/codegen.h"
+#include "cod/codegen/host/codegen.h"
+#include "cod/sema/sema.h"
+#include "cod/syntax/parser.h"
 #include "support/text.h"
 
 namespace lynxpp::cod {

@@ -7,8 +7,8 @@
 
 #include "engine/instrument.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/bank_sites.h"
-#include "ptx/passes/sector_sites.h"
+#include "ptx/passes/memory/bank_sites.h"
+#include "ptx/passes/memory/sector_sites.h"
 
 namespace lynxpp::engine {
 namespace {

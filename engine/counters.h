@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cod/specification.h"
-#include "ptx/passes/count_plan.h"
+#include "ptx/passes/counting/plan.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
@@ -44,11 +44,11 @@ struct Counting {
 
 /// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is raised at most once per iteration of a loop,
 /// and an iteration takes two cycles at least; paced tallies grow by one a cycle at most, and so do counters with several places, each of which is an
-/// instruction. What paths are worth (ptx/passes/count_path_sum.h) is added once in a pass through a region, which takes 16 cycles at least: a branch, and a
+/// instruction. What paths are worth (ptx/passes/counting/refine/path_sum.h) is added once in a pass through a region, which takes 16 cycles at least: a branch, and a
 /// reduction and counts of bits that wait for each other. `clock_khz` 0: not known.
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
 
-/// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access (ptx/passes/index_checks.h).
+/// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access (ptx/passes/memory/index_checks.h).
 /// Request::wide_counters assumes nothing about indices. `slots` as for fill_counted_arrays().
 bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots);
 

@@ -235,7 +235,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
   return success();
 }
 
-/// Each specification keeps within the limit (cod/sema.h); all that are attached have to share it.
+/// Each specification keeps within the limit (cod/sema/sema.h); all that are attached have to share it.
 Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
   constexpr std::uint64_t most = 48 * 1024;
   std::uint64_t bytes = 0;

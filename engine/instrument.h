@@ -12,13 +12,15 @@
 #include "cod/specification.h"
 #include "device/device.h"
 #include "engine/counters.h"
-#include "engine/launch_shape.h"
 #include "engine/limits.h"
 #include "engine/register_estimate.h"
+#include "ptx/analysis/launch_shape.h"
 #include "ptx/passes/pass.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
+
+using ptx::LaunchShape;
 
 using SpecificationPtr = std::shared_ptr<const cod::Specification>;
 
@@ -44,7 +46,7 @@ struct Request {
   bool wide_counters =
       false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything assumed about array indices
   bool lane_values =
-      true;  ///< hoist what lanes can find out about their addresses once (ptx/passes/lane_values.h)
+      true;  ///< hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h)
   Limits limits = limits_of_environment();
   /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
   bool verify = verifies_by_default;

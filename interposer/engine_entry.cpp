@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "device/cpu/runtime.h"
+#include "device/cpu/runtime/runtime.h"
 #include "device/cuda/cuda_device.h"
 #include "image/fatbinary.h"
 #include "interposer/configuration.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "instrumentors/catalogue.h"
-#include "interposer/launch_shape.h"
+#include "interposer/launch_shapes.h"
 #include "interposer/probe_buffer.h"
 #include "interposer/site_record.h"
 #include "support/log.h"

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "device/cpu/runtime.h"
-#include "device/cpu/runtime_launch.h"
-#include "device/cpu/runtime_registry.h"
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/runtime/launch.h"
+#include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/runtime.h"
+#include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::device::cpu {
 namespace {

@@ -1,15 +1,15 @@
 #include "ptx/passes/pipeline.h"
 
-#include "ptx/passes/count.h"
-#include "ptx/passes/extract.h"
-#include "ptx/passes/hidden_parameter.h"
-#include "ptx/passes/hoist.h"
-#include "ptx/passes/index_checks.h"
-#include "ptx/passes/keep_contraction.h"
-#include "ptx/passes/keep_rounding.h"
-#include "ptx/passes/lane_values.h"
-#include "ptx/passes/share_variables.h"
-#include "ptx/passes/splice.h"
+#include "ptx/passes/counting/emit/count.h"
+#include "ptx/passes/memory/index_checks.h"
+#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/module/extract.h"
+#include "ptx/passes/module/hidden_parameter.h"
+#include "ptx/passes/module/keep_contraction.h"
+#include "ptx/passes/module/keep_rounding.h"
+#include "ptx/passes/module/share_variables.h"
+#include "ptx/passes/probes/hoist.h"
+#include "ptx/passes/probes/splice.h"
 
 namespace lynxpp::ptx {
 namespace {

@@ -18,7 +18,7 @@
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/analysis_cache.h"
-#include "ptx/passes/routine.h"
+#include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
 
@@ -73,7 +73,7 @@ struct OutlineRule {
 };
 
 /// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch if the address of lane 0 lies at `place` of
-/// its sector. What is tallied is left to warps that are not like that, and how many these are (ptx/passes/sector_sites.h).
+/// its sector. What is tallied is left to warps that are not like that, and how many these are (ptx/passes/memory/sector_sites.h).
 struct RowSectors {
   std::uint32_t sectors = 0;
   std::int64_t step = 0;     ///< from lane to lane, in bytes; even
@@ -81,8 +81,8 @@ struct RowSectors {
   bool is_anywhere = false;  ///< the same number at all places
 };
 
-struct CountPlan;      // ptx/passes/count_plan.h
-struct LaneValuePlan;  // ptx/passes/lane_values.h
+struct CountPlan;      // ptx/passes/counting/plan.h
+struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
 
 struct InstrumentationUnit {
   explicit InstrumentationUnit(const Module& m, const LaunchShape& l = {})
@@ -106,9 +106,9 @@ struct InstrumentationUnit {
   bool calls_indirectly = false;           ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t words = 0;                 ///< of the hidden parameter
-  /// By probe and instruction (id in the unit) where another place stands for the site; see ptx/passes/bank_sites.h.
+  /// By probe and instruction (id in the unit) where another place stands for the site; see ptx/passes/memory/bank_sites.h.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> bank_sites;
-  /// Likewise; see ptx/passes/sector_sites.h.
+  /// Likewise; see ptx/passes/memory/sector_sites.h.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> sector_sites;
   /// By probe and instruction: those whose lanes' addresses all lie at one place of their sectors.
   std::set<std::pair<std::uint32_t, std::uint32_t>> even_sector_sites;
@@ -116,7 +116,7 @@ struct InstrumentationUnit {
   std::map<std::pair<std::uint32_t, std::uint32_t>, LanePattern> sector_patterns;
   /// By probe and instruction, those where sectors are measured.
   std::map<std::pair<std::uint32_t, std::uint32_t>, RowSectors> row_sectors;
-  /// What they assume, by function; see ptx/passes/index_checks.h.
+  /// What they assume, by function; see ptx/passes/memory/index_checks.h.
   std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
   std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "cod/api.h"
 #include "cod/specification.h"
+#include "cod/syntax/api.h"
 #include "instrumentors/catalogue.h"
 #include "support/text.h"
 

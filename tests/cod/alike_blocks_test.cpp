@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ptx/passes/count_alike.h"
+#include "ptx/passes/counting/refine/alike.h"
 #include "tests/cod/counting_fixture.h"
 #include "tests/cod/test_support.h"
 

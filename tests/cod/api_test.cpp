@@ -1,7 +1,7 @@
 // The tables: filters, extents, names.
 #include <gtest/gtest.h>
 
-#include "cod/api.h"
+#include "cod/syntax/api.h"
 
 namespace lynxpp::cod {
 namespace {

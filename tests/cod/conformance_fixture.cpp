@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "cod/specification.h"
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "engine/instrument.h"
 #include "support/text.h"
 #include "tests/cod/test_support.h"

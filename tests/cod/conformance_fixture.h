@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cod/specification.h"
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::cod {
 

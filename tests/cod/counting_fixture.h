@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "engine/counters.h"
 #include "ptx/analysis/launch_shape.h"
 

@@ -1,4 +1,4 @@
-// Counters that all sums take alike are one (ptx/passes/count_merge.h).
+// Counters that all sums take alike are one (ptx/passes/counting/refine/merge.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>

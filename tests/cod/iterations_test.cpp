@@ -1,4 +1,4 @@
-// Loops that count themselves (ptx/passes/count_iterations.h), against the device's own counters.
+// Loops that count themselves (ptx/passes/counting/refine/iterations.h), against the device's own counters.
 #include <gtest/gtest.h>
 
 #include <random>

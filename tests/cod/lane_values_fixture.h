@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "engine/instrument.h"
 
 namespace lynxpp::cod {

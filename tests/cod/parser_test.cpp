@@ -1,4 +1,4 @@
-#include "cod/parser.h"
+#include "cod/syntax/parser.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Divided regions in loops that are counted where their lanes meet (ptx/passes/count_paths.h), against the device's own counters.
+// Divided regions in loops that are counted where their lanes meet (ptx/passes/counting/refine/paths.h), against the device's own counters.
 #include <gtest/gtest.h>
 
 #include <cstdint>

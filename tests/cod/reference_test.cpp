@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "cod/api.h"
+#include "cod/syntax/api.h"
 #include "support/text.h"
 #include "tests/cod/conformance_fixture.h"
 
@@ -58,7 +58,7 @@ using Grammar = std::map<std::string, Words>;
 
 /// Of ANTLR's notation; labels and commands, which say nothing of the language, go.
 Grammar grammar_of_parser() {
-  Words words = words_of(text_of("cod/Cod.g4"));
+  Words words = words_of(text_of("cod/syntax/Cod.g4"));
   Grammar grammar;
   const auto tokens = std::find(words.begin(), words.end(), "tokens");
   words.erase(words.begin(), std::find(tokens, words.end(), "}") + 1);

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "ptx/analysis/analyses.h"
 #include "ptx/parser/parser.h"
 #include "tests/cod/counting_fixture.h"

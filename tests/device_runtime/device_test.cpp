@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "tests/device_runtime/runtime_fixture.h"
 
 namespace lynxpp::device::cpu::test {

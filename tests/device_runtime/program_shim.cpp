@@ -13,7 +13,7 @@
 #define LYNXPP_CUDA_ALWAYS(name) LYNXPP_JUMP(name)
 #define LYNXPP_CUDA_STREAM(name, suffix) LYNXPP_JUMP(name) LYNXPP_JUMP(name##_##suffix)
 #define LYNXPP_CUDA_RAW(name) LYNXPP_JUMP(name)
-#include "device/cpu/runtime_api.def"
+#include "device/cpu/runtime/api.def"
 #undef LYNXPP_CUDA
 #undef LYNXPP_CUDA_ALWAYS
 #undef LYNXPP_CUDA_STREAM
@@ -29,7 +29,7 @@ __attribute__((constructor(101))) void fill_slots() {
   lynxpp_slot_##name = lookup(#name);    \
   lynxpp_slot_##name##_##suffix = lookup(#name "_" #suffix);
 #define LYNXPP_CUDA_RAW(name) lynxpp_slot_##name = lookup(#name);
-#include "device/cpu/runtime_api.def"
+#include "device/cpu/runtime/api.def"
 #undef LYNXPP_CUDA
 #undef LYNXPP_CUDA_ALWAYS
 #undef LYNXPP_CUDA_STREAM

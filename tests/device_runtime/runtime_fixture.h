@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu/runtime.h"
-#include "device/cpu/runtime_api.h"
+#include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/runtime.h"
 
 namespace lynxpp::device::cpu::test {
 

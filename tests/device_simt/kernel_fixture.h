@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "device/cpu/simt_executor.h"
+#include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::device::cpu::test {
 

@@ -32,7 +32,7 @@ class CheckLayers(unittest.TestCase):
             "ptx/ir/module.h": '#include "support/result.h"\n',
             "ptx/parser/parser.h": '#include "ptx/ir/module.h"\n',
             "ptx/parser/parser.cpp": '#include "ptx/parser/parser.h"\n#include "antlr4-runtime.h"\n#include "PtxParser.h"\n',
-            "cod/codegen.cpp": '#include <llvm/IR/Module.h>\n#include "ptx/parser/parser.h"\n',
+            "cod/codegen/nvptx.cpp": '#include <llvm/IR/Module.h>\n#include "ptx/parser/parser.h"\n',
             "engine/instrument.cpp": '#include "ptx/parser/parser.h"\n',
             "tests/ptx/parser_test.cpp": '#include <gtest/gtest.h>\n#include "ptx/parser/parser.h"\n#include "helper.h"\n',
             "tests/ptx/helper.h": "",
@@ -49,7 +49,7 @@ class CheckLayers(unittest.TestCase):
                     "ptx/emitter/emitter.cpp", 1, "ptx/emitter may not include")
 
     def test_spaces_in_the_directive(self):
-        self.expect({"cod/ast.h": "", "report/table.cpp": ' # include  "cod/ast.h"\n'}, "report/table.cpp", 1, "report may not include")
+        self.expect({"cod/syntax/ast.h": "", "report/table.cpp": ' # include  "cod/syntax/ast.h"\n'}, "report/table.cpp", 1, "report may not include")
 
     def test_preload_includes_the_boundary_only(self):
         files = {"interposer/engine_api.h": "", "interposer/session.h": "", "image/bytes.h": "",
@@ -60,16 +60,18 @@ class CheckLayers(unittest.TestCase):
         self.expect(files, "interposer/preload/x.h", 1, "interposer/preload may not include")
 
     def test_subfolder_has_its_own_row(self):
-        self.expect({"device/cpu/runtime.h": "", "cli/main.cpp": '#include "device/cpu/runtime.h"\n'},
+        self.expect({"device/cpu/runtime/runtime.h": "", "cli/main.cpp": '#include "device/cpu/runtime/runtime.h"\n'},
                     "cli/main.cpp", 1, "cli may not include")
 
     def test_llvm_outside_its_folders(self):
         self.expect({"engine/instrument.cpp": '#include "llvm/IR/Module.h"\n'}, "engine/instrument.cpp", 1, "LLVM header")
 
     def test_llvm_behind_a_header(self):
-        self.expect({"cod/inner.h": "#include <llvm/IR/Type.h>\n", "cod/outer.h": '#include "cod/inner.h"\n',
-                     "cod/outer.cpp": '#include "cod/outer.h"\n', "engine/instrument.cpp": '#include "cod/outer.h"\n'},
-                    "engine/instrument.cpp", 1, '"cod/outer.h" brings LLVM along')
+        self.expect({"cod/codegen/inner.h": "#include <llvm/IR/Type.h>\n",
+                     "cod/codegen/outer.h": '#include "cod/codegen/inner.h"\n',
+                     "cod/codegen/outer.cpp": '#include "cod/codegen/outer.h"\n',
+                     "cod/specification.cpp": '#include "cod/codegen/outer.h"\n'},
+                    "cod/specification.cpp", 1, '"cod/codegen/outer.h" brings LLVM along')
 
     def test_cycle_of_headers_ends(self):
         self.assertEqual([], self.errors({"cod/a.h": '#include "cod/b.h"\n', "cod/b.h": '#include "cod/a.h"\n'}))

@@ -1,5 +1,5 @@
 // The cheapest cut, against all cuts of small random graphs.
-#include "ptx/passes/minimum_cut.h"
+#include "ptx/passes/probes/minimum_cut.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "ptx/passes/routine_functions.h"
+#include "ptx/passes/probes/routine_functions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ptx/parser/parser.h"
-#include "ptx/passes/routine.h"
+#include "ptx/passes/probes/routine.h"
 #include "tests/passes/splice_fixture.h"
 
 namespace lynxpp::ptx {

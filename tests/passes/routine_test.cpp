@@ -1,4 +1,4 @@
-#include "ptx/passes/routine.h"
+#include "ptx/passes/probes/routine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

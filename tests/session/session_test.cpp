@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "interposer/launch_shape.h"
+#include "interposer/launch_shapes.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {

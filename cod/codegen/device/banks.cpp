@@ -1,0 +1,261 @@
+// What an access to shared memory costs its warp: bankWavefronts(), bankConflicts(), bankGroupsSpared(). The rules are those that were measured on
+// hardware; device/cpu/simt/execute/counters.h has them too, written independently, and the tests compare both.
+//
+// A handler finds out once what all these functions give. The common cases are settled by one reduction: lanes of up to 4 bytes whose words
+// lie within one row's length (broadcasts, neighbouring words in any order), and warps whose 32 lanes all have a bank of their own (odd strides,
+// permutations, wide accesses). All others are counted.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "cod/codegen/device/generator.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr std::uint32_t word_bytes = 4;
+constexpr std::uint32_t row_bytes = 128;  // 32 banks
+constexpr std::uint32_t all_lanes = 0xffffffffu;
+constexpr int reductions_from = 80;         // compute capability × 10
+constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are below
+
+}  // namespace
+
+/// The value of `inside` where the condition holds, else `otherwise`. Conditions on the site's constants leave no branch in the kernel.
+llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* otherwise,
+                                          const std::function<llvm::Value*()>& inside) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* there = new_block("where");
+  llvm::BasicBlock* end = new_block("anywhere");
+  builder_.CreateCondBr(condition, there, end);
+  builder_.SetInsertPoint(there);
+  llvm::Value* value = inside();
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* phi = builder_.CreatePHI(otherwise->getType(), 2);
+  phi->addIncoming(otherwise, before);
+  phi->addIncoming(value, last);
+  return phi;
+}
+
+/// Lanes are served in groups of 32, 16 or 8, by the size of an access. Units are as wide as an access, at least a word: as
+/// accesses are aligned, two lanes meet at a bank just when their units do.
+DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
+  const auto constant = [&](std::uint32_t value) { return builder_.getInt32(value); };
+  const auto by_size = [&](const BankAccess& access, llvm::Value* widest, llvm::Value* wide,
+                           llvm::Value* narrow) {
+    return builder_.CreateSelect(access.is_widest, widest,
+                                 builder_.CreateSelect(access.is_wide, wide, narrow));
+  };
+  BankAccess access;
+  llvm::Value* size = site_value(SiteValue::access_size);
+  llvm::Value* kind = site_value(SiteValue::access_kind);
+  access.is_wide = builder_.CreateICmpUGT(size, constant(4));
+  access.is_widest = builder_.CreateICmpUGT(size, constant(8));
+  access.is_atomic = builder_.CreateICmpEQ(kind, constant(2));
+  access.is_load = builder_.CreateICmpEQ(kind, constant(0));
+  access.mask = active_mask_at_entry();
+  access.lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  access.address = relative_address_ != nullptr
+                       ? relative_address_
+                       : builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
+  llvm::Value* shift = by_size(access, constant(4), constant(3), constant(2));
+  access.unit = builder_.CreateLShr(access.address, shift);
+  llvm::Value* bank_bits = by_size(access, constant(7), constant(15), constant(31));
+  access.bank = builder_.CreateAnd(access.unit, bank_bits);
+  access.first_lane = builder_.CreateAnd(access.lane, builder_.CreateXor(bank_bits, constant(31)));
+  access.group = by_size(access, builder_.CreateShl(constant(0xff), access.first_lane),
+                         builder_.CreateShl(constant(0xffff), access.first_lane), constant(all_lanes));
+  access.group_starts = by_size(access, constant(0x01010101), constant(0x00010001), constant(1));
+  return access;
+}
+
+/// Of up to 4 bytes: some lane's word lies a row or more above the lowest one. Where none does, no two words are at one bank.
+llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
+  llvm::Value* is_part =
+      builder_.CreateICmpULT(site_value(SiteValue::access_size), builder_.getInt32(word_bytes));
+  llvm::Value* word = builder_.CreateSelect(
+      is_part, builder_.CreateAnd(access.address, builder_.getInt32(~(word_bytes - 1))), access.address);
+  llvm::Value* least = nullptr;
+  if (sm_ >= reductions_from) {
+    least = extreme_over(access.mask, word, Api::warp_min, Type::u32);
+  } else {
+    least =
+        shuffled(word, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, access.mask, builder_.getTrue()),
+                 access.mask);
+  }
+  llvm::Value* is_far = builder_.CreateICmpUGE(builder_.CreateSub(word, least), builder_.getInt32(row_bytes));
+  return assembly("vote.sync.any.pred $0, $1, $2;", builder_.getInt1Ty(), {is_far, access.mask},
+                  Effect::convergent);
+}
+
+/// Not all 32 lanes are here with a bank of their own in their group. Otherwise nothing meets, no two lanes read the same, and no group is spared.
+llvm::Value* DeviceGenerator::may_meet(const BankAccess& access) {
+  if (sm_ < reductions_from) return builder_.getTrue();
+  llvm::Value* place = builder_.CreateOr(access.bank, access.first_lane);
+  llvm::Value* taken = any_lanes_bits(builder_.CreateShl(builder_.getInt32(1), place), access.mask);
+  return builder_.CreateICmpNE(taken, builder_.getInt32(all_lanes));
+}
+
+/// The bits that some lane of the mask has.
+llvm::Value* DeviceGenerator::any_lanes_bits(llvm::Value* bits, llvm::Value* mask) {
+  if (sm_ >= reductions_from) {
+    require(80, 70);
+    return assembly("redux.sync.or.b32 $0, $1, $2;", builder_.getInt32Ty(), {bits, mask}, Effect::convergent);
+  }
+  return gathered(
+      mask, bits, builder_.getInt32(0),
+      [&](llvm::Value* total, llvm::Value* other, llvm::Value*) { return builder_.CreateOr(total, other); });
+}
+
+/// i1: in all active lanes of a pair of groups each reads what the lane at this distance reads; lanes that are not active agree with all.
+llvm::Value* DeviceGenerator::lanes_agree(const BankAccess& access, llvm::Value* pair,
+                                          std::uint32_t distance) {
+  llvm::Value* partner = builder_.CreateXor(access.lane, builder_.getInt32(distance));
+  llvm::Value* there = builder_.CreateAnd(builder_.CreateLShr(access.mask, partner), builder_.getInt32(1));
+  llvm::Value* differs = builder_.CreateICmpNE(shuffled(access.unit, partner, access.mask), access.unit);
+  llvm::Value* disagrees = builder_.CreateAnd(differs, builder_.CreateICmpNE(there, builder_.getInt32(0)));
+  llvm::Value* votes = builder_.CreateAnd(vote(disagrees, access.mask), pair);
+  return builder_.CreateICmpEQ(votes, builder_.getInt32(0));
+}
+
+/// Wide loads of two neighbouring groups become one where the lanes agree in pairs.
+void DeviceGenerator::join_groups(BankAccess& access) {
+  llvm::Value* half = builder_.CreateAnd(access.lane, builder_.getInt32(16));
+  llvm::Value* first = builder_.CreateSelect(access.is_widest, half, builder_.getInt32(0));
+  llvm::Value* pair = builder_.CreateSelect(
+      access.is_widest, builder_.CreateShl(builder_.getInt32(0xffff), half), builder_.getInt32(all_lanes));
+  llvm::Value* can_join = builder_.CreateAnd(access.is_load, access.is_wide);
+  llvm::Value* joined = value_where(can_join, builder_.getFalse(), [&] {
+    llvm::Value* near = lanes_agree(access, pair, 1);
+    return builder_.CreateOr(near, lanes_agree(access, pair, 2));
+  });
+  access.group = builder_.CreateSelect(joined, pair, access.group);
+  access.first_lane = builder_.CreateSelect(joined, first, access.first_lane);
+}
+
+/// The active lanes of the group at this lane's bank: a vote for each bit of a bank's number takes a fraction of what match.any does.
+llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
+  llvm::Value* lanes = builder_.CreateAnd(access.mask, access.group);
+  const auto with_same = [&](llvm::Value* those, std::uint32_t bit) {
+    llvm::Value* own = builder_.CreateTrunc(builder_.CreateLShr(access.bank, bit), builder_.getInt1Ty());
+    llvm::Value* set = vote(own, access.mask);
+    llvm::Value* same = builder_.CreateSelect(own, set, builder_.CreateNot(set));
+    return builder_.CreateAnd(those, same);
+  };
+  for (std::uint32_t bit = 0; bit < 3; ++bit) lanes = with_same(lanes, bit);
+  lanes = value_where(builder_.CreateNot(access.is_widest), lanes, [&] { return with_same(lanes, 3); });
+  return value_where(builder_.CreateNot(access.is_wide), lanes, [&] { return with_same(lanes, 4); });
+}
+
+/// What banks have to serve each lane's group for: each lane sets as many bits as its bank has, from its group's lowest lane on, and what all lanes
+/// set together are the wavefronts.
+DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& access, llvm::Value* served) {
+  llvm::Value* bits =
+      builder_.CreateLShr(builder_.getInt32(all_lanes), builder_.CreateSub(builder_.getInt32(32), served));
+  llvm::Value* fronts = any_lanes_bits(builder_.CreateShl(bits, access.first_lane), access.mask);
+  const auto count = [&](llvm::Value* value) {
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, value);
+  };
+  llvm::Value* made = count(fronts);
+  llvm::Value* groups = count(builder_.CreateAnd(fronts, access.group_starts));
+  llvm::Value* spared = builder_.CreateSub(count(access.group_starts), groups);
+  return {builder_.CreateSub(made, groups),
+          builder_.CreateSelect(access.is_wide, spared, builder_.getInt32(0))};
+}
+
+/// i1: the lane stands for all that are served with it. Of the lanes at one unit the lowest does; atomic operations are made one lane
+/// after the other.
+llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Value* lanes) {
+  return value_where(builder_.CreateNot(access.is_atomic), builder_.getTrue(),
+                     [&] { return first_with_value(access.unit, access.mask, lanes); });
+}
+
+/// Counts exactly, whatever the addresses: packed.
+llvm::Value* DeviceGenerator::count_bank_conflicts(BankAccess access) {
+  join_groups(access);
+  llvm::Value* lanes = lanes_at_bank(access);
+  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
+  llvm::Value* served =
+      builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, builder_.CreateAnd(lanes, standing));
+  return packed(counts_of_served(access, served));
+}
+
+llvm::Value* DeviceGenerator::packed(const BankCounts& counts) {
+  return builder_.CreateOr(counts.conflicts, builder_.CreateShl(counts.spared, spared_shift));
+}
+
+DeviceGenerator::BankCounts DeviceGenerator::unpacked(llvm::Value* counts) {
+  return {builder_.CreateAnd(counts, builder_.getInt32((1u << spared_shift) - 1)),
+          builder_.CreateLShr(counts, spared_shift)};
+}
+
+/// What `body` gives of the site's access, packed or 0. Where nothing meets and no group is spared, that is found out first, and `settled` is next, if any.
+llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankValue body,
+                                                 llvm::BasicBlock* settled) {
+  llvm::BasicBlock* row = new_block("in_row");
+  llvm::BasicBlock* apart = new_block("banks_apart");
+  llvm::BasicBlock* slow = new_block("perhaps_conflicts");
+  llvm::BasicBlock* end = new_block("banks");
+  llvm::BasicBlock* none = settled != nullptr ? settled : end;
+  builder_.CreateCondBr(builder_.CreateOr(access.is_wide, access.is_atomic), apart, row);
+  builder_.SetInsertPoint(row);
+  llvm::Value* leaves = leaves_row(access);
+  llvm::BasicBlock* row_end = builder_.GetInsertBlock();
+  builder_.CreateCondBr(leaves, apart, none);
+  builder_.SetInsertPoint(apart);
+  llvm::Value* meet = may_meet(access);
+  llvm::BasicBlock* apart_end = builder_.GetInsertBlock();
+  builder_.CreateCondBr(meet, slow, none);
+  builder_.SetInsertPoint(slow);
+  llvm::Value* found = (this->*body)(access);
+  llvm::BasicBlock* slow_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* value = builder_.CreatePHI(builder_.getInt32Ty(), 3);
+  value->addIncoming(found, slow_end);
+  if (settled != nullptr) return value;
+  value->addIncoming(builder_.getInt32(0), row_end);
+  value->addIncoming(builder_.getInt32(0), apart_end);
+  return value;
+}
+
+/// Where the handler begins, for the lanes that run it. A handler that only adds up is through with it where there is nothing to add.
+void DeviceGenerator::measure_banks() {
+  require(70, 60);
+  banks_ = unpacked(unless_banks_apart(bank_access(), &DeviceGenerator::count_bank_conflicts,
+                                       measures_banks_ ? exit_ : nullptr));
+}
+
+/// The same from what has been found out before. Accesses of up to a word have no groups to spare.
+void DeviceGenerator::take_banks() {
+  llvm::Value* counts = site_value(SiteValue::hoisted_banks);
+  banks_ = unpacked(counts);
+  if (!measures_banks_) return;
+  llvm::BasicBlock* there = new_block("some");
+  builder_.CreateCondBr(builder_.CreateICmpNE(counts, builder_.getInt32(0)), there, exit_);
+  builder_.SetInsertPoint(there);
+}
+
+/// Groups of lanes that an access of this size is served in.
+llvm::Value* DeviceGenerator::bank_groups() {
+  llvm::Value* size = site_value(SiteValue::access_size);
+  llvm::Value* wide = builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(8)),
+                                            builder_.getInt32(4), builder_.getInt32(2));
+  return builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(4)), wide,
+                               builder_.getInt32(1));
+}
+
+llvm::Value* DeviceGenerator::bank_call(Api api) {
+  switch (api) {
+    case Api::bank_groups: return bank_groups();
+    case Api::bank_groups_spared: return banks_.spared;
+    case Api::bank_conflicts: return banks_.conflicts;
+    default: {
+      llvm::Value* needed = builder_.CreateSub(bank_groups(), banks_.spared);
+      return builder_.CreateAdd(needed, banks_.conflicts);
+    }
+  }
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,429 @@
+#include "cod/codegen/device/codegen.h"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/LLVMContext.h>
+
+#include "cod/codegen/device/generator.h"
+#include "cod/codegen/device/nvptx.h"
+
+namespace lynxpp::cod {
+namespace {
+
+namespace Register = llvm::Intrinsic;
+
+constexpr unsigned global_space = 1;
+constexpr unsigned shared_space = 3;
+constexpr std::int64_t segment_bytes = 128;  // of computeBaseAddress()
+
+/// The letter that NVPTX's inline assembly has for a register of that type.
+char constraint_of(const llvm::Type& type) {
+  if (type.isFloatTy()) return 'f';
+  if (type.isDoubleTy()) return 'd';
+  if (type.isIntegerTy(1)) return 'b';
+  return type.isIntegerTy(64) || type.isPointerTy() ? 'l' : 'r';
+}
+
+bool counts_up_to(Api api, Extent extent) {
+  switch (extent) {
+    case Extent::threads: return api == Api::global_thread_id;
+    case Extent::blocks: return api == Api::block_id || api == Api::block_idx;
+    case Extent::warps: return api == Api::warp_id;
+    case Extent::lanes: return api == Api::lane_id;
+    case Extent::basic_blocks: return api == Api::basic_block_id;
+    case Extent::instructions: return api == Api::instruction_id;
+    case Extent::sms:
+    case Extent::lynx:
+    case Extent::constant: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+void DeviceGenerator::require(int sm, int ptx) {
+  minimum_sm_ = std::max(minimum_sm_, sm);
+  minimum_ptx_ = std::max(minimum_ptx_, ptx);
+}
+
+llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* result,
+                                       std::vector<llvm::Value*> operands, Effect effect) {
+  std::string constraints;
+  std::vector<llvm::Type*> types;
+  if (!result->isVoidTy()) constraints = std::string("=") + constraint_of(*result);
+  for (llvm::Value* operand : operands) {
+    if (!constraints.empty()) constraints += ",";
+    constraints += constraint_of(*operand->getType());
+    types.push_back(operand->getType());
+  }
+  if (effect == Effect::memory || effect == Effect::convergent)
+    constraints += constraints.empty() ? "~{memory}" : ",~{memory}";
+  auto* type = llvm::FunctionType::get(result, types, false);
+  llvm::CallInst* call = builder_.CreateCall(
+      type, llvm::InlineAsm::get(type, text, constraints, effect != Effect::none), operands);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  if (effect == Effect::none) call->setDoesNotAccessMemory();
+  if (effect == Effect::convergent) {
+    call->addFnAttr(llvm::Attribute::Convergent);
+    call->addFnAttr(llvm::Attribute::NoMerge);
+  }
+  return call;
+}
+
+llvm::Function* DeviceGenerator::new_routine() {
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), false);
+  llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                                    llvm::StringRef(handler_function), module_);
+  add_handler_attributes(*function);
+  return function;
+}
+
+void DeviceGenerator::generate(const HandlerBody& body) {
+  llvm::Function* function = new_routine();
+  sampling_ = body.sampling;
+  asks_banks_ = body.asks_banks;
+  measures_banks_ = body.handler.measures_banks && skips_counted_;
+  generate_body(*function, {body.statements.begin(), body.statements.end()});
+  write_states();
+  builder_.CreateRetVoid();
+}
+
+// ---------------------------------------------------------------- what the splice pass fills in
+
+llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent extent) {
+  const auto found = std::find_if(program_.words.begin(), program_.words.end(), [&](const Word& each) {
+    return each.kind == kind && each.index == index && each.extent == extent;
+  });
+  const auto position = static_cast<std::size_t>(found - program_.words.begin());
+  llvm::Value*& value = words_[position];
+  if (value == nullptr) {
+    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(entry_);
+    value = assembly("mov.b64 $0, " + std::string(word_prefix) + std::to_string(position) + ";",
+                     builder_.getInt64Ty(), {}, Effect::none);
+  }
+  return value;
+}
+
+llvm::Value* DeviceGenerator::site_value(SiteValue value, std::uint64_t parameter) {
+  llvm::Value*& known = sites_[{value, parameter}];
+  if (known == nullptr) {
+    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(entry_);
+    const bool wide = is_wide(value);
+    const std::string name =
+        std::string(name_of(value)) + (has_parameter(value) ? "_" + std::to_string(parameter) : "");
+    known = assembly(
+        std::string("mov.b") + (wide ? "64" : "32") + " $0, " + std::string(site_prefix) + name + ";",
+        wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::none);
+  }
+  return known;
+}
+
+/// As it is stored: a bool is a byte.
+llvm::Value* DeviceGenerator::read_state(std::uint32_t index, Type type) {
+  const bool is_wide = bytes_of(type) == 8;
+  llvm::Value* bits =
+      assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + std::string(state_prefix) +
+                   std::to_string(index) + ";",
+               is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::volatile_read);
+  if (is_floating(type)) return builder_.CreateBitCast(bits, storage_type(type));
+  return builder_.CreateIntCast(bits, storage_type(type), false);
+}
+
+void DeviceGenerator::write_state(std::uint32_t index, llvm::Value* value, Type type) {
+  const bool is_wide = bytes_of(type) == 8;
+  llvm::Type* bits_type = is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  llvm::Value* bits = is_floating(type) ? builder_.CreateBitCast(value, bits_type)
+                                        : builder_.CreateIntCast(value, bits_type, is_signed(type));
+  assembly(std::string("mov.b") + (is_wide ? "64 " : "32 ") + std::string(state_prefix) +
+               std::to_string(index) + ", $0;",
+           builder_.getVoidTy(), {bits}, Effect::volatile_read);
+}
+
+/// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by write_states(). An array has a
+/// register for each element; its slot stays in local memory when an index is not known at compile time.
+llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigned) {
+  State& state = states_[&symbol];
+  state.assigned = state.assigned || assigned;
+  if (state.slot != nullptr) return state.slot;
+  const bool is_array = symbol.kind == Symbol::Kind::array;
+  const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  llvm::Type* type = storage_type(symbol.type);
+  state.elements = 1;
+  for (const Dimension& dimension : symbol.dimensions) state.elements *= dimension.constant;
+  state.slot = new_slot(is_array ? llvm::ArrayType::get(type, state.elements) : type, symbol.name);
+  builder_.SetInsertPoint(entry_);
+  for (std::uint32_t i = 0; i < state.elements; ++i) {
+    llvm::Value* value = read_state(symbol.index + i, symbol.type);
+    builder_.CreateStore(value, builder_.CreateConstGEP1_64(type, state.slot, i));
+  }
+  return state.slot;
+}
+
+void DeviceGenerator::write_states() {
+  std::map<std::uint32_t, std::pair<const Symbol*, State>> ordered;
+  for (const auto& [symbol, state] : states_) ordered[symbol->index] = {symbol, state};
+  for (const auto& [index, entry] : ordered) {
+    const auto& [symbol, state] = entry;
+    if (!state.assigned) continue;
+    llvm::Type* type = storage_type(symbol->type);
+    for (std::uint32_t i = 0; i < state.elements; ++i) {
+      llvm::Value* place = builder_.CreateConstGEP1_64(type, state.slot, i);
+      write_state(index + i, builder_.CreateLoad(type, place), symbol->type);
+    }
+  }
+}
+
+// ---------------------------------------------------------------- arrays
+
+llvm::Value* DeviceGenerator::array_base(const Symbol& array) {
+  llvm::Value* address = word(Word::Kind::array_address, array.index, Extent::constant);
+  return builder_.CreateIntToPtr(address, llvm::PointerType::get(context_, global_space));
+}
+
+/// Not cached: LLVM merges what is the same.
+llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
+  const bool is_shared = array.memory == Symbol::Memory::shared;
+  llvm::Value* address =
+      assembly("mov.b64 $0, " + std::string(memory_prefix) + std::to_string(array.index) + ";",
+               builder_.getInt64Ty(), {}, Effect::none);
+  return builder_.CreateIntToPtr(address,
+                                 llvm::PointerType::get(context_, is_shared ? shared_space : global_space));
+}
+
+void DeviceGenerator::begin_body() {
+  if (lane_value_) write_lane_value(*lane_value_);
+  // The numbers are the same for all lanes of a warp, so no vote of the handler misses lanes.
+  if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
+  if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
+  if (asks_banks_) uses_lane_values_ ? take_banks() : measure_banks();
+}
+
+/// What follows runs where `number` is divisible by `every`.
+void DeviceGenerator::run_every(std::uint32_t every, llvm::Value* number) {
+  llvm::BasicBlock* chosen = new_block("chosen");
+  llvm::Value* rest = builder_.CreateURem(number, builder_.getInt64(every));
+  builder_.CreateCondBr(builder_.CreateICmpEQ(rest, builder_.getInt64(0)), chosen, exit_);
+  builder_.SetInsertPoint(chosen);
+}
+
+llvm::Value* DeviceGenerator::extent_value(Extent extent) {
+  if (extent == Extent::lanes) return builder_.getInt64(32);
+  return word(Word::Kind::extent, 0, extent);
+}
+
+bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& dimension) {
+  if (index.api != nullptr) return counts_up_to(index.api->api, dimension.extent);
+  const Symbol* symbol = index.kind == ExpressionKind::name ? index.symbol : nullptr;
+  const bool is_copy = symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
+                       symbol->initializer != nullptr;
+  // An unsigned copy may be cut, which only makes it smaller; a signed one must hold every value.
+  return is_copy && is_integer(symbol->type) && symbol->type != Type::boolean &&
+         (!is_signed(symbol->type) || bits_of(symbol->type) > bits_of(symbol->initializer->type)) &&
+         surely_in_range(*symbol->initializer, dimension);
+}
+
+/// An update that found no room in a map has been counted where the map was searched.
+void DeviceGenerator::out_of_range(const Expression& place) {
+  const Collection* collection = place.symbol != nullptr ? place.symbol->collection : nullptr;
+  if (collection == nullptr || collection->kind != Collection::Kind::map) count_dropped();
+}
+
+void DeviceGenerator::count_dropped() {
+  llvm::Value* counter = word(Word::Kind::dropped, 0, Extent::constant);
+  assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(), {counter, builder_.getInt64(1)},
+           Effect::memory);
+}
+
+// ---------------------------------------------------------------- functions of the language
+
+llvm::Value* DeviceGenerator::special_register(unsigned intrinsic) {
+  return builder_.CreateIntrinsic(static_cast<llvm::Intrinsic::ID>(intrinsic), {}, {});
+}
+
+llvm::Value* DeviceGenerator::wide(llvm::Value* value) {
+  return builder_.CreateZExt(value, builder_.getInt64Ty());
+}
+
+llvm::Value* DeviceGenerator::block_threads() {
+  llvm::Value* plane = builder_.CreateMul(special_register(Register::nvvm_read_ptx_sreg_ntid_x),
+                                          special_register(Register::nvvm_read_ptx_sreg_ntid_y));
+  return builder_.CreateMul(plane, special_register(Register::nvvm_read_ptx_sreg_ntid_z));
+}
+
+llvm::Value* DeviceGenerator::block_thread_id() {
+  llvm::Value* row = builder_.CreateMul(special_register(Register::nvvm_read_ptx_sreg_ntid_y),
+                                        special_register(Register::nvvm_read_ptx_sreg_tid_z));
+  row = builder_.CreateAdd(row, special_register(Register::nvvm_read_ptx_sreg_tid_y));
+  llvm::Value* start = builder_.CreateMul(row, special_register(Register::nvvm_read_ptx_sreg_ntid_x));
+  return builder_.CreateAdd(start, special_register(Register::nvvm_read_ptx_sreg_tid_x));
+}
+
+llvm::Value* DeviceGenerator::warps_per_block() {
+  llvm::Value* rounded = builder_.CreateAdd(block_threads(), builder_.getInt32(31));
+  return wide(builder_.CreateLShr(rounded, 5));
+}
+
+llvm::Value* DeviceGenerator::blocks() {
+  llvm::Value* plane = builder_.CreateMul(wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_x)),
+                                          wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_y)));
+  return builder_.CreateMul(plane, wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_z)));
+}
+
+llvm::Value* DeviceGenerator::block_id() {
+  llvm::Value* row = builder_.CreateMul(wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_y)),
+                                        wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_z)));
+  row = builder_.CreateAdd(row, wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_y)));
+  llvm::Value* start = builder_.CreateMul(row, wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_x)));
+  return builder_.CreateAdd(start, wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_x)));
+}
+
+llvm::Value* DeviceGenerator::active_mask_here() {
+  require(30, 62);
+  return assembly("activemask.b32 $0;", builder_.getInt32Ty(), {}, Effect::convergent);
+}
+
+/// The lanes that run the handler: taken before any branch of the handler, so that no election hides lanes.
+llvm::Value* DeviceGenerator::active_mask_at_entry() {
+  if (entry_mask_ == nullptr) {
+    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(entry_);
+    entry_mask_ = active_mask_here();
+  }
+  return entry_mask_;
+}
+
+llvm::Value* DeviceGenerator::is_lowest_of(llvm::Value* mask) {
+  llvm::Value* lower = builder_.CreateAnd(mask, special_register(Register::nvvm_read_ptx_sreg_lanemask_lt));
+  return builder_.CreateICmpEQ(lower, builder_.getInt32(0));
+}
+
+llvm::Value* DeviceGenerator::thread_call(Api api) {
+  switch (api) {
+    case Api::global_thread_id:
+      return builder_.CreateAdd(builder_.CreateMul(block_id(), wide(block_threads())),
+                                wide(block_thread_id()));
+    case Api::block_thread_id: return block_thread_id();
+    case Api::block_id:
+    case Api::block_idx: return block_id();
+    case Api::block_dim: return block_threads();
+    case Api::grid_dim: return blocks();
+    case Api::thread_index_x: return special_register(Register::nvvm_read_ptx_sreg_tid_x);
+    case Api::thread_index_y: return special_register(Register::nvvm_read_ptx_sreg_tid_y);
+    case Api::thread_index_z: return special_register(Register::nvvm_read_ptx_sreg_tid_z);
+    case Api::block_index_x: return special_register(Register::nvvm_read_ptx_sreg_ctaid_x);
+    case Api::block_index_y: return special_register(Register::nvvm_read_ptx_sreg_ctaid_y);
+    case Api::block_index_z: return special_register(Register::nvvm_read_ptx_sreg_ctaid_z);
+    case Api::block_dim_x: return special_register(Register::nvvm_read_ptx_sreg_ntid_x);
+    case Api::block_dim_y: return special_register(Register::nvvm_read_ptx_sreg_ntid_y);
+    case Api::block_dim_z: return special_register(Register::nvvm_read_ptx_sreg_ntid_z);
+    case Api::grid_dim_x: return special_register(Register::nvvm_read_ptx_sreg_nctaid_x);
+    case Api::grid_dim_y: return special_register(Register::nvvm_read_ptx_sreg_nctaid_y);
+    case Api::grid_dim_z: return special_register(Register::nvvm_read_ptx_sreg_nctaid_z);
+    case Api::lane_id: return special_register(Register::nvvm_read_ptx_sreg_laneid);
+    case Api::sm_id: return special_register(Register::nvvm_read_ptx_sreg_smid);
+    case Api::warp_id: {
+      llvm::Value* in_block = wide(builder_.CreateLShr(block_thread_id(), 5));
+      return builder_.CreateAdd(builder_.CreateMul(block_id(), warps_per_block()), in_block);
+    }
+    case Api::warp_count: return builder_.CreateMul(blocks(), warps_per_block());
+    case Api::clock_counter:
+      return assembly("mov.u64 $0, %clock64;", builder_.getInt64Ty(), {}, Effect::memory);
+    case Api::global_timer:
+      return assembly("mov.u64 $0, %globaltimer;", builder_.getInt64Ty(), {}, Effect::memory);
+    default: return nullptr;
+  }
+}
+
+llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
+  switch (call.api->api) {
+    case Api::active_mask: return active_mask_at_entry();
+    case Api::active_thread_count:
+      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, active_mask_at_entry());
+    case Api::least_active_thread_in_warp:
+      return builder_.CreateZExt(is_lowest_of(active_mask_at_entry()), builder_.getInt32Ty());
+    case Api::ballot:
+    case Api::divergent_warp: {
+      llvm::Value* condition = truth(*call.operands[0]);
+      llvm::Value* mask = active_mask_here();
+      llvm::Value* votes = vote(condition, mask);
+      if (call.api->api == Api::ballot) return votes;
+      llvm::Value* some = builder_.CreateICmpNE(votes, builder_.getInt32(0));
+      llvm::Value* not_all = builder_.CreateICmpNE(votes, mask);
+      return builder_.CreateZExt(builder_.CreateAnd(some, not_all), builder_.getInt32Ty());
+    }
+    case Api::warp_any:
+    case Api::warp_all: {
+      llvm::Value* condition = truth(*call.operands[0]);
+      llvm::Value* mask = active_mask_here();
+      llvm::Value* votes = vote(condition, mask);
+      llvm::Value* holds = call.api->api == Api::warp_all
+                               ? builder_.CreateICmpEQ(votes, mask)
+                               : builder_.CreateICmpNE(votes, builder_.getInt32(0));
+      return builder_.CreateZExt(holds, builder_.getInt32Ty());
+    }
+    case Api::first_in_sector: return first_in_sector();
+    case Api::bank_wavefronts:
+    case Api::bank_conflicts:
+    case Api::bank_groups:
+    case Api::bank_groups_spared: return bank_call(call.api->api);
+    case Api::sync_warp:
+      assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask_here()}, Effect::convergent);
+      return nullptr;
+    case Api::sync_threads:
+      assembly("bar.sync 0;", builder_.getVoidTy(), {}, Effect::convergent);
+      return nullptr;
+    default: return nullptr;
+  }
+}
+
+llvm::Value* DeviceGenerator::call_api(const Expression& call) {
+  if (call.api->api == Api::compute_base_address)
+    return builder_.CreateAnd(site_value(SiteValue::memory_address),
+                              builder_.getInt64(static_cast<std::uint64_t>(-segment_bytes)));
+  if (call.api->site) return site_value(*call.api->site, call.value);
+  switch (call.api->arguments) {
+    case ApiArguments::element:
+    case ApiArguments::element_value: return atomic_call(call);
+    case ApiArguments::unique: return unique_call(call);
+    case ApiArguments::value: return warp_value_call(call);
+    case ApiArguments::append:
+    case ApiArguments::record: return call_collection(call);
+    default: break;
+  }
+  llvm::Value* value = thread_call(call.api->api);
+  return value != nullptr ? value : warp_call(call);
+}
+
+// ---------------------------------------------------------------- handlers
+
+Result<DeviceCode> generate_device_code(const Program& program, const DeviceTarget& target) {
+  DeviceCode code;
+  for (const HandlerBody& body : program.handlers) {
+    const bool is_left_out = target.lane_values && !body.handler.can_use_lane_values;
+    if (is_left_out || (body.handler.is_counted && !target.plain_counters)) {
+      code.handlers.emplace_back();
+      continue;
+    }
+    llvm::LLVMContext context;
+    llvm::Module module("lynxpp", context);
+    prepare_nvptx_module(module);
+    DeviceGenerator generator(module, program, target);
+    generator.generate(body);
+    Result<std::string> ptx = emit_ptx(module, target.sm);
+    if (!ptx) {
+      for (Diagnostic& diagnostic : ptx.error().diagnostics) diagnostic.location = body.handler.location;
+      quote_included_lines(program.tree.files, ptx.error().diagnostics);
+      return ptx.error();
+    }
+    code.handlers.push_back({std::move(*ptx)});
+    code.minimum_sm = std::max(code.minimum_sm, generator.minimum_sm());
+    code.minimum_ptx = std::max(code.minimum_ptx, generator.minimum_ptx());
+  }
+  return code;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,11 @@
+// The handlers of a program ▶ PTX.
+#pragma once
+
+#include "cod/sema/program.h"
+#include "support/result.h"
+
+namespace lynxpp::cod {
+
+Result<DeviceCode> generate_device_code(const Program& program, const DeviceTarget& target);
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,256 @@
+// Traces, histograms and maps on the device. Nothing here waits for another thread: a lane only ever tries again elsewhere.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "cod/codegen/device/generator.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Places of a map that are looked at before an update is given up. Half of the places stay free while there are no more keys than asked
+/// for, and the ways through the table are as good as random: each step finds a free place with a chance of one half.
+constexpr std::uint64_t maximum_probes = 128;
+constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+
+}  // namespace
+
+llvm::Value* DeviceGenerator::element_address(const Symbol& array, llvm::Value* offset) {
+  llvm::Value* address = builder_.CreateGEP(storage_type(array.type), base_of(array), offset);
+  return builder_.CreatePtrToInt(address, builder_.getInt64Ty());
+}
+
+llvm::Value* DeviceGenerator::call_collection(const Expression& call) {
+  const Collection& collection = *call.operands[0]->symbol->collection;
+  return collection.kind == Collection::Kind::trace ? append(call, collection) : record(call, collection);
+}
+
+// ---------------------------------------------------------------- traces
+
+/// Numbers for the lanes that are here, from a counter that is the same for all of them: one atomic for the warp.
+llvm::Value* DeviceGenerator::reserve_together(llvm::Value* counter) {
+  llvm::Type* wide_type = builder_.getInt64Ty();
+  llvm::Value* mask = active_mask_here();
+  llvm::AllocaInst* slot = new_slot(wide_type, "first");
+  llvm::BasicBlock* elected = new_block("reserve");
+  llvm::BasicBlock* end = new_block("reserved");
+  builder_.CreateStore(builder_.getInt64(0), slot);
+  builder_.CreateCondBr(is_lowest_of(mask), elected, end);
+  builder_.SetInsertPoint(elected);
+  llvm::Value* lanes = wide(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask));
+  builder_.CreateStore(
+      assembly("atom.global.add.u64 $0, [$1], $2;", wide_type, {counter, lanes}, Effect::memory), slot);
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
+  llvm::Value* first = shuffled(builder_.CreateLoad(wide_type, slot), leader, mask);
+  llvm::Value* before =
+      builder_.CreateAnd(mask, special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt));
+  return builder_.CreateAdd(first, wide(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, before)));
+}
+
+llvm::Value* DeviceGenerator::append(const Expression& call, const Collection& trace) {
+  const Expression& index = *call.operands[0];
+  std::vector<llvm::Value*> values;
+  for (std::size_t i = 0; i < trace.leaves.size(); ++i)
+    values.push_back(expression_as(*call.operands[i + 1], trace.leaves[i]->type));
+  llvm::Value* capacity = builder_.getInt64(trace.capacity);
+  llvm::AllocaInst* result = new_slot(builder_.getInt64Ty(), "entry");
+  builder_.CreateStore(capacity, result);
+  const Place place = place_of(trace.leading, index);
+  const bool is_one = std::all_of(index.operands.begin(), index.operands.end(),
+                                  [this](const ExpressionPtr& each) { return is_uniform(*each); });
+  when_in_range({nullptr, place.in_range, Type::u64}, index, true, [&] {
+    llvm::Value* counter = element_address(*trace.counter, place.offset);
+    llvm::Value* number = is_one && !call.elected
+                              ? reserve_together(counter)
+                              : assembly("atom.global.add.u64 $0, [$1], $2;", builder_.getInt64Ty(),
+                                         {counter, builder_.getInt64(1)}, Effect::memory);
+    llvm::BasicBlock* room = new_block("room");
+    llvm::BasicBlock* end = new_block("appended");
+    builder_.CreateCondBr(builder_.CreateICmpULT(number, capacity), room, end);
+    builder_.SetInsertPoint(room);
+    llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(place.offset, capacity), number);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Symbol& leaf = *trace.leaves[i];
+      llvm::Value* address = builder_.CreateGEP(storage_type(leaf.type), base_of(leaf), offset);
+      store({address, nullptr, leaf.type, leaf.memory}, values[i], call);
+    }
+    builder_.CreateStore(number, result);
+    builder_.CreateBr(end);
+    builder_.SetInsertPoint(end);
+  });
+  return builder_.CreateLoad(builder_.getInt64Ty(), result);
+}
+
+// ---------------------------------------------------------------- histograms
+
+/// The bin of a value, an i64, and whether the value lies below the first and beyond the last one.
+DeviceGenerator::Bin DeviceGenerator::bin_of(llvm::Value* value, bool is_signed_value,
+                                             const Collection& histogram) {
+  const std::int64_t last = histogram.bin_bound(histogram.capacity);
+  const auto constant = [&](std::int64_t bound) {
+    return builder_.getInt64(static_cast<std::uint64_t>(bound));
+  };
+  Bin bin;
+  if (is_signed_value) {
+    bin.below = builder_.CreateICmpSLT(value, constant(histogram.first));
+    bin.beyond = builder_.CreateICmpSGE(value, constant(last));
+  } else {
+    bin.below = builder_.CreateICmpULT(value, constant(std::max<std::int64_t>(histogram.first, 0)));
+    bin.beyond = builder_.CreateICmpUGE(value, constant(std::max<std::int64_t>(last, 0)));
+  }
+  if (histogram.is_linear) {
+    llvm::Value* offset = builder_.CreateSub(value, constant(histogram.first));
+    bin.number = builder_.CreateUDiv(offset, builder_.getInt64(histogram.width));
+  } else {
+    llvm::Value* quotient = builder_.CreateUDiv(value, constant(histogram.first));
+    quotient = builder_.CreateSelect(bin.below, builder_.getInt64(1), quotient);
+    llvm::Value* zeros = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, quotient, builder_.getTrue());
+    bin.number = builder_.CreateSub(builder_.getInt64(63), zeros);
+  }
+  return bin;
+}
+
+llvm::Value* DeviceGenerator::record(const Expression& call, const Collection& histogram) {
+  const Expression& index = *call.operands[0];
+  const Expression& recorded = *call.operands[1];
+  const bool is_signed_value = is_signed(promote(recorded.type));
+  llvm::Value* value = expression_as(recorded, is_signed_value ? Type::i64 : Type::u64);
+  llvm::Value* count =
+      call.operands.size() > 2 ? expression_as(*call.operands[2], Type::u64) : builder_.getInt64(1);
+  const Place place = place_of(histogram.leading, index);
+  when_in_range({nullptr, place.in_range, Type::u64}, index, true, [&] {
+    const Bin bin = bin_of(value, is_signed_value, histogram);
+    llvm::Value* first = builder_.CreateMul(place.offset, builder_.getInt64(histogram.capacity));
+    llvm::Value* inside = builder_.CreateAdd(first, bin.number);
+    llvm::Value* address = element_address(*histogram.leaves[0], inside);
+    address = builder_.CreateSelect(bin.beyond, element_address(*histogram.overflow, place.offset), address);
+    address = builder_.CreateSelect(bin.below, element_address(*histogram.counter, place.offset), address);
+    const Element target{builder_.CreateIntToPtr(address, builder_.getPtrTy(1)), nullptr, Type::u64};
+    const bool is_same = call.operands.size() < 3 || is_uniform(*call.operands[2]);
+    if (call.elected) return reduce_to_memory("add", target, count);
+    add_where_lanes_may_meet(target, count, is_same);
+  });
+  return nullptr;
+}
+
+// ---------------------------------------------------------------- maps
+
+llvm::Value* DeviceGenerator::hash_of(const std::vector<llvm::Value*>& words) {
+  // The finalizer of splitmix64, over the words one after the other.
+  llvm::Value* hash = builder_.getInt64(0);
+  for (llvm::Value* word : words) {
+    hash = builder_.CreateAdd(builder_.CreateXor(hash, word), builder_.getInt64(0x9e3779b97f4a7c15));
+    hash = builder_.CreateMul(builder_.CreateXor(hash, builder_.CreateLShr(hash, 30)),
+                              builder_.getInt64(0xbf58476d1ce4e5b9));
+    hash = builder_.CreateMul(builder_.CreateXor(hash, builder_.CreateLShr(hash, 27)),
+                              builder_.getInt64(0x94d049bb133111eb));
+    hash = builder_.CreateXor(hash, builder_.CreateLShr(hash, 31));
+  }
+  return hash;
+}
+
+/// Goes to `same` when the place has the key or, with `inserts`, takes it; else to `other`, or to `absent` where a key that the map has
+/// would have been found. A word is written once, by compare-and-swap from zero. So a place that has another word than the key keeps it,
+/// all threads with one key pass the same places and stop at the same one, and whoever writes the last word has found its own key in all
+/// words before: no place ends half taken.
+void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm::Value*>& words,
+                                  llvm::Value* place, bool inserts, llvm::BasicBlock* same,
+                                  llvm::BasicBlock* other, llvm::BasicBlock* absent) {
+  llvm::Type* wide_type = builder_.getInt64Ty();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    llvm::Value* address = element_address(*map.key_words[i], place);
+    llvm::BasicBlock* next = i + 1 == words.size() ? same : new_block("word");
+    llvm::BasicBlock* differs = new_block("differs");
+    // An older value than memory's is zero at worst, and then the swap tells.
+    llvm::Value* seen = assembly("ld.global.u64 $0, [$1];", wide_type, {address}, Effect::memory);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(seen, words[i]), next, differs);
+    builder_.SetInsertPoint(differs);
+    llvm::Value* is_free = builder_.CreateICmpEQ(seen, builder_.getInt64(0));
+    if (inserts) {
+      llvm::BasicBlock* take = new_block("take");
+      builder_.CreateCondBr(is_free, take, other);
+      builder_.SetInsertPoint(take);
+      llvm::Value* old = assembly("atom.global.cas.b64 $0, [$1], $2, $3;", wide_type,
+                                  {address, builder_.getInt64(0), words[i]}, Effect::memory);
+      llvm::Value* is_ours = builder_.CreateOr(builder_.CreateICmpEQ(old, builder_.getInt64(0)),
+                                               builder_.CreateICmpEQ(old, words[i]));
+      builder_.CreateCondBr(is_ours, next, other);
+    } else {
+      builder_.CreateCondBr(is_free, absent, other);
+    }
+    builder_.SetInsertPoint(next);
+  }
+}
+
+void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm::Value*>& words,
+                                   llvm::Value* lead, bool inserts, llvm::AllocaInst* result) {
+  llvm::Type* wide_type = builder_.getInt64Ty();
+  llvm::Value* base = builder_.CreateMul(lead, builder_.getInt64(map.stride()));
+  llvm::BasicBlock* found = new_block("found");
+  llvm::BasicBlock* absent = new_block("absent");
+  llvm::BasicBlock* end = new_block("searched");
+  llvm::AllocaInst* place_slot = new_slot(wide_type, "place");
+  llvm::Value* zero_place = builder_.CreateAdd(base, builder_.getInt64(map.capacity));
+  if (map.has_zero_place()) {
+    llvm::BasicBlock* is_zero = new_block("zero_key");
+    llvm::BasicBlock* is_other = new_block("key");
+    builder_.CreateCondBr(builder_.CreateICmpEQ(words[0], builder_.getInt64(0)), is_zero, is_other);
+    builder_.SetInsertPoint(is_zero);
+    builder_.CreateStore(zero_place, place_slot);
+    if (inserts) {
+      assembly("st.global.u64 [$0], $1;", builder_.getVoidTy(),
+               {element_address(*map.key_words[0], zero_place), builder_.getInt64(1)}, Effect::memory);
+    }
+    builder_.CreateBr(found);
+    builder_.SetInsertPoint(is_other);
+  }
+  llvm::Value* hash = hash_of(words);
+  llvm::Value* step = builder_.CreateOr(builder_.CreateLShr(hash, 32), builder_.getInt64(1));
+  llvm::Value* mask = builder_.getInt64(map.capacity - 1);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* probe = new_block("probe");
+  llvm::BasicBlock* next = new_block("next");
+  builder_.CreateBr(probe);
+  builder_.SetInsertPoint(probe);
+  llvm::PHINode* count = builder_.CreatePHI(wide_type, 2);
+  llvm::PHINode* at = builder_.CreatePHI(wide_type, 2);
+  count->addIncoming(builder_.getInt64(0), before);
+  at->addIncoming(hash, before);
+  llvm::Value* place = builder_.CreateAdd(base, builder_.CreateAnd(at, mask));
+  builder_.CreateStore(place, place_slot);
+  match_place(map, words, place, inserts, found, next, absent);
+  builder_.SetInsertPoint(next);
+  llvm::Value* tried = builder_.CreateAdd(count, builder_.getInt64(1));
+  count->addIncoming(tried, next);
+  at->addIncoming(builder_.CreateAdd(at, step), next);
+  const std::uint64_t limit = std::min(map.capacity, maximum_probes);
+  builder_.CreateCondBr(builder_.CreateICmpULT(tried, builder_.getInt64(limit)), probe, absent);
+  builder_.SetInsertPoint(found);
+  builder_.CreateStore(builder_.CreateLoad(wide_type, place_slot), result);
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(absent);
+  if (inserts) {
+    assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(),
+             {element_address(*map.counter, lead), builder_.getInt64(1)}, Effect::memory);
+  }
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+llvm::Value* DeviceGenerator::find_entry(const Expression& index, const Collection& map, bool inserts) {
+  llvm::AllocaInst* result = new_slot(builder_.getInt64Ty(), "entry");
+  builder_.CreateStore(builder_.getInt64(nowhere), result);
+  const Place lead = place_of(map.leading, index);
+  const std::vector<llvm::Value*> words = key_words(index, map);
+  if (lead.in_range != nullptr)
+    when_in_range({nullptr, builder_.CreateNot(lead.in_range)}, index, false, [&] { count_dropped(); });
+  when_in_range({nullptr, lead.in_range}, index, false,
+                [&] { search_entry(map, words, lead.offset, inserts, result); });
+  return builder_.CreateLoad(builder_.getInt64Ty(), result);
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,219 @@
+// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by the files device_*.cpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cod/codegen/function_generator.h"
+
+namespace lynxpp::cod {
+
+class DeviceGenerator final : public FunctionGenerator {
+ public:
+  DeviceGenerator(llvm::Module& module, const Program& program, const DeviceTarget& target)
+      : FunctionGenerator(module, program), sm_(target.sm) {
+    skips_counted_ = !target.plain_counters;
+    wide_counters_ = target.wide_counters;
+    uses_lane_values_ = target.lane_values;
+  }
+
+  void generate(const HandlerBody& body);
+  void generate_lane_value(SiteValue value);
+  int minimum_sm() const { return minimum_sm_; }
+  int minimum_ptx() const { return minimum_ptx_; }
+
+ private:
+  enum class Effect { none, volatile_read, memory, convergent };
+
+  llvm::Value* array_base(const Symbol& array) override;
+  llvm::Value* variable_base(const Symbol& array) override;
+  void begin_body() override;
+  void write_lane_value(SiteValue value);
+  void run_every(std::uint32_t every, llvm::Value* number);
+  llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) override;
+  bool has_threads() const override { return true; }
+  bool updates_atomically(const Expression& target) override;
+  llvm::Value* add_atomically(const Element& element, const Expression& target, const Expression* addend,
+                              bool subtracts, Wanted wanted) override;
+  llvm::Value* swap_until_unchanged(const Element& element, const Expression& target, bool yields_old,
+                                    const Update& update) override;
+  void note_assignment(const Symbol& array, llvm::Value* value) override;
+  llvm::Value* extent_value(Extent extent) override;
+  bool surely_in_range(const Expression& index, const Dimension& dimension) override;
+  void out_of_range(const Expression& element) override;
+  void division_by_zero(llvm::Value*, const Expression&) override {}
+  llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) override;
+  llvm::Value* read_state(std::uint32_t index, Type type);
+  void write_state(std::uint32_t index, llvm::Value* value, Type type);
+  llvm::Value* call_api(const Expression& call) override;
+  void add_to_tally(const Statement& statement) override;
+
+  /// Inline PTX. Operands are $1…, or $0… when `result` is void.
+  llvm::Value* assembly(const std::string& text, llvm::Type* result, std::vector<llvm::Value*> operands,
+                        Effect effect);
+  llvm::Value* special_register(unsigned intrinsic);
+  llvm::Value* word(Word::Kind kind, std::uint32_t index, Extent extent);
+  llvm::Value* site_value(SiteValue value, std::uint64_t parameter = 0);
+  void write_states();
+  void require(int sm, int ptx);
+
+  llvm::Value* thread_call(Api api);
+  llvm::Value* warp_call(const Expression& call);
+  llvm::Value* block_threads();    ///< i32
+  llvm::Value* block_thread_id();  ///< i32
+  llvm::Value* warps_per_block();  ///< i64
+  llvm::Value* blocks();           ///< i64
+  llvm::Value* block_id();         ///< i64
+  llvm::Value* wide(llvm::Value* value);
+
+  // functions.cpp
+  using OutOfLineBody = std::function<llvm::Value*(const std::vector<llvm::Value*>&)>;
+  /// Calls the function `name`, which stands once in a variant and not at every site: for what rarely runs and for long code. The first call makes
+  /// it: `body` gets the parameters and returns the result, or null when `result` is void. Everything that belongs to the handler comes in as an
+  /// argument: words, values of the site, variables, and the active mask (active_mask_here() in it is right only while all lanes that run the
+  /// handler call it); special registers and warp operations are available. Whatever the body depends on at compile time has to be part of
+  /// `name`. A call costs tens of cycles and keeps few registers alive across it, so the common path should stay in line.
+  llvm::Value* out_of_line(const std::string& name, llvm::Type* result,
+                           const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
+  llvm::Function* make_out_of_line(const std::string& name, llvm::Type* result,
+                                   const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
+  static void add_handler_attributes(llvm::Function& function);
+
+  llvm::Value* active_mask_here();
+  llvm::Value* active_mask_at_entry();
+  llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
+
+  // collections.cpp
+  struct Bin {
+    llvm::Value* number = nullptr;
+    llvm::Value* below = nullptr;
+    llvm::Value* beyond = nullptr;
+  };
+  llvm::Value* element_address(const Symbol& array, llvm::Value* offset);  ///< i64
+  llvm::Value* call_collection(const Expression& call);
+  llvm::Value* append(const Expression& call, const Collection& trace);
+  llvm::Value* reserve_together(llvm::Value* counter);
+  llvm::Value* record(const Expression& call, const Collection& histogram);
+  Bin bin_of(llvm::Value* value, bool is_signed_value, const Collection& histogram);
+  llvm::Value* hash_of(const std::vector<llvm::Value*>& words);
+  void match_place(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* place,
+                   bool inserts, llvm::BasicBlock* same, llvm::BasicBlock* other, llvm::BasicBlock* absent);
+  void search_entry(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* lead,
+                    bool inserts, llvm::AllocaInst* result);
+  void count_dropped();
+
+  // atomics.cpp
+  llvm::Value* atomic_call(const Expression& call);
+  void add_for_all(const Element& element, const Expression& place, llvm::Value* addend, bool uniform_addend,
+                   bool elected);
+  void aggregated_add(const Element& element, llvm::Value* mask, llvm::Value* addend, bool uniform_addend);
+  void add_where_lanes_may_meet(const Element& element, llvm::Value* addend, bool uniform_addend);
+  bool is_own_element(const Expression& target) const;
+  llvm::Value* sum_over(llvm::Value* mask, llvm::Value* addend);
+  llvm::Value* sum_by_redux(llvm::Value* mask, llvm::Value* addend);
+  llvm::Value* sum_by_shuffles(llvm::Value* mask, llvm::Value* addend);
+  llvm::Value* shuffled(llvm::Value* value, llvm::Value* lane, llvm::Value* mask);
+  llvm::Value* old_of_atomic(const char* operation, const Element& element, const Expression& place,
+                             llvm::Value* value);
+  void reduce_to_memory(const char* operation, const Element& element, llvm::Value* value);
+  bool is_uniform(const Expression& expression) const;
+
+  // warp.cpp
+  llvm::Value* vote(llvm::Value* condition, llvm::Value* mask);  ///< one bit for each lane of the mask
+  llvm::Value* unique_count(llvm::Value* value, bool in_halves);
+  llvm::Value* unique_call(const Expression& call);
+  llvm::Value* warp_value_call(const Expression& call);
+  llvm::Value* extreme_over(llvm::Value* mask, llvm::Value* value, Api api, Type type);
+  llvm::Value* extreme_by_gathering(llvm::Value* mask, llvm::Value* value, bool is_max, Type type);
+  llvm::Value* first_by_elimination(llvm::Value* mask, llvm::Value* value, llvm::Value* group);
+  llvm::Value* floating_sum(llvm::Value* mask, llvm::Value* value);
+  /// A value that `combine` makes of those of all lanes, one after the other.
+  using Combine = std::function<llvm::Value*(llvm::Value* total, llvm::Value* other, llvm::Value* lane)>;
+  llvm::Value* gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start, const Combine& combine);
+  llvm::Function* new_routine();
+  llvm::AllocaInst* unique_slot(const Symbol& array, bool in_halves);
+  /// i1: this lane is the lowest of those of `mask` and its `group` that hold the value.
+  llvm::Value* first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group);
+
+  // memory.cpp
+  llvm::Value* first_in_sector();
+
+  // banks.cpp
+  struct BankAccess {
+    llvm::Value* mask = nullptr;
+    llvm::Value* lane = nullptr;
+    llvm::Value* address = nullptr;       ///< i32, in the window of shared memory
+    llvm::Value* unit = nullptr;          ///< what the lane accesses, as a number of its size
+    llvm::Value* bank = nullptr;          ///< of the units of a row
+    llvm::Value* group = nullptr;         ///< lanes that are served together with this one
+    llvm::Value* first_lane = nullptr;    ///< of the group: its number
+    llvm::Value* group_starts = nullptr;  ///< the bits of all groups' first lanes
+    llvm::Value* is_wide = nullptr;       ///< more than 4 bytes
+    llvm::Value* is_widest = nullptr;     ///< more than 8
+    llvm::Value* is_atomic = nullptr;
+    llvm::Value* is_load = nullptr;
+  };
+  struct BankCounts {
+    llvm::Value* conflicts = nullptr;
+    llvm::Value* spared = nullptr;  ///< groups that take no wavefront of their own
+  };
+  void measure_banks();
+  void take_banks();
+  llvm::Value* bank_groups();
+  llvm::Value* bank_call(Api api);
+  BankAccess bank_access();
+  using BankValue = llvm::Value* (DeviceGenerator::*)(BankAccess);
+  llvm::Value* unless_banks_apart(const BankAccess& access, BankValue body, llvm::BasicBlock* settled);
+  llvm::Value* count_bank_conflicts(BankAccess access);
+  BankCounts counts_of_served(const BankAccess& access, llvm::Value* served);
+  llvm::Value* stands_for_unit(const BankAccess& access, llvm::Value* lanes);
+  llvm::Value* packed(const BankCounts& counts);  ///< conflicts below, spared above
+  BankCounts unpacked(llvm::Value* counts);
+  void join_groups(BankAccess& access);
+  llvm::Value* leaves_row(const BankAccess& access);
+  llvm::Value* may_meet(const BankAccess& access);
+  llvm::Value* lanes_at_bank(const BankAccess& access);
+  llvm::Value* lanes_agree(const BankAccess& access, llvm::Value* pair, std::uint32_t distance);
+  llvm::Value* any_lanes_bits(llvm::Value* bits, llvm::Value* mask);
+  llvm::Value* value_where(llvm::Value* condition, llvm::Value* otherwise,
+                           const std::function<llvm::Value*()>& inside);
+
+  // lanes.cpp
+  struct LaneDistance {
+    llvm::Value* limited = nullptr;  ///< i32
+    llvm::Value* ascends = nullptr;  ///< i1: it is not negative
+  };
+  LaneDistance distance_from(llvm::Value* lower, llvm::Value* address, llvm::Value* mask);
+  llvm::Value* bank_lanes_apart(BankAccess access);
+  llvm::Value* banks_of_some_lanes();
+  llvm::Value* sector_threshold();
+  llvm::Value* least_distance(llvm::Value* mask, llvm::Value* address);
+  llvm::Value* address_from_leader();
+
+  int sm_;
+  bool wide_counters_ = false;
+  bool uses_lane_values_ = false;
+  std::optional<SiteValue> lane_value_;      ///< what the routine is to find out
+  llvm::Value* relative_address_ = nullptr;  ///< i32: stands for the address where banks are counted
+  int minimum_sm_ = 0;
+  int minimum_ptx_ = 0;
+  llvm::Value* entry_mask_ = nullptr;
+  Sampling sampling_;  ///< of the handler
+  bool asks_banks_ = false;
+  bool measures_banks_ = false;  ///< Handler::measures_banks: without conflicts there is nothing to do
+  BankCounts banks_;             ///< for the lanes that run the handler
+  std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
+  std::map<std::size_t, llvm::Value*> words_;
+  std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;
+  struct State {
+    llvm::AllocaInst* slot = nullptr;
+    bool assigned = false;
+    std::uint64_t elements = 1;
+  };
+  std::map<const Symbol*, State> states_;
+};
+
+}  // namespace lynxpp::cod

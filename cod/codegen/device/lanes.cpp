@@ -1,0 +1,189 @@
+// What lanes find out about the differences of their addresses once, for all accesses with these differences.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/LLVMContext.h>
+
+#include <map>
+#include <mutex>
+
+#include "cod/codegen/device/generator.h"
+#include "cod/codegen/device/nvptx.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr std::uint32_t sector_bytes = 32;
+
+}  // namespace
+
+/// From the highest of the lanes `lower`, whose addresses are lower in turn if every lane's distance is positive. A sector's length at most, and
+/// where there is no such lane.
+DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower, llvm::Value* address,
+                                                             llvm::Value* mask) {
+  llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  llvm::Value* is_lowest = builder_.CreateICmpEQ(lower, builder_.getInt32(0));
+  llvm::Value* highest =
+      builder_.CreateSub(builder_.getInt32(31),
+                         builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, builder_.getFalse()));
+  llvm::Value* neighbour = builder_.CreateSelect(is_lowest, lane, highest);
+  llvm::Value* distance = builder_.CreateSub(address, shuffled(address, neighbour, mask));
+  llvm::Value* ascends = builder_.CreateICmpSGE(distance, builder_.getInt64(0));
+  llvm::Value* limited =
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, builder_.getInt64(sector_bytes));
+  return {builder_.CreateSelect(is_lowest, builder_.getInt32(sector_bytes),
+                                builder_.CreateTrunc(limited, builder_.getInt32Ty())),
+          ascends};
+}
+
+/// The address' distance from the nearest one below it, that of a lower lane at the same place being 0, and a sector's length at most. Lower
+/// addresses are in the lane's sector just when the nearest one is, that is, when the lane's place in its sector is not below the
+/// distance. So one lane of each sector is the first, wherever the addresses as a whole lie.
+llvm::Value* DeviceGenerator::sector_threshold() {
+  llvm::Value* address = site_value(SiteValue::memory_address);
+  llvm::Value* mask = active_mask_here();
+  llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
+  const LaneDistance near = distance_from(builder_.CreateAnd(mask, below), address, mask);
+  llvm::Value* all_ascend = builder_.CreateICmpEQ(vote(near.ascends, mask), mask);
+  llvm::BasicBlock* end = new_block("known");
+  std::vector<std::pair<llvm::Value*, llvm::BasicBlock*>> results;
+  const auto end_where = [&](llvm::Value* condition, llvm::Value* result) {
+    llvm::BasicBlock* other = new_block("any_order");
+    results.emplace_back(result, builder_.GetInsertBlock());
+    builder_.CreateCondBr(condition, end, other);
+    builder_.SetInsertPoint(other);
+  };
+  end_where(all_ascend, near.limited);
+  if (sm_ >= 70) {
+    // A warp that covers several rows of a thread block often has the same addresses in each.
+    require(70, 60);
+    llvm::Value* same = assembly("match.any.sync.b64 $0, $1, $2;", builder_.getInt32Ty(), {address, mask},
+                                 Effect::convergent);
+    llvm::Value* is_copy = builder_.CreateICmpNE(builder_.CreateAnd(same, below), builder_.getInt32(0));
+    llvm::Value* originals = vote(builder_.CreateNot(is_copy), mask);
+    const LaneDistance other = distance_from(builder_.CreateAnd(originals, below), address, mask);
+    llvm::Value* fits = builder_.CreateOr(is_copy, other.ascends);
+    llvm::Value* limited = builder_.CreateSelect(is_copy, builder_.getInt32(0), other.limited);
+    end_where(builder_.CreateICmpEQ(vote(fits, mask), mask), limited);
+  }
+  results.emplace_back(least_distance(mask, address), nullptr);
+  results.back().second = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* threshold = builder_.CreatePHI(builder_.getInt32Ty(), 3);
+  for (const auto& [result, block] : results) threshold->addIncoming(result, block);
+  return threshold;
+}
+
+/// Of addresses in any order: every lane looks at those of all.
+llvm::Value* DeviceGenerator::least_distance(llvm::Value* mask, llvm::Value* address) {
+  llvm::Value* own_lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  llvm::Value* least =
+      gathered(mask, address, builder_.getInt64(sector_bytes),
+               [&](llvm::Value* total, llvm::Value* other, llvm::Value* lane) {
+                 llvm::Value* distance = builder_.CreateSub(address, other);
+                 llvm::Value* is_below = builder_.CreateICmpSGT(distance, builder_.getInt64(0));
+                 llvm::Value* is_same = builder_.CreateICmpEQ(distance, builder_.getInt64(0));
+                 llvm::Value* comes_first = builder_.CreateICmpULT(lane, own_lane);
+                 llvm::Value* counts = builder_.CreateOr(is_below, builder_.CreateAnd(is_same, comes_first));
+                 llvm::Value* nearer = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, total);
+                 return builder_.CreateSelect(counts, nearer, total);
+               });
+  return builder_.CreateTrunc(least, builder_.getInt32Ty());
+}
+
+/// From the lowest active lane's. Accesses are aligned, so this is a multiple of their size, and banks counted from the leader's on are the banks
+/// in another order, which changes neither who meets nor how many.
+llvm::Value* DeviceGenerator::address_from_leader() {
+  llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
+  llvm::Value* mask = active_mask_here();
+  llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
+  return builder_.CreateSub(address, shuffled(address, leader, mask));
+}
+
+/// The lanes at this lane's bank. 0 in all lanes: none meet, whichever of them make the access. Lanes at one unit count once, and which of them are
+/// there is known at the access alone: where there are such, lanes with others at their bank leave themselves out.
+llvm::Value* DeviceGenerator::bank_lanes_apart(BankAccess access) {
+  llvm::Value* lanes = lanes_at_bank(access);
+  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
+  llvm::Value* served = builder_.CreateAnd(lanes, standing);
+  llvm::Value* more = builder_.CreateAnd(served, builder_.CreateSub(served, builder_.getInt32(1)));
+  llvm::Value* meets = builder_.CreateICmpNE(more, builder_.getInt32(0));
+  llvm::Value* some_meet = builder_.CreateICmpNE(vote(meets, access.mask), builder_.getInt32(0));
+  llvm::Value* own = builder_.CreateShl(builder_.getInt32(1), access.lane);
+  llvm::Value* others = builder_.CreateAnd(lanes, builder_.CreateNot(own));
+  llvm::Value* has_own = builder_.CreateOr(builder_.CreateICmpEQ(standing, access.mask),
+                                           builder_.CreateICmpEQ(others, builder_.getInt32(0)));
+  llvm::Value* mask = builder_.CreateSelect(has_own, lanes, others);
+  return builder_.CreateSelect(some_meet, mask, builder_.getInt32(0));
+}
+
+/// Packed counts of an access that some of the lanes make that have found out bank_lanes.
+llvm::Value* DeviceGenerator::banks_of_some_lanes() {
+  require(70, 60);
+  const BankAccess access = bank_access();
+  llvm::Value* lanes = site_value(SiteValue::bank_lanes);
+  llvm::Value* all = builder_.CreateICmpEQ(access.mask, builder_.getInt32(0xffffffffu));
+  llvm::Value* is_apart = builder_.CreateICmpEQ(lanes, builder_.getInt32(0));
+  llvm::Value* has_groups = builder_.CreateOr(all, builder_.CreateNot(access.is_wide));
+  llvm::Value* is_known = builder_.CreateAnd(is_apart, has_groups);
+  return value_where(builder_.CreateNot(is_known), builder_.getInt32(0), [&] {
+    llvm::Value* own = builder_.CreateShl(builder_.getInt32(1), access.lane);
+    llvm::Value* here = builder_.CreateAnd(builder_.CreateOr(lanes, own), access.mask);
+    llvm::Value* lacks_own =
+        builder_.CreateAnd(builder_.CreateICmpEQ(builder_.CreateAnd(lanes, own), builder_.getInt32(0)),
+                           builder_.CreateNot(is_apart));
+    llvm::Value* share = builder_.CreateICmpNE(vote(lacks_own, access.mask), builder_.getInt32(0));
+    llvm::Value* counted = value_where(share, here, [&] {
+      llvm::Value* same = assembly("match.any.sync.b32 $0, $1, $2;", builder_.getInt32Ty(),
+                                   {access.unit, access.mask}, Effect::convergent);
+      llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
+      llvm::Value* before = builder_.CreateAnd(builder_.CreateAnd(same, below), here);
+      llvm::Value* stands = builder_.CreateICmpEQ(before, builder_.getInt32(0));
+      return builder_.CreateAnd(here, vote(stands, access.mask));
+    });
+    return packed(counts_of_served(access, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, counted)));
+  });
+}
+
+void DeviceGenerator::generate_lane_value(SiteValue value) {
+  lane_value_ = value;
+  generate_body(*new_routine(), {});
+  builder_.CreateRetVoid();
+}
+
+void DeviceGenerator::write_lane_value(SiteValue value) {
+  llvm::Value* result = nullptr;
+  if (value == SiteValue::sector_threshold) {
+    result = sector_threshold();
+  } else if (value == SiteValue::banks_of_some_lanes) {
+    result = banks_of_some_lanes();
+  } else {
+    relative_address_ = address_from_leader();
+    require(70, 60);
+    result = unless_banks_apart(bank_access(),
+                                value == SiteValue::bank_lanes ? &DeviceGenerator::bank_lanes_apart
+                                                               : &DeviceGenerator::count_bank_conflicts,
+                                nullptr);
+  }
+  const std::string name = std::string(site_prefix) + std::string(name_of(SiteValue::lane_result));
+  assembly("mov.b32 " + name + ", $0;", builder_.getVoidTy(), {result}, Effect::volatile_read);
+}
+
+Result<HandlerCode> lower_lane_value(SiteValue value, int sm) {
+  static std::mutex mutex;
+  static std::map<std::pair<SiteValue, int>, Result<HandlerCode>> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find({value, sm});
+  if (found != known.end()) return found->second;
+  llvm::LLVMContext context;
+  llvm::Module module("lynxpp", context);
+  prepare_nvptx_module(module);
+  const Program program;
+  DeviceGenerator generator(module, program, {sm});
+  generator.generate_lane_value(value);
+  const Result<std::string> ptx = emit_ptx(module, sm);
+  Result<HandlerCode> code = ptx ? Result<HandlerCode>(HandlerCode{*ptx}) : Result<HandlerCode>(ptx.error());
+  return known.emplace(std::pair(value, sm), std::move(code)).first->second;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,26 @@
+// What an access to global memory costs its warp: sectors, by the rule that was measured on hardware. device/cpu/simt/execute/counters.h has it too,
+// written independently, and the tests compare both.
+#include "cod/codegen/device/generator.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr std::uint64_t sector_bytes = 32;
+constexpr std::uint32_t all_lanes = 0xffffffffu;
+
+}  // namespace
+
+llvm::Value* DeviceGenerator::first_in_sector() {
+  if (uses_lane_values_) {
+    llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
+    llvm::Value* in_sector = builder_.CreateAnd(address, builder_.getInt32(sector_bytes - 1));
+    llvm::Value* is_first = builder_.CreateICmpULT(in_sector, site_value(SiteValue::sector_threshold));
+    return builder_.CreateZExt(is_first, builder_.getInt32Ty());
+  }
+  llvm::Value* sector =
+      builder_.CreateUDiv(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes));
+  llvm::Value* first = first_with_value(sector, active_mask_here(), builder_.getInt32(all_lanes));
+  return builder_.CreateZExt(first, builder_.getInt32Ty());
+}
+
+}  // namespace lynxpp::cod

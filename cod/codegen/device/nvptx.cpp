@@ -1,0 +1,141 @@
+#include "cod/codegen/device/nvptx.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+extern "C" void LLVMInitializeNVPTXTargetInfo();
+extern "C" void LLVMInitializeNVPTXTarget();
+extern "C" void LLVMInitializeNVPTXTargetMC();
+extern "C" void LLVMInitializeNVPTXAsmPrinter();
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr const char* triple = "nvptx64-nvidia-cuda";
+
+const llvm::Target* nvptx_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+  return llvm::TargetRegistry::lookupTarget(triple, error);
+}
+
+struct Processor {
+  int sm;
+  const char* name;
+  const char* features;
+};
+
+/// The oldest processor that has what the code may use: the text then runs on every newer one.
+Processor processor_of(int sm) {
+  if (sm >= 80) return {80, "sm_80", "+ptx70"};
+  if (sm >= 70) return {70, "sm_70", "+ptx63"};
+  if (sm >= 60) return {60, "sm_60", "+ptx63"};
+  return {50, "sm_50", "+ptx63"};
+}
+
+std::unique_ptr<llvm::TargetMachine> machine_of(int sm) {
+  const llvm::Target* target = nvptx_target();
+  if (target == nullptr) return nullptr;
+  const Processor processor = processor_of(sm);
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, processor.name, processor.features, llvm::TargetOptions(),
+                                  std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;  // a handler is copied to every site: small beats fast
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+/// The name of the function that the call at the start of `text` leads to: call.uni (result), name, (arguments);
+std::string_view callee_of(std::string_view text) {
+  constexpr std::string_view blanks = " \t\n";
+  text.remove_prefix(std::min(text.find_first_of(blanks), text.size()));
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  if (text.starts_with('(')) {
+    text.remove_prefix(std::min(text.find(','), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" ,\t\n"), text.size()));
+  }
+  return text.substr(0, text.find_first_of(" ,;\t\n"));
+}
+
+/// What a variant cannot take over from the module of a handler.
+std::string forbidden_piece(std::string_view ptx, const llvm::Module& module) {
+  for (const std::string_view piece : {".global .align", ".shared .align", ".const"}) {
+    if (ptx.find(piece) != std::string_view::npos) return std::string(piece);
+  }
+  constexpr std::string_view call = "\tcall";
+  for (std::size_t at = ptx.find(call); at != std::string_view::npos; at = ptx.find(call, at + 1)) {
+    const std::string_view callee = callee_of(ptx.substr(at + 1));
+    const llvm::Function* function = module.getFunction(callee);
+    if (function == nullptr || function->isDeclaration()) return "call " + std::string(callee);
+  }
+  return {};
+}
+
+}  // namespace
+
+void prepare_nvptx_module(llvm::Module& module) {
+  module.setTargetTriple(triple);
+  module.setDataLayout("e-i64:64-i128:128-v16:16-v32:32-n16:32:64");
+}
+
+Result<std::string> emit_ptx(llvm::Module& module, int sm) {
+  const std::unique_ptr<llvm::TargetMachine> machine = machine_of(sm);
+  if (machine == nullptr)
+    return failure("this build has no NVPTX code generator", "rebuild with LLVM's NVPTX target");
+  module.setDataLayout(machine->createDataLayout());
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  if (llvm::verifyModule(module, &problems)) {
+    return failure("the device code of the specification is malformed: " + problem,
+                   "please report this specification");
+  }
+  optimize(module, *machine);
+  llvm::SmallString<4096> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    return failure("LLVM cannot emit PTX in this build", "rebuild with LLVM's NVPTX target");
+  }
+  passes.run(module);
+  std::string ptx(text.str());
+  if (const std::string piece = forbidden_piece(ptx, module); !piece.empty()) {
+    return failure("the device code of the specification needs '" + piece + "', which a kernel cannot hold",
+                   "simplify the handler");
+  }
+  return ptx;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,204 @@
+// What a warp's lanes find out together: sums, extremes, and how many different values they hold.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "cod/codegen/device/generator.h"
+
+namespace lynxpp::cod {
+
+llvm::Value* DeviceGenerator::vote(llvm::Value* condition, llvm::Value* mask) {
+  return assembly("vote.sync.ballot.b32 $0, $1, $2;", builder_.getInt32Ty(), {condition, mask},
+                  Effect::convergent);
+}
+
+/// A loop over the lanes of the mask, which all of them run together because they count the same mask down.
+llvm::Value* DeviceGenerator::gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start,
+                                       const Combine& combine) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* loop = new_block("gather");
+  llvm::BasicBlock* end = new_block("gathered");
+  builder_.CreateBr(loop);
+  builder_.SetInsertPoint(loop);
+  llvm::PHINode* remaining = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+  llvm::PHINode* total = builder_.CreatePHI(start->getType(), 2);
+  remaining->addIncoming(mask, before);
+  total->addIncoming(start, before);
+  llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, builder_.getTrue());
+  llvm::Value* next = combine(total, shuffled(value, lane, mask), lane);
+  llvm::Value* rest = builder_.CreateAnd(remaining, builder_.CreateSub(remaining, builder_.getInt32(1)));
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
+  remaining->addIncoming(rest, last);
+  total->addIncoming(next, last);
+  builder_.CreateCondBr(builder_.CreateICmpNE(rest, builder_.getInt32(0)), loop, end);
+  builder_.SetInsertPoint(end);
+  return next;
+}
+
+llvm::Value* DeviceGenerator::floating_sum(llvm::Value* mask, llvm::Value* value) {
+  llvm::Value* bits = builder_.CreateBitCast(value, builder_.getInt64Ty());
+  const auto add = [&](llvm::Value* total, llvm::Value* other, llvm::Value*) {
+    return builder_.CreateFAdd(total, builder_.CreateBitCast(other, builder_.getDoubleTy()));
+  };
+  return out_of_line("sum_f64", builder_.getDoubleTy(), {mask, bits}, [&](const auto& parameters) {
+    return gathered(parameters[0], parameters[1], llvm::ConstantFP::get(builder_.getDoubleTy(), 0.0), add);
+  });
+}
+
+llvm::Value* DeviceGenerator::extreme_over(llvm::Value* mask, llvm::Value* value, Api api, Type type) {
+  const bool is_max = api == Api::warp_max;
+  llvm::Type* const own = value->getType();
+  if (sm_ >= 80 && own->isIntegerTy(32)) {
+    require(80, 70);
+    const std::string operation = std::string(is_max ? "max" : "min") + (is_signed(type) ? ".s32" : ".u32");
+    return assembly("redux.sync." + operation + " $0, $1, $2;", own, {value, mask}, Effect::convergent);
+  }
+  const char* const kind = is_floating(type) ? "_f" : is_signed(type) ? "_s" : "_u";
+  const std::string name = (is_max ? "max" : "min") + (kind + std::to_string(bits_of(type)));
+  return out_of_line(name, own, {mask, value}, [&](const auto& parameters) {
+    return extreme_by_gathering(parameters[0], parameters[1], is_max, type);
+  });
+}
+
+llvm::Value* DeviceGenerator::extreme_by_gathering(llvm::Value* mask, llvm::Value* value, bool is_max,
+                                                   Type type) {
+  llvm::Type* const own = value->getType();
+  llvm::Type* bits_type = builder_.getIntNTy(own->getPrimitiveSizeInBits());
+  llvm::Value* bits = builder_.CreateBitCast(value, bits_type);
+  return gathered(
+      mask, bits, value, [&](llvm::Value* best, llvm::Value* other_bits, llvm::Value*) -> llvm::Value* {
+        llvm::Value* other = builder_.CreateBitCast(other_bits, own);
+        llvm::Value* better = nullptr;
+        if (is_floating(type)) {
+          better = is_max ? builder_.CreateFCmpOGT(other, best) : builder_.CreateFCmpOLT(other, best);
+        } else if (is_signed(type)) {
+          better = is_max ? builder_.CreateICmpSGT(other, best) : builder_.CreateICmpSLT(other, best);
+        } else {
+          better = is_max ? builder_.CreateICmpUGT(other, best) : builder_.CreateICmpULT(other, best);
+        }
+        return builder_.CreateSelect(better, other, best);
+      });
+}
+
+llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
+  llvm::Value* value = expression_as(*call.operands[0], call.type);
+  llvm::Value* mask = active_mask_here();
+  if (call.api->api != Api::warp_sum) return extreme_over(mask, value, call.api->api, call.type);
+  return call.type == Type::f64 ? floating_sum(mask, value) : sum_over(mask, value);
+}
+
+// ---------------------------------------------------------------- different values
+
+/// Addresses mostly do not decrease from lane to lane. One shuffle and one vote find that out, and then the lanes where a new value
+/// begins are all that counts; match.any, which costs several times as much, sees the rest.
+llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group) {
+  llvm::Type* word = builder_.getInt32Ty();
+  llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
+  llvm::Value* lower = builder_.CreateAnd(builder_.CreateAnd(mask, below), group);
+  llvm::Value* is_first = builder_.CreateICmpEQ(lower, builder_.getInt32(0));
+  llvm::Value* highest =
+      builder_.CreateSub(builder_.getInt32(31),
+                         builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, builder_.getFalse()));
+  llvm::Value* neighbour = builder_.CreateSelect(is_first, lane, highest);
+  llvm::Value* before = shuffled(value, neighbour, mask);
+  llvm::Value* ascends = builder_.CreateOr(is_first, builder_.CreateICmpULE(before, value));
+  llvm::Value* begins = builder_.CreateOr(is_first, builder_.CreateICmpNE(before, value));
+  llvm::Value* all_ascend = builder_.CreateICmpEQ(vote(ascends, mask), mask);
+  llvm::BasicBlock* fast_end = builder_.GetInsertBlock();
+  llvm::BasicBlock* slow = new_block("any_order");
+  llvm::BasicBlock* end = new_block("told_apart");
+  builder_.CreateCondBr(all_ascend, end, slow);
+  builder_.SetInsertPoint(slow);
+  llvm::Value* leads = nullptr;
+  if (sm_ >= 70) {
+    require(70, 60);
+    const bool is_wide = value->getType()->isIntegerTy(64);
+    llvm::Value* same = assembly(std::string("match.any.sync.b") + (is_wide ? "64" : "32") + " $0, $1, $2;",
+                                 word, {value, mask}, Effect::convergent);
+    leads = builder_.CreateICmpEQ(builder_.CreateAnd(same, lower), builder_.getInt32(0));
+  } else {
+    leads = first_by_elimination(mask, value, group);
+  }
+  llvm::BasicBlock* slow_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* first = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  first->addIncoming(begins, fast_end);
+  first->addIncoming(leads, slow_end);
+  return first;
+}
+
+/// How many different values the active lanes hold; `in_halves`: in lanes 0 to 15 and in lanes 16 to 31, added.
+llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
+  llvm::Value* mask = active_mask_here();
+  llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  llvm::Value* group = builder_.getInt32(0xffffffffu);
+  if (in_halves) {
+    group = builder_.CreateSelect(builder_.CreateICmpULT(lane, builder_.getInt32(16)),
+                                  builder_.getInt32(0xffffu), builder_.getInt32(0xffff0000u));
+  }
+  llvm::Value* first = first_with_value(value, mask, group);
+  return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, vote(first, mask));
+}
+
+/// Before sm_70: takes the lanes with the lowest remaining lane's value away until none is left. That lane is the first of each.
+llvm::Value* DeviceGenerator::first_by_elimination(llvm::Value* mask, llvm::Value* value,
+                                                   llvm::Value* group) {
+  llvm::Type* word = builder_.getInt32Ty();
+  llvm::Value* own = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* loop = new_block("eliminate");
+  llvm::BasicBlock* end = new_block("eliminated");
+  builder_.CreateBr(loop);
+  builder_.SetInsertPoint(loop);
+  llvm::PHINode* remaining = builder_.CreatePHI(word, 2);
+  llvm::PHINode* was_first = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  remaining->addIncoming(mask, before);
+  was_first->addIncoming(builder_.getFalse(), before);
+  llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, builder_.getTrue());
+  llvm::Value* has_value = builder_.CreateICmpEQ(shuffled(value, lane, mask), value);
+  llvm::Value* in_group = builder_.CreateICmpNE(
+      builder_.CreateAnd(builder_.CreateShl(builder_.getInt32(1), lane), group), builder_.getInt32(0));
+  llvm::Value* same = vote(builder_.CreateAnd(has_value, in_group), mask);
+  llvm::Value* rest = builder_.CreateAnd(remaining, builder_.CreateNot(same));
+  llvm::Value* is_first = builder_.CreateOr(was_first, builder_.CreateICmpEQ(lane, own));
+  remaining->addIncoming(rest, loop);
+  was_first->addIncoming(is_first, loop);
+  builder_.CreateCondBr(builder_.CreateICmpNE(rest, builder_.getInt32(0)), loop, end);
+  builder_.SetInsertPoint(end);
+  return is_first;
+}
+
+llvm::Value* DeviceGenerator::unique_call(const Expression& call) {
+  const bool in_halves = call.value != 0;
+  const Expression& counted = *call.operands[0];
+  const bool is_array = counted.symbol != nullptr && counted.symbol->kind == Symbol::Kind::array &&
+                        counted.kind == ExpressionKind::name;
+  if (is_array) return builder_.CreateLoad(builder_.getInt32Ty(), unique_slot(*counted.symbol, in_halves));
+  const Type type = bits_of(counted.type) > 32 ? Type::u64 : Type::u32;
+  return unique_count(expression_as(counted, type), in_halves);
+}
+
+/// The counts of what the lanes assigned last: under an election, where they are wanted, one lane is left to ask.
+llvm::AllocaInst* DeviceGenerator::unique_slot(const Symbol& array, bool in_halves) {
+  llvm::AllocaInst*& slot = unique_slots_[{&array, in_halves}];
+  if (slot == nullptr) {
+    slot = new_slot(builder_.getInt32Ty(), array.name);
+    llvm::IRBuilder<>(entry_).CreateStore(builder_.getInt32(0), slot);
+  }
+  return slot;
+}
+
+void DeviceGenerator::note_assignment(const Symbol& array, llvm::Value* value) {
+  if (!array.counted_whole && !array.counted_halves) return;
+  llvm::Value* bits = value;
+  if (is_floating(array.type)) {
+    bits = builder_.CreateBitCast(value, builder_.getIntNTy(bits_of(array.type)));
+  } else if (bits_of(array.type) < 32) {
+    bits = builder_.CreateZExt(value, builder_.getInt32Ty());
+  }
+  if (array.counted_whole) builder_.CreateStore(unique_count(bits, false), unique_slot(array, false));
+  if (array.counted_halves) builder_.CreateStore(unique_count(bits, true), unique_slot(array, true));
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,221 @@
+// Statements and expressions ▶ LLVM IR, for device and host alike. What differs (arrays, state, functions
+// of the language) is left to DeviceGenerator and HostGenerator. Shows LLVM types: included by the code
+// generators only.
+//
+// Arithmetic is C's with every undefined case defined: signed overflow wraps, division by zero yields 0,
+// shift counts are taken modulo the width, conversions from floating point saturate, variables start at
+// zero.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cod/sema/program.h"
+
+namespace lynxpp::cod {
+
+class FunctionGenerator {
+ public:
+  FunctionGenerator(llvm::Module& module, const Program& program);
+  virtual ~FunctionGenerator() = default;
+  FunctionGenerator(const FunctionGenerator&) = delete;
+  FunctionGenerator& operator=(const FunctionGenerator&) = delete;
+
+ protected:
+  /// An element of an array: its address, and whether it exists (null: it surely does).
+  struct Element {
+    llvm::Value* address = nullptr;
+    llvm::Value* in_range = nullptr;
+    Type type = Type::none;
+    Symbol::Memory memory = Symbol::Memory::global;
+    llvm::Value* is_shareable = nullptr;  ///< i1: other threads can see it; null: it is known from `memory`
+  };
+  /// A pointer: the array it was made from, and where in it it stands. So no access leaves the array.
+  struct Pointer {
+    std::vector<llvm::Value*> bases;      ///< one for each number of what it points to; none: a null pointer
+    llvm::Value* count = nullptr;         ///< i64: elements of the array
+    llvm::Value* index = nullptr;         ///< i64
+    llvm::Value* is_shareable = nullptr;  ///< i1, see Element
+  };
+
+  /// A place in an array, counted in elements, and whether it exists (null: it surely does).
+  struct Place {
+    llvm::Value* offset = nullptr;
+    llvm::Value* in_range = nullptr;
+  };
+
+  /// Makes `function`'s blocks "entry" (allocas, and what is computed once), "body" and "exit"; generates
+  /// `statements`; ends in `exit` with the builder there.
+  void generate_body(llvm::Function& function, const std::vector<const Statement*>& statements);
+
+  // ---- what device and host do differently
+  virtual llvm::Value* array_base(const Symbol& array) = 0;     ///< pointer to element 0 of a global array
+  virtual llvm::Value* variable_base(const Symbol& array) = 0;  ///< of a shared array or a table
+  virtual llvm::Value* extent_value(Extent extent) = 0;         ///< i64
+  virtual bool surely_in_range(const Expression& index, const Dimension& dimension);
+  virtual void out_of_range(const Expression& element) = 0;  ///< records a dropped access
+  virtual void division_by_zero(llvm::Value* is_zero, const Expression& expression) = 0;
+  virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;  ///< also of arrays
+  virtual llvm::Value* call_api(const Expression& call) = 0;
+  /// Where in the arrays of a map the key of `index` is, as an i64; all ones: nowhere. Has counted what finds no room.
+  virtual llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) = 0;
+  virtual void add_to_tally(const Statement&) {}  ///< statements with a tally: on the device only
+  /// Behind the start of the body, before its first statement.
+  virtual void begin_body() {}
+  // ---- `a[i] op= x`, ++ and -- where several threads may meet (atomics.cpp)
+  using Update = std::function<llvm::Value*(llvm::Value*)>;  ///< the old value ▶ the new one
+  virtual bool updates_atomically(const Expression& /*target*/) { return false; }
+  virtual bool has_threads() const { return false; }
+  enum class Wanted { nothing, old_value, new_value };
+  /// `addend` null: 1.
+  virtual llvm::Value* add_atomically(const Element&, const Expression& /*target*/,
+                                      const Expression* /*addend*/, bool /*subtracts*/, Wanted) {
+    return nullptr;
+  }
+  virtual llvm::Value* swap_until_unchanged(const Element&, const Expression& /*target*/, bool /*yields_old*/,
+                                            const Update&) {
+    return nullptr;
+  }
+  /// A plain assignment to an element of `array` by all lanes that are here.
+  virtual void note_assignment(const Symbol& /*array*/, llvm::Value* /*value*/) {}
+
+  // ---- expressions (generator_expressions.cpp)
+  llvm::Value* expression(const Expression& expression);  ///< of expression.type; null for void
+  llvm::Value* expression_as(const Expression& expression, Type type);
+  llvm::Value* truth(const Expression& expression);  ///< i1
+  llvm::Value* convert(llvm::Value* value, Type from, Type to);
+  llvm::Type* llvm_type(Type type);
+  llvm::Type* storage_type(Type type);  ///< as llvm_type, but i8 for bool
+  /// `is_changed`: also, a key that a map does not have yet gets a place.
+  Element element(const Expression& index, bool is_changed = true);
+  /// Of the operands, one for each dimension, from number `first` on.
+  Place place_of(const std::vector<Dimension>& dimensions, const Expression& index, std::size_t first = 0);
+  llvm::Value* load(const Element& element, const Expression& place, bool counted);
+  void store(const Element& element, llvm::Value* value, const Expression& place);
+  llvm::Value* base_of(const Symbol& array, bool is_changed = true);
+  std::vector<llvm::Value*> key_words(const Expression& index, const Collection& map);  ///< i64 each
+  /// Runs `inside` when the element exists, else out_of_range() when `counted`. The builder is behind both
+  /// then.
+  template <typename Inside>
+  void when_in_range(const Element& element, const Expression& place, bool counted, Inside inside);
+
+  // ---- statements
+  void statement(const Statement& statement);
+  llvm::BasicBlock* new_block(const char* name);
+  llvm::AllocaInst* new_slot(llvm::Type* type, const std::string& name);
+  llvm::Value* load_slot(llvm::AllocaInst* slot, Type type);
+  void store_slot(llvm::AllocaInst* slot, llvm::Value* value, Type type);
+  llvm::Constant* zero(Type type);
+  void branch_to(llvm::BasicBlock* block);
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const Program& program_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;  ///< without a terminator until the body is complete
+  llvm::BasicBlock* exit_ = nullptr;
+  bool skips_counted_ = true;  ///< no code for statements that the engine counts
+
+ private:
+  struct Loop {
+    llvm::BasicBlock* next = nullptr;
+    llvm::BasicBlock* end = nullptr;
+  };
+  /// Where `return` goes and leaves its value.
+  struct Frame {
+    llvm::BasicBlock* end = nullptr;
+    llvm::AllocaInst* result = nullptr;  ///< of a number
+    const Symbol* variable = nullptr;    ///< of a pointer
+    Type type = Type::nothing;
+  };
+  struct PointerSlots {
+    std::vector<llvm::AllocaInst*> bases;
+    llvm::AllocaInst* count = nullptr;
+    llvm::AllocaInst* index = nullptr;
+    llvm::AllocaInst* is_shareable = nullptr;
+  };
+
+  void declaration(const Statement& statement);
+  void set_to_zero(const Symbol& symbol);
+  void switch_statement(const Statement& statement);
+  void case_label(const Statement& statement);
+  llvm::Value* element_assignment(const Expression& expression);
+  void if_statement(const Statement& statement);
+  void loop_statement(const Statement& statement);
+  void return_statement(const Statement& statement);
+
+  llvm::Value* literal(const Expression& expression);
+  llvm::Value* name(const Expression& expression);
+  llvm::Value* unary(const Expression& expression);
+  llvm::Value* step(const Expression& expression, bool yields_old);
+  llvm::Value* binary(const Expression& expression);
+  llvm::Value* logical(const Expression& expression);
+  llvm::Value* conditional(const Expression& expression);
+  llvm::Value* assignment(const Expression& expression);
+  llvm::Value* helper_call(const Expression& expression);
+  void expand(const Expression& call, Frame& frame);
+  void set_up(const Expression& expression);
+  llvm::Value* arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
+                          const Expression& place);
+  llvm::Value* shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type);
+  llvm::Value* divide(Operator op, llvm::Value* left, llvm::Value* right, Type type, const Expression& place);
+  llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, Type type);
+  llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result,
+                       const Expression& place);
+  llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right, Type right_type,
+                       Type result, const Expression& place);
+  llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
+
+  // generator_pointers.cpp
+  Pointer pointer(const Expression& expression);
+  Pointer null_pointer();
+  Pointer address(const Expression& place);
+  Pointer pointer_assignment(const Expression& expression);
+  Pointer pointer_choice(const Expression& expression);
+  Pointer moved(Pointer pointer, llvm::Value* distance);
+  Pointer load_pointer(const Symbol& symbol);
+  void store_pointer(const Symbol& symbol, const Pointer& pointer);
+  PointerSlots& pointer_slots(const Symbol& symbol);
+  Element indirect_element(const Expression& place);
+  llvm::Value* update_through_pointer(const Element& place, const Expression& target, bool yields_old,
+                                      const Update& update);
+  llvm::Value* pointer_binary(const Expression& expression);  ///< a comparison or a difference
+  llvm::Value* points_somewhere(const Pointer& pointer);      ///< i1
+
+  std::map<const Symbol*, llvm::AllocaInst*> slots_;
+  std::map<const Symbol*, PointerSlots> pointer_slots_;
+  std::vector<Loop> loops_;  ///< and switches, where `continue` is that of the loop around
+  struct Switch {
+    llvm::SwitchInst* instruction = nullptr;
+    Type type = Type::none;
+  };
+  std::vector<Switch> switches_;
+  std::vector<Frame> frames_;
+};
+
+template <typename Inside>
+void FunctionGenerator::when_in_range(const Element& element, const Expression& place, bool counted,
+                                      Inside inside) {
+  if (element.in_range == nullptr) return inside();
+  llvm::BasicBlock* present = new_block("present");
+  llvm::BasicBlock* absent = counted ? new_block("absent") : nullptr;
+  llvm::BasicBlock* end = new_block("end");
+  builder_.CreateCondBr(element.in_range, present, counted ? absent : end);
+  if (counted) {
+    builder_.SetInsertPoint(absent);
+    out_of_range(place);
+    builder_.CreateBr(end);
+  }
+  builder_.SetInsertPoint(present);
+  inside();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+}  // namespace lynxpp::cod

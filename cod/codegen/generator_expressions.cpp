@@ -1,0 +1,448 @@
+// The expressions of FunctionGenerator.
+#include <llvm/IR/Intrinsics.h>
+
+#include "cod/codegen/function_generator.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Whether adding the value, converted to the element's type, gives what C's `+=` gives.
+bool is_addable(Type element, Type value) {
+  if (bytes_of(element) < 4 || element == Type::boolean) return false;
+  return is_floating(element) ? common_type(element, value) == element : is_integer(value);
+}
+
+}  // namespace
+
+llvm::Type* FunctionGenerator::llvm_type(Type type) {
+  if (type == Type::f32) return builder_.getFloatTy();
+  if (type == Type::f64) return builder_.getDoubleTy();
+  return is_arithmetic(type) ? static_cast<llvm::Type*>(builder_.getIntNTy(bits_of(type)))
+                             : builder_.getVoidTy();
+}
+
+llvm::Type* FunctionGenerator::storage_type(Type type) {
+  return type == Type::boolean ? static_cast<llvm::Type*>(builder_.getInt8Ty()) : llvm_type(type);
+}
+
+llvm::Constant* FunctionGenerator::zero(Type type) { return llvm::Constant::getNullValue(llvm_type(type)); }
+
+llvm::Value* FunctionGenerator::convert(llvm::Value* value, Type from, Type to) {
+  if (from == to || value == nullptr || !is_arithmetic(to)) return value;
+  llvm::Type* type = llvm_type(to);
+  if (to == Type::boolean) {
+    return is_floating(from) ? builder_.CreateFCmpUNE(value, zero(from))
+                             : builder_.CreateICmpNE(value, zero(from));
+  }
+  if (is_floating(from)) {
+    if (is_floating(to)) return builder_.CreateFPCast(value, type);
+    const auto saturate = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return builder_.CreateIntrinsic(saturate, {type, value->getType()}, {value});
+  }
+  if (is_floating(to))
+    return is_signed(from) ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+  return builder_.CreateIntCast(value, type, is_signed(from));
+}
+
+llvm::Value* FunctionGenerator::expression_as(const Expression& expression, Type type) {
+  return convert(this->expression(expression), expression.type, type);
+}
+
+llvm::Value* FunctionGenerator::truth(const Expression& expression) {
+  if (expression.type == Type::pointer) return points_somewhere(pointer(expression));
+  return expression_as(expression, Type::boolean);
+}
+
+llvm::Value* FunctionGenerator::expression(const Expression& expression) {
+  if (expression.type == Type::pointer) {
+    static_cast<void>(pointer(expression));  // for its effect
+    return nullptr;
+  }
+  switch (expression.kind) {
+    case ExpressionKind::integer:
+    case ExpressionKind::size:
+    case ExpressionKind::floating: return literal(expression);
+    case ExpressionKind::string:
+    case ExpressionKind::null:
+    case ExpressionKind::member: return nullptr;  // sema has made an index or a name of it
+    case ExpressionKind::comma: {
+      llvm::Value* last = nullptr;
+      for (const ExpressionPtr& each : expression.operands) last = this->expression(*each);
+      return last;
+    }
+    case ExpressionKind::name: return name(expression);
+    case ExpressionKind::unary: return unary(expression);
+    case ExpressionKind::postfix: return step(expression, true);
+    case ExpressionKind::binary: return binary(expression);
+    case ExpressionKind::assign: return assignment(expression);
+    case ExpressionKind::conditional: return conditional(expression);
+    case ExpressionKind::cast: return expression_as(*expression.operands[0], expression.type);
+    case ExpressionKind::call:
+      return expression.api != nullptr ? call_api(expression) : helper_call(expression);
+    case ExpressionKind::index:
+      if (expression.type == Type::structure) {
+        set_up(expression);  // a statement of its own; nobody wants it
+        return nullptr;
+      }
+      return load(element(expression, false), expression, true);
+  }
+  return nullptr;
+}
+
+llvm::Value* FunctionGenerator::literal(const Expression& expression) {
+  if (expression.kind == ExpressionKind::floating)
+    return llvm::ConstantFP::get(llvm_type(expression.type), expression.real);
+  return llvm::ConstantInt::get(llvm_type(expression.type), expression.value, is_signed(expression.type));
+}
+
+llvm::Value* FunctionGenerator::name(const Expression& expression) {
+  if (expression.extent != 0) return extent_value(static_cast<Extent>(expression.extent - 1));
+  const Symbol& symbol = *expression.symbol;
+  if (symbol.kind == Symbol::Kind::constant) {
+    if (is_floating(symbol.type)) return llvm::ConstantFP::get(llvm_type(symbol.type), symbol.real);
+    return llvm::ConstantInt::get(llvm_type(symbol.type), symbol.value, is_signed(symbol.type));
+  }
+  set_up(expression);
+  return load_slot(slot_of(symbol, false), symbol.type);
+}
+
+llvm::Value* FunctionGenerator::unary(const Expression& expression) {
+  const Expression& operand = *expression.operands[0];
+  switch (expression.op) {
+    case Operator::increment:
+    case Operator::decrement: return step(expression, false);
+    case Operator::logical_not:
+      return builder_.CreateZExt(builder_.CreateNot(truth(operand)), builder_.getInt32Ty());
+    case Operator::complement: return builder_.CreateNot(expression_as(operand, expression.type));
+    case Operator::minus: {
+      llvm::Value* value = expression_as(operand, expression.type);
+      return is_floating(expression.type) ? builder_.CreateFNeg(value) : builder_.CreateNeg(value);
+    }
+    default: return expression_as(operand, expression.type);
+  }
+}
+
+llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_old) {
+  const Expression& target = *expression.operands[0];
+  const Type type = target.type;
+  llvm::Constant* one = is_floating(type)
+                            ? llvm::ConstantFP::get(llvm_type(type), 1.0)
+                            : static_cast<llvm::Constant*>(llvm::ConstantInt::get(llvm_type(type), 1));
+  const Operator op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
+  if (target.kind == ExpressionKind::index) {
+    const Element place = element(target);
+    const auto changed_from = [&](llvm::Value* old) { return arithmetic(op, old, one, type, expression); };
+    if (place.is_shareable != nullptr && has_threads())
+      return update_through_pointer(place, target, yields_old, changed_from);
+    if (updates_atomically(target)) {
+      if (bytes_of(type) < 4) return swap_until_unchanged(place, target, yields_old, changed_from);
+      const Wanted wanted = expression.discarded ? Wanted::nothing
+                            : yields_old         ? Wanted::old_value
+                                                 : Wanted::new_value;
+      return add_atomically(place, target, nullptr, op == Operator::subtract, wanted);
+    }
+    llvm::Value* old = load(place, target, false);
+    llvm::Value* changed = changed_from(old);
+    store(place, changed, target);
+    return yields_old ? old : changed;
+  }
+  llvm::AllocaInst* slot = slot_of(*target.symbol, true);
+  llvm::Value* old = load_slot(slot, type);
+  llvm::Value* changed = arithmetic(op, old, one, type, expression);
+  store_slot(slot, changed, type);
+  return yields_old ? old : changed;
+}
+
+llvm::Value* FunctionGenerator::binary(const Expression& expression) {
+  if (expression.op == Operator::logical_and || expression.op == Operator::logical_or)
+    return logical(expression);
+  const Expression& left = *expression.operands[0];
+  if (left.type == Type::pointer) return pointer_binary(expression);
+  llvm::Value* value = this->expression(left);
+  return combine(expression.op, value, left.type, *expression.operands[1], expression.type, expression);
+}
+
+/// `left op right` with C's conversions, as `result`.
+llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type,
+                                        const Expression& right, Type result, const Expression& place) {
+  return combine(op, left, left_type, expression(right), right.type, result, place);
+}
+
+llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right,
+                                        Type right_type, Type result, const Expression& place) {
+  if (op == Operator::shift_left || op == Operator::shift_right)
+    return convert(shift(op, left, right, left_type, right_type), promote(left_type), result);
+  const Type type = common_type(left_type, right_type);
+  llvm::Value* converted = convert(left, left_type, type);
+  llvm::Value* other = convert(right, right_type, type);
+  if (op >= Operator::less && op <= Operator::not_equal) {
+    return builder_.CreateZExt(compare(op, converted, other, type), builder_.getInt32Ty());
+  }
+  return convert(arithmetic(op, converted, other, type, place), type, result);
+}
+
+llvm::Value* FunctionGenerator::logical(const Expression& expression) {
+  const bool is_and = expression.op == Operator::logical_and;
+  llvm::Value* left = truth(*expression.operands[0]);
+  llvm::BasicBlock* first = builder_.GetInsertBlock();
+  llvm::BasicBlock* second = new_block("second");
+  llvm::BasicBlock* end = new_block("decided");
+  builder_.CreateCondBr(left, is_and ? second : end, is_and ? end : second);
+  builder_.SetInsertPoint(second);
+  llvm::Value* right = truth(*expression.operands[1]);
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* result = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  result->addIncoming(builder_.getInt1(!is_and), first);
+  result->addIncoming(right, last);
+  return builder_.CreateZExt(result, builder_.getInt32Ty());
+}
+
+llvm::Value* FunctionGenerator::conditional(const Expression& expression) {
+  llvm::Value* condition = truth(*expression.operands[0]);
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* otherwise = new_block("else");
+  llvm::BasicBlock* end = new_block("chosen");
+  builder_.CreateCondBr(condition, then, otherwise);
+  builder_.SetInsertPoint(then);
+  llvm::Value* left = expression_as(*expression.operands[1], expression.type);
+  llvm::BasicBlock* left_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(otherwise);
+  llvm::Value* right = expression_as(*expression.operands[2], expression.type);
+  llvm::BasicBlock* right_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  llvm::PHINode* result = builder_.CreatePHI(llvm_type(expression.type), 2);
+  result->addIncoming(left, left_end);
+  result->addIncoming(right, right_end);
+  return result;
+}
+
+llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
+  const Expression& target = *expression.operands[0];
+  const Expression& value = *expression.operands[1];
+  const Type type = target.type;
+  if (target.kind != ExpressionKind::index) {
+    // The right side first: it may change the target itself.
+    llvm::Value* assigned = nullptr;
+    if (expression.op == Operator::none) {
+      assigned = expression_as(value, type);
+    } else {
+      llvm::Value* old = load_slot(slot_of(*target.symbol, false), type);
+      assigned = combine(expression.op, old, type, value, type, expression);
+    }
+    store_slot(slot_of(*target.symbol, true), assigned, type);
+    return assigned;
+  }
+  return element_assignment(expression);
+}
+
+llvm::Value* FunctionGenerator::element_assignment(const Expression& expression) {
+  const Expression& target = *expression.operands[0];
+  const Expression& value = *expression.operands[1];
+  const Symbol& array = *target.symbol;
+  const bool is_unread = array.memory == Symbol::Memory::shared && program_.variables[array.index].bytes == 0;
+  if (is_unread) {
+    // Nothing reads its elements; only what is assigned counts.
+    llvm::Value* assigned = expression_as(value, target.type);
+    if (!expression.elected) note_assignment(array, assigned);
+    return assigned;
+  }
+  const Element place = element(target);
+  const bool is_pointed_to = place.is_shareable != nullptr && has_threads();
+  if (expression.op != Operator::none && (is_pointed_to || updates_atomically(target))) {
+    const bool is_sum = expression.op == Operator::add || expression.op == Operator::subtract;
+    if (!is_pointed_to && is_sum && is_addable(target.type, value.type))
+      return add_atomically(place, target, &value, expression.op == Operator::subtract,
+                            expression.discarded ? Wanted::nothing : Wanted::new_value);
+    llvm::Value* right = this->expression(value);
+    const Update update = [&](llvm::Value* old) {
+      return combine(expression.op, old, target.type, right, value.type, target.type, expression);
+    };
+    return is_pointed_to ? update_through_pointer(place, target, false, update)
+                         : swap_until_unchanged(place, target, false, update);
+  }
+  llvm::Value* assigned =
+      expression.op == Operator::none
+          ? expression_as(value, target.type)
+          : combine(expression.op, load(place, target, false), target.type, value, target.type, expression);
+  store(place, assigned, target);
+  if (expression.op == Operator::none && !expression.elected) note_assignment(array, assigned);
+  return assigned;
+}
+
+// ---------------------------------------------------------------- arithmetic
+
+llvm::Value* FunctionGenerator::compare(Operator op, llvm::Value* left, llvm::Value* right, Type type) {
+  using Predicate = llvm::CmpInst::Predicate;
+  const bool is_signed_type = is_signed(type);
+  Predicate integer = Predicate::ICMP_NE;
+  Predicate floating = Predicate::FCMP_UNE;
+  switch (op) {
+    case Operator::less:
+      integer = is_signed_type ? Predicate::ICMP_SLT : Predicate::ICMP_ULT, floating = Predicate::FCMP_OLT;
+      break;
+    case Operator::greater:
+      integer = is_signed_type ? Predicate::ICMP_SGT : Predicate::ICMP_UGT, floating = Predicate::FCMP_OGT;
+      break;
+    case Operator::less_equal:
+      integer = is_signed_type ? Predicate::ICMP_SLE : Predicate::ICMP_ULE, floating = Predicate::FCMP_OLE;
+      break;
+    case Operator::greater_equal:
+      integer = is_signed_type ? Predicate::ICMP_SGE : Predicate::ICMP_UGE, floating = Predicate::FCMP_OGE;
+      break;
+    case Operator::equal: integer = Predicate::ICMP_EQ, floating = Predicate::FCMP_OEQ; break;
+    default: break;
+  }
+  return is_floating(type) ? builder_.CreateFCmp(floating, left, right)
+                           : builder_.CreateICmp(integer, left, right);
+}
+
+llvm::Value* FunctionGenerator::arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
+                                           const Expression& place) {
+  const bool floating = is_floating(type);
+  switch (op) {
+    case Operator::add: return floating ? builder_.CreateFAdd(left, right) : builder_.CreateAdd(left, right);
+    case Operator::subtract:
+      return floating ? builder_.CreateFSub(left, right) : builder_.CreateSub(left, right);
+    case Operator::multiply:
+      return floating ? builder_.CreateFMul(left, right) : builder_.CreateMul(left, right);
+    case Operator::divide:
+      return floating ? builder_.CreateFDiv(left, right) : divide(op, left, right, type, place);
+    case Operator::remainder: return divide(op, left, right, type, place);
+    case Operator::bit_and: return builder_.CreateAnd(left, right);
+    case Operator::bit_or: return builder_.CreateOr(left, right);
+    case Operator::bit_xor: return builder_.CreateXor(left, right);
+    default: return left;
+  }
+}
+
+llvm::Value* FunctionGenerator::divide(Operator op, llvm::Value* left, llvm::Value* right, Type type,
+                                       const Expression& place) {
+  const bool is_quotient = op == Operator::divide;
+  llvm::Value* is_zero = builder_.CreateICmpEQ(right, zero(type));
+  division_by_zero(is_zero, place);
+  llvm::Constant* one = llvm::ConstantInt::get(llvm_type(type), 1);
+  llvm::Value* safe = builder_.CreateSelect(is_zero, one, right);
+  llvm::Value* result = nullptr;
+  if (is_signed(type)) {
+    // The least value divided by -1 does not fit; it wraps.
+    llvm::Value* is_minus_one =
+        builder_.CreateICmpEQ(right, llvm::Constant::getAllOnesValue(llvm_type(type)));
+    safe = builder_.CreateSelect(is_minus_one, one, safe);
+    result = is_quotient ? builder_.CreateSDiv(left, safe) : builder_.CreateSRem(left, safe);
+    llvm::Value* special = is_quotient ? builder_.CreateNeg(left) : zero(type);
+    result = builder_.CreateSelect(is_minus_one, special, result);
+  } else {
+    result = is_quotient ? builder_.CreateUDiv(left, safe) : builder_.CreateURem(left, safe);
+  }
+  return builder_.CreateSelect(is_zero, zero(type), result);
+}
+
+llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type,
+                                      Type right_type) {
+  const Type type = promote(left_type);
+  llvm::Value* value = convert(left, left_type, type);
+  llvm::Value* count = convert(right, right_type, type);
+  count = builder_.CreateAnd(count, llvm::ConstantInt::get(llvm_type(type), bits_of(type) - 1));
+  if (op == Operator::shift_left) return builder_.CreateShl(value, count);
+  return is_signed(type) ? builder_.CreateAShr(value, count) : builder_.CreateLShr(value, count);
+}
+
+// ---------------------------------------------------------------- arrays
+
+bool FunctionGenerator::surely_in_range(const Expression&, const Dimension&) { return false; }
+
+FunctionGenerator::Place FunctionGenerator::place_of(const std::vector<Dimension>& dimensions,
+                                                     const Expression& index, std::size_t first) {
+  Place result{builder_.getInt64(0), nullptr};
+  for (std::size_t i = first; i < dimensions.size(); ++i) {
+    const Dimension& dimension = dimensions[i];
+    const Expression& each = *index.operands[i];
+    llvm::Value* position = expression_as(each, Type::u64);  // a negative index becomes a huge one
+    llvm::Value* extent = nullptr;
+    if (i > first || !surely_in_range(each, dimension)) {
+      extent = dimension.extent == Extent::constant ? builder_.getInt64(dimension.constant)
+                                                    : extent_value(dimension.extent);
+    }
+    if (!surely_in_range(each, dimension)) {
+      llvm::Value* inside = builder_.CreateICmpULT(position, extent);
+      const auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside);
+      if (known == nullptr || known->isZero()) {
+        result.in_range = result.in_range == nullptr ? inside : builder_.CreateAnd(result.in_range, inside);
+      }
+    }
+    result.offset =
+        i == first ? position : builder_.CreateAdd(builder_.CreateMul(result.offset, extent), position);
+  }
+  return result;
+}
+
+FunctionGenerator::Element FunctionGenerator::element(const Expression& index, bool is_changed) {
+  set_up(index);
+  const Symbol& symbol = *index.symbol;
+  if (symbol.memory == Symbol::Memory::indirect) return indirect_element(index);
+  Element result;
+  result.memory = symbol.memory;
+  result.type = symbol.type;
+  Place place;
+  if (symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map) {
+    place.offset = find_entry(index, *symbol.collection, is_changed);
+    place.in_range = builder_.CreateICmpNE(place.offset, builder_.getInt64(~std::uint64_t{0}));
+  } else {
+    place = place_of(symbol.dimensions, index);
+  }
+  result.in_range = place.in_range;
+  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol, is_changed), place.offset);
+  return result;
+}
+
+/// The key in the words that Collection describes, none of which is zero but key 0 of 64 bits.
+std::vector<llvm::Value*> FunctionGenerator::key_words(const Expression& index, const Collection& map) {
+  const unsigned chunk = map.has_zero_place() ? 64 : 63;
+  std::vector<llvm::Value*> words(map.key_words.size(), builder_.getInt64(0));
+  unsigned at = 0;
+  for (std::size_t i = 0; i < map.key.size(); ++i) {
+    const Type type = map.key[i].type;
+    const unsigned bits = bytes_of(type) * 8;
+    llvm::Value* value = expression_as(*index.operands[map.leading.size() + i], type);
+    value = builder_.CreateZExt(value, builder_.getInt64Ty());
+    const unsigned shift = at % chunk;
+    llvm::Value*& low = words[at / chunk];
+    low = builder_.CreateOr(low, builder_.CreateShl(value, shift));
+    if (shift + bits > chunk) {
+      llvm::Value*& high = words[at / chunk + 1];
+      high = builder_.CreateOr(high, builder_.CreateLShr(value, chunk - shift));
+    }
+    at += bits;
+  }
+  if (map.has_zero_place()) return words;
+  for (llvm::Value*& word : words) word = builder_.CreateOr(word, builder_.getInt64(std::uint64_t{1} << 63));
+  return words;
+}
+
+llvm::Value* FunctionGenerator::load(const Element& element, const Expression& place, bool counted) {
+  llvm::Type* type = storage_type(element.type);
+  llvm::AllocaInst* slot = nullptr;
+  if (element.in_range != nullptr) {
+    slot = new_slot(type, "element");
+    builder_.CreateStore(llvm::Constant::getNullValue(type), slot);
+  }
+  llvm::Value* value = nullptr;
+  when_in_range(element, place, counted, [&] {
+    value = builder_.CreateLoad(type, element.address);
+    if (slot != nullptr) builder_.CreateStore(value, slot);
+  });
+  if (slot != nullptr) value = builder_.CreateLoad(type, slot);
+  return element.type == Type::boolean ? builder_.CreateICmpNE(value, builder_.getInt8(0)) : value;
+}
+
+void FunctionGenerator::store(const Element& element, llvm::Value* value, const Expression& place) {
+  llvm::Value* stored =
+      element.type == Type::boolean ? builder_.CreateZExt(value, builder_.getInt8Ty()) : value;
+  when_in_range(element, place, true, [&] { builder_.CreateStore(stored, element.address); });
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,296 @@
+// Traces, histograms and maps as ON_REPORT sees them.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "cod/codegen/host/runtime.h"
+
+namespace lynxpp::cod {
+namespace {
+
+using Values = decltype(Emitted::values);
+
+std::uint64_t value_in(const HostRun& run, const Symbol& array, std::uint64_t index) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, run.launch.arrays[array.index].data() + index * sizeof value, sizeof value);
+  return value;
+}
+
+std::uint64_t leads(const HostRun& run, const Collection& collection) {
+  std::uint64_t count = 1;
+  for (const Dimension& dimension : collection.leading) count *= value_of(dimension, run.extents);
+  return count;
+}
+
+/// Bits of the element as a long, an unsigned long or a double.
+std::uint64_t wide_bits(const HostRun& run, const Symbol& leaf, std::uint64_t index) {
+  const std::uint32_t bytes = bytes_of(leaf.type);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, run.launch.arrays[leaf.index].data() + index * bytes, bytes);
+  if (leaf.type == Type::f32)
+    return std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))});
+  if (is_signed(leaf.type) && bytes < 8) {
+    const unsigned shift = 64 - 8 * bytes;
+    bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
+  }
+  return bits;
+}
+
+bool is_less(std::uint64_t a, std::uint64_t b, Type type) {
+  if (is_floating(type)) return std::bit_cast<double>(a) < std::bit_cast<double>(b);
+  if (is_signed(type)) return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+  return a < b;
+}
+
+/// A field of the key in a place that is taken, as wide_bits() gives it.
+std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t index, std::size_t field) {
+  const unsigned chunk = map.has_zero_place() ? 64 : 63;
+  unsigned at = 0;
+  for (std::size_t i = 0; i < field; ++i) at += bytes_of(map.key[i].type) * 8;
+  const unsigned bits = bytes_of(map.key[field].type) * 8;
+  const bool is_zero_key = map.has_zero_place() && index % map.stride() == map.capacity;
+  if (is_zero_key) return 0;
+  const std::uint64_t mask = chunk == 64 ? ~std::uint64_t{0} : ~(std::uint64_t{1} << 63);
+  const unsigned shift = at % chunk;
+  std::uint64_t value = (value_in(run, *map.key_words[at / chunk], index) & mask) >> shift;
+  if (shift + bits > chunk)
+    value |= (value_in(run, *map.key_words[at / chunk + 1], index) & mask) << (chunk - shift);
+  const unsigned unused = 64 - bits;
+  if (is_signed(map.key[field].type))
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
+  return value << unused >> unused;
+}
+
+/// The places that are taken: the greatest value first, places with the same value in the order of their keys.
+const HostRun::Entries& searched(HostRun& run, const Collection& map, std::uint64_t lead) {
+  const auto [known, is_new] = run.entries.try_emplace({&map, lead});
+  std::vector<std::uint64_t>& entries = known->second.places;
+  if (!is_new) return known->second;
+  for (std::uint64_t i = lead * map.stride(); i < (lead + 1) * map.stride(); ++i) {
+    if (value_in(run, *map.key_words[0], i) == 0) continue;
+    entries.push_back(i);
+    std::vector<std::uint64_t> words;
+    const bool is_zero_key = map.has_zero_place() && i % map.stride() == map.capacity;
+    for (const Symbol* word : map.key_words) words.push_back(is_zero_key ? 0 : value_in(run, *word, i));
+    known->second.by_key.emplace(std::move(words), i);
+  }
+  const Symbol& first = *map.leaves[0];
+  std::sort(entries.begin(), entries.end(), [&](std::uint64_t a, std::uint64_t b) {
+    const std::uint64_t left = wide_bits(run, first, a);
+    const std::uint64_t right = wide_bits(run, first, b);
+    if (is_less(right, left, first.type)) return true;
+    if (is_less(left, right, first.type)) return false;
+    for (std::size_t i = 0; i < map.key.size(); ++i) {
+      const std::uint64_t x = key_field(run, map, a, i);
+      const std::uint64_t y = key_field(run, map, b, i);
+      if (x != y) return is_less(x, y, map.key[i].type);
+    }
+    return false;
+  });
+  return known->second;
+}
+
+const std::vector<std::uint64_t>& entries_of(HostRun& run, const Collection& map, std::uint64_t lead) {
+  return searched(run, map, lead).places;
+}
+
+std::uint64_t length_of(HostRun& run, const Collection& collection, std::uint64_t lead) {
+  if (collection.kind == Collection::Kind::map) return entries_of(run, collection, lead).size();
+  return std::min(value_in(run, *collection.counter, lead), collection.capacity);
+}
+
+std::uint64_t dropped_of(HostRun& run, const Collection& collection, std::uint64_t lead) {
+  const std::uint64_t counted = value_in(run, *collection.counter, lead);
+  if (collection.kind == Collection::Kind::map) return counted;
+  return counted - std::min(counted, collection.capacity);
+}
+
+template <typename Value>
+std::uint64_t total_of(HostRun& run, const Collection& collection, std::uint64_t lead, Value value) {
+  if (lead != all_of_them) return value(run, collection, lead);
+  std::uint64_t total = 0;
+  for (std::uint64_t i = 0; i < leads(run, collection); ++i) total += value(run, collection, i);
+  return total;
+}
+
+Values as_type(const std::vector<std::uint64_t>& bits, Type type) {
+  if (is_floating(type)) {
+    std::vector<double> values;
+    for (const std::uint64_t each : bits) values.push_back(std::bit_cast<double>(each));
+    return values;
+  }
+  if (!is_signed(type)) return bits;
+  return std::vector<std::int64_t>(bits.begin(), bits.end());
+}
+
+/// Emits columns of one length as a table.
+class Table {
+ public:
+  Table(HostRun& run, const std::string& name, const std::string& unit)
+      : run_(run), name_(name), unit_(unit) {}
+
+  /// `unit`: the table's goes to its values.
+  void column(const std::string& name, Type type, const std::vector<std::uint64_t>& bits, bool has_unit) {
+    Emitted emitted;
+    emitted.name = name.empty() ? name_ : name_ + "." + name;
+    emitted.table = name_;
+    emitted.dimensions = {bits.size()};
+    emitted.values = as_type(bits, type);
+    if (has_unit) emitted.unit = unit_;
+    run_.launch.emit(std::move(emitted));
+  }
+
+ private:
+  HostRun& run_;
+  const std::string& name_;
+  const std::string& unit_;
+};
+
+/// The places that an entry of the table stands for, and the leading index of each.
+struct Rows {
+  std::vector<std::uint64_t> places;
+  std::vector<std::uint64_t> leads;
+};
+
+Rows rows_of(HostRun& run, const Collection& collection, std::uint64_t most) {
+  Rows rows;
+  for (std::uint64_t lead = 0; lead < leads(run, collection); ++lead) {
+    const std::uint64_t length = std::min(length_of(run, collection, lead), most);
+    for (std::uint64_t i = 0; i < length; ++i) {
+      const bool is_map = collection.kind == Collection::Kind::map;
+      rows.places.push_back(is_map ? entries_of(run, collection, lead)[i] : lead * collection.stride() + i);
+      rows.leads.push_back(lead);
+    }
+  }
+  return rows;
+}
+
+void emit_table(HostRun& run, const Collection& collection, const std::string& name, const std::string& unit,
+                std::uint64_t most) {
+  const Rows rows = rows_of(run, collection, most);
+  Table table(run, name, unit);
+  std::uint64_t inner = leads(run, collection);
+  for (const Dimension& dimension : collection.leading) {
+    const std::uint64_t extent = value_of(dimension, run.extents);
+    inner /= extent;
+    std::vector<std::uint64_t> column;
+    for (const std::uint64_t lead : rows.leads) column.push_back(lead / inner % extent);
+    table.column(dimension.name, Type::u64, column, false);
+  }
+  for (std::size_t i = 0; i < collection.key.size(); ++i) {
+    std::vector<std::uint64_t> column;
+    for (const std::uint64_t place : rows.places) column.push_back(key_field(run, collection, place, i));
+    table.column(collection.key[i].name.empty() ? "key" : collection.key[i].name, collection.key[i].type,
+                 column, false);
+  }
+  for (const Symbol* leaf : collection.leaves) {
+    std::vector<std::uint64_t> column;
+    for (const std::uint64_t place : rows.places) column.push_back(wide_bits(run, *leaf, place));
+    const bool is_record = leaf->name.size() > collection.name.size();
+    const std::string own = is_record ? leaf->name.substr(collection.name.size() + 1) : "value";
+    table.column(own, leaf->type, column, true);
+  }
+}
+
+void emit_histogram(HostRun& run, const Collection& histogram, const std::string& name,
+                    const std::string& unit) {
+  Emitted emitted;
+  emitted.name = name;
+  emitted.unit = unit;
+  for (const Dimension& dimension : histogram.leading) {
+    emitted.dimensions.push_back(value_of(dimension, run.extents));
+    emitted.dimension_names.push_back(dimension.name);
+  }
+  emitted.dimensions.push_back(histogram.capacity);
+  emitted.dimension_names.push_back(std::to_string(histogram.capacity));
+  const std::uint64_t count = leads(run, histogram);
+  std::vector<std::uint64_t> bins;
+  for (std::uint64_t i = 0; i < count * histogram.capacity; ++i)
+    bins.push_back(value_in(run, *histogram.leaves[0], i));
+  emitted.values = std::move(bins);
+  for (std::uint64_t i = 0; i <= histogram.capacity; ++i) emitted.bounds.push_back(histogram.bin_bound(i));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    emitted.underflow.push_back(value_in(run, *histogram.counter, i));
+    emitted.overflow.push_back(value_in(run, *histogram.overflow, i));
+  }
+  run.launch.emit(std::move(emitted));
+}
+
+}  // namespace
+
+std::uint64_t host_find_entry(HostRun* run, const Collection* map, std::uint64_t lead,
+                              const std::uint64_t* words) {
+  const HostRun::Entries& entries = searched(*run, *map, lead);
+  const auto found = entries.by_key.find({words, words + map->key_words.size()});
+  return found == entries.by_key.end() ? ~std::uint64_t{0} : found->second;
+}
+
+std::uint64_t host_collection_value(HostRun* run, const Expression* call, std::uint64_t lead) {
+  const Collection& collection = *call->operands[0]->symbol->collection;
+  switch (call->api->api) {
+    case Api::length: return total_of(*run, collection, lead, length_of);
+    case Api::dropped: return total_of(*run, collection, lead, dropped_of);
+    case Api::overflow:
+      return total_of(*run, collection, lead,
+                      [](HostRun& each, const Collection& histogram, std::uint64_t i) {
+                        return value_in(each, *histogram.overflow, i);
+                      });
+    default: break;
+  }
+  return total_of(*run, collection, lead, [](HostRun& each, const Collection& histogram, std::uint64_t i) {
+    return value_in(each, *histogram.counter, i);
+  });
+}
+
+std::uint64_t host_bin_bound(HostRun* run, const Expression* call, std::uint64_t bin) {
+  const Collection& histogram = *call->symbol->collection;
+  if (bin >= histogram.capacity) {
+    host_out_of_range(run, call);
+    return 0;
+  }
+  const bool is_end = call->api->api == Api::bin_to;
+  return static_cast<std::uint64_t>(histogram.bin_bound(bin + (is_end ? 1 : 0)));
+}
+
+std::uint64_t host_entry(HostRun* run, const Expression* call, std::uint64_t lead, std::uint64_t number) {
+  const Collection& map = *call->operands[0]->symbol->collection;
+  const std::vector<std::uint64_t>& entries = entries_of(*run, map, lead);
+  if (number >= entries.size()) {
+    host_out_of_range(run, call);
+    return 0;
+  }
+  if (call->api->api == Api::entry_key) return key_field(*run, map, entries[number], call->value);
+  return wide_bits(*run, *map.leaves[call->value], entries[number]);
+}
+
+void host_emit_collection(HostRun* run, const Expression* call, const std::string* name,
+                          const std::string* unit, std::uint64_t most) {
+  emit_collection(*run, *call->operands[1]->symbol->collection, *name,
+                  unit != nullptr ? *unit : std::string(), most);
+}
+
+void emit_collection(HostRun& run, const Collection& collection, const std::string& name,
+                     const std::string& unit, std::uint64_t most) {
+  if (!run.launch.emit) return;
+  if (collection.kind == Collection::Kind::histogram) return emit_histogram(run, collection, name, unit);
+  emit_table(run, collection, name, unit, most);
+}
+
+std::vector<std::uint64_t> entry_places(HostRun& run, const Collection& collection) {
+  return rows_of(run, collection, all_of_them).places;
+}
+
+void note_dropped(HostRun& run) {
+  if (!run.launch.print) return;
+  for (const auto& collection : run.program.collections) {
+    if (collection->kind == Collection::Kind::histogram) continue;
+    const std::uint64_t dropped = total_of(run, *collection, all_of_them, dropped_of);
+    if (dropped == 0) continue;
+    const bool is_trace = collection->kind == Collection::Kind::trace;
+    run.launch.print(
+        "'" + collection->name + "': " + std::to_string(dropped) +
+        (is_trace ? " entries found no room in the trace" : " updates found no room in the map"));
+  }
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,281 @@
+#include "cod/codegen/host/runtime.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "cod/sema/format.h"
+
+namespace lynxpp::cod {
+namespace {
+
+template <typename T>
+T element_at(const std::byte* data, std::uint64_t index) {
+  T value{};
+  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Calls `visit` with a value of the array's element type.
+template <typename Visit>
+auto with_type(ScalarType type, Visit visit) {
+  switch (type) {
+    case ScalarType::i8: return visit(std::int8_t{});
+    case ScalarType::u8: return visit(std::uint8_t{});
+    case ScalarType::i16: return visit(std::int16_t{});
+    case ScalarType::u16: return visit(std::uint16_t{});
+    case ScalarType::i32: return visit(std::int32_t{});
+    case ScalarType::u32: return visit(std::uint32_t{});
+    case ScalarType::i64: return visit(std::int64_t{});
+    case ScalarType::f32: return visit(float{});
+    case ScalarType::f64: return visit(double{});
+    case ScalarType::u64: break;
+  }
+  return visit(std::uint64_t{});
+}
+
+template <typename Element>
+using Widened =
+    std::conditional_t<std::is_floating_point_v<Element>, double,
+                       std::conditional_t<std::is_signed_v<Element>, std::int64_t, std::uint64_t>>;
+
+template <typename Element>
+std::uint64_t reduce(Api api, const std::byte* data, std::uint64_t count) {
+  using Wide = Widened<Element>;
+  if (api == Api::mean) {
+    double total = 0;
+    for (std::uint64_t i = 0; i < count; ++i) total += static_cast<double>(element_at<Element>(data, i));
+    return std::bit_cast<std::uint64_t>(count == 0 ? 0.0 : total / static_cast<double>(count));
+  }
+  // Integers are added without a sign: the sum wraps.
+  using Sum = std::conditional_t<std::is_floating_point_v<Element>, double, std::uint64_t>;
+  Wide result = count == 0 ? Wide{} : static_cast<Wide>(element_at<Element>(data, 0));
+  for (std::uint64_t i = 1; i < count; ++i) {
+    const auto value = static_cast<Wide>(element_at<Element>(data, i));
+    if (api == Api::sum) result = static_cast<Wide>(static_cast<Sum>(result) + static_cast<Sum>(value));
+    if (api == Api::max) result = std::max(result, value);
+    if (api == Api::min) result = std::min(result, value);
+  }
+  return std::bit_cast<std::uint64_t>(result);
+}
+
+}  // namespace
+
+void HostRun::add_mishap(const Expression* place, const char* message) {
+  const auto known =
+      std::find_if(mishaps.begin(), mishaps.end(), [&](const Mishap& each) { return each.place == place; });
+  if (known != mishaps.end()) {
+    ++known->times;
+  } else {
+    mishaps.push_back({place, message, 1});
+  }
+}
+
+LaunchExtents extents_of(const LaunchView& launch) {
+  LaunchExtents extents;
+  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  extents.basic_blocks = launch.basic_blocks;
+  extents.instructions = launch.instructions;
+  extents.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  extents.warps = extents.blocks * ((threads + 31) / 32);
+  extents.threads = extents.blocks * threads;
+  extents.sms = launch.sms;
+  return extents;
+}
+
+Status check_arrays(const Program& program, const LaunchView& launch, HostRun& run) {
+  if (launch.arrays.size() != program.arrays.size()) {
+    return failure("the launch brings " + std::to_string(launch.arrays.size()) +
+                   " arrays, and the specification has " + std::to_string(program.arrays.size()));
+  }
+  for (std::size_t i = 0; i < program.arrays.size(); ++i) {
+    const GlobalArray& array = program.arrays[i];
+    const std::uint64_t count = element_count(array, run.extents);
+    if (launch.arrays[i].size() / size_of(array.type) < count) {
+      return failure("the contents of '" + array.name +
+                     "' are incomplete: " + std::to_string(launch.arrays[i].size()) + " bytes for " +
+                     std::to_string(count) + " elements");
+    }
+    run.counts.push_back(count);
+  }
+  return success();
+}
+
+std::uint64_t host_extent(HostRun* run, std::uint64_t extent) {
+  return value_of(Dimension{static_cast<Extent>(extent), 1, {}}, run->extents);
+}
+
+void* host_array(HostRun* run, std::uint64_t array) { return run->launch.arrays[array].data(); }
+
+std::uint64_t host_launch_value(HostRun* run, std::uint64_t api) {
+  const LaunchView& launch = run->launch;
+  switch (static_cast<Api>(api)) {
+    case Api::grid_dim_x: return launch.grid[0];
+    case Api::grid_dim_y: return launch.grid[1];
+    case Api::grid_dim_z: return launch.grid[2];
+    case Api::block_dim_x: return launch.block[0];
+    case Api::block_dim_y: return launch.block[1];
+    case Api::block_dim_z: return launch.block[2];
+    case Api::block_dim: return std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+    case Api::grid_dim: return run->extents.blocks;
+    case Api::warp_count: return run->extents.warps;
+    case Api::basic_block_count: return launch.basic_blocks;
+    case Api::instruction_count: return launch.instructions;
+    case Api::clock_rate: return launch.clock_khz;
+    case Api::multiprocessor_count: return launch.multiprocessors;
+    case Api::compute_capability: return launch.compute_capability;
+    case Api::launch_index: return launch.launch;
+    default: return 0;
+  }
+}
+
+const std::string* host_launch_text(HostRun* run, std::uint64_t api) {
+  return static_cast<Api>(api) == Api::kernel_name ? &run->kernel_name : &run->device_name;
+}
+
+void* host_variable(HostRun* run, std::uint64_t offset) { return run->host + offset; }
+
+void host_out_of_range(HostRun* run, const Expression* place) {
+  run->add_mishap(place, "this index is out of range; the access did not happen");
+}
+
+void host_division_by_zero(HostRun* run, const Expression* place) {
+  run->add_mishap(place, "division by zero; the result was taken as 0");
+}
+
+void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
+                     std::uint64_t bits) {
+  if (!run->launch.emit) return;
+  Emitted emitted;
+  emitted.name = *name;
+  if (unit != nullptr) emitted.unit = *unit;
+  const Type type = call->operands[1]->type;
+  if (is_floating(type)) {
+    emitted.values = std::vector<double>{std::bit_cast<double>(bits)};
+  } else if (is_signed(type)) {
+    emitted.values = std::vector<std::int64_t>{static_cast<std::int64_t>(bits)};
+  } else {
+    emitted.values = std::vector<std::uint64_t>{bits};
+  }
+  run->launch.emit(std::move(emitted));
+}
+
+namespace {
+
+/// An array's elements; of a part of a trace or map those of the entries that are there.
+struct Elements {
+  const std::byte* data = nullptr;
+  std::uint64_t count = 0;
+  ScalarType type = ScalarType::u64;
+  bool are_entries = false;
+  std::vector<std::byte> copied;
+};
+
+Elements elements_of(HostRun& run, const Symbol& symbol) {
+  if (symbol.memory == Symbol::Memory::host) {
+    std::uint64_t count = 1;
+    for (const Dimension& dimension : symbol.dimensions) count *= dimension.constant;
+    return {run.host + symbol.index, count, storage_of(symbol.type), false, {}};
+  }
+  Elements elements{
+      run.launch.arrays[symbol.index].data(), run.counts[symbol.index], storage_of(symbol.type), false, {}};
+  const Collection* collection = symbol.collection;
+  if (collection == nullptr || collection->kind == Collection::Kind::histogram) return elements;
+  const std::size_t bytes = size_of(elements.type);
+  for (const std::uint64_t place : entry_places(run, *collection)) {
+    const std::byte* element = elements.data + place * bytes;
+    elements.copied.insert(elements.copied.end(), element, element + bytes);
+  }
+  elements.data = elements.copied.data();
+  elements.count = elements.copied.size() / bytes;
+  elements.are_entries = true;
+  return elements;
+}
+
+void emit_elements(HostRun& run, const Elements& elements, const std::vector<Dimension>& dimensions,
+                   Emitted emitted) {
+  if (!run.launch.emit) return;
+  if (elements.are_entries) {
+    emitted.dimensions = {elements.count};
+  } else {
+    for (const Dimension& dimension : dimensions) {
+      emitted.dimensions.push_back(value_of(dimension, run.extents));
+      emitted.dimension_names.push_back(dimension.name);
+    }
+  }
+  with_type(elements.type, [&](auto element) {
+    using Element = decltype(element);
+    std::vector<Widened<Element>> values(elements.count);
+    for (std::uint64_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<Widened<Element>>(element_at<Element>(elements.data, i));
+    emitted.values = std::move(values);
+  });
+  run.launch.emit(std::move(emitted));
+}
+
+Emitted named(const std::string& name, const std::string* unit) {
+  Emitted emitted;
+  emitted.name = name;
+  if (unit != nullptr) emitted.unit = *unit;
+  return emitted;
+}
+
+void emit_column(HostRun& run, const Symbol& leaf, const std::string& table, const std::string& column,
+                 const std::string* unit) {
+  Emitted emitted = named(table + "." + column, unit);
+  emitted.table = table;
+  emit_elements(run, elements_of(run, leaf), leaf.dimensions, std::move(emitted));
+}
+
+}  // namespace
+
+void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
+  const GlobalArray& array = run.program.arrays[index];
+  const Elements elements{run.launch.arrays[index].data(), run.counts[index], array.type, false, {}};
+  emit_elements(run, elements, array.dimensions, named(name, &unit));
+}
+
+void host_emit_record(HostRun* run, const Expression* call, const std::string* name,
+                      const std::string* unit) {
+  const auto emit = [&](const auto& self, const Symbol& record, const std::string& prefix) -> void {
+    for (const auto& [field, symbol] : record.fields) {
+      if (symbol->kind == Symbol::Kind::record) {
+        self(self, *symbol, prefix + field + ".");
+      } else {
+        emit_column(*run, *symbol, *name, prefix + field, unit);
+      }
+    }
+  };
+  emit(emit, *call->operands[1]->symbol, "");
+}
+
+void host_emit_table(HostRun* run, const Expression* call) {
+  for (std::size_t i = 1; i + 1 < call->operands.size(); i += 2)
+    emit_column(*run, *call->operands[i + 1]->symbol, call->operands[0]->text, call->operands[i]->text,
+                nullptr);
+}
+
+void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
+  const Symbol& symbol = *call->operands[1]->symbol;
+  emit_elements(*run, elements_of(*run, symbol), symbol.dimensions, named(*name, unit));
+}
+
+std::uint64_t host_reduce(HostRun* run, const Expression* call) {
+  const Elements elements = elements_of(*run, *call->operands[0]->symbol);
+  return with_type(elements.type, [&](auto element) {
+    return reduce<decltype(element)>(call->api->api, elements.data, elements.count);
+  });
+}
+
+void host_print(HostRun* run, const Expression* call, const std::uint64_t* values) {
+  std::vector<FormatPiece> pieces;
+  std::string unknown;
+  if (!run->launch.print || !parse_format(call->operands[0]->text, pieces, unknown)) return;
+  std::string text;
+  for (const FormatPiece& piece : pieces) {
+    text += piece.kind == FormatPiece::Kind::text ? piece.text : format_value(piece, *values++);
+  }
+  run->launch.print(text);
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,277 @@
+// The state of one semantic analysis. Shared by sema.cpp (declarations and
+// handlers) and the sema_*.cpp; everyone else includes sema.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cod/sema/program.h"
+
+namespace lynxpp::cod {
+
+/// Whether computing it twice is not as good as once.
+bool has_effects(const Expression& expression);
+struct ApiFunction;
+const ApiFunction& overload_of(const Expression& call, const ApiFunction& here);
+
+class Analyser {
+ public:
+  explicit Analyser(Program& program, Diagnostics& warnings) : program_(program), warnings_(warnings) {}
+
+  void run();
+  Diagnostics errors;
+
+ private:
+  using Scope = std::map<std::string, Symbol*>;
+  using ReachedFunction =
+      std::tuple<const Function*, bool, bool>;  ///< and whether under an election, under a condition
+
+  /// Where the code being analysed stands.
+  struct Context {
+    std::uint32_t places =
+        anywhere;  ///< where API functions are used; anywhere in helpers, which are checked where they are called
+    std::string label;  ///< "ON_KERNEL_ENTRY"; empty in helpers
+    Function* helper = nullptr;
+    FullType result{Type::nothing, {}, Type::none, false};
+    Uses* uses = nullptr;
+    int loops = 0;
+    int switches = 0;                          ///< around
+    std::size_t switch_scope = 0;              ///< number of the innermost switch's scope
+    std::set<std::uint64_t>* cases = nullptr;  ///< values of the innermost switch so far
+    bool has_default = false;
+    Type switched = Type::none;       ///< what it compares
+    std::set<const Symbol*> counted;  ///< arrays that every lane has assigned to in this handler
+    int conditions = 0;               ///< if, loops and short-circuit operators around
+    int elections = 0;                ///< conditions with leastActiveThreadInWarp() around
+    bool on_host() const { return places == on_host_only || at_end(); }
+    bool at_end() const { return places == static_cast<std::uint32_t>(cod::on_end); }
+    static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
+  };
+
+  // sema.cpp
+  void declare_globals();
+  void declare_array(const Item& item);
+  std::vector<Dimension> global_dimensions(const Item& item);
+  void declare_shared_array(const Item& item);
+  void declare_lynx_arrays();
+  void declare_function(const Item& item);
+  Symbol* make_parameter(const Parameter& parameter);
+  void declare_file_scope(Statement& statement);
+  void declare_host(Statement& statement);
+  void declare_constant(const Statement& statement, Declarator& declarator, Symbol& symbol);
+  void analyse_functions();
+  void analyse_bodies();
+  void analyse_handler(Item& item);
+  HandlerBody& entry_handler(const Position& position);
+  void analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& statement);
+  void analyse_initializers();
+  void analyse_initial_list(HandlerBody& body, Declarator& declarator);
+  void finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label);
+  bool find_recursion(Function& function);
+  void make_words();
+
+  // sema_labels.cpp
+  /// `is_report`: or ON_END.
+  bool resolve_labels(const Item& item, HandlerBody& body,
+                      bool& is_report);                                      ///< false: the target is unknown
+  bool resolve_label_with_arguments(const Label& label, HandlerBody& body);  ///< false: none of that name
+  bool resolve_sampling(const Label& label, HandlerBody& body);
+  std::optional<std::uint64_t> positive_argument(const Label& label, std::size_t index);
+  const std::string* string_argument(const Label& label, std::size_t index);
+  std::shared_ptr<const std::regex> name_pattern(const Label& label, const std::string& pattern);
+  void check_filter_target(const Label& label, const HandlerBody& body);
+
+  // sema_statements.cpp
+  void statement(Statement& statement);
+  void switch_statement(Statement& statement);
+  void case_label(Statement& statement);
+  void forget_initial_values();
+  void break_or_continue(const Statement& statement);
+  void declaration(Statement& statement);
+  void if_statement(Statement& statement);
+  void loop_statement(Statement& statement);
+  void return_statement(Statement& statement);
+  void condition(Expression& expression);
+
+  Symbol* new_symbol(Symbol::Kind kind, const std::string& name, Type type, const Position& position);
+  bool add_to_scope(Symbol* symbol);
+  Symbol* find(const std::string& name) const;
+  std::vector<std::string> visible_names() const;
+
+  // sema_records.cpp: arrays and structures. One symbol for each field: structures are gone behind sema.
+  enum class Storage { state, local, global, shared, table, indirect, host };
+  struct Variable {
+    std::string name;
+    Type type = Type::none;
+    std::string structure;
+    std::vector<Dimension> dimensions;
+    Position position;
+  };
+  struct StructureInfo {
+    const Structure* structure = nullptr;
+    std::vector<std::vector<Dimension>> dimensions;  ///< of every field
+    std::uint64_t bytes = 0;
+    std::uint64_t alignment = 1;
+    std::uint64_t leaves = 0;
+  };
+  /// A value and the element it is for.
+  struct Spread {
+    Symbol* leaf = nullptr;
+    std::vector<std::uint64_t> indices;
+    ExpressionPtr value;
+  };
+  struct Cursor {
+    std::vector<Initializer>* list = nullptr;
+    std::size_t next = 0;
+    bool ended() const { return next >= list->size(); }
+  };
+  /// An element of a variable, or all of it.
+  struct Place {
+    std::vector<ExpressionPtr> indices;
+    std::vector<ExpressionPtr> setup;  ///< see Expression::setup
+  };
+  Symbol* declare_variable(Storage storage, const Variable& variable);
+  Symbol* make_variable(Storage storage, const Variable& variable);  ///< not in scope
+  Symbol* declare_leaf(Storage storage, const Variable& variable);
+  bool check_size(Storage storage, const Variable& variable);
+  const StructureInfo* structure_info(const std::string& name, const Position& position, int depth = 0);
+  std::optional<std::uint64_t> constant_extent(Expression& expression, const std::string& what);
+  std::optional<std::vector<Dimension>> constant_dimensions(Declarator& declarator, const std::string& what);
+  void declare_local(Statement& statement, Declarator& declarator);
+  void declare_table(Statement& statement, Declarator& declarator);
+  void spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor, std::vector<Spread>& out);
+  std::vector<Spread> spread_list(Symbol* symbol, Declarator& declarator);
+  void store_table_value(const Spread& each);
+  void assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out);
+  static void set_const(Symbol& symbol);
+  void set_target(Symbol& target, const Symbol& pointer, std::uint32_t& leaf);
+  ExpressionPtr assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
+                            const Position& position);
+  bool copy_record(Symbol* target, const Expression& target_place, Symbol* source,
+                   const Expression& source_place, std::vector<ExpressionPtr>& out);
+  /// `*target = source`, both analysed, as one assignment for each number; false after an error.
+  bool copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out);
+  void hoist_effects(Expression& place, std::vector<ExpressionPtr>& out);
+  /// The same for a variable; null after an error. record_value() analyses the source first.
+  ExpressionPtr record_value(Symbol* target, Expression& source);
+  ExpressionPtr record_copy(Symbol* target, Expression& source);
+  static ExpressionPtr record_place(Symbol* record, const Position& position);
+  Symbol* hidden_record(const std::string& structure, const Position& position);
+
+  // sema_places.cpp
+  Type place(Expression& expression);  ///< of kind index or member, or a dereference
+  Symbol* resolve(Expression& expression, Place& place, bool column);
+  Symbol* resolve_member(Expression& expression, Place& place, bool column);
+  Symbol* resolve_value(Expression& expression, Place& place);
+  Type use(Expression& expression, Symbol* symbol);
+  Type assign_record(Expression& expression);
+  Type size(Expression& expression);
+
+  // sema_collections.cpp: traces, histograms, maps
+  void declare_collection(const Item& item);
+  void declare_trace(const Item& item, Collection& collection);
+  void declare_histogram(const Item& item, Collection& collection);
+  void declare_map(const Item& item, Collection& collection);
+  bool read_bounds(const StorageClause& clause, Collection& collection);
+  bool read_key(const Item& item, Collection& collection);
+  std::optional<std::int64_t> constant_bound(Expression& expression);
+  void add_leaves(Symbol* content, Collection& collection, const Position& position);
+  Symbol* hidden_array(const Collection& collection, const std::string& part,
+                       std::vector<Dimension> dimensions, const Position& position);
+  const Collection* collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
+                                        bool is_address, const ApiFunction& api);
+  Type collection_call(Expression& expression, const ApiFunction& api);
+  Type append_call(Expression& expression, const ApiFunction& api);
+  Type record_call(Expression& expression, const ApiFunction& api);
+  Type entry_call(Expression& expression, const ApiFunction& api, const std::string* field);
+  const Collection* emitted_collection(Expression& argument);
+  void push_key(Expression& key, const Collection& collection, std::vector<ExpressionPtr>& indices);
+  bool check_collection_use(const Expression& expression, const Symbol& symbol);
+  std::vector<ExpressionPtr> fields_of(Expression& record, const Position& position);
+
+  // sema_expressions.cpp
+  Type expression(Expression& expression);
+  Type value(Expression& expression);  ///< as expression(), but an error when it has no arithmetic value
+  Type number(const Expression& expression, Type type);  ///< the check of value()
+  Type name(Expression& expression);
+  Type unary(Expression& expression);
+  Type step(Expression& expression);
+  Type binary(Expression& expression);
+  Type conditional(Expression& expression);
+  Type assignment(Expression& expression);
+  bool require_integer(const Expression& expression, Type type, const std::string& what);
+  bool check_target(Expression& target);
+  bool use_launch_data(const std::string& name, const Position& position);
+  bool use_host_variable(Symbol* symbol, const Position& position);
+  void note_update(Expression& target);
+  void convertible(const Expression& expression, Type from, Type to);
+  bool has_value(const Expression& expression, Type type);  ///< an error otherwise
+
+  // sema_pointers.cpp
+  Type operand(
+      Expression& expression);  ///< as value(), but a pointer is right too, and arrays become pointers
+  Symbol* make_pointer(const std::string& name, const FullType& type, const Position& position);
+  Symbol* hidden_pointer(const Expression& value);
+  void decay(Expression& expression);
+  const Symbol* whole_array(const Expression& expression, std::size_t& indices) const;
+  Type address(Expression& expression);
+  ExpressionPtr dereferenced(ExpressionPtr pointer);                   ///< of an analysed pointer
+  bool pointer_value(Expression& expression, const FullType& wanted);  ///< analyses; false after an error
+  void initial_value(Expression& expression,
+                     const FullType& wanted);  ///< of a variable, a parameter, a result
+  Type assign_pointer(Expression& expression);
+  Type pointer_binary(Expression& expression);
+  Type pointer_conditional(Expression& expression);
+  Type pointer_cast(Expression& expression);
+  void declare_pointer(const Statement& statement, Declarator& declarator);
+  std::string describe(const FullType& type) const;
+
+  // sema_calls.cpp
+  Type call(Expression& expression);
+  Type helper_call(Expression& expression, Symbol& symbol);
+  void structure_argument(Expression& call, std::size_t index, Symbol* parameter);
+  Type structure_result(Expression& call, const Symbol& function);
+  Type api_call(Expression& expression, const ApiFunction& api);
+  bool check_arguments(Expression& expression, const ApiFunction& api);
+  void analyse_operands(Expression& expression);
+  Symbol* element_argument(Expression& expression);
+  Symbol* array_argument(Expression& argument);
+  Type unique_call(Expression& expression);
+  Type warp_value_call(Expression& expression, const ApiFunction& api);
+  Type atomic_call(Expression& expression, const ApiFunction& api);
+  Type array_call(Expression& expression, const ApiFunction& api);
+  // sema_sites.cpp
+  Type site_call(Expression& expression, const ApiFunction& api);
+  void label_arguments(Expression& expression, const ApiFunction& api, std::size_t first);
+  Type position_call(Expression& expression, const ApiFunction& api);
+  void text_or_value(Expression& expression);
+  void emit_call(Expression& expression, const ApiFunction& api);
+  void emit_table_call(Expression& expression);
+  void emit_record(Expression& result, Symbol* record);
+  void print_call(Expression& expression);
+  void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
+                   const std::string& label, bool elected, bool conditional, const std::string& through);
+  void check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
+                       const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body);
+  void add_use(const ApiFunction& api, HandlerBody& body);
+  void unknown_function(const Expression& expression);
+
+  void error(const Position& position, std::string message, std::string hint = {});
+  void warn_of_unused_value(const Expression& expression);
+  std::string suggestion(const std::string& name, std::vector<std::string> candidates) const;
+
+  Program& program_;
+  Diagnostics& warnings_;
+  std::vector<Scope> scopes_;
+  Context context_;
+  std::map<std::string, StructureInfo> structures_;
+  std::uint64_t leaves_ = 0;              ///< symbols that arrays and structures have been made of
+  std::set<Extent> used_extents_;         ///< of arrays and of code on the device
+  std::vector<Declarator*> initialized_;  ///< state variables with an initialiser, in order
+};
+
+}  // namespace lynxpp::cod

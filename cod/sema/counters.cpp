@@ -1,0 +1,423 @@
+#include "cod/sema/counters.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+bool contains_return(const Statement& statement) {
+  if (statement.kind == StatementKind::return_value) return true;
+  for (const StatementPtr& child : statement.children) {
+    if (contains_return(*child)) return true;
+  }
+  return false;
+}
+
+bool is_call_of(const Expression& expression, Api api) {
+  return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
+}
+
+std::optional<CounterIndex> index_of(const Expression& expression, const Dimension& dimension) {
+  if (is_call_of(expression, Api::basic_block_id) && dimension.extent == Extent::basic_blocks)
+    return CounterIndex{CounterIndex::Kind::basic_block, 0};
+  if (is_call_of(expression, Api::instruction_id) && dimension.extent == Extent::instructions)
+    return CounterIndex{CounterIndex::Kind::instruction, 0};
+  const std::optional<Constant> constant = evaluate(expression);
+  const bool fits = constant && is_integer(constant->type) && dimension.extent == Extent::constant &&
+                    constant->integer < dimension.constant;
+  return fits ? std::optional(CounterIndex{CounterIndex::Kind::constant, constant->integer}) : std::nullopt;
+}
+
+bool has_known_extents(const Symbol& array) {
+  for (const Dimension& dimension : array.dimensions) {
+    if (dimension.extent != Extent::constant && dimension.extent != Extent::basic_blocks &&
+        dimension.extent != Extent::instructions)
+      return false;
+  }
+  return true;
+}
+
+/// The array and indices of `array[…][…]`.
+bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& array) {
+  array = place.symbol;
+  const bool fits = place.kind == ExpressionKind::index && array != nullptr &&
+                    array->kind == Symbol::Kind::array && array->collection == nullptr &&
+                    array->memory == Symbol::Memory::global && is_integer(array->type) &&
+                    bytes_of(array->type) >= 4 && has_known_extents(*array);
+  if (!fits || !place.setup.empty()) return false;
+  // Behind sema the operands are the indices, outermost first.
+  if (place.operands.size() != array->dimensions.size()) return false;
+  for (std::size_t i = 0; i < place.operands.size(); ++i) {
+    const std::optional<CounterIndex> index = index_of(*place.operands[i], array->dimensions[i]);
+    if (!index) return false;
+    counter.indices.push_back(*index);
+  }
+  counter.array = array->index;
+  return true;
+}
+
+bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
+  if (addend.kind == ExpressionKind::call && addend.api != nullptr) {
+    switch (addend.api->api) {
+      case Api::basic_block_instruction_count:
+        counter.addend = SiteCounter::Addend::instructions;
+        return true;
+      case Api::basic_block_predicated_instruction_count:
+        counter.addend = SiteCounter::Addend::guarded;
+        return true;
+      case Api::basic_block_executed_instruction_count:
+        counter.addend = SiteCounter::Addend::executed;
+        return !counter.counts_warps;
+      case Api::access_size: counter.addend = SiteCounter::Addend::access_size; return true;
+      case Api::bank_groups: counter.addend = SiteCounter::Addend::bank_groups; return true;
+      default: return false;
+    }
+  }
+  const std::optional<Constant> constant = evaluate(addend);
+  if (!constant || !is_arithmetic(constant->type)) return false;
+  counter.constant = convert(*constant, type).integer;
+  return true;
+}
+
+/// The function of the language whose result the expression is, through variables that have nothing else as their value. Null: none.
+const ApiFunction* source_of(const Expression& expression) {
+  if (expression.kind == ExpressionKind::call) return expression.api;
+  const Symbol* symbol = expression.kind == ExpressionKind::name ? expression.symbol : nullptr;
+  const bool is_copy = symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
+                       symbol->initializer != nullptr && symbol->type == Type::u32;
+  return is_copy ? source_of(*symbol->initializer) : nullptr;
+}
+
+/// Whether it is the result of firstInSector(), through variables that have nothing else as their value.
+bool is_first_in_sector(const Expression& expression) {
+  if (!expression.setup.empty()) return false;
+  if (expression.kind == ExpressionKind::cast)
+    return is_integer(expression.type) && is_first_in_sector(*expression.operands[0]);
+  if (expression.kind != ExpressionKind::name) return is_call_of(expression, Api::first_in_sector);
+  const Symbol* symbol = expression.symbol;
+  return symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
+         is_integer(symbol->type) && symbol->initializer != nullptr &&
+         is_first_in_sector(*symbol->initializer);
+}
+
+/// Whether it gives the same wherever the same lanes make an access of the same size whose addresses differ in the same way.
+bool follows_from_banks(const Expression& expression) {
+  if (!expression.setup.empty()) return false;
+  switch (expression.kind) {
+    case ExpressionKind::integer: return true;
+    case ExpressionKind::name:
+      if (expression.symbol == nullptr || expression.symbol->kind != Symbol::Kind::local) return false;
+      break;
+    case ExpressionKind::call:
+      if (expression.api == nullptr) return false;
+      switch (expression.api->api) {
+        case Api::bank_conflicts:
+        case Api::bank_groups:
+        case Api::bank_groups_spared:
+        case Api::bank_wavefronts:
+        case Api::access_size:
+        case Api::least_active_thread_in_warp: break;
+        default: return false;
+      }
+      break;
+    case ExpressionKind::unary:
+      if (expression.op == Operator::increment || expression.op == Operator::decrement) return false;
+      break;
+    case ExpressionKind::binary:
+    case ExpressionKind::cast:
+    case ExpressionKind::conditional: break;
+    default: return false;
+  }
+  return std::ranges::all_of(expression.operands,
+                             [](const ExpressionPtr& operand) { return follows_from_banks(*operand); });
+}
+
+bool chooses_only_bra(const Handler& handler) {
+  return !handler.filter.opcodes.empty() &&
+         std::ranges::all_of(handler.filter.opcodes,
+                             [](const std::string& each) { return each.starts_with("bra"); });
+}
+
+/// divergentWarp(branchTarget())
+bool is_division(const Expression* expression) {
+  return expression != nullptr && is_call_of(*expression, Api::divergent_warp) &&
+         expression->operands.size() == 1 && is_call_of(*expression->operands[0], Api::branch_target);
+}
+
+/// `divides && leastActiveThreadInWarp()` in this or the other order, with a variable that is never anything but a division.
+bool elects_for_division(const Expression& condition) {
+  if (condition.kind != ExpressionKind::binary || condition.op != Operator::logical_and) return false;
+  const auto is_known = [](const Expression& each) {
+    return each.kind == ExpressionKind::name && each.symbol != nullptr &&
+           each.symbol->kind == Symbol::Kind::local && each.symbol->assignments == 0 &&
+           is_division(each.symbol->initializer);
+  };
+  const Expression& left = *condition.operands[0];
+  const Expression& right = *condition.operands[1];
+  return (is_known(left) && is_call_of(right, Api::least_active_thread_in_warp)) ||
+         (is_known(right) && is_call_of(left, Api::least_active_thread_in_warp));
+}
+
+class CounterFinder {
+ public:
+  explicit CounterFinder(Program& program) : program_(program) {}
+
+  void run() {
+    for (std::uint32_t i = 0; i < program_.handlers.size(); ++i) {
+      HandlerBody& body = program_.handlers[i];
+      const bool has_sites = body.handler.target == TargetKind::basic_block_entry ||
+                             body.handler.target == TargetKind::basic_block_exit ||
+                             body.handler.target == TargetKind::instruction;
+      if (!has_sites || body.sampling.blocks > 1 || body.sampling.warps > 1) continue;
+      handler_ = i;
+      returned_ = false;
+      for (Statement* statement : body.statements) find_in(*statement);
+    }
+    find_tallies();
+    find_touched();
+    for (Candidate& candidate : candidates_) {
+      if (touched_.contains(candidate.array)) continue;
+      candidate.statement->is_counted = true;
+      program_.counters.push_back(std::move(candidate.counter));
+    }
+    for (TallyCandidate& candidate : tallies_) {
+      if (touched_.contains(candidate.array)) continue;
+      program_.tallies.push_back(std::move(candidate.tally));
+      candidate.statement->tally = static_cast<std::uint32_t>(program_.tallies.size());
+    }
+    for (HandlerBody& body : program_.handlers) {
+      bool is_counted = !program_.counters.empty() && !body.statements.empty();
+      bool holds_counter = false;
+      for (Statement* statement : body.statements) is_counted &= is_all_counted(*statement, holds_counter);
+      body.handler.is_counted = is_counted && holds_counter;
+      body.handler.measures_banks =
+          body.asks_banks && std::ranges::all_of(body.statements, [&](const Statement* statement) {
+            return measures_banks(*statement);
+          });
+      const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
+      body.handler.measures_sectors =
+          !is_sampled && std::ranges::all_of(body.statements, [&](const Statement* statement) {
+            return measures_sectors(*statement, false);
+          });
+    }
+  }
+
+ private:
+  struct Candidate {
+    SiteCounter counter;
+    const Symbol* array = nullptr;
+    Statement* statement = nullptr;
+  };
+
+  struct TallyCandidate {
+    Tally tally;
+    const Symbol* array = nullptr;
+    Statement* statement = nullptr;
+  };
+
+  void find_tallies() {
+    for (const Candidate& candidate : candidates_) known_.insert(candidate.statement);
+    for (std::uint32_t i = 0; i < program_.handlers.size(); ++i) {
+      HandlerBody& body = program_.handlers[i];
+      if (body.handler.target != TargetKind::instruction) continue;
+      handler_ = i;
+      for (Statement* statement : body.statements) find_tallies(*statement);
+    }
+  }
+
+  void find_tallies(Statement& statement) {
+    for (const StatementPtr& child : statement.children) find_tallies(*child);
+    if (statement.kind != StatementKind::expression || known_.contains(&statement)) return;
+    const Expression& call = *statement.expression;
+    const bool adds = is_call_of(call, Api::atomic_add);
+    if (!adds && !is_call_of(call, Api::atomic_increment)) return;
+    SiteCounter place;
+    TallyCandidate candidate;
+    if (!read_place(*call.operands[0], place, candidate.array)) return;
+    candidate.tally.adds_one = !adds;
+    if (adds && !read_tally(*call.operands[1], candidate.tally)) return;
+    const ApiFunction* source = adds ? source_of(*call.operands[1]) : nullptr;
+    candidate.tally.is_wide_only = source != nullptr && source->api == Api::bank_groups_spared;
+    candidate.tally.is_paced =
+        candidate.tally.is_wide_only || (source != nullptr && source->api == Api::bank_conflicts);
+    candidate.statement = &statement;
+    candidate.tally.handler = handler_;
+    candidate.tally.array = place.array;
+    candidate.tally.indices = std::move(place.indices);
+    tallies_.push_back(std::move(candidate));
+    known_.insert(&statement);
+  }
+
+  static bool read_tally(const Expression& addend, Tally& tally) {
+    if (const std::optional<Constant> constant = evaluate(addend); constant) {
+      tally.adds_one = is_integer(constant->type) && constant->integer == 1;
+      return is_integer(constant->type) && constant->integer <= 0xffffffffu;
+    }
+    return is_integer(addend.type) && !is_signed(addend.type) && bits_of(addend.type) <= 32;
+  }
+
+  /// The statements at the top level of a handler.
+  void find_in(Statement& statement) {
+    if (returned_) return;
+    if (statement.kind == StatementKind::block) {
+      for (const StatementPtr& child : statement.children) find_in(*child);
+      return;
+    }
+    const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
+                            is_call_of(*statement.condition, Api::least_active_thread_in_warp);
+    if (is_elected && !contains_return(statement)) return find_elected(*statement.children[0], false);
+    if (counts_divisions(statement) && !contains_return(statement))
+      return find_elected(*statement.children[0], true);
+    add_candidate(statement, false, false);
+    returned_ = contains_return(statement);
+  }
+
+  bool counts_divisions(const Statement& statement) const {
+    const HandlerBody& body = program_.handlers[handler_];
+    return body.handler.target == TargetKind::instruction && statement.kind == StatementKind::if_else &&
+           statement.children.size() == 1 && elects_for_division(*statement.condition) &&
+           chooses_only_bra(body.handler);
+  }
+
+  void find_elected(Statement& statement, bool is_division) {
+    if (statement.kind == StatementKind::block) {
+      for (const StatementPtr& child : statement.children) find_elected(*child, is_division);
+      return;
+    }
+    add_candidate(statement, true, is_division);
+  }
+
+  void add_candidate(Statement& statement, bool is_elected, bool is_division) {
+    if (statement.kind != StatementKind::expression) return;
+    const Expression& update = *statement.expression;
+    const bool is_step = (update.kind == ExpressionKind::unary || update.kind == ExpressionKind::postfix) &&
+                         update.op == Operator::increment;
+    const bool is_sum = update.kind == ExpressionKind::assign && update.op == Operator::add;
+    const bool has_addend = is_sum || is_call_of(update, Api::atomic_add);
+    if (!has_addend && !is_step && !is_call_of(update, Api::atomic_increment)) return;
+    Candidate candidate;
+    candidate.statement = &statement;
+    candidate.counter.handler = handler_;
+    candidate.counter.counts_warps = is_elected;
+    candidate.counter.counts_divisions = is_division;
+    candidate.counter.location = program_.locate(statement.position);
+    if (!read_place(*update.operands[0], candidate.counter, candidate.array)) return;
+    if (has_addend && !read_addend(*update.operands[1], candidate.array->type, candidate.counter)) return;
+    candidates_.push_back(std::move(candidate));
+  }
+
+  /// The arrays that code on the device names outside of the candidates.
+  void find_touched() {
+    for (const HandlerBody& body : program_.handlers) {
+      for (const Statement* statement : body.statements) visit(*statement, known_);
+    }
+    for (const auto& function : program_.functions) visit(*function->item->body, known_);
+    for (const TallyCandidate& candidate : tallies_) {
+      const auto& operands = candidate.statement->expression->operands;
+      if (operands.size() > 1) visit(*operands[1]);
+    }
+  }
+
+  void visit(const Statement& statement, const std::set<const Statement*>& skipped) {
+    if (skipped.contains(&statement)) return;
+    if (statement.condition) visit(*statement.condition);
+    if (statement.expression) visit(*statement.expression);
+    for (const Declarator& declarator : statement.declarators) {
+      if (declarator.initializer) visit(*declarator.initializer);
+      for (const ExpressionPtr& each : declarator.assignments) visit(*each);
+    }
+    for (const StatementPtr& child : statement.children) visit(*child, skipped);
+  }
+
+  void visit(const Expression& expression) {
+    if (expression.symbol != nullptr) touch(*expression.symbol);
+    for (const auto& before : expression.setup) visit(*before);
+    for (const ExpressionPtr& operand : expression.operands) visit(*operand);
+  }
+
+  void touch(const Symbol& symbol) {
+    touched_.insert(&symbol);
+    for (const auto& [name, field] : symbol.fields) touch(*field);
+  }
+
+  /// Whether all that a statement does is to add to tallies what bankConflicts() and bankGroupsSpared() give.
+  bool measures_banks(const Statement& statement) const {
+    if (statement.is_counted) return true;
+    if (statement.condition && !follows_from_banks(*statement.condition)) return false;
+    switch (statement.kind) {
+      case StatementKind::empty:
+      case StatementKind::block:
+      case StatementKind::if_else: break;
+      case StatementKind::declaration:
+        return std::ranges::all_of(statement.declarators, [](const Declarator& declarator) {
+          return declarator.assignments.empty() && declarator.initializer != nullptr &&
+                 follows_from_banks(*declarator.initializer);
+        });
+      case StatementKind::expression:
+        return statement.tally != 0 && program_.tallies[statement.tally - 1].is_paced;
+      default: return false;
+    }
+    return std::ranges::all_of(statement.children,
+                               [this](const StatementPtr& child) { return measures_banks(*child); });
+  }
+
+  /// Whether all that a statement does is to add one to tallies in the first lane of a sector; `is_first`: only those lanes come to it.
+  bool measures_sectors(const Statement& statement, bool is_first) const {
+    switch (statement.kind) {
+      case StatementKind::empty: return true;
+      case StatementKind::block:
+        return std::ranges::all_of(statement.children, [&](const StatementPtr& child) {
+          return measures_sectors(*child, is_first);
+        });
+      case StatementKind::if_else:
+        return !is_first && statement.children.size() == 1 && is_first_in_sector(*statement.condition) &&
+               measures_sectors(*statement.children[0], true);
+      case StatementKind::declaration:
+        return !is_first && std::ranges::all_of(statement.declarators, [](const Declarator& declarator) {
+          return declarator.assignments.empty() && declarator.initializer != nullptr &&
+                 is_first_in_sector(*declarator.initializer);
+        });
+      case StatementKind::expression:
+        return is_first && statement.tally != 0 && program_.tallies[statement.tally - 1].adds_one;
+      default: return false;
+    }
+  }
+
+  /// Whether no code is left of a statement; an `if` around counters alone goes with them.
+  static bool is_all_counted(Statement& statement, bool& holds_counter) {
+    if (statement.kind == StatementKind::empty) return true;
+    if (statement.is_counted) return holds_counter = true;
+    if (statement.kind == StatementKind::declaration) {
+      return std::ranges::all_of(statement.declarators, [](const Declarator& each) {
+        return each.assignments.empty() && is_division(each.initializer.get());
+      });
+    }
+    const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
+                            is_call_of(*statement.condition, Api::least_active_thread_in_warp);
+    const bool is_division = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
+                             elects_for_division(*statement.condition);
+    if (statement.kind != StatementKind::block && !is_elected && !is_division) return false;
+    bool all = true;
+    for (const StatementPtr& child : statement.children) all &= is_all_counted(*child, holds_counter);
+    if ((is_elected || is_division) && all) statement.is_counted = true;
+    return all;
+  }
+
+  Program& program_;
+  std::uint32_t handler_ = 0;
+  bool returned_ = false;  ///< some lanes may be through with the handler
+  std::vector<Candidate> candidates_;
+  std::vector<TallyCandidate> tallies_;
+  std::set<const Statement*> known_;  ///< statements of both
+  std::set<const Symbol*> touched_;
+};
+
+}  // namespace
+
+void find_counters(Program& program) { CounterFinder(program).run(); }
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,103 @@
+#include "cod/sema/format.h"
+
+#include <array>
+#include <bit>
+#include <cctype>
+#include <cstdio>
+#include <string_view>
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr int maximum_width = 512;
+
+/// A width or precision; false when it is unreasonably large.
+bool skip_number(const std::string& format, std::size_t& at) {
+  int number = 0;
+  while (at < format.size() && std::isdigit(static_cast<unsigned char>(format[at])) != 0) {
+    number = number * 10 + (format[at++] - '0');
+    if (number > maximum_width) return false;
+  }
+  return true;
+}
+
+bool parse_conversion(const std::string& format, std::size_t& at, FormatPiece& piece) {
+  const std::size_t begin = at++;
+  while (at < format.size() && std::string_view("-+ #0").find(format[at]) != std::string_view::npos) ++at;
+  if (!skip_number(format, at)) return false;
+  if (at < format.size() && format[at] == '.' && !skip_number(format, ++at)) return false;
+  const std::string flags = format.substr(begin, at - begin);
+  while (at < format.size() && std::string_view("hlzjt").find(format[at]) != std::string_view::npos) ++at;
+  if (at >= format.size()) return false;
+  const char conversion = format[at++];
+  piece.source = format.substr(begin, at - begin);
+  if (conversion == 'd' || conversion == 'i') {
+    piece.kind = FormatPiece::Kind::integer;
+  } else if (std::string_view("uxXo").find(conversion) != std::string_view::npos) {
+    piece.kind = FormatPiece::Kind::unsigned_integer;
+  } else if (std::string_view("fFeEgG").find(conversion) != std::string_view::npos) {
+    piece.kind = FormatPiece::Kind::floating;
+    piece.text = flags + conversion;
+    return true;
+  } else if (conversion == 's') {
+    piece.kind = FormatPiece::Kind::string;
+    piece.text = flags + conversion;
+    return true;
+  } else {
+    return false;
+  }
+  piece.text = flags + "ll" + conversion;
+  return true;
+}
+
+}  // namespace
+
+bool parse_format(const std::string& format, std::vector<FormatPiece>& pieces, std::string& error) {
+  std::string text;
+  for (std::size_t at = 0; at < format.size();) {
+    if (format[at] != '%') {
+      text += format[at++];
+    } else if (at + 1 < format.size() && format[at + 1] == '%') {
+      text += '%';
+      at += 2;
+    } else {
+      if (!text.empty()) pieces.push_back({FormatPiece::Kind::text, text, ""});
+      text.clear();
+      const std::size_t begin = at;
+      FormatPiece piece;
+      if (!parse_conversion(format, at, piece)) {
+        error = format.substr(begin, at - begin + 1);
+        return false;
+      }
+      pieces.push_back(std::move(piece));
+    }
+  }
+  if (!text.empty()) pieces.push_back({FormatPiece::Kind::text, text, ""});
+  return true;
+}
+
+std::string format_value(const FormatPiece& piece, unsigned long long bits) {
+  std::array<char, 2048> buffer{};
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  int length = 0;
+  switch (piece.kind) {
+    case FormatPiece::Kind::floating:
+      length = std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), std::bit_cast<double>(bits));
+      break;
+    case FormatPiece::Kind::string: {
+      const std::string& value = *std::bit_cast<const std::string*>(bits);
+      std::string text(value.size() + maximum_width + 1, '\0');
+      length = std::snprintf(text.data(), text.size(), piece.text.c_str(), value.c_str());
+      text.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+      return text;
+    }
+    default: length = std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), bits);
+  }
+#pragma GCC diagnostic pop
+  if (length < 0) return {};
+  return std::string(buffer.data(),
+                     std::min<std::size_t>(static_cast<std::size_t>(length), buffer.size() - 1));
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,45 @@
+#include "cod/sema/lane_values.h"
+
+#include <algorithm>
+
+namespace lynxpp::cod {
+namespace {
+
+bool is_about_lanes(const Uses::Call& call) {
+  return call.api->api == Api::first_in_sector || call.api->api == Api::bank_wavefronts ||
+         call.api->api == Api::bank_conflicts || call.api->api == Api::bank_groups_spared;
+}
+
+/// Helpers do not call each other in circles.
+bool asks_about_lanes(const Uses& uses) {
+  return std::ranges::any_of(uses.calls, is_about_lanes) ||
+         std::ranges::any_of(uses.helpers, [](const Uses::Helper& helper) {
+           return asks_about_lanes(helper.symbol->function->uses);
+         });
+}
+
+bool contains_return(const Statement& statement) {
+  return statement.kind == StatementKind::return_value ||
+         std::ranges::any_of(statement.children,
+                             [](const StatementPtr& child) { return contains_return(*child); });
+}
+
+}  // namespace
+
+void find_lane_values(Program& program) {
+  for (HandlerBody& body : program.handlers) {
+    const auto is_conditional = [](const Uses::Call& call) {
+      return is_about_lanes(call) && call.conditional;
+    };
+    const auto is_helper = [](const Uses::Helper& helper) {
+      return asks_about_lanes(helper.symbol->function->uses);
+    };
+    const auto returns = [](const Statement* statement) { return contains_return(*statement); };
+    body.handler.can_use_lane_values = std::ranges::any_of(body.uses.calls, is_about_lanes) &&
+                                       std::ranges::none_of(body.uses.calls, is_conditional) &&
+                                       std::ranges::none_of(body.uses.helpers, is_helper) &&
+                                       std::ranges::none_of(body.statements, returns);
+  }
+}
+
+}  // namespace lynxpp::cod

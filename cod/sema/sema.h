@@ -1,0 +1,16 @@
+// Semantic analysis: names, types, places. Syntax tree ▶ program.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cod/sema/program.h"
+#include "support/result.h"
+
+namespace lynxpp::cod {
+
+/// Failure: every error found. Warnings of a successful analysis are appended to `warnings`.
+Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file,
+                                               Diagnostics& warnings);
+
+}  // namespace lynxpp::cod

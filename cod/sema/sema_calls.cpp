@@ -1,0 +1,578 @@
+// Calls: helper functions, the functions of the language (api.def) and where they have a meaning.
+#include <algorithm>
+
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+#include "cod/sema/format.h"
+
+namespace lynxpp::cod {
+namespace {
+
+std::string count_of(std::size_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+bool is_vote(Api api) {
+  switch (api) {
+    case Api::ballot:
+    case Api::divergent_warp:
+    case Api::warp_sum:
+    case Api::warp_max:
+    case Api::warp_min:
+    case Api::warp_any:
+    case Api::warp_all: return true;
+    default: return false;
+  }
+}
+
+/// "ON_BASIC_BLOCK_ENTRY, ON_BASIC_BLOCK_EXIT or ON_INSTRUCTION"
+std::string places_text(std::uint32_t places) {
+  std::vector<std::string> labels;
+  for (int i = 0; i <= static_cast<int>(TargetKind::instruction_after); ++i) {
+    if ((places >> i & 1u) != 0) labels.emplace_back(label_of(static_cast<TargetKind>(i)));
+  }
+  if ((places & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
+  if ((places & cod::on_end) != 0) labels.emplace_back("ON_END");
+  std::string text;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (i != 0) text += i + 1 == labels.size() ? " or " : ", ";
+    text += labels[i];
+  }
+  return text;
+}
+
+bool needs_all_lanes(const ApiFunction& api) {
+  switch (api.api) {
+    case Api::active_mask:
+    case Api::active_thread_count:
+    case Api::least_active_thread_in_warp:
+    case Api::divergent_warp:
+    case Api::ballot:
+    case Api::unique_element_count:
+    case Api::first_in_sector:
+    case Api::bank_wavefronts:
+    case Api::bank_conflicts:
+    case Api::bank_groups_spared:
+    case Api::warp_sum:
+    case Api::warp_max:
+    case Api::warp_min:
+    case Api::warp_any:
+    case Api::warp_all:
+    case Api::sync_warp:
+    case Api::sync_threads:
+    case Api::append:
+    case Api::record:
+    case Api::atomic_add: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Analyser::unknown_function(const Expression& expression) {
+  std::vector<std::string> candidates = api_names();
+  for (const auto& symbol : program_.symbols) {
+    if (symbol->kind == Symbol::Kind::function) candidates.push_back(symbol->name);
+  }
+  Position position = expression.position;
+  position.length = static_cast<std::uint32_t>(expression.text.size());
+  error(position, "unknown function '" + expression.text + "()'", suggestion(expression.text, candidates));
+}
+
+Type Analyser::call(Expression& expression) {
+  Symbol* symbol = find(expression.text);
+  if (symbol != nullptr && symbol->kind == Symbol::Kind::function) return helper_call(expression, *symbol);
+  if (const ApiFunction* api = find_api(expression.text)) return api_call(expression, *api);
+  if (symbol != nullptr) {
+    error(expression.position, "'" + expression.text + "' is a variable, not a function");
+  } else {
+    unknown_function(expression);
+  }
+  analyse_operands(expression);
+  return Type::none;
+}
+
+Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
+  expression.symbol = &symbol;
+  context_.uses->helpers.push_back(
+      {&symbol, expression.position, context_.elections > 0, context_.conditions > 0});
+  const auto& parameters = symbol.function->item->parameters;
+  if (expression.operands.size() != parameters.size()) {
+    error(expression.position, "'" + symbol.name + "()' takes " + count_of(parameters.size(), "argument") +
+                                   ", not " + std::to_string(expression.operands.size()));
+  }
+  for (std::size_t i = 0; i < expression.operands.size(); ++i) {
+    if (i >= parameters.size()) {
+      static_cast<void>(operand(*expression.operands[i]));
+    } else if (parameters[i].type.type == Type::structure) {
+      structure_argument(expression, i, symbol.function->parameters[i]);
+    } else {
+      initial_value(*expression.operands[i], parameters[i].type);
+    }
+  }
+  expression.structure = symbol.structure;
+  expression.pointee = symbol.pointee;
+  expression.to_const = symbol.to_const;
+  return symbol.type == Type::structure ? structure_result(expression, symbol) : symbol.type;
+}
+
+/// The argument is copied twice: computing another argument may call the same function, which overwrites the parameter.
+void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* parameter) {
+  Symbol* kept = hidden_record(parameter->structure, call.operands[index]->position);
+  ExpressionPtr first = record_value(kept, *call.operands[index]);
+  ExpressionPtr second = first != nullptr
+                             ? record_copy(parameter, *record_place(kept, call.operands[index]->position))
+                             : nullptr;
+  if (second == nullptr) return;
+  call.operands[index] = std::move(first);
+  call.setup.push_back(std::move(second));
+}
+
+/// `call` becomes the place of a hidden variable that the function's result is copied to before the next call.
+Type Analyser::structure_result(Expression& call, const Symbol& function) {
+  const Position position = call.position;
+  Symbol* kept = hidden_record(function.structure, position);
+  auto made = std::make_unique<Expression>(std::move(call));
+  made->type = Type::nothing;
+  call = std::move(*record_place(kept, position));
+  call.setup.push_back(std::move(made));
+  const ExpressionPtr result = record_place(function.function->result, position);
+  copy_record(kept, *record_place(kept, position), function.function->result, *result, call.setup);
+  return Type::structure;
+}
+
+Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
+  const bool is_misspelt_label =
+      named.api == Api::instruction_is && !context_.on_host() && !expression.operands.empty() &&
+      expression.operands[0]->kind == ExpressionKind::name && find(expression.operands[0]->text) == nullptr;
+  const ApiFunction& api = is_misspelt_label ? named : overload_of(expression, named);
+  expression.api = &api;
+  expression.elected = context_.elections > 0;
+  if (api.api == Api::divergent_warp && expression.operands.empty()) {
+    // Without a condition: do the lanes disagree about the guard of this instruction?
+    auto guard = std::make_unique<Expression>();
+    guard->kind = ExpressionKind::call;
+    guard->text = "getPredicateValue";
+    guard->position = expression.position;
+    expression.operands.push_back(std::move(guard));
+  }
+  context_.uses->calls.push_back(
+      {&api, expression.position, context_.elections > 0, context_.conditions > 0});
+  const bool is_handler =
+      context_.helper == nullptr && !context_.label.empty();  // not a constant at file scope either
+  if (is_handler) {
+    check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
+                context_.conditions > 0, "");
+  }
+  if (!check_arguments(expression, api)) return Type::none;
+  switch (api.arguments) {
+    case ApiArguments::none: break;
+    case ApiArguments::condition: static_cast<void>(value(*expression.operands[0])); break;
+    case ApiArguments::value: return warp_value_call(expression, api);
+    case ApiArguments::unique: return unique_call(expression);
+    case ApiArguments::element:
+    case ApiArguments::element_value: return atomic_call(expression, api);
+    case ApiArguments::array: return array_call(expression, api);
+    case ApiArguments::instruction:
+    case ApiArguments::instruction_labels:
+    case ApiArguments::labels:
+    case ApiArguments::block: return site_call(expression, api);
+    case ApiArguments::position: return position_call(expression, api);
+    case ApiArguments::emit:
+    case ApiArguments::emit_top: emit_call(expression, api); break;
+    case ApiArguments::print: print_call(expression); break;
+    case ApiArguments::append: return append_call(expression, api);
+    case ApiArguments::record: return record_call(expression, api);
+    case ApiArguments::collection:
+    case ApiArguments::bin: return collection_call(expression, api);
+    case ApiArguments::entry: return entry_call(expression, api, nullptr);
+    case ApiArguments::emit_table: emit_table_call(expression); break;
+  }
+  return api.result;
+}
+
+bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
+  std::size_t least = 0;
+  std::size_t most = 0;
+  switch (api.arguments) {
+    case ApiArguments::none: break;
+    case ApiArguments::condition:
+    case ApiArguments::value:
+    case ApiArguments::element:
+    case ApiArguments::array:
+    case ApiArguments::instruction:
+    case ApiArguments::block: least = most = 1; break;
+    case ApiArguments::instruction_labels: least = 2, most = 32; break;
+    case ApiArguments::labels: least = 1, most = 32; break;
+    case ApiArguments::position: most = 1; break;
+    case ApiArguments::unique: least = 1, most = 2; break;
+    case ApiArguments::element_value: least = most = 2; break;
+    case ApiArguments::emit: least = 2, most = 3; break;
+    case ApiArguments::emit_top: least = 3, most = 4; break;
+    case ApiArguments::emit_table: least = 3, most = 33; break;
+    case ApiArguments::print: least = 1, most = 32; break;
+    case ApiArguments::append: least = 2, most = 65; break;
+    case ApiArguments::record: least = 2, most = 3; break;
+    case ApiArguments::collection: least = most = 1; break;
+    case ApiArguments::bin:
+    case ApiArguments::entry: least = most = 2; break;
+  }
+  const std::size_t given = expression.operands.size();
+  if (given >= least && given <= most) return true;
+  const std::string takes = least == most ? count_of(least, "argument")
+                                          : std::to_string(least) + " to " + count_of(most, "argument");
+  error(expression.position, std::string(api.name) + "() takes " + takes + ", not " + std::to_string(given));
+  analyse_operands(expression);
+  return false;
+}
+
+/// Behind an error in the call itself: the arguments may hold errors of their own.
+void Analyser::analyse_operands(Expression& expression) {
+  for (const ExpressionPtr& operand : expression.operands) {
+    const bool is_address = operand->kind == ExpressionKind::unary && operand->op == Operator::address_of;
+    static_cast<void>(this->expression(is_address ? *operand->operands[0] : *operand));
+  }
+}
+
+/// `&counts[i]` ▶ the element itself; null after an error.
+Symbol* Analyser::element_argument(Expression& expression) {
+  ExpressionPtr& argument = expression.operands[0];
+  if (argument->kind == ExpressionKind::unary && argument->op == Operator::address_of) {
+    ExpressionPtr element = std::move(argument->operands[0]);
+    argument = std::move(element);
+    if (this->expression(*argument) == Type::none) return nullptr;
+  } else {
+    const Type type = this->expression(*argument);
+    if (type == Type::none) return nullptr;
+    if (type != Type::pointer || argument->pointee == Type::none) {
+      const bool is_element = argument->kind == ExpressionKind::index;
+      error(argument->position, "an atomic function needs the address of an element",
+            is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
+      return nullptr;
+    }
+    argument = dereferenced(std::move(argument));
+  }
+  const bool is_element = argument->kind == ExpressionKind::index && argument->symbol != nullptr &&
+                          argument->symbol->kind == Symbol::Kind::array &&
+                          (argument->symbol->memory == Symbol::Memory::global ||
+                           argument->symbol->memory == Symbol::Memory::shared ||
+                           argument->symbol->memory == Symbol::Memory::indirect);
+  if (is_element && argument->symbol->is_const) {
+    error(argument->position, "this points to what is const", "declare the pointer without 'const'");
+    return nullptr;
+  }
+  if (!is_element) {
+    error(argument->position, "only elements of 'global' and 'shared' arrays can be changed atomically",
+          "other variables belong to one thread; assign to them");
+    return nullptr;
+  }
+  return argument->symbol;
+}
+
+Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
+  Symbol* array = element_argument(expression);
+  if (expression.operands.size() > 1 && value(*expression.operands[1]) == Type::none) return Type::none;
+  if (array == nullptr) return Type::none;
+  const Position& position = expression.operands[0]->position;
+  if (bytes_of(array->type) < 4) {
+    error(position,
+          std::string(api.name) + "() needs elements of 32 or 64 bits, and '" + array->name + "' has " +
+              name_of(array->type),
+          "declare it as unsigned int or unsigned long");
+    return Type::none;
+  }
+  if (is_floating(array->type) && api.api != Api::atomic_add) {
+    error(position,
+          std::string(api.name) + "() needs integers, and '" + array->name + "' has " + name_of(array->type));
+    return Type::none;
+  }
+  return array->type;
+}
+
+/// The 'global' array that the argument names, perhaps a field of an array of structures; null when it is something else.
+Symbol* Analyser::array_argument(Expression& argument) {
+  const Expression* base = &argument;
+  while (base->kind == ExpressionKind::member) base = base->operands[0].get();
+  Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
+  if (symbol != nullptr && argument.kind == ExpressionKind::member && !symbol->dimensions.empty()) {
+    Place place;
+    symbol = resolve(argument, place, true);
+    argument.kind = ExpressionKind::name;
+    argument.operands.clear();
+    if (symbol != nullptr) argument.text = symbol->name;
+  }
+  if (symbol == nullptr || symbol->kind != Symbol::Kind::array) return nullptr;
+  if (symbol->memory == Symbol::Memory::host && !symbol->dimensions.empty())
+    return use_host_variable(symbol, argument.position) ? symbol : nullptr;
+  if (symbol->memory != Symbol::Memory::global) return nullptr;
+  return use_launch_data(symbol->name, argument.position) ? symbol : nullptr;
+}
+
+/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half): of what the lanes have last assigned to it.
+Type Analyser::unique_call(Expression& expression) {
+  bool is_half = false;
+  if (expression.operands.size() > 1) {
+    const std::size_t before = errors.size();
+    const Type type = value(*expression.operands[1]);
+    const auto constant = errors.size() == before ? evaluate(*expression.operands[1]) : std::nullopt;
+    if (!constant || !is_integer(type)) {
+      if (type != Type::none)
+        error(expression.operands[1]->position,
+              "whether half warps are counted must be known at compile time", "write true or false");
+      return Type::none;
+    }
+    is_half = constant->integer != 0;
+  }
+  expression.value = is_half ? 1 : 0;
+  Expression& counted = *expression.operands[0];
+  Symbol* symbol = counted.kind == ExpressionKind::name ? find(counted.text) : nullptr;
+  if (symbol == nullptr || symbol->kind != Symbol::Kind::array || symbol->dimensions.empty()) {
+    if (expression.elected) {
+      error(expression.position, "uniqueElementCount() under leastActiveThreadInWarp() would see one lane",
+            "count before the 'if' and keep the result in a variable");
+    }
+    const Type type = value(counted);
+    return require_integer(counted, type, "uniqueElementCount()") ? Type::u32 : Type::none;
+  }
+  if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr) {
+    error(counted.position,
+          "uniqueElementCount() counts a value, or what a handler assigned to a 'shared' array",
+          "write 'uniqueElementCount(value)'");
+    return Type::none;
+  }
+  if (!context_.counted.contains(symbol)) {
+    error(counted.position, "no lane has assigned to '" + symbol->name + "' yet",
+          "assign to an element of it above, outside of any condition");
+    return Type::none;
+  }
+  counted.symbol = symbol;
+  (is_half ? symbol->counted_halves : symbol->counted_whole) = true;
+  return Type::u32;
+}
+
+/// Sums are kept in 64 bits, extremes in the value's own type.
+Type Analyser::warp_value_call(Expression& expression, const ApiFunction& api) {
+  const Type type = value(*expression.operands[0]);
+  if (type == Type::none) return Type::none;
+  if (is_floating(type)) return api.api == Api::warp_sum ? Type::f64 : type;
+  if (api.api == Api::warp_sum) return is_signed(promote(type)) ? Type::i64 : Type::u64;
+  return promote(type);
+}
+
+Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
+  Expression& argument = *expression.operands[0];
+  Symbol* symbol = array_argument(argument);
+  if (symbol == nullptr) {
+    if (value(argument) != Type::none) {
+      error(argument.position, std::string(api.name) + "() needs a 'global' array",
+            "write '" + std::string(api.name) + "(counts)'");
+    }
+    return Type::none;
+  }
+  argument.symbol = symbol;
+  if (api.result != Type::none) return api.result;
+  if (is_floating(symbol->type)) return Type::f64;
+  return is_signed(symbol->type) ? Type::i64 : Type::u64;
+}
+
+/// emitTable(name, column, array, column, array, …)
+void Analyser::emit_table_call(Expression& expression) {
+  const std::string hint = "write 'emitTable(\"loads\", \"count\", counts, \"lanes\", lanes)'";
+  if (expression.operands.size() % 2 == 0)
+    error(expression.position, "each column of a table is a name and an array", hint);
+  Expression& name = *expression.operands[0];
+  if (name.kind != ExpressionKind::string || name.text.empty())
+    error(name.position, "the name of a table must be a string that is not empty", hint);
+  const Symbol* first = nullptr;
+  for (std::size_t i = 1; i + 1 < expression.operands.size(); i += 2) {
+    const Expression& column = *expression.operands[i];
+    Expression& array = *expression.operands[i + 1];
+    if (column.kind != ExpressionKind::string || column.text.empty())
+      error(column.position, "the name of a column must be a string that is not empty", hint);
+    const std::size_t before = errors.size();
+    array.symbol = array_argument(array);
+    if (array.symbol == nullptr) {
+      if (errors.size() == before) error(array.position, "a column of a table is an array", hint);
+      continue;
+    }
+    const auto same = [](const Dimension& a, const Dimension& b) {
+      return a.extent == b.extent && a.constant == b.constant;
+    };
+    if (first == nullptr) first = array.symbol;
+    const auto& extents = first->dimensions;
+    const auto& others = array.symbol->dimensions;
+    if (!std::equal(extents.begin(), extents.end(), others.begin(), others.end(), same))
+      error(array.position, "'" + array.symbol->name + "' has other extents than '" + first->name + "'",
+            "the columns of a table are of one length");
+  }
+}
+
+/// emit(name, value, unit) and emitTop(name, map, count, unit).
+void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
+  const auto require_string = [&](Expression& argument, const std::string& what) {
+    if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
+    if (argument.kind != ExpressionKind::string && this->expression(argument) == Type::text) return;
+    error(argument.position, what + " must be a string that is not empty",
+          "write 'emit(\"cycles\", value, \"cycles\")'");
+  };
+  require_string(*expression.operands[0], "the name of a result");
+  const std::size_t unit = api.api == Api::emit_top ? 3 : 2;
+  if (expression.operands.size() > unit) require_string(*expression.operands[unit], "the unit of a result");
+  Expression& result = *expression.operands[1];
+  const Collection* collection = emitted_collection(result);
+  if (api.api == Api::emit_top) {
+    Expression& count = *expression.operands[2];
+    require_integer(count, value(count), "the number of entries");
+    if (collection == nullptr || collection->kind != Collection::Kind::map)
+      error(result.position, "emitTop() needs a map", "write 'emitTop(\"hot\", lines, 10)'");
+    return;
+  }
+  if (collection != nullptr) return;
+  Symbol* record = result.kind == ExpressionKind::name ? find(result.text) : nullptr;
+  if (record != nullptr && record->kind == Symbol::Kind::record && !record->dimensions.empty()) {
+    emit_record(result, record);
+    return;
+  }
+  const std::size_t before = errors.size();
+  result.symbol = array_argument(result);
+  if (result.symbol == nullptr && errors.size() == before) static_cast<void>(value(result));
+}
+
+/// An array of structures is a table: a column for each field.
+void Analyser::emit_record(Expression& result, Symbol* record) {
+  std::vector<Symbol*> leaves;
+  const auto add = [&](const auto& self, const Symbol* each) -> void {
+    for (const auto& [name, field] : each->fields)
+      field->kind == Symbol::Kind::record ? self(self, field) : leaves.push_back(field);
+  };
+  add(add, record);
+  for (Symbol* leaf : leaves) {
+    const bool is_host = leaf->memory == Symbol::Memory::host;
+    if (!is_host && leaf->memory != Symbol::Memory::global)
+      return error(result.position, "only 'global' and 'host' arrays can be emitted");
+    if (is_host ? !use_host_variable(leaf, result.position) : !use_launch_data(leaf->name, result.position))
+      return;
+    if (leaf->dimensions.size() == record->dimensions.size()) continue;
+    return error(result.position, "the field '" + leaf->name + "' is an array itself",
+                 "emit the fields one by one: 'emit(\"name\", " + record->name + ".field)'");
+  }
+  result.symbol = record;
+}
+
+void Analyser::print_call(Expression& expression) {
+  Expression& format = *expression.operands[0];
+  for (std::size_t i = 1; i < expression.operands.size(); ++i) text_or_value(*expression.operands[i]);
+  if (format.kind != ExpressionKind::string) {
+    return error(format.position, "print() needs a format string first", "write 'print(\"%lu\\n\", value)'");
+  }
+  std::vector<FormatPiece> pieces;
+  std::string unknown;
+  if (!parse_format(format.text, pieces, unknown)) {
+    return error(format.position, "'" + unknown + "' is no conversion that print() knows",
+                 "use %d %u %x %f %e %g %s with flags, width and precision");
+  }
+  std::erase_if(pieces, [](const FormatPiece& piece) { return piece.kind == FormatPiece::Kind::text; });
+  if (pieces.size() + 1 != expression.operands.size()) {
+    return error(format.position, "this format takes " + count_of(pieces.size(), "value") + ", not " +
+                                      std::to_string(expression.operands.size() - 1));
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Expression& argument = *expression.operands[i + 1];
+    if (argument.type == Type::none) continue;
+    const bool wants_floating = pieces[i].kind == FormatPiece::Kind::floating;
+    const bool wants_text = pieces[i].kind == FormatPiece::Kind::string;
+    if (wants_text != (argument.type == Type::text)) {
+      error(argument.position,
+            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            wants_text ? "use %d, %u or %f for numbers" : "use %s for strings");
+    } else if (wants_floating != is_floating(argument.type)) {
+      error(argument.position,
+            "'" + pieces[i].source + "' does not fit a value of type " + name_of(argument.type),
+            wants_floating ? "cast it to (double) or use %d or %u" : "cast it to (long) or use %f");
+    }
+  }
+}
+
+/// A string, literals included, or a number.
+void Analyser::text_or_value(Expression& argument) {
+  const Type type = expression(argument);
+  if (argument.kind == ExpressionKind::string) argument.type = Type::text;
+  if (argument.type != Type::text) static_cast<void>(number(argument, type));
+}
+
+// ---------------------------------------------------------------- places
+
+void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
+                           const std::string& label, bool elected, bool conditional,
+                           const std::string& through) {
+  const std::string function = std::string(api.name) + "()";
+  const std::string subject = through.empty() ? function : "'" + through + "()' uses " + function + ", which";
+  if ((api.places & places) != places) {
+    error(position, subject + " has no meaning in " + label, "use it in " + places_text(api.places));
+    return;
+  }
+  if (is_vote(api.api) && elected) {
+    error(position,
+          subject + (through.empty() ? " under leastActiveThreadInWarp() would see one lane"
+                                     : " would see one lane here"),
+          "take the vote before the 'if' and keep it in a variable");
+  }
+  if (api.api != Api::sync_threads) return;
+  const bool is_end = places == 1u << static_cast<int>(TargetKind::kernel_exit);
+  if ((!is_end && places != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
+    error(position, subject + " is safe only where all threads of the block come by",
+          "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside any condition");
+  }
+}
+
+void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
+  body.asks_banks = body.asks_banks || api.api == Api::bank_wavefronts || api.api == Api::bank_conflicts ||
+                    api.api == Api::bank_groups_spared;
+  auto& sites = body.handler.site_values;
+  if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
+  if (api.api == Api::sync_threads && body.sampling.warps > 1) {
+    errors.push_back({Severity::error, body.handler.location,
+                      "syncThreads() would wait for the warps that SAMPLE_WARPS leaves out",
+                      "sample thread blocks: 'SAMPLE_BLOCKS(16):'"});
+  }
+  if (api.api == Api::sync_threads && body.handler.target == TargetKind::kernel_exit)
+    body.handler.syncs_at_exit = true;
+  body.handler.needs_convergence = body.handler.needs_convergence || needs_all_lanes(api);
+}
+
+/// What a helper does has to have a meaning where it is called.
+void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
+                               const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
+  if (!seen.emplace(&function, call.elected, call.conditional).second) return;
+  const std::string& name = call.symbol->name;
+  const bool is_host = (places & cod::in_reports) == places;
+  if (!is_host && !function.uses.host_variables.empty()) {
+    error(call.position, "'" + name + "()' uses '" + function.uses.host_variables.front().first->name +
+                             "', which is a variable of the host");
+  }
+  if (places == cod::on_end && !function.uses.launch_data.empty()) {
+    error(call.position, "'" + name + "()' uses '" + function.uses.launch_data.front().first +
+                             "', which belongs to a launch and is gone in ON_END");
+  }
+  if (is_host) {
+    for (const auto* used : {&function.uses.states, &function.uses.shared_arrays}) {
+      if (used->empty()) continue;
+      error(call.position, "'" + name + "()' uses '" + used->front().first->name +
+                               "', which belongs to the threads of the kernel and is gone in ON_REPORT");
+    }
+  }
+  body.handler.uses_state = body.handler.uses_state || !function.uses.states.empty();
+  body.handler.needs_convergence = body.handler.needs_convergence || function.uses.updates_memory;
+  for (const Uses::Call& use : function.uses.calls) {
+    add_use(*use.api, body);
+    check_place(*use.api, call.position, places, label, use.elected || call.elected,
+                use.conditional || call.conditional, name);
+  }
+  for (const Uses::Helper& inner : function.uses.helpers) {
+    const Uses::Helper from_here{call.symbol, call.position, call.elected || inner.elected,
+                                 call.conditional || inner.conditional};
+    check_reachable(*inner.symbol->function, from_here, places, label, seen, body);
+  }
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,481 @@
+// Traces, histograms and maps: their declarations, and the functions that take them.
+#include <algorithm>
+#include <bit>
+
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr std::uint64_t maximum_capacity = std::uint64_t{1} << 30;
+constexpr std::uint32_t maximum_key_bits = 256;
+constexpr std::int64_t maximum_bound = std::int64_t{1} << 62;
+
+std::string name_of(Collection::Kind kind) {
+  switch (kind) {
+    case Collection::Kind::trace: return "trace";
+    case Collection::Kind::histogram: return "histogram";
+    case Collection::Kind::map: break;
+  }
+  return "map";
+}
+
+std::string example_of(Collection::Kind kind, const std::string& name) {
+  switch (kind) {
+    case Collection::Kind::trace: return "global trace unsigned long " + name + "[65536];";
+    case Collection::Kind::histogram: return "global histogram " + name + "[32];";
+    case Collection::Kind::map: break;
+  }
+  return "global map unsigned long " + name + "[4096] by unsigned long;";
+}
+
+/// The innermost of a[i][j] ▶ a; the indices in order.
+Expression* base_of(Expression& expression, std::vector<ExpressionPtr*>& indices) {
+  Expression* base = &expression;
+  while (base->kind == ExpressionKind::index && base->operands.size() == 2) {
+    indices.insert(indices.begin(), &base->operands[1]);
+    base = base->operands[0].get();
+  }
+  return base;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- declarations
+
+void Analyser::declare_collection(const Item& item) {
+  const StorageClause& clause = item.storage;
+  auto owned = std::make_unique<Collection>();
+  Collection& collection = *owned;
+  if (clause.kind == "trace") {
+    collection.kind = Collection::Kind::trace;
+  } else if (clause.kind == "histogram") {
+    collection.kind = Collection::Kind::histogram;
+  } else if (clause.kind == "map") {
+    collection.kind = Collection::Kind::map;
+  } else {
+    std::vector<std::string> words{"trace",   "histogram", "map",     "const",   "unsigned",
+                                   "signed",  "char",      "short",   "int",     "long",
+                                   "struct",  "float",     "double",  "size_t",  "bool",
+                                   "int32_t", "uint32_t",  "int64_t", "uint64_t"};
+    words.insert(words.end(), program_.tree.types.begin(), program_.tree.types.end());
+    return error(clause.position, "'" + clause.kind + "' is no type and no kind of storage",
+                 suggestion(clause.kind, words));
+  }
+  collection.name = item.name;
+  const std::string hint = "write for example '" + example_of(collection.kind, item.name) + "'";
+  const bool wants_type = collection.kind != Collection::Kind::histogram;
+  if (clause.has_type != wants_type) {
+    return error(
+        item.position,
+        "a " + name_of(collection.kind) + (wants_type ? " needs a type" : " counts in unsigned long"), hint);
+  }
+  if (clause.has_key != (collection.kind == Collection::Kind::map)) {
+    return error(item.position, clause.has_key ? "only a map has keys" : "a map needs the type of its keys",
+                 hint);
+  }
+  if (!clause.binning.empty() && collection.kind != Collection::Kind::histogram)
+    return error(clause.binning_position, "only a histogram has bins", hint);
+  std::vector<Dimension> dimensions = global_dimensions(item);
+  if (dimensions.empty() || dimensions.back().extent != Extent::constant) {
+    return error(item.position, "how many entries '" + item.name + "' has must be a constant",
+                 hint + ", with extents of other kinds before it");
+  }
+  collection.capacity = dimensions.back().constant;
+  if (collection.capacity > maximum_capacity)
+    return error(item.position, "'" + item.name + "' is larger than 2^30 entries");
+  dimensions.pop_back();
+  collection.leading = std::move(dimensions);
+  switch (collection.kind) {
+    case Collection::Kind::trace: declare_trace(item, collection); break;
+    case Collection::Kind::histogram: declare_histogram(item, collection); break;
+    case Collection::Kind::map: declare_map(item, collection); break;
+  }
+  program_.collections.push_back(std::move(owned));
+}
+
+/// An array that no one can name.
+Symbol* Analyser::hidden_array(const Collection& collection, const std::string& part,
+                               std::vector<Dimension> dimensions, const Position& position) {
+  Symbol* symbol = declare_leaf(
+      Storage::global, {collection.name + " " + part, Type::u64, {}, std::move(dimensions), position});
+  symbol->collection = &collection;
+  program_.arrays[symbol->index].is_hidden = true;
+  return symbol;
+}
+
+/// Keeps the arrays that `content` consists of; they are results only through the collection.
+void Analyser::add_leaves(Symbol* content, Collection& collection, const Position& position) {
+  content->collection = &collection;
+  if (content->kind == Symbol::Kind::record) {
+    for (const auto& [name, field] : content->fields) add_leaves(field, collection, position);
+    return;
+  }
+  if (content->type == Type::none) return;
+  if (content->dimensions.size() != collection.leading.size() + 1)
+    return error(position, "the entries of '" + collection.name + "' hold numbers, not arrays",
+                 "name the fields one by one");
+  collection.leaves.push_back(content);
+  program_.arrays[content->index].is_hidden = true;
+}
+
+void Analyser::declare_trace(const Item& item, Collection& collection) {
+  std::vector<Dimension> dimensions = collection.leading;
+  dimensions.push_back({Extent::constant, collection.capacity, std::to_string(collection.capacity)});
+  Symbol* content = declare_variable(
+      Storage::global, {item.name, item.type, item.structure, std::move(dimensions), item.position});
+  add_leaves(content, collection, item.position);
+  collection.counter = hidden_array(collection, "length", collection.leading, item.position);
+}
+
+std::optional<std::int64_t> Analyser::constant_bound(Expression& expression) {
+  Uses unused;
+  context_ = Context{};
+  context_.uses = &unused;
+  const std::size_t before = errors.size();
+  const Type type = value(expression);
+  if (type == Type::none || errors.size() != before) return std::nullopt;
+  const auto constant = evaluate(expression);
+  const bool is_negative = is_signed(type) && constant && static_cast<std::int64_t>(constant->integer) < 0;
+  const std::uint64_t size = constant ? (is_negative ? -constant->integer : constant->integer) : 0;
+  if (!constant || !is_integer(type) || size > static_cast<std::uint64_t>(maximum_bound)) {
+    error(expression.position, "a bound of a histogram is a constant integer of at most 2^62");
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(constant->integer);
+}
+
+bool Analyser::read_bounds(const StorageClause& clause, Collection& collection) {
+  const std::string count = std::to_string(collection.capacity);
+  std::vector<std::int64_t> bounds;
+  for (const ExpressionPtr& bound : clause.bounds) {
+    const auto constant = constant_bound(*bound);
+    if (!constant) return false;
+    bounds.push_back(*constant);
+  }
+  collection.is_linear = clause.binning == "linear";
+  if (!collection.is_linear && clause.binning != "log2" && !clause.binning.empty()) {
+    const std::string hint = suggestion(clause.binning, {"linear", "log2"});
+    error(clause.binning_position, "'" + clause.binning + "' is no way to make bins",
+          hint.empty() ? "write 'linear(0, " + count + ")', 'log2()' or 'log2(16)'" : hint);
+    return false;
+  }
+  if (collection.is_linear) {
+    if (bounds.size() != 2 || bounds[0] >= bounds[1]) {
+      error(clause.binning_position, "linear() takes where the first bin begins and where the last one ends",
+            "write for example 'linear(0, " + count + ")'");
+      return false;
+    }
+    const std::uint64_t range = static_cast<std::uint64_t>(bounds[1]) - static_cast<std::uint64_t>(bounds[0]);
+    if (range % collection.capacity != 0) {
+      const std::uint64_t width = range / collection.capacity + 1;
+      error(clause.binning_position,
+            "bins of whole numbers: " + std::to_string(range) + " values do not divide into " + count,
+            "write 'linear(" + std::to_string(bounds[0]) + ", " +
+                std::to_string(bounds[0] + static_cast<std::int64_t>(width * collection.capacity)) + ")'");
+      return false;
+    }
+    collection.first = bounds[0];
+    collection.width = range / collection.capacity;
+    return true;
+  }
+  if (!bounds.empty()) collection.first = bounds[0];
+  if (bounds.size() > 1 || collection.first < 1) {
+    error(clause.binning_position, "log2() takes where the first bin begins, which is 1 or more");
+    return false;
+  }
+  if (collection.capacity > 62 || collection.first > maximum_bound >> collection.capacity) {
+    error(clause.binning_position, "the last bin ends beyond 2^62",
+          "each bin ends at twice its begin; use fewer bins");
+    return false;
+  }
+  return true;
+}
+
+void Analyser::declare_histogram(const Item& item, Collection& collection) {
+  if (!read_bounds(item.storage, collection)) collection.capacity = 1;
+  std::vector<Dimension> dimensions = collection.leading;
+  dimensions.push_back({Extent::constant, collection.capacity, std::to_string(collection.capacity)});
+  Symbol* content =
+      declare_variable(Storage::global, {item.name, Type::u64, {}, std::move(dimensions), item.position});
+  add_leaves(content, collection, item.position);
+  collection.counter = hidden_array(collection, "underflow", collection.leading, item.position);
+  collection.overflow = hidden_array(collection, "overflow", collection.leading, item.position);
+}
+
+bool Analyser::read_key(const Item& item, Collection& collection) {
+  const StorageClause& clause = item.storage;
+  const auto add = [&](const std::string& name, Type type) {
+    if (is_integer(type)) {
+      collection.key.push_back({name, type});
+      return true;
+    }
+    error(item.position, "a key is made of integers", "write for example 'by unsigned long'");
+    return false;
+  };
+  if (clause.key != Type::structure) return add("", clause.key);
+  const StructureInfo* info = structure_info(clause.key_structure, item.position);
+  if (info == nullptr) return false;
+  for (const Field& field : info->structure->fields) {
+    if (!field.dimensions.empty() || !add(field.name, field.type)) {
+      if (!field.dimensions.empty()) error(item.position, "a key is made of integers, not of arrays");
+      return false;
+    }
+  }
+  if (collection.key_bits() > maximum_key_bits || collection.key.empty()) {
+    error(item.position, "a key has 1 to " + std::to_string(maximum_key_bits / 8) + " bytes");
+    return false;
+  }
+  return true;
+}
+
+void Analyser::declare_map(const Item& item, Collection& collection) {
+  if (!read_key(item, collection)) {
+    collection.key.clear();
+    collection.key.push_back({"", Type::u64});
+  }
+  // Twice the room, so that a way to a free place is short as long as there are no more keys than were asked for.
+  collection.capacity = std::bit_ceil(collection.capacity * 2);
+  std::vector<Dimension> dimensions = collection.leading;
+  dimensions.push_back({Extent::constant, collection.stride(), std::to_string(collection.stride())});
+  Symbol* content =
+      declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
+  add_leaves(content, collection, item.position);
+  const std::uint32_t words = collection.has_zero_place() ? 1 : (collection.key_bits() + 62) / 63;
+  for (std::uint32_t i = 0; i < words; ++i)
+    collection.key_words.push_back(
+        hidden_array(collection, "key " + std::to_string(i), dimensions, item.position));
+  collection.counter = hidden_array(collection, "dropped", collection.leading, item.position);
+}
+
+// ---------------------------------------------------------------- uses
+
+/// The key of map[key]: a number, or a structure, of which every field becomes an index.
+void Analyser::push_key(Expression& key, const Collection& collection, std::vector<ExpressionPtr>& indices) {
+  const bool is_number = collection.key.size() == 1 && collection.key[0].name.empty();
+  const Type type = is_number ? value(key) : expression(key);
+  if (is_number) {
+    require_integer(key, type, "the key");
+    indices.push_back(std::make_unique<Expression>(std::move(key)));
+    return;
+  }
+  const Symbol* record = key.symbol;
+  const bool is_record = type == Type::structure && record != nullptr;
+  const bool fits = is_record && record->fields.size() == collection.key.size() &&
+                    std::equal(record->fields.begin(), record->fields.end(), collection.key.begin(),
+                               [&](const auto& field, const Collection::KeyField& part) {
+                                 return field.first == part.name && field.second->type == part.type &&
+                                        field.second->dimensions.size() == record->dimensions.size();
+                               });
+  if (!fits) {
+    if (type != Type::none)
+      error(key.position, "'" + collection.name + "' has keys of another type",
+            "give a variable of the structure that stands behind 'by'");
+    for (std::size_t i = 0; i < collection.key.size(); ++i) indices.push_back(std::make_unique<Expression>());
+    return;
+  }
+  for (ExpressionPtr& field : fields_of(key, key.position)) indices.push_back(std::move(field));
+}
+
+/// One expression for each field of a structure; none after an error.
+std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Position& position) {
+  std::vector<ExpressionPtr> values;
+  if (std::any_of(record.operands.begin(), record.operands.end(),
+                  [](const ExpressionPtr& index) { return has_effects(*index); })) {
+    error(position, "this index would be computed once for each field", "keep it in a variable before");
+    return values;
+  }
+  const auto add = [&](const auto& self, Symbol* symbol) -> void {
+    for (const auto& [name, field] : symbol->fields) {
+      if (field->kind == Symbol::Kind::record) {
+        self(self, field);
+        continue;
+      }
+      if (field->dimensions.size() != record.operands.size()) {
+        error(position, "'" + field->name + "' is an array, and numbers are wanted",
+              "name the fields one by one");
+        continue;
+      }
+      auto value = std::make_unique<Expression>();
+      value->kind = field->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+      value->position = position;
+      value->text = field->name;
+      for (const ExpressionPtr& index : record.operands) value->operands.push_back(clone(*index));
+      value->type = use(*value, field);
+      values.push_back(std::move(value));
+    }
+  };
+  add(add, record.symbol);
+  return values;
+}
+
+bool Analyser::check_collection_use(const Expression& expression, const Symbol& symbol) {
+  const Collection* collection = symbol.collection;
+  if (collection == nullptr || collection->kind != Collection::Kind::histogram || context_.on_host())
+    return true;
+  error(expression.position, "the bins of '" + collection->name + "' are there in ON_REPORT only",
+        "write 'record(&" + collection->name + ", value)'");
+  return false;
+}
+
+/// `&accesses[i]`, or `accesses[i]` in a report ▶ the element of the counter array. Null after an error.
+const Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional<Collection::Kind> kind,
+                                                bool is_address, const ApiFunction& api) {
+  const std::string what = kind ? "a " + name_of(*kind) : "a trace, a histogram or a map";
+  const std::string hint =
+      "write '" + std::string(api.name) + "(" + (is_address ? "&name, value" : "name") + ")'";
+  const bool has_address = argument->kind == ExpressionKind::unary && argument->op == Operator::address_of;
+  Expression& place = has_address ? *argument->operands[0] : *argument;
+  std::vector<ExpressionPtr*> indices;
+  Expression* base = base_of(place, indices);
+  const Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
+  const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
+  if (collection == nullptr || (kind && collection->kind != *kind) || has_address != is_address) {
+    const std::size_t before = errors.size();
+    if (base->kind == ExpressionKind::name && symbol == nullptr) static_cast<void>(value(*base));
+    if (errors.size() == before)
+      error(place.position,
+            std::string(api.name) + "() needs " + (is_address ? "the address of " : "") + what, hint);
+    return nullptr;
+  }
+  const bool is_total = !is_address && indices.empty() && api.arguments == ApiArguments::collection;
+  if (indices.size() != collection->leading.size() && !is_total) {
+    error(place.position,
+          "there is one '" + collection->name + "' for each index of " +
+              std::to_string(collection->leading.size()) + " dimensions, and this names " +
+              std::to_string(indices.size()),
+          "name one: '" + collection->name + "[index]'");
+    return nullptr;
+  }
+  auto counter = std::make_unique<Expression>();
+  counter->kind = ExpressionKind::index;
+  counter->type = Type::u64;
+  counter->position = place.position;
+  counter->text = collection->name;
+  counter->symbol = collection->counter;
+  for (ExpressionPtr* index : indices) {
+    if (!require_integer(**index, value(**index), "an index")) return nullptr;
+    counter->operands.push_back(std::move(*index));
+  }
+  argument = std::move(counter);
+  return collection;
+}
+
+/// append(&trace, value) or append(&trace, first field, second field, …) or append(&trace, structure)
+Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
+  const Collection* trace = collection_argument(expression.operands[0], Collection::Kind::trace, true, api);
+  std::vector<ExpressionPtr> values;
+  for (std::size_t i = 1; i < expression.operands.size(); ++i) {
+    Expression& operand = *expression.operands[i];
+    const Type type = this->expression(operand);
+    if (type == Type::none) return Type::none;
+    if (type == Type::structure && operand.symbol != nullptr) {
+      for (ExpressionPtr& field : fields_of(operand, operand.position)) values.push_back(std::move(field));
+    } else {
+      if (!is_arithmetic(type)) {
+        error(operand.position, "an entry of a trace is made of numbers");
+        return Type::none;
+      }
+      values.push_back(std::move(expression.operands[i]));
+    }
+  }
+  if (trace == nullptr) return Type::none;
+  if (values.size() != trace->leaves.size()) {
+    error(expression.position, "an entry of '" + trace->name + "' has " +
+                                   std::to_string(trace->leaves.size()) + " fields, and this gives " +
+                                   std::to_string(values.size()));
+    return Type::none;
+  }
+  expression.operands.resize(1);
+  for (ExpressionPtr& each : values) expression.operands.push_back(std::move(each));
+  return api.result;
+}
+
+/// record(&histogram, value) and record(&histogram, value, count)
+Type Analyser::record_call(Expression& expression, const ApiFunction& api) {
+  const Collection* histogram =
+      collection_argument(expression.operands[0], Collection::Kind::histogram, true, api);
+  for (std::size_t i = 1; i < expression.operands.size(); ++i) {
+    Expression& operand = *expression.operands[i];
+    const Type type = value(operand);
+    if (!require_integer(operand, type, "a histogram")) return Type::none;
+  }
+  return histogram != nullptr ? api.result : Type::none;
+}
+
+/// length(), dropped(), underflow(), overflow(), binFrom(), binTo()
+Type Analyser::collection_call(Expression& expression, const ApiFunction& api) {
+  std::optional<Collection::Kind> kind;
+  if (api.api != Api::length && api.api != Api::dropped) kind = Collection::Kind::histogram;
+  if (api.arguments == ApiArguments::bin) {
+    // The bins are the same for every leading index, which may be left out.
+    Expression& bin = *expression.operands[1];
+    const bool is_number = require_integer(bin, value(bin), "the number of a bin");
+    const Expression& name = *expression.operands[0];
+    Symbol* symbol = name.kind == ExpressionKind::name ? find(name.text) : nullptr;
+    const bool is_histogram = symbol != nullptr && symbol->collection != nullptr &&
+                              symbol->collection->kind == Collection::Kind::histogram;
+    if (!is_histogram)
+      error(name.position, std::string(api.name) + "() needs a histogram",
+            "write '" + std::string(api.name) + "(latency, 0)'");
+    expression.symbol = symbol;
+    return is_histogram && is_number ? api.result : Type::none;
+  }
+  const Collection* collection = collection_argument(expression.operands[0], kind, false, api);
+  if (collection == nullptr) return Type::none;
+  if (!kind && collection->kind == Collection::Kind::histogram) {
+    error(expression.operands[0]->position, std::string(api.name) + "() needs a trace or a map",
+          "a histogram has underflow() and overflow()");
+    return Type::none;
+  }
+  return api.result;
+}
+
+/// entryKey(map, i), entryValue(map, i), and with a field of the structure behind them.
+Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const std::string* field) {
+  if (field != nullptr) {
+    expression.api = &api;
+    context_.uses->calls.push_back({&api, expression.position, false, false});
+    if (context_.helper == nullptr && !context_.label.empty())
+      check_place(api, expression.position, context_.places, context_.label, false, false, "");
+    if (!check_arguments(expression, api)) return Type::none;
+  }
+  const Collection* map = collection_argument(expression.operands[0], Collection::Kind::map, false, api);
+  Expression& index = *expression.operands[1];
+  const bool is_number = require_integer(index, value(index), "the number of an entry");
+  if (map == nullptr || !is_number) return Type::none;
+  std::vector<std::string> names;
+  std::vector<Type> types;
+  if (api.api == Api::entry_key) {
+    for (const Collection::KeyField& part : map->key) names.push_back(part.name), types.push_back(part.type);
+  } else {
+    for (const Symbol* leaf : map->leaves) {
+      const bool is_record = leaf->name.size() > map->name.size();
+      names.push_back(is_record ? leaf->name.substr(map->name.size() + 1) : "");
+      types.push_back(leaf->type);
+    }
+  }
+  const bool is_number_itself = names.size() == 1 && names[0].empty();
+  if (field == nullptr && !is_number_itself) return Type::structure;
+  const auto found = std::find(names.begin(), names.end(), field != nullptr ? *field : "");
+  if (found == names.end()) {
+    error(expression.position, "an entry of '" + map->name + "' has no field '" + *field + "'",
+          suggestion(*field, names));
+    return Type::none;
+  }
+  const auto position = static_cast<std::size_t>(found - names.begin());
+  expression.value = position;
+  return types[position];
+}
+
+/// The trace, histogram or map that the argument of emit() names.
+const Collection* Analyser::emitted_collection(Expression& argument) {
+  Symbol* symbol = argument.kind == ExpressionKind::name ? find(argument.text) : nullptr;
+  if (symbol == nullptr || symbol->collection == nullptr) return nullptr;
+  static_cast<void>(use_launch_data(symbol->name, argument.position));
+  argument.symbol = symbol;
+  return symbol->collection;
+}
+
+}  // namespace lynxpp::cod

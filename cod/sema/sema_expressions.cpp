@@ -1,0 +1,413 @@
+// Types of expressions.
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Null when it is no call of entryKey() or entryValue().
+const ApiFunction* entry_function(const Expression& expression) {
+  const ApiFunction* api = expression.kind == ExpressionKind::call ? find_api(expression.text) : nullptr;
+  return api != nullptr && api->arguments == ApiArguments::entry ? api : nullptr;
+}
+
+}  // namespace
+
+Type Analyser::value(Expression& expression) { return number(expression, this->expression(expression)); }
+
+Type Analyser::number(const Expression& expression, Type type) {
+  if (!has_value(expression, type)) return Type::none;
+  if (type == Type::pointer) {
+    error(expression.position, "a pointer is no number",
+          "put '*' before it for what it points to; the difference of two pointers is an index");
+    return Type::none;
+  }
+  return type;
+}
+
+bool Analyser::has_value(const Expression& expression, Type type) {
+  if (expression.kind == ExpressionKind::string || type == Type::text) {
+    error(expression.position, "a string has no value here", "strings are for emit() and print()");
+  } else if (type == Type::nothing) {
+    error(expression.position, "this has no value");
+  } else if (type == Type::structure) {
+    error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+  } else {
+    return type != Type::none;
+  }
+  return false;
+}
+
+Type Analyser::expression(Expression& expression) {
+  ++context_.uses->nodes;
+  switch (expression.kind) {
+    case ExpressionKind::integer:
+    case ExpressionKind::floating: return expression.type;
+    case ExpressionKind::size: return expression.type = size(expression);
+    case ExpressionKind::comma:
+      for (std::size_t i = 0; i + 1 < expression.operands.size(); ++i) {
+        expression.operands[i]->discarded = true;
+        if (this->expression(*expression.operands[i]) != Type::none)
+          warn_of_unused_value(*expression.operands[i]);
+      }
+      expression.operands.back()->discarded = expression.discarded;
+      expression.type = this->expression(*expression.operands.back());
+      if (expression.type == Type::structure) {
+        error(expression.position, "a whole structure is no number", "name a field: '.field' behind it");
+        expression.type = Type::none;
+      }
+      expression.pointee = expression.operands.back()->pointee;
+      expression.structure = expression.operands.back()->structure;
+      expression.to_const = expression.operands.back()->to_const;
+      return expression.type;
+    case ExpressionKind::string: return expression.type = Type::nothing;
+    case ExpressionKind::null: return expression.type;
+    case ExpressionKind::name: return expression.type = name(expression);
+    case ExpressionKind::unary: return expression.type = unary(expression);
+    case ExpressionKind::postfix: return expression.type = step(expression);
+    case ExpressionKind::binary: return expression.type = binary(expression);
+    case ExpressionKind::assign: return expression.type = assignment(expression);
+    case ExpressionKind::conditional: return expression.type = conditional(expression);
+    case ExpressionKind::cast:
+      if (expression.type == Type::nothing) {
+        static_cast<void>(this->expression(*expression.operands[0]));
+        return expression.type;
+      }
+      if (expression.type == Type::pointer) return pointer_cast(expression);
+      static_cast<void>(value(*expression.operands[0]));
+      return expression.type;
+    case ExpressionKind::call: return expression.type = call(expression);
+    case ExpressionKind::member:
+      if (const ApiFunction* api =
+              expression.operands.empty() ? nullptr : entry_function(*expression.operands[0])) {
+        // entryKey(map, i).field
+        const std::string field = expression.text;
+        const ExpressionPtr entry = std::move(expression.operands[0]);
+        expression.kind = ExpressionKind::call;
+        expression.text = entry->text;
+        expression.operands = std::move(entry->operands);
+        return expression.type = entry_call(expression, *api, &field);
+      }
+      return expression.type = place(expression);
+    case ExpressionKind::index: return expression.type = place(expression);
+  }
+  return Type::none;
+}
+
+Type Analyser::name(Expression& expression) {
+  Symbol* symbol = find(expression.text);
+  if (symbol == nullptr) {
+    if (const auto extent = find_extent(expression.text)) {
+      expression.extent = 1 + static_cast<std::uint32_t>(*extent);
+      if (!use_launch_data(expression.text, expression.position)) return Type::none;
+      if (!context_.on_host()) used_extents_.insert(*extent);
+      return Type::u64;
+    }
+    if (const auto limit = find_limit(expression.text)) {
+      expression.kind = ExpressionKind::integer;
+      expression.value = *limit;
+      return Type::u64;
+    }
+    if (expression.text == "NULL") {
+      expression.kind = ExpressionKind::null;
+      return Type::pointer;
+    }
+    if (const auto space = find_space(expression.text)) {
+      expression.kind = ExpressionKind::integer;
+      expression.value = *space;
+      return Type::u32;
+    }
+    if (find_api(expression.text) != nullptr) {
+      error(expression.position, "'" + expression.text + "' is a function",
+            "call it: '" + expression.text + "()'");
+    } else {
+      error(expression.position, "unknown name '" + expression.text + "'",
+            suggestion(expression.text, visible_names()));
+    }
+    return Type::none;
+  }
+  const bool is_array = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
+  if (is_array && !symbol->dimensions.empty()) {
+    expression.symbol = symbol;
+    error(expression.position, "'" + symbol->name + "' is an array",
+          "give an index: '" + symbol->name + "[...]'");
+    return Type::none;
+  }
+  return use(expression, symbol);
+}
+
+/// `expression` names the whole of what `symbol` stands for: its kind and indices are in order.
+Type Analyser::use(Expression& expression, Symbol* symbol) {
+  expression.symbol = symbol;
+  const auto gone = [&](const std::string& owner) {
+    error(expression.position,
+          "'" + symbol->name + "' belongs to the " + owner + " of the kernel and is gone in ON_REPORT",
+          "add it to a 'global' array in ON_KERNEL_EXIT");
+    return Type::none;
+  };
+  switch (symbol->kind) {
+    case Symbol::Kind::function:
+      error(expression.position, "'" + symbol->name + "' is a function",
+            "call it: '" + symbol->name + "(...)'");
+      return Type::none;
+    case Symbol::Kind::array:
+      if (!check_collection_use(expression, *symbol)) return Type::none;
+      if (symbol->memory == Symbol::Memory::thread) {
+        if (context_.on_host()) return gone("threads");
+        context_.uses->states.emplace_back(symbol, expression.position);
+      }
+      if (symbol->memory == Symbol::Memory::host && !use_host_variable(symbol, expression.position))
+        return Type::none;
+      if (symbol->memory == Symbol::Memory::global && !use_launch_data(symbol->name, expression.position))
+        return Type::none;
+      if (symbol->memory == Symbol::Memory::shared) {
+        if (context_.on_host()) return gone("thread blocks");
+        context_.uses->shared_arrays.emplace_back(symbol, expression.position);
+        ++symbol->reads;
+      }
+      expression.kind = ExpressionKind::index;  // `global T name;` is an array without dimensions
+      return symbol->type;
+    case Symbol::Kind::record:
+      expression.kind = ExpressionKind::index;
+      expression.structure = symbol->structure;
+      return Type::structure;
+    case Symbol::Kind::state:
+      if (context_.on_host()) return gone("threads");
+      context_.uses->states.emplace_back(symbol, expression.position);
+      return symbol->type;
+    case Symbol::Kind::local:
+    case Symbol::Kind::constant: break;
+  }
+  if (symbol->type == Type::pointer) {
+    expression.structure = symbol->structure;
+    expression.pointee = symbol->pointee;
+    expression.to_const = symbol->to_const;
+  }
+  return symbol->type;
+}
+
+/// Arrays and extents of a launch are there while it is reported.
+bool Analyser::use_launch_data(const std::string& name, const Position& position) {
+  context_.uses->launch_data.emplace_back(name, position);
+  if (!context_.at_end()) return true;
+  error(position, "'" + name + "' belongs to a launch and is gone in ON_END",
+        "add it to a 'host' variable in ON_REPORT");
+  return false;
+}
+
+bool Analyser::use_host_variable(Symbol* symbol, const Position& position) {
+  context_.uses->host_variables.emplace_back(symbol, position);
+  if (context_.on_host() || context_.helper != nullptr) return true;
+  error(position, "'" + symbol->name + "' is a variable of the host", "use it in ON_REPORT and ON_END");
+  return false;
+}
+
+bool Analyser::require_integer(const Expression& expression, Type type, const std::string& what) {
+  if (type == Type::none) return false;
+  if (is_integer(type)) return true;
+  error(expression.position, what + " needs integers, and this is a " + name_of(type),
+        "cast it, for example to (long)");
+  return false;
+}
+
+void Analyser::convertible(const Expression& expression, Type from, Type to) {
+  // Every arithmetic type converts to every other; value() has reported what is none.
+  if (from != Type::none && is_arithmetic(from) && !is_arithmetic(to))
+    error(expression.position, "this cannot be converted to void");
+}
+
+Type Analyser::unary(Expression& expression) {
+  Expression& operand = *expression.operands[0];
+  if (expression.op == Operator::increment || expression.op == Operator::decrement) return step(expression);
+  if (expression.op == Operator::address_of) return address(expression);
+  if (expression.op == Operator::dereference) return place(expression);
+  if (expression.op == Operator::logical_not)
+    return this->operand(operand) == Type::none ? Type::none : Type::i32;
+  const Type type = value(operand);
+  if (type == Type::none) return type;
+  if (expression.op == Operator::complement && !require_integer(operand, type, "'~'")) return Type::none;
+  return promote(type);
+}
+
+/// ++ and --, before or behind.
+Type Analyser::step(Expression& expression) {
+  Expression& target = *expression.operands[0];
+  const Type type = this->expression(target);
+  if (!has_value(target, type) || !check_target(target)) return Type::none;
+  note_update(target);
+  if (type == Type::pointer) {
+    expression.structure = target.structure;
+    expression.pointee = target.pointee;
+    expression.to_const = target.to_const;
+  }
+  if (type == Type::boolean) {
+    error(expression.position, "a bool cannot be stepped", "assign true or false");
+    return Type::none;
+  }
+  return type;
+}
+
+/// `a[i] op= x`: the lanes may add up first, for which they have to be together.
+void Analyser::note_update(Expression& target) {
+  target.elected = context_.elections > 0;
+  context_.uses->updates_memory = context_.uses->updates_memory || target.kind == ExpressionKind::index;
+}
+
+bool Analyser::check_target(Expression& target) {
+  const Symbol* symbol = target.symbol;
+  const bool is_element = target.kind == ExpressionKind::index;
+  if (!is_element && (target.kind != ExpressionKind::name || symbol == nullptr)) {
+    error(target.position, target.extent != 0 ? "an extent cannot be assigned" : "this cannot be assigned",
+          "assign to a variable or to an element of an array");
+    return false;
+  }
+  if (symbol->is_const) {
+    const bool is_pointed_to = symbol->pointer != nullptr;
+    error(target.position,
+          is_pointed_to ? "'" + symbol->pointer->name + "' points to what is const"
+                        : "'" + symbol->name + "' is const",
+          is_pointed_to ? "" : "declare it without 'const'");
+    return false;
+  }
+  if (!target.setup.empty() && symbol->pointer == nullptr) {
+    error(target.position, "the result of a function is no variable", "assign it to one first");
+    return false;
+  }
+  if (context_.on_host() && symbol->collection != nullptr) {
+    error(target.position, "the entries of '" + symbol->collection->name + "' are what the kernel left",
+          "copy them to variables of the report");
+    return false;
+  }
+  if (target.symbol->kind == Symbol::Kind::local) ++target.symbol->assignments;
+  return true;
+}
+
+Type Analyser::binary(Expression& expression) {
+  const bool is_logical = expression.op == Operator::logical_and || expression.op == Operator::logical_or;
+  const Type left = operand(*expression.operands[0]);
+  if (is_logical) ++context_.conditions;
+  const Type right = operand(*expression.operands[1]);
+  if (is_logical) {
+    --context_.conditions;
+    return Type::i32;
+  }
+  if (left == Type::none || right == Type::none) return Type::none;
+  if (left == Type::pointer || right == Type::pointer) return pointer_binary(expression);
+  switch (expression.op) {
+    case Operator::less:
+    case Operator::greater:
+    case Operator::less_equal:
+    case Operator::greater_equal:
+    case Operator::equal:
+    case Operator::not_equal: return Type::i32;
+    case Operator::remainder:
+    case Operator::bit_and:
+    case Operator::bit_or:
+    case Operator::bit_xor:
+    case Operator::shift_left:
+    case Operator::shift_right: {
+      const bool integers = require_integer(*expression.operands[0], left, "this operator") &&
+                            require_integer(*expression.operands[1], right, "this operator");
+      if (!integers) return Type::none;
+      const bool is_shift = expression.op == Operator::shift_left || expression.op == Operator::shift_right;
+      return is_shift ? promote(left) : common_type(left, right);
+    }
+    default: return common_type(left, right);
+  }
+}
+
+Type Analyser::conditional(Expression& expression) {
+  condition(*expression.operands[0]);
+  ++context_.conditions;
+  const Type left = operand(*expression.operands[1]);
+  const Type right = operand(*expression.operands[2]);
+  --context_.conditions;
+  if (left == Type::pointer || right == Type::pointer) return pointer_conditional(expression);
+  return left == Type::none || right == Type::none ? Type::none : common_type(left, right);
+}
+
+Type Analyser::assignment(Expression& expression) {
+  Expression& target = *expression.operands[0];
+  expression.elected = context_.elections > 0;
+  const Type type = this->expression(target);
+  if (type == Type::structure) return assign_record(expression);
+  if (type == Type::pointer) return assign_pointer(expression);
+  const Type assigned = value(*expression.operands[1]);
+  const bool is_shared = type != Type::none && target.symbol != nullptr &&
+                         target.symbol->kind == Symbol::Kind::array &&
+                         target.symbol->memory == Symbol::Memory::shared;
+  if (is_shared && expression.op == Operator::none) {
+    --target.symbol->reads;
+    if (context_.conditions == 0) context_.counted.insert(target.symbol);
+  }
+  if (type == Type::nothing || type == Type::none || !check_target(target) || assigned == Type::none)
+    return Type::none;
+  if (expression.op != Operator::none) note_update(target);
+  switch (expression.op) {
+    case Operator::remainder:
+    case Operator::bit_and:
+    case Operator::bit_or:
+    case Operator::bit_xor:
+    case Operator::shift_left:
+    case Operator::shift_right:
+      if (!require_integer(target, type, "this operator") ||
+          !require_integer(*expression.operands[1], assigned, "this operator")) {
+        return Type::none;
+      }
+      break;
+    default: break;
+  }
+  return type;
+}
+
+/// The size of a type, of an array or of an expression's type; the expression is not computed.
+Type Analyser::size(Expression& expression) {
+  std::uint64_t bytes = expression.value;
+  if (!expression.operands.empty()) {
+    const ExpressionPtr operand = std::move(expression.operands[0]);
+    expression.operands.clear();
+    Uses unused;
+    Uses* outer = context_.uses;
+    context_.uses = &unused;
+    Symbol* named = operand->kind == ExpressionKind::name ? find(operand->text) : nullptr;
+    const bool is_array = named != nullptr && !named->dimensions.empty() &&
+                          (named->kind == Symbol::Kind::array || named->kind == Symbol::Kind::record);
+    const Type type = is_array ? named->type : this->expression(*operand);
+    context_.uses = outer;
+    if (type == Type::none) return Type::none;
+    if (type == Type::pointer) {
+      error(expression.position, "a pointer has no size",
+            "pointers know the array they are from and lie in no memory");
+      return Type::none;
+    }
+    bytes = bytes_of(type);
+    const Symbol* record = is_array ? named : operand->symbol;
+    if (type == Type::structure) expression.structure = record->structure;
+    if (type == Type::structure || is_array) {
+      const StructureInfo* info =
+          type == Type::structure ? structure_info(record->structure, expression.position) : nullptr;
+      bytes = info != nullptr ? info->bytes : bytes;
+    }
+    if (is_array) {
+      for (const Dimension& dimension : named->dimensions) {
+        bytes *= dimension.constant;
+        if (dimension.extent == Extent::constant) continue;
+        error(expression.position, "the size of '" + named->name + "' is known at the launch only");
+        return Type::none;
+      }
+    }
+    if (type == Type::nothing) {
+      error(expression.position, "this has no size");
+      return Type::none;
+    }
+  } else if (!expression.structure.empty()) {
+    const StructureInfo* info = structure_info(expression.structure, expression.position);
+    if (info == nullptr) return Type::none;
+    bytes = info->bytes;
+  }
+  expression.value = bytes;
+  expression.structure.clear();
+  return Type::u64;
+}
+
+}  // namespace lynxpp::cod

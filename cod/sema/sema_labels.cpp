@@ -1,0 +1,147 @@
+// Labels of handlers: targets and filters.
+#include <regex>
+
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+
+bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_report) {
+  bool has_target = false;
+  bool is_known = true;
+  for (const Label& label : item.labels) {
+    const auto target = find_target(label.name);
+    const bool is_end = label.name == "ON_END";
+    if (target || is_end || label.name == "ON_REPORT") {
+      if (label.has_arguments) error(label.position, label.name + " takes no arguments");
+      if (has_target) {
+        error(label.position, "a handler has one target", "write a handler of its own for " + label.name);
+        continue;
+      }
+      has_target = true;
+      is_report = !target;
+      body.is_end = is_end;
+      if (target) body.handler.target = *target;
+      continue;
+    }
+    if (resolve_label_with_arguments(label, body)) {
+      if (is_report)
+        error(label.position, label.name + " has no meaning in " + (body.is_end ? "ON_END" : "ON_REPORT"));
+      continue;
+    }
+    if (!add_filter(label.name, body.handler.filter)) {
+      error(label.position, "unknown label '" + label.name + "'", suggestion(label.name, label_names()));
+      is_known = is_known && has_target;
+    } else if (label.has_arguments) {
+      error(label.position, label.name + " takes no arguments");
+    } else if (is_known && (!has_target || !is_instruction(body.handler.target))) {
+      error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
+            "write 'ON_INSTRUCTION: " + label.name + ": { ... }'");
+    }
+  }
+  for (const Label& label : item.labels) {
+    if (label.name == "OPCODE" || label.name == "SOURCE" || label.name == "CALL_TARGET")
+      check_filter_target(label, body);
+  }
+  return is_known;
+}
+
+void Analyser::check_filter_target(const Label& label, const HandlerBody& body) {
+  if (is_instruction(body.handler.target)) return;
+  error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
+        "write 'ON_INSTRUCTION: " + label.name + "(...): { ... }'");
+}
+
+bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& body) {
+  InstructionFilter& filter = body.handler.filter;
+  if (label.name == "KERNEL") {
+    if (const std::string* pattern = string_argument(label, 0)) {
+      if (name_pattern(label, *pattern)) body.handler.kernels.push_back(*pattern);
+    }
+    return true;
+  }
+  if (label.name == "CALL_TARGET") {
+    const std::string* pattern = string_argument(label, 0);
+    auto compiled = pattern != nullptr ? name_pattern(label, *pattern) : nullptr;
+    if (compiled != nullptr) filter.call_targets.push_back({*pattern, std::move(compiled)});
+    return true;
+  }
+  if (label.name == "OPCODE") {
+    if (const std::string* pattern = string_argument(label, 0)) filter.opcodes.push_back(*pattern);
+    return true;
+  }
+  if (label.name == "SOURCE") {
+    InstructionFilter::SourceLines lines;
+    if (const std::string* file = string_argument(label, 0)) lines.file = *file;
+    const auto first = positive_argument(label, 1);
+    const auto last = label.arguments.size() > 2 ? positive_argument(label, 2) : first;
+    if (!first || !last) return true;
+    lines.first = static_cast<std::uint32_t>(*first);
+    lines.last = static_cast<std::uint32_t>(*last);
+    if (lines.last < lines.first) error(label.position, "the last line stands before the first");
+    filter.sources.push_back(std::move(lines));
+    return true;
+  }
+  return resolve_sampling(label, body);
+}
+
+bool Analyser::resolve_sampling(const Label& label, HandlerBody& body) {
+  const bool of_launches = label.name == "SAMPLE_LAUNCHES";
+  const bool of_blocks = label.name == "SAMPLE_BLOCKS" || label.name == "EVERY";
+  if (!of_launches && !of_blocks && label.name != "SAMPLE_WARPS") return false;
+  const auto every = positive_argument(label, 0);
+  if (!every) return true;
+  const auto number = static_cast<std::uint32_t>(*every);
+  if (of_blocks) body.sampling.blocks = number;
+  if (label.name == "SAMPLE_WARPS") body.sampling.warps = number;
+  if (!of_launches) return true;
+  if (program_.every_launch != 1 && program_.every_launch != number) {
+    error(label.position, "launches are sampled for the whole file, and another handler samples 1 of " +
+                              std::to_string(program_.every_launch));
+  }
+  program_.every_launch = number;
+  return true;
+}
+
+const std::string* Analyser::string_argument(const Label& label, std::size_t index) {
+  const bool is_string = label.arguments.size() > index &&
+                         label.arguments[index]->kind == ExpressionKind::string &&
+                         !label.arguments[index]->text.empty();
+  if (is_string) return &label.arguments[index]->text;
+  const std::string example = label.name == "KERNEL"        ? "KERNEL(\"matmul.*\")"
+                              : label.name == "CALL_TARGET" ? "CALL_TARGET(\"malloc|free\")"
+                              : label.name == "OPCODE"      ? "OPCODE(\"ld.global.*\")"
+                                                            : "SOURCE(\"kernel.cu\", 10, 20)";
+  error(label.position, label.name + " needs a string", "write '" + example + ":'");
+  return nullptr;
+}
+
+std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std::size_t index) {
+  if (label.arguments.size() > index) {
+    Uses unused;
+    context_ = Context{};
+    context_.uses = &unused;
+    const std::size_t before = errors.size();
+    const Type type = value(*label.arguments[index]);
+    const auto constant = errors.size() == before ? evaluate(*label.arguments[index]) : std::nullopt;
+    if (constant && is_integer(type) && constant->integer > 0 && constant->integer < 0x80000000u)
+      return constant->integer;
+  }
+  error(label.position, label.name + " needs a positive constant",
+        label.name == "SOURCE" ? "write 'SOURCE(\"kernel.cu\", 10):' or 'SOURCE(\"kernel.cu\", 10, 20):'"
+                               : "write '" + label.name + "(16):' for 1 of 16");
+  return std::nullopt;
+}
+
+/// The regular expression that a label names; null after an error.
+std::shared_ptr<const std::regex> Analyser::name_pattern(const Label& label, const std::string& pattern) {
+  try {
+    return std::make_shared<const std::regex>(pattern, std::regex::ECMAScript);
+  } catch (const std::regex_error& problem) {
+    error(label.arguments[0]->position, "this is no regular expression: " + std::string(problem.what()),
+          "for any characters write '.*'");
+    return nullptr;
+  }
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,132 @@
+// Places: variables, their elements and fields, and what pointers point to.
+#include "cod/sema/analyser.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// What stands between brackets becomes an operand each; the fields of a map's key do so too.
+std::size_t index_count(const Symbol& symbol) {
+  const bool is_map = symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map;
+  return symbol.dimensions.size() + (is_map ? symbol.collection->key.size() - 1 : 0);
+}
+
+}  // namespace
+
+/// a[i].b[j] ▶ the symbol of the field and the indices in order. `column`: the indices of an array of structures may be missing.
+Symbol* Analyser::resolve(Expression& expression, Place& place, bool column) {
+  const bool is_dereference =
+      expression.kind == ExpressionKind::unary && expression.op == Operator::dereference;
+  const bool is_place =
+      expression.kind == ExpressionKind::index || expression.kind == ExpressionKind::member || is_dereference;
+  if (expression.kind == ExpressionKind::index && expression.symbol != nullptr) {
+    // Analysed before, as the extent of a field is for each variable.
+    place.indices = std::move(expression.operands);
+    place.setup = std::move(expression.setup);
+    return expression.symbol;
+  }
+  if (is_place && expression.operands.empty()) return nullptr;  // behind an error that has been reported
+  if (expression.kind == ExpressionKind::index || is_dereference) {
+    Symbol* symbol = resolve(*expression.operands[0], place, column);
+    // What a pointer points to; arrays are pointers to their first element.
+    if (symbol != nullptr && symbol->target != nullptr && place.indices.empty()) symbol = symbol->target;
+    if (is_dereference) {
+      place.indices.push_back(unsigned_literal(0));
+      return symbol;
+    }
+    const Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
+    if (collection != nullptr && collection->kind == Collection::Kind::map &&
+        place.indices.size() == collection->leading.size()) {
+      push_key(*expression.operands[1], *collection, place.indices);
+      return symbol;
+    }
+    require_integer(*expression.operands[1], value(*expression.operands[1]), "an index");
+    place.indices.push_back(std::move(expression.operands[1]));
+    return symbol;
+  }
+  if (expression.kind == ExpressionKind::member) return resolve_member(expression, place, column);
+  if (expression.kind == ExpressionKind::name) {
+    Symbol* symbol = find(expression.text);
+    if (symbol == nullptr)
+      error(expression.position, "unknown name '" + expression.text + "'",
+            suggestion(expression.text, visible_names()));
+    return symbol;
+  }
+  return resolve_value(expression, place);
+}
+
+Symbol* Analyser::resolve_member(Expression& expression, Place& place, bool column) {
+  Symbol* symbol = resolve(*expression.operands[0], place, column);
+  if (symbol == nullptr) return nullptr;
+  if (symbol->target != nullptr) {
+    error(expression.position, "'" + symbol->name + "' is a pointer",
+          "write '" + symbol->name + "->" + expression.text + "'");
+    return nullptr;
+  }
+  if (symbol->kind != Symbol::Kind::record) {
+    error(expression.position, "'" + symbol->name + "' has no fields");
+    return nullptr;
+  }
+  if (!column && place.indices.size() != index_count(*symbol)) {
+    error(expression.position, "'" + symbol->name + "' is an array", "give an index before the field");
+    return nullptr;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, field] : symbol->fields) {
+    if (name == expression.text) return field;
+    names.push_back(name);
+  }
+  error(expression.position, "'" + symbol->name + "' has no field '" + expression.text + "'",
+        suggestion(expression.text, names));
+  return nullptr;
+}
+
+/// A computed pointer, which a hidden variable keeps, or a structure that a function gave.
+Symbol* Analyser::resolve_value(Expression& expression, Place& place) {
+  const Type type = this->expression(expression);
+  if (type == Type::pointer && expression.pointee != Type::none) {
+    Symbol* pointer = hidden_pointer(expression);
+    const Position position = expression.position;
+    place.setup.push_back(
+        assign_leaf(pointer, {}, std::make_unique<Expression>(std::move(expression)), position));
+    return pointer;
+  }
+  if (type == Type::structure && expression.kind == ExpressionKind::index) {
+    place.indices = std::move(expression.operands);
+    place.setup = std::move(expression.setup);
+    return expression.symbol;
+  }
+  if (type != Type::none) {
+    error(expression.position, "only arrays and pointers have elements, and only structures have fields",
+          "declare 'global unsigned long name[THREADS];' at file scope");
+  }
+  return nullptr;
+}
+
+Type Analyser::place(Expression& expression) {
+  Place place;
+  const bool is_element = expression.kind != ExpressionKind::member;
+  Symbol* symbol = resolve(expression, place, false);
+  if (symbol == nullptr) {
+    expression.operands.clear();  // those left were moved from
+    return Type::none;
+  }
+  const bool has_elements = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
+  expression.op = Operator::none;
+  expression.operands = std::move(place.indices);
+  expression.setup = std::move(place.setup);
+  if (!has_elements && is_element) {
+    error(expression.position,
+          "only arrays and pointers have elements, and '" + symbol->name + "' is neither",
+          "declare 'global unsigned long name[THREADS];' at file scope");
+    return Type::none;
+  }
+  if (has_elements && expression.operands.size() != index_count(*symbol)) {
+    error(expression.position, "'" + symbol->name + "' has " + std::to_string(symbol->dimensions.size()) +
+                                   " dimensions, not " + std::to_string(expression.operands.size()));
+    return Type::none;
+  }
+  expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;
+  return use(expression, symbol);
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,310 @@
+// Pointers. A pointer knows the array it was made from; what it points to is an element of a symbol of its own, `Symbol::target`, whose
+// first dimension is the place behind the pointer. So the rest of semantic analysis sees elements of arrays.
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+bool is_null_constant(const Expression& expression) {
+  if (expression.kind == ExpressionKind::null) return true;
+  return expression.kind == ExpressionKind::integer && expression.value == 0 && is_integer(expression.type);
+}
+
+void take_pointee(Expression& expression, const Expression& from) {
+  expression.pointee = from.pointee;
+  expression.structure = from.structure;
+  expression.to_const = from.to_const;
+}
+
+void make_null(Expression& expression, const FullType& type) {
+  expression.kind = ExpressionKind::null;
+  expression.operands.clear();
+  expression.type = Type::pointer;
+  expression.pointee = type.pointee;
+  expression.structure = type.structure;
+  expression.to_const = type.to_const;
+}
+
+bool same_pointee(const FullType& a, const FullType& b) {
+  return a.pointee == b.pointee && a.structure == b.structure;
+}
+
+/// A variable without dimensions, or the numbers of one: it may change through the pointer.
+void mark_addressed(Symbol& symbol) {
+  ++symbol.assignments;
+  for (const auto& [name, field] : symbol.fields) mark_addressed(*field);
+}
+
+bool is_constant(const Symbol& symbol) {
+  if (symbol.is_const) return true;
+  for (const auto& [name, field] : symbol.fields) {
+    if (is_constant(*field)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Analyser::describe(const FullType& type) const {
+  const auto name = [&](Type each) {
+    return each == Type::structure ? "struct " + type.structure : name_of(each);
+  };
+  if (type.type != Type::pointer) return name(type.type);
+  return (type.to_const ? "const " : "") + name(type.pointee) + " *";
+}
+
+Type Analyser::operand(Expression& expression) {
+  decay(expression);
+  const Type type = this->expression(expression);
+  return has_value(expression, type) ? type : Type::none;
+}
+
+// ---------------------------------------------------------------- variables
+
+Symbol* Analyser::make_pointer(const std::string& name, const FullType& type, const Position& position) {
+  Symbol* symbol = new_symbol(Symbol::Kind::local, name, Type::pointer, position);
+  FullType pointed = type;
+  if (pointed.pointee == Type::nothing) {
+    error(position, "a pointer needs the type of what it points to", "write for example 'unsigned long *'");
+    pointed.pointee = Type::i32;
+  }
+  symbol->structure = pointed.structure;
+  symbol->pointee = pointed.pointee;
+  symbol->to_const = pointed.to_const;
+  symbol->assignments = 1;
+  symbol->target =
+      make_variable(Storage::indirect,
+                    {"*" + name, pointed.pointee, pointed.structure, {{Extent::constant, 1, "*"}}, position});
+  std::uint32_t leaf = 0;
+  set_target(*symbol->target, *symbol, leaf);
+  return symbol;
+}
+
+void Analyser::set_target(Symbol& target, const Symbol& pointer, std::uint32_t& leaf) {
+  target.pointer = &pointer;
+  target.is_const = pointer.to_const;
+  if (target.kind != Symbol::Kind::record) target.leaf = leaf++;
+  for (const auto& [name, field] : target.fields) set_target(*field, pointer, leaf);
+}
+
+Symbol* Analyser::hidden_pointer(const Expression& value) {
+  return make_pointer("", full_type(value), value.position);
+}
+
+void Analyser::declare_pointer(const Statement& statement, Declarator& declarator) {
+  const FullType type{Type::pointer, statement.structure, statement.type, statement.is_const};
+  if (!declarator.dimensions.empty()) {
+    error(declarator.position, "there are no arrays of pointers", "keep an array of indices");
+  } else if (declarator.has_list) {
+    error(declarator.position, "'" + declarator.name + "' is one pointer, not a list");
+  }
+  if (declarator.initializer) static_cast<void>(pointer_value(*declarator.initializer, type));
+  declarator.symbol = make_pointer(declarator.name, type, declarator.position);
+  declarator.symbol->is_const = declarator.is_const_pointer;
+  add_to_scope(declarator.symbol);
+}
+
+// ---------------------------------------------------------------- values
+
+/// The array that `expression` names with one index too few; null when it is something else. Changes nothing.
+const Symbol* Analyser::whole_array(const Expression& expression, std::size_t& indices) const {
+  switch (expression.kind) {
+    case ExpressionKind::name: return find(expression.text);
+    case ExpressionKind::unary:
+      if (expression.op != Operator::dereference) return nullptr;
+      break;
+    case ExpressionKind::index: break;
+    case ExpressionKind::member: {
+      const Symbol* record = whole_array(*expression.operands[0], indices);
+      if (record == nullptr || record->kind != Symbol::Kind::record) return nullptr;
+      for (const auto& [name, field] : record->fields) {
+        if (name == expression.text) return field;
+      }
+      return nullptr;
+    }
+    default: return nullptr;
+  }
+  if (expression.operands.empty() || expression.symbol != nullptr) return nullptr;
+  const Symbol* symbol = whole_array(*expression.operands[0], indices);
+  ++indices;
+  return symbol != nullptr && symbol->target != nullptr && indices == 1 ? symbol->target : symbol;
+}
+
+/// An array where a pointer may stand is one to its first element.
+void Analyser::decay(Expression& expression) {
+  std::size_t indices = 0;
+  const Symbol* symbol = whole_array(expression, indices);
+  const bool has_elements =
+      symbol != nullptr && (symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record);
+  if (!has_elements || symbol->collection != nullptr || symbol->dimensions.size() != indices + 1) return;
+  const Position position = expression.position;
+  auto zero = std::make_unique<Expression>();
+  zero->type = Type::i64;
+  zero->position = position;
+  auto element = std::make_unique<Expression>();
+  element->kind = ExpressionKind::index;
+  element->position = position;
+  element->operands.push_back(std::make_unique<Expression>(std::move(expression)));
+  element->operands.push_back(std::move(zero));
+  expression = Expression();
+  expression.kind = ExpressionKind::unary;
+  expression.op = Operator::address_of;
+  expression.position = position;
+  expression.operands.push_back(std::move(element));
+}
+
+Type Analyser::address(Expression& expression) {
+  Expression& of = *expression.operands[0];
+  const bool may_be_place = of.kind == ExpressionKind::name || of.kind == ExpressionKind::index ||
+                            of.kind == ExpressionKind::member ||
+                            (of.kind == ExpressionKind::unary && of.op == Operator::dereference);
+  const Type type = this->expression(of);
+  if (type == Type::none) return Type::none;
+  const bool is_place = may_be_place && of.extent == 0 && of.symbol != nullptr &&
+                        (of.kind == ExpressionKind::name || of.kind == ExpressionKind::index);
+  const bool is_result = is_place && !of.setup.empty() && of.symbol->pointer == nullptr;
+  if (!is_place || is_result || of.symbol->kind == Symbol::Kind::constant) {
+    const bool is_constant_name = is_place && of.symbol->kind == Symbol::Kind::constant;
+    error(expression.position, "only variables and elements of arrays have an address",
+          is_constant_name ? "'" + of.symbol->name + "' is a constant; leave out 'const'" : "");
+    return Type::none;
+  }
+  if (of.symbol->collection != nullptr) {
+    error(expression.position, "a part of '" + of.symbol->collection->name + "' has no address",
+          "pointers are for variables and arrays");
+    return Type::none;
+  }
+  if (type == Type::pointer) {
+    error(expression.position, "pointers to pointers are not part of the language", "keep an index instead");
+    return Type::none;
+  }
+  mark_addressed(*of.symbol);
+  expression.pointee = type;
+  expression.structure = type == Type::structure ? of.symbol->structure : std::string();
+  expression.to_const = is_constant(*of.symbol);
+  return Type::pointer;
+}
+
+ExpressionPtr Analyser::dereferenced(ExpressionPtr pointer) {
+  auto result = std::make_unique<Expression>();
+  result->kind = ExpressionKind::index;
+  result->position = pointer->position;
+  Symbol* variable = hidden_pointer(*pointer);
+  result->symbol = variable->target;
+  result->type = variable->pointee;
+  auto zero = std::make_unique<Expression>();
+  zero->type = Type::i64;
+  result->operands.push_back(std::move(zero));
+  const Position position = pointer->position;
+  result->setup.push_back(assign_leaf(variable, {}, std::move(pointer), position));
+  return result;
+}
+
+bool Analyser::pointer_value(Expression& expression, const FullType& wanted) {
+  const Type type = operand(expression);
+  if (type == Type::none) return false;
+  if (is_null_constant(expression)) {
+    make_null(expression, wanted);
+    return true;
+  }
+  if (type != Type::pointer) {
+    error(expression.position, "a pointer is wanted here, not a value of type " + name_of(type),
+          "put '&' before a variable or an element of an array");
+    return false;
+  }
+  const FullType given = full_type(expression);
+  if (!same_pointee(given, wanted)) {
+    error(expression.position, "a '" + describe(given) + "' does not fit a '" + describe(wanted) + "'");
+    return false;
+  }
+  if (given.to_const && !wanted.to_const) {
+    error(expression.position, "what this points to is const",
+          "declare the pointer as '" + describe(given) + "'");
+    return false;
+  }
+  return true;
+}
+
+void Analyser::initial_value(Expression& expression, const FullType& wanted) {
+  if (wanted.type == Type::pointer) {
+    static_cast<void>(pointer_value(expression, wanted));
+  } else {
+    convertible(expression, value(expression), wanted.type);
+  }
+}
+
+// ---------------------------------------------------------------- operators
+
+Type Analyser::assign_pointer(Expression& expression) {
+  Expression& target = *expression.operands[0];
+  Expression& assigned = *expression.operands[1];
+  const FullType type = full_type(target);
+  if (!check_target(target)) return Type::none;
+  take_pointee(expression, target);
+  if (expression.op == Operator::none) return pointer_value(assigned, type) ? Type::pointer : Type::none;
+  const Type moved = value(assigned);
+  if (expression.op != Operator::add && expression.op != Operator::subtract) {
+    error(expression.position, "a pointer is no number", "use '=', '+=' and '-='");
+    return Type::none;
+  }
+  return require_integer(assigned, moved, "moving a pointer") ? Type::pointer : Type::none;
+}
+
+/// Both sides are analysed, and one is a pointer.
+Type Analyser::pointer_binary(Expression& expression) {
+  ExpressionPtr& left = expression.operands[0];
+  ExpressionPtr& right = expression.operands[1];
+  const bool is_comparison = expression.op >= Operator::less && expression.op <= Operator::not_equal;
+  const bool is_difference = expression.op == Operator::subtract && left->type == right->type;
+  if (is_comparison || is_difference) {
+    if (is_comparison && is_null_constant(*left)) make_null(*left, full_type(*right));
+    if (is_comparison && is_null_constant(*right)) make_null(*right, full_type(*left));
+    const bool fits = left->type == Type::pointer && right->type == Type::pointer &&
+                      same_pointee(full_type(*left), full_type(*right)) && left->pointee != Type::none;
+    if (fits) return is_comparison ? Type::i32 : Type::i64;
+    error(expression.position, "these cannot be compared", "both must be pointers to the same type");
+    return Type::none;
+  }
+  if (expression.op == Operator::add && right->type == Type::pointer) std::swap(left, right);
+  const bool moves = expression.op == Operator::add || expression.op == Operator::subtract;
+  if (!moves || left->type != Type::pointer || right->type == Type::pointer || left->pointee == Type::none) {
+    error(expression.position, "a pointer is no number",
+          "put '*' before it for what it points to; the difference of two pointers is an index");
+    return Type::none;
+  }
+  if (!require_integer(*right, right->type, "moving a pointer")) return Type::none;
+  take_pointee(expression, *left);
+  return Type::pointer;
+}
+
+Type Analyser::pointer_conditional(Expression& expression) {
+  Expression& left = *expression.operands[1];
+  Expression& right = *expression.operands[2];
+  if (left.type == Type::none || right.type == Type::none) return Type::none;
+  if (is_null_constant(left)) make_null(left, full_type(right));
+  if (is_null_constant(right)) make_null(right, full_type(left));
+  const bool fits = left.type == Type::pointer && right.type == Type::pointer &&
+                    same_pointee(full_type(left), full_type(right)) && left.pointee != Type::none;
+  if (!fits) {
+    error(expression.position, "both must be pointers to the same type");
+    return Type::none;
+  }
+  take_pointee(expression, left);
+  expression.to_const = left.to_const || right.to_const;
+  return Type::pointer;
+}
+
+Type Analyser::pointer_cast(Expression& expression) {
+  const FullType wanted = full_type(expression);
+  FullType constant = wanted;
+  constant.to_const = true;  // a cast may add 'const', and the result says so
+  if (!pointer_value(*expression.operands[0], constant)) return Type::none;
+  if (expression.operands[0]->to_const && !wanted.to_const) {
+    error(expression.position, "a cast does not take 'const' away", "cast to '" + describe(constant) + "'");
+    return Type::none;
+  }
+  return Type::pointer;
+}
+
+}  // namespace lynxpp::cod

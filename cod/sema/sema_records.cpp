@@ -1,0 +1,572 @@
+// Arrays and structures. A structure becomes one symbol for each of its fields, an array of structures one array for each field, so that
+// behind semantic analysis there are numbers and arrays of numbers alone.
+#include <algorithm>
+#include <cstring>
+
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+constexpr std::uint64_t maximum_local_bytes = 16 * 1024;
+constexpr std::uint64_t maximum_shared_bytes = 48 * 1024;
+constexpr std::uint64_t maximum_table_bytes = 64 * 1024;
+constexpr std::uint64_t maximum_host_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t maximum_leaves = 4096;
+constexpr std::uint64_t maximum_copied = 256;      ///< elements of arrays inside a structure that `=` copies
+constexpr std::size_t maximum_assignments = 4096;  ///< that a copy becomes
+constexpr int maximum_structure_depth = 32;
+constexpr std::size_t maximum_state = 128;  ///< registers of every thread
+
+/// Of constant extents; a product beyond 2^40 counts as 2^40.
+std::uint64_t count_of(const std::vector<Dimension>& dimensions) {
+  constexpr std::uint64_t limit = std::uint64_t{1} << 40;
+  std::uint64_t count = 1;
+  for (const Dimension& dimension : dimensions) {
+    const std::uint64_t extent = dimension.extent == Extent::constant ? dimension.constant : 1;
+    count = extent > limit / count ? limit : count * extent;
+  }
+  return count;
+}
+
+std::vector<ExpressionPtr> clones(const std::vector<ExpressionPtr>& expressions) {
+  std::vector<ExpressionPtr> result;
+  for (const ExpressionPtr& each : expressions) result.push_back(clone(*each));
+  return result;
+}
+
+std::string with_article(Symbol::Memory memory) {
+  switch (memory) {
+    case Symbol::Memory::shared: return "a 'shared' array";
+    case Symbol::Memory::local: return "an array of a handler";
+    case Symbol::Memory::host: return "a 'host' array";
+    default: return "a table";
+  }
+}
+
+}  // namespace
+
+bool has_effects(const Expression& expression) {
+  switch (expression.kind) {
+    case ExpressionKind::assign:
+    case ExpressionKind::postfix: return true;
+    case ExpressionKind::call: {
+      const bool reads_place = expression.api != nullptr && expression.api->arguments == ApiArguments::none &&
+                               expression.api->api != Api::clock_counter &&
+                               expression.api->api != Api::global_timer;
+      if (!reads_place) return true;
+      break;
+    }
+    case ExpressionKind::unary:
+      if (expression.op == Operator::increment || expression.op == Operator::decrement) return true;
+      break;
+    default: break;
+  }
+  if (!expression.setup.empty()) return true;
+  return std::any_of(expression.operands.begin(), expression.operands.end(),
+                     [](const ExpressionPtr& operand) { return has_effects(*operand); });
+}
+
+// ---------------------------------------------------------------- declarations
+
+std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, const std::string& what) {
+  Uses unused;
+  const Context outer = context_;
+  if (context_.uses == nullptr || context_.helper == nullptr) context_.uses = &unused;
+  const std::size_t before = errors.size();
+  const Type type = value(expression);
+  context_ = outer;
+  if (type == Type::none || errors.size() != before) return std::nullopt;
+  const auto constant = evaluate(expression);
+  if (!constant || !is_integer(type)) {
+    if (what == "global") {
+      error(expression.position, "the extent of a 'global' array is a named extent or a constant integer",
+            "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES");
+    } else {
+      error(expression.position, "the extent of this array must be a constant integer",
+            "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the most there can be: 32 and 1024");
+    }
+    return std::nullopt;
+  }
+  const bool is_negative = is_signed(type) && static_cast<std::int64_t>(constant->integer) < 0;
+  if (constant->integer == 0 || is_negative) {
+    error(expression.position, "an array needs at least one element");
+    return std::nullopt;
+  }
+  if (constant->integer > std::uint64_t{1} << 40) {
+    error(expression.position, "this array is larger than any device's memory");
+    return std::nullopt;
+  }
+  return constant->integer;
+}
+
+/// `[]` takes its extent from the initial values.
+std::optional<std::vector<Dimension>> Analyser::constant_dimensions(Declarator& declarator,
+                                                                    const std::string& what) {
+  std::vector<Dimension> dimensions;
+  for (std::size_t i = 0; i < declarator.dimensions.size(); ++i) {
+    std::optional<std::uint64_t> extent;
+    if (declarator.dimensions[i] != nullptr) {
+      extent = constant_extent(*declarator.dimensions[i], what);
+    } else if (i == 0 && !declarator.list.empty()) {
+      extent = declarator.list.size();
+    } else {
+      error(declarator.position, "the array '" + declarator.name + "' needs its extent",
+            "write '" + declarator.name + "[8]'");
+    }
+    if (!extent) return std::nullopt;
+    dimensions.push_back({Extent::constant, *extent, std::to_string(*extent)});
+  }
+  return dimensions;
+}
+
+const Analyser::StructureInfo* Analyser::structure_info(const std::string& name, const Position& position,
+                                                        int depth) {
+  if (const auto known = structures_.find(name); known != structures_.end()) return &known->second;
+  const auto& all = program_.tree.structures;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Structure& each) { return each.name == name; });
+  if (found == all.end()) return nullptr;
+  if (depth > maximum_structure_depth) {
+    error(position, "structures are nested too deeply here");
+    return nullptr;
+  }
+  StructureInfo info;
+  info.structure = &*found;
+  for (const Field& field : found->fields) {
+    std::vector<Dimension>& dimensions = info.dimensions.emplace_back();
+    for (const ExpressionPtr& extent : field.dimensions) {
+      const auto constant = constant_extent(*extent, "field");
+      if (!constant) return nullptr;
+      dimensions.push_back({Extent::constant, *constant, std::to_string(*constant)});
+    }
+    std::uint64_t bytes = bytes_of(field.type);
+    std::uint64_t alignment = bytes;
+    std::uint64_t leaves = 1;
+    if (field.type == Type::structure) {
+      const StructureInfo* inner = structure_info(field.structure, field.position, depth + 1);
+      if (inner == nullptr) return nullptr;
+      bytes = inner->bytes;
+      alignment = inner->alignment;
+      leaves = inner->leaves;
+    }
+    info.leaves += leaves;
+    info.alignment = std::max(info.alignment, alignment);
+    info.bytes = (info.bytes + alignment - 1) / alignment * alignment + bytes * count_of(dimensions);
+    if (info.leaves > maximum_leaves || info.bytes > std::uint64_t{1} << 40) {
+      error(found->position, "this structure is too large");
+      return nullptr;
+    }
+  }
+  info.bytes = (info.bytes + info.alignment - 1) / info.alignment * info.alignment;
+  return &structures_.emplace(name, std::move(info)).first->second;
+}
+
+bool Analyser::check_size(Storage storage, const Variable& variable) {
+  std::uint64_t limit = 0;
+  std::uint64_t bytes = bytes_of(variable.type) * count_of(variable.dimensions);
+  switch (storage) {
+    case Storage::local: limit = maximum_local_bytes; break;
+    case Storage::table: limit = maximum_table_bytes; break;
+    case Storage::state:
+      if (program_.state.size() + count_of(variable.dimensions) <= maximum_state) return true;
+      error(variable.position, "the variables of a thread are too many",
+            "each element is a register; " + std::to_string(maximum_state) + " are the most");
+      return false;
+    case Storage::host:
+      limit = maximum_host_bytes;
+      bytes += program_.host_initial.size();
+      break;
+    case Storage::shared:
+      limit = maximum_shared_bytes;
+      for (const ModuleVariable& each : program_.variables) bytes += each.is_shared ? each.bytes : 0;
+      break;
+    default: return true;
+  }
+  if (bytes <= limit) return true;
+  const Symbol::Memory memory = storage == Storage::local    ? Symbol::Memory::local
+                                : storage == Storage::shared ? Symbol::Memory::shared
+                                : storage == Storage::host   ? Symbol::Memory::host
+                                                             : Symbol::Memory::table;
+  error(variable.position, with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
+        std::to_string(limit) + " bytes are the most" +
+            (storage == Storage::shared ? ", for all 'shared' arrays together" : "") +
+            "; 'global' arrays may be larger");
+  return false;
+}
+
+/// The symbol is in scope; never null.
+Symbol* Analyser::declare_variable(Storage storage, const Variable& variable) {
+  Symbol* symbol = make_variable(storage, variable);
+  add_to_scope(symbol);
+  return symbol;
+}
+
+Symbol* Analyser::make_variable(Storage storage, const Variable& variable) {
+  const auto declare = [&](const auto& self, const Variable& each) -> Symbol* {
+    if (each.type != Type::structure) return declare_leaf(storage, each);
+    Symbol* record = new_symbol(Symbol::Kind::record, each.name, Type::structure, each.position);
+    record->structure = each.structure;
+    record->is_const = storage == Storage::table;
+    record->dimensions = each.dimensions;
+    const StructureInfo* info = structure_info(each.structure, each.position);
+    if (info == nullptr) return record;
+    for (std::size_t i = 0; i < info->structure->fields.size(); ++i) {
+      const Field& field = info->structure->fields[i];
+      Variable inner{each.name + "." + field.name, field.type, field.structure, each.dimensions,
+                     each.position};
+      inner.dimensions.insert(inner.dimensions.end(), info->dimensions[i].begin(), info->dimensions[i].end());
+      record->fields.emplace_back(field.name, self(self, inner));
+    }
+    return record;
+  };
+  if (variable.type == Type::structure) {
+    const StructureInfo* info = structure_info(variable.structure, variable.position);
+    leaves_ += info != nullptr ? info->leaves : 0;
+  } else {
+    ++leaves_;
+  }
+  if (leaves_ <= maximum_leaves) return declare(declare, variable);
+  error(variable.position, "the specification has too many variables");
+  return new_symbol(Symbol::Kind::record, variable.name, Type::structure, variable.position);
+}
+
+Symbol* Analyser::hidden_record(const std::string& structure, const Position& position) {
+  return make_variable(Storage::local, {"", Type::structure, structure, {}, position});
+}
+
+void Analyser::set_const(Symbol& symbol) {
+  symbol.is_const = true;
+  for (const auto& [name, field] : symbol.fields) set_const(*field);
+}
+
+Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
+  const bool is_scalar =
+      variable.dimensions.empty() && (storage == Storage::state || storage == Storage::local);
+  const Symbol::Kind scalar_kind = storage == Storage::state ? Symbol::Kind::state : Symbol::Kind::local;
+  Symbol* symbol = new_symbol(is_scalar ? scalar_kind : Symbol::Kind::array, variable.name, variable.type,
+                              variable.position);
+  symbol->dimensions = variable.dimensions;
+  if (!is_arithmetic(variable.type)) {
+    error(variable.position, "an array cannot have elements of type void",
+          "write for example 'global unsigned long " + variable.name + "[THREADS];'");
+    symbol->type = Type::none;
+  }
+  if (!is_scalar) program_.checks_bounds = true;
+  if (!check_size(storage, variable)) return symbol;
+  switch (storage) {
+    case Storage::state: {
+      symbol->memory = Symbol::Memory::thread;
+      symbol->index = static_cast<std::uint32_t>(program_.state.size());
+      const std::uint64_t count = count_of(variable.dimensions);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::string element = is_scalar ? "" : "[" + std::to_string(i) + "]";
+        program_.state.push_back({variable.name + element, storage_of(variable.type)});
+      }
+      break;
+    }
+    case Storage::indirect: symbol->memory = Symbol::Memory::indirect; break;
+    case Storage::local:
+      symbol->memory = Symbol::Memory::local;
+      symbol->assignments = 1;
+      break;
+    case Storage::global:
+      symbol->memory = Symbol::Memory::global;
+      symbol->index = static_cast<std::uint32_t>(program_.arrays.size());
+      program_.arrays.push_back({variable.name, storage_of(variable.type), variable.dimensions});
+      break;
+    case Storage::host:
+      symbol->memory = Symbol::Memory::host;
+      symbol->index = static_cast<std::uint32_t>(program_.host_initial.size());
+      // Each begins at a multiple of 8 bytes.
+      program_.host_initial.resize(
+          (symbol->index + bytes_of(variable.type) * count_of(variable.dimensions) + 7) / 8 * 8);
+      break;
+    case Storage::shared:
+    case Storage::table: {
+      const bool is_shared = storage == Storage::shared;
+      symbol->memory = is_shared ? Symbol::Memory::shared : Symbol::Memory::table;
+      symbol->is_const = !is_shared;
+      symbol->index = static_cast<std::uint32_t>(program_.variables.size());
+      ModuleVariable memory{
+          variable.name, is_shared, bytes_of(variable.type) * count_of(variable.dimensions), {}};
+      if (!is_shared) memory.initial.resize(memory.bytes);
+      program_.variables.push_back(std::move(memory));
+      break;
+    }
+  }
+  return symbol;
+}
+
+/// An array or structure of a handler. It starts at zero; what the initialiser says is assigned.
+void Analyser::declare_local(Statement& statement, Declarator& declarator) {
+  const auto dimensions = constant_dimensions(declarator, "local");
+  const std::size_t before = errors.size();
+  Symbol* symbol =
+      declare_variable(Storage::local, {declarator.name, statement.type, statement.structure,
+                                        dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+  declarator.symbol = symbol;
+  if (!dimensions || errors.size() != before) return;
+  if (declarator.initializer != nullptr) {
+    if (symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty()) {
+      return error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
+                   "write the values in braces");
+    }
+    ExpressionPtr copy = record_value(symbol, *declarator.initializer);
+    if (copy != nullptr) declarator.assignments.push_back(std::move(copy));
+    declarator.initializer = nullptr;
+  } else {
+    assign_list(symbol, declarator, declarator.assignments);
+  }
+  if (statement.is_const) set_const(*symbol);
+}
+
+/// One assignment for each value of the list.
+void Analyser::assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out) {
+  for (Spread& each : spread_list(symbol, declarator)) {
+    const std::size_t before = errors.size();
+    convertible(*each.value, value(*each.value), each.leaf->type);
+    if (errors.size() != before) return;
+    std::vector<ExpressionPtr> indices;
+    for (const std::uint64_t index : each.indices) indices.push_back(unsigned_literal(index));
+    const Position position = each.value->position;
+    out.push_back(assign_leaf(each.leaf, std::move(indices), std::move(each.value), position));
+  }
+}
+
+/// A constant array or structure at file scope.
+void Analyser::declare_table(Statement& statement, Declarator& declarator) {
+  const auto dimensions = constant_dimensions(declarator, "table");
+  const std::size_t before = errors.size();
+  Symbol* symbol =
+      declare_variable(Storage::table, {declarator.name, statement.type, statement.structure,
+                                        dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+  if (!dimensions || errors.size() != before) return;
+  if (!declarator.has_list) {
+    return error(declarator.position, "the table '" + declarator.name + "' has no values",
+                 "write '= { ... }' behind it");
+  }
+  for (Spread& each : spread_list(symbol, declarator)) store_table_value(each);
+}
+
+void Analyser::store_table_value(const Spread& each) {
+  Uses unused;
+  context_ = Context{};
+  context_.uses = &unused;
+  const std::size_t before = errors.size();
+  if (value(*each.value) == Type::none || errors.size() != before) return;
+  const auto constant = evaluate(*each.value);
+  const bool is_host = each.leaf->memory == Symbol::Memory::host;
+  if (!constant)
+    return error(each.value->position, is_host ? "a 'host' variable begins with a value known at compile time"
+                                               : "a table needs values known at compile time");
+  const Constant converted = convert(*constant, each.leaf->type);
+  std::uint64_t position = 0;
+  for (std::size_t i = 0; i < each.indices.size(); ++i)
+    position = position * each.leaf->dimensions[i].constant + each.indices[i];
+  const std::size_t bytes = bytes_of(each.leaf->type);
+  std::uint8_t* begin = each.leaf->memory == Symbol::Memory::host
+                            ? program_.host_initial.data() + each.leaf->index
+                            : program_.variables[each.leaf->index].initial.data();
+  std::uint8_t* target = begin + position * bytes;
+  if (each.leaf->type == Type::f32) {
+    const auto single = static_cast<float>(converted.real);
+    std::memcpy(target, &single, bytes);
+  } else if (each.leaf->type == Type::f64) {
+    std::memcpy(target, &converted.real, bytes);
+  } else {
+    std::memcpy(target, &converted.integer, bytes);
+  }
+}
+
+// ---------------------------------------------------------------- initial values
+
+std::vector<Analyser::Spread> Analyser::spread_list(Symbol* symbol, Declarator& declarator) {
+  std::vector<Spread> result;
+  if (declarator.list.empty()) return result;
+  Cursor cursor{&declarator.list, 0};
+  spread(symbol, {}, cursor, result);
+  if (!cursor.ended())
+    error(declarator.list[cursor.next].position, "'" + declarator.name + "' has more values than elements");
+  return result;
+}
+
+/// C's rules: a list in braces is for one array or structure; without braces the values run on.
+void Analyser::spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor,
+                      std::vector<Spread>& out) {
+  const auto part = [&](Symbol* inner, std::vector<std::uint64_t> inner_indices) {
+    if (cursor.ended()) return;
+    Initializer& next = (*cursor.list)[cursor.next];
+    if (next.expression != nullptr) return spread(inner, std::move(inner_indices), cursor, out);
+    Cursor own{&next.list, 0};
+    ++cursor.next;
+    if (!next.list.empty()) spread(inner, std::move(inner_indices), own, out);
+    if (!own.ended())
+      error(next.list[own.next].position, "there are more values in these braces than elements");
+  };
+  if (indices.size() < symbol->dimensions.size()) {
+    const std::uint64_t extent = symbol->dimensions[indices.size()].constant;
+    indices.push_back(0);
+    for (std::uint64_t i = 0; i < extent && !cursor.ended(); ++i) {
+      indices.back() = i;
+      part(symbol, indices);
+    }
+  } else if (symbol->kind == Symbol::Kind::record) {
+    for (const auto& [name, field] : symbol->fields) part(field, indices);
+  } else if (!cursor.ended()) {
+    Initializer& next = (*cursor.list)[cursor.next++];
+    if (next.expression == nullptr) {
+      error(next.position, "one value is wanted here, not a list");
+    } else {
+      out.push_back({symbol, std::move(indices), std::move(next.expression)});
+    }
+  }
+}
+
+// ---------------------------------------------------------------- copies
+
+/// An assignment of a number, analysed.
+ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
+                                    const Position& position) {
+  auto target = std::make_unique<Expression>();
+  target->kind = leaf->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+  target->position = position;
+  target->text = leaf->name;
+  target->type = leaf->type;
+  target->symbol = leaf;
+  target->operands = std::move(indices);
+  if (leaf->kind == Symbol::Kind::local) ++leaf->assignments;
+  const bool is_state = leaf->kind == Symbol::Kind::state || leaf->memory == Symbol::Memory::thread;
+  if (is_state) context_.uses->states.emplace_back(leaf, position);
+  auto result = std::make_unique<Expression>();
+  result->kind = ExpressionKind::assign;
+  result->position = position;
+  result->type = leaf->type;
+  result->discarded = true;
+  result->operands.push_back(std::move(target));
+  result->operands.push_back(std::move(value));
+  context_.uses->nodes += 3;
+  return result;
+}
+
+/// One assignment for each field; false after an error.
+bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbol* source,
+                           const Expression& source_place, std::vector<ExpressionPtr>& out) {
+  const Position& position = target_place.position;
+  for (std::size_t i = 0; i < target->fields.size(); ++i) {
+    Symbol* to = target->fields[i].second;
+    Symbol* from = source->fields[i].second;
+    if (to->kind == Symbol::Kind::record && to->dimensions.size() == target->dimensions.size()) {
+      if (!copy_record(to, target_place, from, source_place, out)) return false;
+      continue;
+    }
+    const std::vector<Dimension> own(
+        to->dimensions.begin() + static_cast<std::ptrdiff_t>(target->dimensions.size()),
+        to->dimensions.end());
+    if (count_of(own) > maximum_copied || out.size() > maximum_assignments) {
+      error(position, "'=' does not copy the array '" + to->name + "'", "copy its elements in a loop");
+      return false;
+    }
+    for (std::uint64_t k = 0; k < count_of(own); ++k) {
+      std::vector<std::uint64_t> own_indices(own.size());
+      std::uint64_t rest = k;
+      for (std::size_t d = own.size(); d-- > 0; rest /= own[d].constant)
+        own_indices[d] = rest % own[d].constant;
+      const auto element_of = [&](const Expression& place) {
+        Expression element;
+        element.position = place.position;
+        element.operands = clones(place.operands);
+        for (const std::uint64_t index : own_indices) element.operands.push_back(unsigned_literal(index));
+        return element;
+      };
+      Expression target_element = element_of(target_place);
+      if (to->kind == Symbol::Kind::record) {
+        if (!copy_record(to, target_element, from, element_of(source_place), out)) return false;
+        continue;
+      }
+      auto value = std::make_unique<Expression>(element_of(source_place));
+      value->kind = from->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+      value->text = from->name;
+      value->type = use(*value, from);
+      if (value->type == Type::none) return false;
+      out.push_back(assign_leaf(to, std::move(target_element.operands), std::move(value), position));
+    }
+  }
+  return true;
+}
+
+/// `a = b` for whole structures becomes assignments of the fields.
+Type Analyser::assign_record(Expression& expression) {
+  Expression& target = *expression.operands[0];
+  Expression& source = *expression.operands[1];
+  const Type type = this->expression(source);
+  if (type == Type::none) return Type::none;
+  if (type != Type::structure || source.structure != target.structure || expression.op != Operator::none) {
+    error(expression.position, "a structure takes a structure of the same type with '='",
+          "or assign its fields");
+    return Type::none;
+  }
+  if (!check_target(target)) return Type::none;
+  std::vector<ExpressionPtr> assignments;
+  if (!copy_whole(target, source, assignments)) return Type::none;
+  expression.kind = ExpressionKind::comma;
+  expression.operands = std::move(assignments);
+  return Type::nothing;
+}
+
+/// What the indices and pointers do besides having a value is done once, before the numbers are copied.
+bool Analyser::copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out) {
+  for (Expression* place : {&target, &source}) {
+    for (ExpressionPtr& each : place->setup) out.push_back(std::move(each));
+    place->setup.clear();
+    hoist_effects(*place, out);
+  }
+  return copy_record(target.symbol, target, source.symbol, source, out);
+}
+
+void Analyser::hoist_effects(Expression& place, std::vector<ExpressionPtr>& out) {
+  for (ExpressionPtr& index : place.operands) {
+    if (!has_effects(*index)) continue;
+    Symbol* kept = new_symbol(Symbol::Kind::local, "", index->type, index->position);
+    auto name = std::make_unique<Expression>();
+    name->kind = ExpressionKind::name;
+    name->position = index->position;
+    name->type = index->type;
+    name->symbol = kept;
+    const Position position = index->position;
+    out.push_back(assign_leaf(kept, {}, std::move(index), position));
+    index = std::move(name);
+  }
+}
+
+ExpressionPtr Analyser::record_value(Symbol* target, Expression& source) {
+  const Type type = expression(source);
+  if (type == Type::none) return nullptr;
+  if (type == Type::structure && source.structure == target->structure) return record_copy(target, source);
+  error(source.position, "a 'struct " + target->structure + "' is wanted here",
+        "a variable of that type, or a call that gives one");
+  return nullptr;
+}
+
+/// The whole of a variable without dimensions.
+ExpressionPtr Analyser::record_place(Symbol* record, const Position& position) {
+  auto place = std::make_unique<Expression>();
+  place->kind = ExpressionKind::index;
+  place->type = Type::structure;
+  place->structure = record->structure;
+  place->symbol = record;
+  place->position = position;
+  return place;
+}
+
+ExpressionPtr Analyser::record_copy(Symbol* target, Expression& source) {
+  const ExpressionPtr place = record_place(target, source.position);
+  auto result = std::make_unique<Expression>();
+  result->kind = ExpressionKind::comma;
+  result->position = source.position;
+  result->type = Type::nothing;
+  return copy_whole(*place, source, result->operands) ? std::move(result) : nullptr;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,63 @@
+// Functions about instructions and basic blocks: in ON_REPORT by their numbers, on the device of the place where the handler stands.
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+
+/// The two functions of this name: that of the handler's place, and that of an instruction by its number.
+const ApiFunction& overload_of(const Expression& call, const ApiFunction& here) {
+  const bool has_number = !call.operands.empty() && (call.operands[0]->kind != ExpressionKind::name ||
+                                                     !is_label(call.operands[0]->text));
+  if (!has_number) return here;
+  switch (here.api) {
+    case Api::instruction_is: return api_of(Api::instruction_is_of);
+    case Api::source_line: return api_of(Api::source_line_of);
+    case Api::ptx_line: return api_of(Api::ptx_line_of);
+    default: return here;
+  }
+}
+
+/// instructionIs(i, LABEL, …), opcode(i), blockFirstInstruction(b), …
+Type Analyser::site_call(Expression& expression, const ApiFunction& api) {
+  if (api.arguments == ApiArguments::labels) {
+    label_arguments(expression, api, 0);
+    return api.result;
+  }
+  Expression& index = *expression.operands[0];
+  const Type type = value(index);
+  if (type != Type::none) require_integer(index, type, std::string(api.name) + "()");
+  if (api.arguments == ApiArguments::instruction_labels) label_arguments(expression, api, 1);
+  return api.result;
+}
+
+void Analyser::label_arguments(Expression& expression, const ApiFunction& api, std::size_t first) {
+  InstructionFilter filter;
+  for (std::size_t i = first; i < expression.operands.size(); ++i) {
+    const Expression& label = *expression.operands[i];
+    const bool is_name = label.kind == ExpressionKind::name;
+    if (is_name && add_filter(label.text, filter)) continue;
+    error(label.position, std::string(api.name) + "() compares with filter labels",
+          is_name ? suggestion(label.text, filter_names()) : "write 'instructionIs(i, MEM_READ, GLOBAL)'");
+  }
+  expression.value = pack(filter);
+}
+
+/// loadedValue(k): which element must be known where the routine is made.
+Type Analyser::position_call(Expression& expression, const ApiFunction& api) {
+  constexpr std::uint64_t most = 64;
+  expression.value = 0;
+  if (expression.operands.empty()) return api.result;
+  Expression& position = *expression.operands[0];
+  const std::size_t before = errors.size();
+  const Type type = value(position);
+  const auto constant = errors.size() == before ? evaluate(position) : std::nullopt;
+  if (constant && is_integer(type) && constant->integer < most) {
+    expression.value = constant->integer;
+  } else if (errors.size() == before) {
+    error(position.position,
+          std::string(api.name) + "() takes a constant from 0 to " + std::to_string(most - 1));
+  }
+  return api.result;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,235 @@
+// Statements of handlers and helper functions.
+#include <algorithm>
+
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+bool calls_election(const Expression& expression) {
+  if (expression.api != nullptr && expression.api->api == Api::least_active_thread_in_warp) return true;
+  return std::any_of(expression.operands.begin(), expression.operands.end(),
+                     [](const ExpressionPtr& operand) { return calls_election(*operand); });
+}
+
+}  // namespace
+
+void Analyser::statement(Statement& statement) {
+  ++context_.uses->nodes;
+  switch (statement.kind) {
+    case StatementKind::empty: return;
+    case StatementKind::block:
+      scopes_.emplace_back();
+      for (const StatementPtr& child : statement.children) this->statement(*child);
+      scopes_.pop_back();
+      return;
+    case StatementKind::declaration: return declaration(statement);
+    case StatementKind::expression:
+      statement.expression->discarded = true;
+      if (expression(*statement.expression) != Type::none) warn_of_unused_value(*statement.expression);
+      return;
+    case StatementKind::if_else: return if_statement(statement);
+    case StatementKind::while_loop:
+    case StatementKind::do_loop:
+    case StatementKind::for_loop: return loop_statement(statement);
+    case StatementKind::break_loop:
+    case StatementKind::continue_loop: return break_or_continue(statement);
+    case StatementKind::switch_case: return switch_statement(statement);
+    case StatementKind::case_label: return case_label(statement);
+    case StatementKind::return_value: return return_statement(statement);
+  }
+}
+
+void Analyser::warn_of_unused_value(const Expression& expression) {
+  if (!expression.setup.empty()) return;  // a call whose result is a structure
+  switch (expression.kind) {
+    case ExpressionKind::assign:
+    case ExpressionKind::postfix:
+    case ExpressionKind::call:
+    case ExpressionKind::conditional: return;
+    case ExpressionKind::comma:
+      if (!expression.operands.empty()) warn_of_unused_value(*expression.operands.back());
+      return;
+    case ExpressionKind::unary:
+      if (expression.op == Operator::increment || expression.op == Operator::decrement) return;
+      break;
+    case ExpressionKind::binary:
+      if (expression.op == Operator::logical_and || expression.op == Operator::logical_or) return;
+      break;
+    case ExpressionKind::cast:
+      if (expression.type == Type::nothing) return;
+      break;
+    default: break;
+  }
+  warnings_.push_back({Severity::warning, program_.locate(expression.position), "nobody uses this value",
+                       "assign it, or leave it out"});
+}
+
+void Analyser::break_or_continue(const Statement& statement) {
+  const bool is_break = statement.kind == StatementKind::break_loop;
+  if (context_.loops > 0 || (is_break && context_.switches > 0)) return;
+  error(statement.position,
+        is_break ? "'break' stands outside a loop and a switch" : "'continue' stands outside a loop",
+        is_break ? "'return;' leaves a handler" : "");
+}
+
+void Analyser::switch_statement(Statement& statement) {
+  const Type type = value(*statement.condition);
+  require_integer(*statement.condition, type, "a switch");
+  const int election = calls_election(*statement.condition) ? 1 : 0;
+  std::set<std::uint64_t> values;
+  std::set<std::uint64_t>* outer_cases = context_.cases;
+  const bool outer_default = context_.has_default;
+  const Type outer_type = context_.switched;
+  context_.cases = &values;
+  context_.has_default = false;
+  context_.switched = is_integer(type) ? promote(type) : Type::i64;
+  const std::size_t outer_scope = context_.switch_scope;
+  context_.switch_scope = scopes_.size();
+  ++context_.switches;
+  ++context_.conditions;
+  context_.elections += election;
+  scopes_.emplace_back();
+  this->statement(*statement.children[0]);
+  scopes_.pop_back();
+  context_.switch_scope = outer_scope;
+  context_.elections -= election;
+  --context_.conditions;
+  --context_.switches;
+  context_.cases = outer_cases;
+  context_.has_default = outer_default;
+  context_.switched = outer_type;
+}
+
+/// A jump to a case passes by the declarations before it: lanes that come this way have 0 in those variables, not their initial value.
+void Analyser::forget_initial_values() {
+  for (std::size_t i = context_.switch_scope; i < scopes_.size(); ++i) {
+    for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;
+  }
+}
+
+void Analyser::case_label(Statement& statement) {
+  if (context_.cases != nullptr) forget_initial_values();
+  const std::string word = statement.condition ? "'case'" : "'default'";
+  if (context_.cases == nullptr) {
+    error(statement.position, word + " stands outside a switch");
+  } else if (!statement.condition) {
+    if (context_.has_default) error(statement.position, "this switch has two 'default'");
+    context_.has_default = true;
+  }
+  if (statement.condition) {
+    const std::size_t before = errors.size();
+    const Type type = value(*statement.condition);
+    const auto constant = errors.size() == before ? evaluate(*statement.condition) : std::nullopt;
+    if (constant && is_integer(type)) {
+      const Constant converted =
+          convert(*constant, context_.switched == Type::none ? type : context_.switched);
+      if (context_.cases != nullptr && !context_.cases->insert(converted.integer).second)
+        error(statement.condition->position, "this switch has this case twice");
+    } else if (type != Type::none) {
+      error(statement.condition->position, "a case needs an integer known at compile time");
+    }
+  }
+  this->statement(*statement.children[0]);
+}
+
+void Analyser::declaration(Statement& statement) {
+  for (Declarator& declarator : statement.declarators) {
+    if (statement.type == Type::nothing && !declarator.is_pointer)
+      return error(statement.position, "a variable cannot have type void");
+    ++context_.uses->nodes;
+    if (declarator.is_pointer) {
+      declare_pointer(statement, declarator);
+      continue;
+    }
+    if (statement.type == Type::structure || !declarator.dimensions.empty()) {
+      declare_local(statement, declarator);
+      continue;
+    }
+    if (declarator.has_list) {
+      error(declarator.position, "'" + declarator.name + "' is one value, not a list");
+      continue;
+    }
+    const std::size_t before = errors.size();
+    if (declarator.initializer) {
+      convertible(*declarator.initializer, value(*declarator.initializer), statement.type);
+    } else if (statement.is_const) {
+      error(declarator.position, "the constant '" + declarator.name + "' has no value", "write '= value'");
+    }
+    const bool may_fold = statement.is_const && declarator.initializer && errors.size() == before;
+    const auto constant = may_fold ? evaluate(*declarator.initializer) : std::nullopt;
+    declarator.symbol = new_symbol(constant ? Symbol::Kind::constant : Symbol::Kind::local, declarator.name,
+                                   statement.type, declarator.position);
+    declarator.symbol->is_const = statement.is_const;
+    declarator.symbol->initializer = declarator.initializer.get();
+    if (constant) {
+      const Constant converted = convert(*constant, statement.type);
+      declarator.symbol->value = converted.integer;
+      declarator.symbol->real = converted.real;
+    }
+    add_to_scope(declarator.symbol);
+  }
+}
+
+void Analyser::condition(Expression& expression) { static_cast<void>(operand(expression)); }
+
+void Analyser::if_statement(Statement& statement) {
+  condition(*statement.condition);
+  const int election = calls_election(*statement.condition) ? 1 : 0;
+  ++context_.conditions;
+  context_.elections += election;
+  for (const StatementPtr& child : statement.children) {
+    scopes_.emplace_back();
+    this->statement(*child);
+    scopes_.pop_back();
+  }
+  context_.elections -= election;
+  --context_.conditions;
+}
+
+void Analyser::loop_statement(Statement& statement) {
+  scopes_.emplace_back();
+  ++context_.loops;
+  ++context_.conditions;
+  if (statement.children.size() > 1) this->statement(*statement.children[1]);
+  if (statement.condition) condition(*statement.condition);
+  const int election = statement.condition && calls_election(*statement.condition) ? 1 : 0;
+  context_.elections += election;
+  if (statement.expression) static_cast<void>(expression(*statement.expression));
+  scopes_.emplace_back();
+  this->statement(*statement.children[0]);
+  scopes_.pop_back();
+  context_.elections -= election;
+  --context_.conditions;
+  --context_.loops;
+  scopes_.pop_back();
+}
+
+void Analyser::return_statement(Statement& statement) {
+  if (context_.helper == nullptr) {
+    if (statement.expression) {
+      error(statement.expression->position, "a handler returns no value", "write 'return;'");
+    }
+    return;
+  }
+  if (!statement.expression) {
+    if (context_.result.type != Type::nothing) {
+      error(statement.position, "this function returns a value of type " + describe(context_.result),
+            "write 'return value;'");
+    }
+    return;
+  }
+  if (context_.result.type == Type::nothing) {
+    return error(statement.expression->position, "this function returns no value", "write 'return;'");
+  }
+  if (context_.result.type == Type::structure) {
+    // The copy into the function's result; the caller takes it from there.
+    ExpressionPtr copy = record_value(context_.helper->result, *statement.expression);
+    if (copy != nullptr) statement.expression = std::move(copy);
+    return;
+  }
+  initial_value(*statement.expression, context_.result);
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,107 @@
+// The table of the language's functions (api.def) and of its other fixed names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cod/specification.h"
+#include "cod/syntax/type.h"
+
+namespace lynxpp::cod {
+
+enum class Api : std::uint8_t {
+#define LYNXPP_API(name, identifier, result, arguments, places, uniform) identifier,
+#include "cod/syntax/api.def"
+};
+
+/// Bits of ApiFunction::places: 1 << TargetKind, and the host.
+enum Places : std::uint32_t {
+  on_device = 0x3f,
+  on_host = 0x40,  ///< ON_REPORT
+  on_end = 0x80,
+  in_reports = on_host | on_end,
+  anywhere = on_device | on_host,
+  at_block_exit = 1u << static_cast<int>(TargetKind::basic_block_exit),
+  behind_instruction = 1u << static_cast<int>(TargetKind::instruction_after),
+  at_instruction = behind_instruction | 1u << static_cast<int>(TargetKind::instruction),
+  in_blocks = at_block_exit | at_instruction | 1u << static_cast<int>(TargetKind::basic_block_entry),
+};
+
+enum class ApiArguments : std::uint8_t {
+  none,
+  condition,
+  value,
+  unique,
+  element,
+  element_value,
+  array,
+  instruction,
+  instruction_labels,
+  block,
+  labels,
+  position,
+  emit,
+  print,
+  append,
+  record,
+  collection,
+  bin,
+  entry,
+  emit_top,
+  emit_table
+};
+
+struct ApiFunction {
+  Api api;
+  std::string_view name;
+  Type result;  ///< none: that of the array's elements
+  ApiArguments arguments;
+  std::uint32_t places;
+  bool uniform;
+  std::optional<SiteValue> site;
+};
+
+/// Null when there is none of that name. Of functions that share a name the first one.
+const ApiFunction* find_api(std::string_view name);
+const ApiFunction& api_of(Api api);
+
+/// "BASIC_BLOCKS" ▶ Extent::basic_blocks.
+std::optional<Extent> find_extent(std::string_view name);
+std::string_view name_of(Extent extent);
+
+/// "WARPS_PER_BLOCK" ▶ 32: the most there can be of something, a constant of type unsigned long.
+std::optional<std::uint64_t> find_limit(std::string_view name);
+
+/// For "did you mean".
+std::vector<std::string> api_names();
+std::vector<std::string> extent_names();
+
+/// "ON_KERNEL_ENTRY"; "ON_REPORT" is no TargetKind.
+std::optional<TargetKind> find_target(std::string_view label);
+std::string_view label_of(TargetKind target);
+std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, those with arguments included
+
+std::vector<std::string> filter_names();
+bool is_label(std::string_view name);  ///< of a filter
+
+/// Adds the filter bit of a label such as "MEM_READ"; false when there is none of that name.
+bool add_filter(std::string_view label, InstructionFilter& filter);
+
+/// "GLOBAL" ▶ its bit, as accessSpace() gives it.
+std::optional<std::uint32_t> find_space(std::string_view name);
+
+/// The bits of a filter in one number, for generated code.
+constexpr std::uint64_t pack(const InstructionFilter& filter) {
+  return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32;
+}
+constexpr InstructionFilter unpack(std::uint64_t bits) {
+  InstructionFilter filter;
+  filter.classes = bits & 0xffff;
+  filter.spaces = bits >> 16 & 0xffff;
+  filter.data = static_cast<std::uint32_t>(bits >> 32);
+  return filter;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,62 @@
+#include "cod/syntax/ast.h"
+
+#include <algorithm>
+
+namespace lynxpp::cod {
+
+ExpressionPtr clone(const Expression& expression) {
+  auto result = std::make_unique<Expression>();
+  result->kind = expression.kind;
+  result->op = expression.op;
+  result->type = expression.type;
+  result->position = expression.position;
+  result->text = expression.text;
+  result->structure = expression.structure;
+  result->pointee = expression.pointee;
+  result->to_const = expression.to_const;
+  result->value = expression.value;
+  result->real = expression.real;
+  result->symbol = expression.symbol;
+  result->api = expression.api;
+  result->extent = expression.extent;
+  result->elected = expression.elected;
+  result->discarded = expression.discarded;
+  for (const ExpressionPtr& operand : expression.operands) result->operands.push_back(clone(*operand));
+  for (const ExpressionPtr& each : expression.setup) result->setup.push_back(clone(*each));
+  return result;
+}
+
+SourceLocation location_of(const std::vector<SourceFile>& files, const Position& position) {
+  return {files[position.file].path, position.line, position.column, position.length};
+}
+
+void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& diagnostics) {
+  for (Diagnostic& diagnostic : diagnostics) {
+    SourceLocation& place = diagnostic.location;
+    const auto file = std::find_if(files.begin(), files.end(),
+                                   [&](const SourceFile& each) { return each.path == place.file; });
+    if (file == files.begin() || file == files.end() || place.line == 0) continue;
+    // Rendered here, where the text is known, without the hint, which comes last.
+    Diagnostic bare = diagnostic;
+    bare.hint.clear();
+    std::string text = render(bare, file->text);
+    text.pop_back();
+    const std::size_t line_end = text.find('\n');
+    diagnostic.message += line_end == std::string::npos ? "" : text.substr(line_end);
+    place.file += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+    place.line = 0;
+  }
+}
+
+ExpressionPtr unsigned_literal(std::uint64_t value) {
+  auto result = std::make_unique<Expression>();
+  result->type = Type::u64;
+  result->value = value;
+  return result;
+}
+
+FullType full_type(const Expression& expression) {
+  return {expression.type, expression.structure, expression.pointee, expression.to_const};
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,246 @@
+// The syntax tree. The parser builds it, semantic analysis fills in types and symbols, code generation reads it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cod/syntax/type.h"
+#include "support/diagnostic.h"
+
+namespace lynxpp::cod {
+
+/// Line and column count from 1, in bytes.
+struct Position {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  std::uint32_t length = 1;
+  std::uint32_t file = 0;  ///< index into SyntaxTree::files
+};
+
+enum class Operator : std::uint8_t {
+  none,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  shift_left,
+  shift_right,
+  less,
+  greater,
+  less_equal,
+  greater_equal,
+  equal,
+  not_equal,
+  bit_and,
+  bit_xor,
+  bit_or,
+  logical_and,
+  logical_or,
+  plus,
+  minus,
+  logical_not,
+  complement,
+  address_of,
+  dereference,
+  increment,
+  decrement,
+};
+
+enum class ExpressionKind : std::uint8_t {
+  integer,   ///< value
+  floating,  ///< real
+  string,    ///< text, escapes resolved
+  null,      ///< the pointer to nothing
+  name,      ///< text
+  unary,     ///< op, operands[0]; prefix ++ and -- included
+  postfix,   ///< ++ and --
+  binary,
+  assign,       ///< op is none for `=`, else the operator of the compound assignment
+  conditional,  ///< operands: condition, then, else
+  cast,         ///< type
+  size,         ///< sizeof: of `type` and `structure`, or of operands[0] when there is one; sema sets value
+  call,         ///< text names the function, operands are the arguments
+  index,        ///< operands: indexed expression, index. Behind sema: the indices of the element of `symbol`
+  member,       ///< operands[0] . text
+  comma,        ///< operands: all are evaluated, the last is the value
+};
+
+/// A type with what belongs to it.
+struct FullType {
+  Type type = Type::none;
+  std::string structure;      ///< of Type::structure, or of what is pointed to
+  Type pointee = Type::none;  ///< of Type::pointer
+  bool to_const = false;      ///< of Type::pointer
+};
+
+struct Symbol;
+struct ApiFunction;
+
+struct Expression {
+  ExpressionKind kind = ExpressionKind::integer;
+  Operator op = Operator::none;
+  Type type = Type::none;  ///< of the value; set by the parser for literals and casts, else by sema
+  Position position;
+  std::string text;
+  std::string structure;      ///< name of the structure that `type` or `pointee` is
+  Type pointee = Type::none;  ///< type pointer: of what it points to
+  bool to_const = false;      ///< type pointer: to what cannot be assigned
+  std::uint64_t value = 0;
+  double real = 0;
+  std::vector<std::unique_ptr<Expression>> operands;
+  /// index, name: evaluated before the operands, once; an assignment to a hidden variable that `symbol` belongs to.
+  /// call of a helper: evaluated behind the operands; copies structures into its parameters.
+  std::vector<std::unique_ptr<Expression>> setup;
+
+  Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
+  const ApiFunction* api = nullptr;  ///< call
+  std::uint32_t extent = 0;          ///< name of an extent: 1 + Extent
+  bool elected = false;    ///< call, assign: stands under a condition with leastActiveThreadInWarp()
+  bool discarded = false;  ///< a statement of its own: nobody wants the value
+};
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+/// A constant of type unsigned long.
+ExpressionPtr unsigned_literal(std::uint64_t value);
+
+FullType full_type(const Expression& expression);
+
+/// A deep copy, with what sema has filled in.
+ExpressionPtr clone(const Expression& expression);
+
+/// What stands behind `=`: an expression, or a list in braces.
+struct Initializer {
+  Position position;
+  ExpressionPtr expression;  ///< null: a list
+  std::vector<Initializer> list;
+};
+
+struct Declarator {
+  std::string name;
+  Position position;
+  bool is_pointer = false;
+  bool is_const_pointer = false;
+  std::vector<ExpressionPtr> dimensions;  ///< of an array; null for `[]`
+  ExpressionPtr initializer;
+  std::vector<Initializer> list;  ///< `= { … }`
+  bool has_list = false;
+  Symbol* symbol = nullptr;
+  /// Arrays and structures: what the initialiser becomes, one assignment for each element (sema)
+  std::vector<ExpressionPtr> assignments;
+};
+
+struct Field {
+  Type type = Type::none;
+  std::string structure;
+  std::string name;
+  Position position;
+  std::vector<ExpressionPtr> dimensions;
+};
+
+struct Structure {
+  std::string name;  ///< "pair"; those without a tag get a name that cannot be written
+  Position position;
+  std::vector<Field> fields;
+};
+
+enum class StatementKind : std::uint8_t {
+  empty,
+  block,
+  declaration,
+  expression,
+  if_else,
+  while_loop,
+  do_loop,
+  for_loop,
+  break_loop,
+  continue_loop,
+  return_value,
+  switch_case,  ///< condition, children[0]
+  case_label,   ///< condition is the value (null: default), children[0] the statement behind it
+};
+
+struct Statement {
+  StatementKind kind = StatementKind::empty;
+  Position position;
+  Type type = Type::none;   ///< declaration
+  std::string structure;    ///< declaration of Type::structure
+  bool is_const = false;    ///< declaration
+  bool is_counted = false;  ///< the engine counts instead (cod/sema/counters.h)
+  std::uint32_t tally = 0;  ///< position in Program::tallies + 1; 0: is none
+  std::vector<Declarator> declarators;
+  ExpressionPtr condition;   ///< if, loops
+  ExpressionPtr expression;  ///< expression, return; for: the step
+  /// block: its statements; if: then, else; loops: the body; for: the body, then the start statement when there is one
+  std::vector<std::unique_ptr<Statement>> children;
+};
+using StatementPtr = std::unique_ptr<Statement>;
+
+struct Label {
+  std::string name;
+  Position position;
+  bool has_arguments = false;
+  std::vector<ExpressionPtr> arguments;
+};
+
+struct Parameter {
+  FullType type;
+  std::string name;
+  Position position;
+  bool is_const = false;
+};
+
+/// What a `global` declaration says besides an array's: `trace`, `histogram`, `map`.
+struct StorageClause {
+  std::string kind;  ///< empty: an array
+  Position position;
+  bool has_type = false;  ///< of the elements
+  bool has_key = false;   ///< `by unsigned long`
+  Type key = Type::none;
+  std::string key_structure;
+  std::string binning;  ///< `= linear(0, 100)`; empty: none
+  Position binning_position;
+  std::vector<ExpressionPtr> bounds;
+};
+
+/// One construct at file scope.
+struct Item {
+  enum class Kind : std::uint8_t { global_array, shared_array, function, handler, statement };
+  Kind kind = Kind::statement;
+  Position position;                   ///< of the name, or of the first label
+  std::string name;                    ///< arrays, function
+  Type type = Type::none;              ///< arrays: element
+  std::string structure;               ///< arrays of Type::structure
+  FullType result;                     ///< function
+  std::vector<ExpressionPtr> extents;  ///< arrays
+  StorageClause storage;               ///< arrays
+  std::vector<Parameter> parameters;   ///< function
+  std::vector<Label> labels;           ///< handler
+  bool is_host = false;                ///< statement: the declaration of 'host' variables
+  StatementPtr body;                   ///< function, handler, statement
+};
+
+/// A text that the specification consists of.
+struct SourceFile {
+  std::string path;  ///< as diagnostics name it
+  std::string text;
+};
+
+SourceLocation location_of(const std::vector<SourceFile>& files, const Position& position);
+
+/// Who shows diagnostics has the text of the first file only. In those of other files the message quotes the line, and the place is
+/// part of the file's name.
+void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& diagnostics);
+
+struct SyntaxTree {
+  std::vector<SourceFile> files;  ///< the specification first, then what it includes
+  std::set<std::string> names;    ///< every name that stands in the text
+  std::set<std::string> types;    ///< what typedefs name
+  std::vector<Structure> structures;
+  std::vector<Item> items;
+};
+
+}  // namespace lynxpp::cod

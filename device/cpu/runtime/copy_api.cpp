@@ -1,0 +1,291 @@
+// Copies and fills, and the program's variables by symbol.
+#include <cstring>
+#include <optional>
+
+#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/streams.h"
+
+namespace lynxpp::device::cpu::api {
+namespace {
+
+enum class Side { device, host, any };
+
+/// Whether `bytes` at `pointer` may be one side of a copy: known to the device, not the device's own, or either.
+cudaError_t check_side(const void* pointer, size_t bytes, Side side) {
+  if (pointer == nullptr) return cudaErrorInvalidValue;
+  const auto found = allocations().find(pointer);
+  if (!found) return side == Side::device ? cudaErrorInvalidValue : cudaSuccess;
+  if (side == Side::host && found->is_device_only()) return cudaErrorInvalidValue;
+  // What lies behind registered memory is the program's own as well.
+  if (side != Side::device && found->kind == MemoryKind::registered_host) return cudaSuccess;
+  const size_t offset = reinterpret_cast<std::uintptr_t>(pointer) - found->address;
+  return bytes <= found->bytes - offset ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t sides_of(cudaMemcpyKind kind, Side& destination, Side& source) {
+  switch (kind) {
+    case cudaMemcpyHostToHost: destination = source = Side::host; return cudaSuccess;
+    case cudaMemcpyHostToDevice:
+      destination = Side::device;
+      source = Side::host;
+      return cudaSuccess;
+    case cudaMemcpyDeviceToHost:
+      destination = Side::host;
+      source = Side::device;
+      return cudaSuccess;
+    case cudaMemcpyDeviceToDevice: destination = source = Side::device; return cudaSuccess;
+    case cudaMemcpyDefault: destination = source = Side::any; return cudaSuccess;
+  }
+  return cudaErrorInvalidMemcpyDirection;
+}
+
+/// A box of `width` bytes × `height` rows × `depth` slices.
+struct Box {
+  size_t width = 0, height = 1, depth = 1;
+  bool empty() const { return width == 0 || height == 0 || depth == 0; }
+};
+
+/// Where a box lies in memory.
+struct Place {
+  std::byte* first = nullptr;
+  size_t pitch = 0;        ///< bytes from row to row
+  size_t slice_pitch = 0;  ///< bytes from slice to slice
+  std::byte* row(size_t y, size_t z) const { return first + z * slice_pitch + y * pitch; }
+};
+
+/// Bytes from a box's first to its last; nullopt when they cannot be addressed.
+std::optional<size_t> span_of(const Box& box, const Place& place) {
+  size_t rows = 0;
+  size_t slices = 0;
+  size_t span = 0;
+  if (__builtin_mul_overflow(box.height - 1, place.pitch, &rows) ||
+      __builtin_mul_overflow(box.depth - 1, place.slice_pitch, &slices) ||
+      __builtin_add_overflow(rows, slices, &span) || __builtin_add_overflow(span, box.width, &span)) {
+    return std::nullopt;
+  }
+  return span;
+}
+
+cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+                 cudaStream_t stream) {
+  Side destination = Side::any;
+  Side source = Side::any;
+  if (const cudaError_t error = sides_of(kind, destination, source); error != cudaSuccess) return error;
+  const StreamTurn turn(stream);
+  if (turn.status() != cudaSuccess || box.empty()) return turn.status();
+  const auto to_span = span_of(box, to);
+  const auto from_span = span_of(box, from);
+  if (!to_span || !from_span) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check_side(to.first, *to_span, destination); error != cudaSuccess)
+    return error;
+  if (const cudaError_t error = check_side(from.first, *from_span, source); error != cudaSuccess)
+    return error;
+  for (size_t z = 0; z < box.depth; ++z) {
+    for (size_t y = 0; y < box.height; ++y) std::memmove(to.row(y, z), from.row(y, z), box.width);
+  }
+  return cudaSuccess;
+}
+
+Place place(const void* pointer, size_t pitch = 0) {
+  return {const_cast<std::byte*>(static_cast<const std::byte*>(pointer)), pitch, 0};
+}
+
+cudaError_t copy_linear(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy(place(to), place(from), {bytes}, kind, stream);
+}
+
+cudaError_t copy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                    size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+  return copy(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, stream);
+}
+
+cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, const cudaExtent& extent,
+                     Place& place) {
+  if (pointer.ptr == nullptr) return cudaErrorInvalidValue;
+  const size_t rows = pointer.ysize != 0 ? pointer.ysize : extent.height;
+  if (position.x > pointer.pitch || extent.width > pointer.pitch - position.x)
+    return cudaErrorInvalidPitchValue;
+  size_t slice = 0;
+  size_t z = 0;
+  size_t y = 0;
+  if (__builtin_mul_overflow(pointer.pitch, rows, &slice) || __builtin_mul_overflow(position.z, slice, &z) ||
+      __builtin_mul_overflow(position.y, pointer.pitch, &y)) {
+    return cudaErrorInvalidValue;
+  }
+  place = {static_cast<std::byte*>(pointer.ptr) + z + y + position.x, pointer.pitch, slice};
+  return cudaSuccess;
+}
+
+cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  // No call of this device gives out an array, so a handle to one is wrong.
+  if (parameters->srcArray != nullptr || parameters->dstArray != nullptr)
+    return cudaErrorInvalidResourceHandle;
+  const cudaExtent& extent = parameters->extent;
+  Place to;
+  Place from;
+  if (const cudaError_t error = place_3d(parameters->dstPtr, parameters->dstPos, extent, to);
+      error != cudaSuccess)
+    return error;
+  if (const cudaError_t error = place_3d(parameters->srcPtr, parameters->srcPos, extent, from);
+      error != cudaSuccess) {
+    return error;
+  }
+  return copy(to, from, {extent.width, extent.height, extent.depth}, parameters->kind, stream);
+}
+
+cudaError_t fill(const Place& to, const Box& box, int value, cudaStream_t stream) {
+  const StreamTurn turn(stream);
+  if (turn.status() != cudaSuccess || box.empty()) return turn.status();
+  const auto span = span_of(box, to);
+  if (!span) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check_side(to.first, *span, Side::device); error != cudaSuccess) return error;
+  for (size_t z = 0; z < box.depth; ++z) {
+    for (size_t y = 0; y < box.height; ++y) std::memset(to.row(y, z), value, box.width);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t fill_2d(void* pointer, size_t pitch, int value, size_t width, size_t height,
+                    cudaStream_t stream) {
+  if (width > pitch) return cudaErrorInvalidPitchValue;
+  return fill(place(pointer, pitch), {width, height}, value, stream);
+}
+
+cudaError_t fill_3d(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t stream) {
+  Place to;
+  if (const cudaError_t error = place_3d(pointer, {}, extent, to); error != cudaSuccess) return error;
+  return fill(to, {extent.width, extent.height, extent.depth}, value, stream);
+}
+
+/// The storage of the variable a symbol stands for.
+cudaError_t resolve(const void* symbol, Variable*& variable) {
+  variable = registry().find_variable(symbol);
+  return variable != nullptr ? variable->binary->load(*variable) : cudaErrorInvalidSymbol;
+}
+
+/// The address `offset` into a symbol's storage where `bytes` have room.
+cudaError_t resolve(const void* symbol, size_t offset, size_t bytes, void*& address) {
+  Variable* variable = nullptr;
+  if (const cudaError_t error = resolve(symbol, variable); error != cudaSuccess) return error;
+  if (offset > variable->bytes || bytes > variable->bytes - offset) return cudaErrorInvalidValue;
+  address = static_cast<std::byte*>(variable->storage) + offset;
+  return cudaSuccess;
+}
+
+cudaError_t copy_to_symbol(const void* symbol, const void* from, size_t bytes, size_t offset,
+                           cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+    return cudaErrorInvalidMemcpyDirection;
+  }
+  void* address = nullptr;
+  if (const cudaError_t error = resolve(symbol, offset, bytes, address); error != cudaSuccess) return error;
+  return copy_linear(address, from, bytes, kind, stream);
+}
+
+cudaError_t copy_from_symbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                             cudaStream_t stream) {
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+    return cudaErrorInvalidMemcpyDirection;
+  }
+  void* address = nullptr;
+  if (const cudaError_t error = resolve(symbol, offset, bytes, address); error != cudaSuccess) return error;
+  return copy_linear(to, address, bytes, kind, stream);
+}
+
+cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                      cudaStream_t stream) {
+  if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
+  return copy_linear(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind) {
+  return copy_linear(to, from, bytes, kind, nullptr);
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return copy_linear(to, from, bytes, kind, stream);
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, enum cudaMemcpyKind kind) {
+  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, stream);
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) { return copy_3d(parameters, nullptr); }
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return copy_3d(parameters, stream);
+}
+
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  return copy_peer(to, to_device, from, from_device, bytes, nullptr);
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t stream) {
+  return copy_peer(to, to_device, from, from_device, bytes, stream);
+}
+
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
+                               enum cudaMemcpyKind kind) {
+  return copy_to_symbol(symbol, from, bytes, offset, kind, nullptr);
+}
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
+                                    enum cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_to_symbol(symbol, from, bytes, offset, kind, stream);
+}
+cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
+                                 enum cudaMemcpyKind kind) {
+  return copy_from_symbol(to, symbol, bytes, offset, kind, nullptr);
+}
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_from_symbol(to, symbol, bytes, offset, kind, stream);
+}
+
+cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
+  return fill(place(pointer), {bytes}, value, nullptr);
+}
+cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
+  return fill(place(pointer), {bytes}, value, stream);
+}
+cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
+  return fill_2d(pointer, pitch, value, width, height, nullptr);
+}
+cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
+  return fill_2d(pointer, pitch, value, width, height, stream);
+}
+cudaError_t cudaMemset3D(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent) {
+  return fill_3d(pointer, value, extent, nullptr);
+}
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent,
+                              cudaStream_t stream) {
+  return fill_3d(pointer, value, extent, stream);
+}
+
+cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
+  if (pointer == nullptr) return cudaErrorInvalidValue;
+  Variable* variable = nullptr;
+  const cudaError_t error = resolve(symbol, variable);
+  *pointer = error == cudaSuccess ? variable->storage : nullptr;
+  return error;
+}
+
+cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
+  if (bytes == nullptr) return cudaErrorInvalidValue;
+  Variable* variable = nullptr;
+  const cudaError_t error = resolve(symbol, variable);
+  if (error == cudaSuccess) *bytes = variable->bytes;
+  return error;
+}
+
+}  // namespace lynxpp::device::cpu::api

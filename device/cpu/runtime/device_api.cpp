@@ -1,0 +1,213 @@
+// The device: count, properties, limits, synchronisation. There is one, number 0.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/properties.h"
+#include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/streams.h"
+
+namespace lynxpp::device::cpu::api {
+namespace {
+
+constexpr unsigned known_device_flags =
+    cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
+
+std::atomic<unsigned> device_flags{cudaDeviceScheduleAuto};
+std::atomic<cudaFuncCache> cache_configuration{cudaFuncCachePreferNone};
+std::atomic<cudaSharedMemConfig> bank_configuration{cudaSharedMemBankSizeFourByte};
+
+constexpr std::size_t limit_count = cudaLimitPersistingL2CacheSize + 1;
+constexpr std::size_t default_limits[limit_count] = {1024, 1 << 20, 8 << 20, 0, 2048, 64, 0};
+std::atomic<std::size_t> limits[limit_count] = {default_limits[0], default_limits[1], default_limits[2],
+                                                default_limits[3], default_limits[4], default_limits[5],
+                                                default_limits[6]};
+
+bool known_limit(cudaLimit limit) {
+  const auto index = static_cast<std::size_t>(limit);
+  return index < limit_count && limit != cudaLimitDevRuntimeSyncDepth;
+}
+
+cudaError_t check_device(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+
+cudaError_t set_flags(unsigned flags) {
+  if ((flags & ~known_device_flags) != 0) return cudaErrorInvalidValue;
+  device_flags = flags;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (count == nullptr) return cudaErrorInvalidValue;
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) { return check_device(device); }
+
+cudaError_t cudaGetDevice(int* device) {
+  if (device == nullptr) return cudaErrorInvalidValue;
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaInitDevice(int device, unsigned int flags_of_device, unsigned int flags) {
+  if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
+  if ((flags & ~unsigned{cudaInitDeviceFlagsAreValid}) != 0) return cudaErrorInvalidValue;
+  return (flags & cudaInitDeviceFlagsAreValid) != 0 ? set_flags(flags_of_device) : cudaSuccess;
+}
+
+cudaError_t cudaSetValidDevices(int* devices, int count) {
+  if (count < 0 || (devices == nullptr && count > 0)) return cudaErrorInvalidValue;
+  const bool all_known = std::all_of(devices, devices + count, [](int device) { return device == 0; });
+  return all_known ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaChooseDevice(int* device, const struct cudaDeviceProp* wanted) {
+  if (device == nullptr || wanted == nullptr) return cudaErrorInvalidValue;
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* properties, int device) {
+  if (properties == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
+  *properties = device_properties();
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
+  if (value == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
+  const auto found = device_attribute(attribute);
+  if (!found) return cudaErrorInvalidValue;
+  *value = *found;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
+  if (text == nullptr || length <= static_cast<int>(std::strlen(device_bus_id))) return cudaErrorInvalidValue;
+  std::strcpy(text, device_bus_id);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  if (device == nullptr || text == nullptr) return cudaErrorInvalidValue;
+  if (std::string(text) != device_bus_id) return cudaErrorInvalidDevice;
+  *device = 0;
+  return cudaSuccess;
+}
+
+// ---------------------------------------------------------------- peers: a single device has none
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, enum cudaDeviceP2PAttr, int, int) {
+  return value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (can == nullptr) return cudaErrorInvalidValue;
+  if (device != 0 || peer != 0) return cudaErrorInvalidDevice;
+  *can = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned int) { return cudaErrorInvalidDevice; }
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice;
+}
+
+// ---------------------------------------------------------------- state
+
+cudaError_t cudaSetDeviceFlags(unsigned int flags) { return set_flags(flags); }
+
+cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
+  if (flags == nullptr) return cudaErrorInvalidValue;
+  *flags = device_flags | cudaDeviceMapHost;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  streams().wait_for_all();
+  return sticky_error();
+}
+
+cudaError_t cudaDeviceReset() {
+  streams().wait_for_all();
+  streams().destroy_all();
+  allocations().release_all();
+  registry().restore_variables();
+  for (std::size_t i = 0; i < limit_count; ++i) limits[i] = default_limits[i];
+  cache_configuration = cudaFuncCachePreferNone;
+  device_flags = cudaDeviceScheduleAuto;
+  clear_sticky_error();
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
+  if (!known_limit(limit)) return cudaErrorUnsupportedLimit;
+  limits[limit] = value;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetLimit(size_t* value, enum cudaLimit limit) {
+  if (value == nullptr) return cudaErrorInvalidValue;
+  if (!known_limit(limit)) return cudaErrorUnsupportedLimit;
+  *value = limits[limit];
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache configuration) {
+  cache_configuration = configuration;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache* configuration) {
+  if (configuration == nullptr) return cudaErrorInvalidValue;
+  *configuration = cache_configuration;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig configuration) {
+  bank_configuration = configuration;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig* configuration) {
+  if (configuration == nullptr) return cudaErrorInvalidValue;
+  *configuration = bank_configuration;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = least_stream_priority;
+  if (greatest != nullptr) *greatest = greatest_stream_priority;
+  return cudaSuccess;
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+
+// ---------------------------------------------------------------- versions, profiler
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  if (version == nullptr) return cudaErrorInvalidValue;
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  if (version == nullptr) return cudaErrorInvalidValue;
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaProfilerStart() { return cudaSuccess; }
+cudaError_t cudaProfilerStop() { return cudaSuccess; }
+
+}  // namespace lynxpp::device::cpu::api

@@ -1,0 +1,81 @@
+#include "device/cpu/runtime/error.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+std::atomic<cudaError_t> process_error{cudaSuccess};
+
+struct ErrorText {
+  int code;
+  const char* name;
+  const char* text;
+};
+
+constexpr ErrorText error_texts[] = {
+#define LYNXPP_CUDA_ERROR(code, name, text) {code, #name, text},
+#include "device/cpu/runtime/errors.def"
+#undef LYNXPP_CUDA_ERROR
+};
+static_assert(std::is_sorted(std::begin(error_texts), std::end(error_texts),
+                             [](const ErrorText& a, const ErrorText& b) { return a.code < b.code; }));
+
+const ErrorText* find(cudaError_t error) {
+  const auto* found =
+      std::lower_bound(std::begin(error_texts), std::end(error_texts), static_cast<int>(error),
+                       [](const ErrorText& entry, int code) { return entry.code < code; });
+  return found != std::end(error_texts) && found->code == static_cast<int>(error) ? found : nullptr;
+}
+
+constexpr const char* unknown_code = "unrecognized error code";
+
+}  // namespace
+
+cudaError_t record_error(cudaError_t error) {
+  // "Not ready" answers a question; it is no error.
+  if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
+  return error;
+}
+
+cudaError_t peek_last_error() {
+  const cudaError_t sticky = sticky_error();
+  return sticky != cudaSuccess ? sticky : last_error;
+}
+
+cudaError_t take_last_error() {
+  const cudaError_t error = peek_last_error();
+  last_error = cudaSuccess;
+  return error;
+}
+
+void set_sticky_error(cudaError_t error) { process_error.store(error, std::memory_order_relaxed); }
+cudaError_t sticky_error() { return process_error.load(std::memory_order_relaxed); }
+void clear_sticky_error() { set_sticky_error(cudaSuccess); }
+
+const char* error_name(cudaError_t error) {
+  const ErrorText* found = find(error);
+  return found != nullptr ? found->name : unknown_code;
+}
+
+const char* error_text(cudaError_t error) {
+  const ErrorText* found = find(error);
+  return found != nullptr ? found->text : unknown_code;
+}
+
+std::string one_line(const Failure& failure) {
+  const std::string rendered = render(failure.diagnostics);
+  std::string_view text = trim(rendered);
+  constexpr std::string_view severity = "error: ";  // the logger says so itself
+  if (text.starts_with(severity)) text.remove_prefix(severity.size());
+  std::string line;
+  for (const std::string& part : split(text, '\n')) line.append(line.empty() ? "" : "; ").append(trim(part));
+  return line;
+}
+
+}  // namespace lynxpp::device::cpu

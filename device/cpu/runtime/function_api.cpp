@@ -1,0 +1,158 @@
+// Function attributes and occupancy.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/launch.h"
+#include "device/cpu/runtime/properties.h"
+#include "device/cpu/runtime/registry.h"
+
+namespace lynxpp::device::cpu::api {
+namespace {
+
+/// The registered kernel, loaded.
+cudaError_t load(const void* function, Kernel*& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
+  kernel = registry().find_kernel(function);
+  return kernel != nullptr ? kernel->binary->load(*kernel, loaded) : cudaErrorInvalidDeviceFunction;
+}
+
+/// 75 for `.target sm_75`.
+int target_of(const std::string& ptx) {
+  constexpr const char* directive = ".target sm_";
+  const std::size_t found = ptx.find(directive);
+  return found != std::string::npos ? std::atoi(ptx.c_str() + found + std::strlen(directive)) : 0;
+}
+
+cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value) {
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = load(function, kernel, loaded); error != cudaSuccess) return error;
+  switch (attribute) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize:
+      if (value < 0 || value > optin_shared_limit - static_cast<int>(loaded->info.static_shared_bytes)) {
+        return cudaErrorInvalidValue;
+      }
+      kernel->max_dynamic_shared = value;
+      return cudaSuccess;
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+      if (value < -1 || value > 100) return cudaErrorInvalidValue;
+      kernel->shared_carveout = value;
+      return cudaSuccess;
+    case cudaFuncAttributeNonPortableClusterSizeAllowed:
+    case cudaFuncAttributeClusterSchedulingPolicyPreference:
+      return cudaSuccess;  // a preference about clusters; a launch in clusters is refused on its own
+    default: return cudaErrorInvalidValue;
+  }
+}
+
+cudaError_t occupancy(int* blocks, const void* function, int threads, size_t shared_bytes) {
+  if (blocks == nullptr || threads <= 0) return cudaErrorInvalidValue;
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = load(function, kernel, loaded); error != cudaSuccess) return error;
+  *blocks = resident_blocks(loaded->info, threads, shared_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t check_function(const void* function) {
+  return registry().find_kernel(function) != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+}  // namespace
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const void* function) {
+  if (attributes == nullptr) return cudaErrorInvalidValue;
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = load(function, kernel, loaded); error != cudaSuccess) return error;
+  const KernelInfo& info = loaded->info;
+  std::memset(attributes, 0, sizeof *attributes);
+  attributes->sharedSizeBytes = info.static_shared_bytes;
+  attributes->localSizeBytes = info.local_bytes;
+  attributes->maxThreadsPerBlock =
+      static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block));
+  attributes->numRegs =
+      static_cast<int>(std::min<std::uint32_t>(info.registers, 255));  // as hardware would cap them
+  attributes->ptxVersion = target_of(*loaded->ptx);
+  attributes->binaryVersion = compute_capability;
+  attributes->maxDynamicSharedSizeBytes = kernel->max_dynamic_shared;
+  attributes->preferredShmemCarveout = kernel->shared_carveout;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void* function, enum cudaFuncAttribute attribute, int value) {
+  return set_attribute(function, attribute, value);
+}
+
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute, int value,
+                                            int device) {
+  return device == 0 ? set_attribute(kernel, attribute, value) : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void* function, enum cudaFuncCache) {
+  return check_function(function);
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void* function, enum cudaSharedMemConfig) {
+  return check_function(function);
+}
+
+cudaError_t cudaFuncGetName(const char** name, const void* function) {
+  const Kernel* kernel = registry().find_kernel(function);
+  if (name == nullptr) return cudaErrorInvalidValue;
+  if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+  *name = kernel->name.c_str();
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* bytes) {
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = load(function, kernel, loaded); error != cudaSuccess) return error;
+  if (index >= loaded->info.parameters.size() || offset == nullptr) return cudaErrorInvalidValue;
+  *offset = loaded->info.parameters[index].offset;
+  if (bytes != nullptr) *bytes = loaded->info.parameters[index].bytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t* handle, const void* symbol) {
+  if (handle == nullptr) return cudaErrorInvalidValue;
+  *handle = reinterpret_cast<cudaFunction_t>(registry().find_kernel(symbol));
+  return *handle != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t* handle, const void* symbol) {
+  if (handle == nullptr) return cudaErrorInvalidValue;
+  *handle = reinterpret_cast<cudaKernel_t>(registry().find_kernel(symbol));
+  return *handle != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
+                                                          size_t shared_bytes) {
+  return occupancy(blocks, function, threads, shared_bytes);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
+                                                                   int threads, size_t shared_bytes,
+                                                                   unsigned int flags) {
+  const bool known = flags == cudaOccupancyDefault || flags == cudaOccupancyDisableCachingOverride;
+  return known ? occupancy(blocks, function, threads, shared_bytes) : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, const void* function, int blocks,
+                                                      int threads) {
+  if (shared_bytes == nullptr || blocks <= 0) return cudaErrorInvalidValue;
+  int possible = 0;
+  if (const cudaError_t error = occupancy(&possible, function, threads, 0); error != cudaSuccess)
+    return error;
+  if (blocks > possible) return cudaErrorInvalidValue;
+  Kernel* kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = load(function, kernel, loaded); error != cudaSuccess) return error;
+  const int each =
+      std::min(shared_per_multiprocessor / blocks - reserved_shared_per_block, optin_shared_limit);
+  *shared_bytes = static_cast<size_t>(std::max(0, each - static_cast<int>(loaded->info.static_shared_bytes)));
+  return cudaSuccess;
+}
+
+}  // namespace lynxpp::device::cpu::api

@@ -1,0 +1,199 @@
+#include "device/cpu/runtime/launch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "device/cpu/runtime/counters.h"
+#include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/properties.h"
+#include "device/cpu/runtime/runtime.h"
+#include "device/cpu/runtime/streams.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+std::atomic<LaunchInterceptor> interceptor{nullptr};
+thread_local cudaError_t variant_error = cudaSuccess;
+
+cudaError_t check_shape(const Launch& launch) {
+  const auto* grid = launch.grid;
+  const auto* block = launch.block;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (grid[axis] == 0 || block[axis] == 0) return cudaErrorInvalidConfiguration;
+  }
+  const bool grid_fits = grid[0] <= std::uint32_t{max_grid_dimension_x} &&
+                         grid[1] <= std::uint32_t{max_grid_dimension_yz} &&
+                         grid[2] <= std::uint32_t{max_grid_dimension_yz};
+  const bool block_fits = block[0] <= std::uint32_t{max_threads_per_block} &&
+                          block[1] <= std::uint32_t{max_threads_per_block} &&
+                          block[2] <= std::uint32_t{max_block_dimension_z} &&
+                          launch.threads_per_block() <= std::uint64_t{max_threads_per_block};
+  return grid_fits && block_fits ? cudaSuccess : cudaErrorInvalidConfiguration;
+}
+
+cudaError_t check_resources(const Kernel& kernel, const KernelInfo& info, const Launch& launch) {
+  if (launch.threads_per_block() > info.max_threads) {
+    log().error("kernel {} was compiled for at most {} threads per block, not {}", demangle(kernel.name),
+                info.max_threads, launch.threads_per_block());
+    return cudaErrorInvalidValue;
+  }
+  const int opted = kernel.max_dynamic_shared;
+  // Static and dynamic memory share the default limit; a limit that was raised is the dynamic part's own.
+  const std::uint64_t limit =
+      opted > default_shared_limit ? std::uint64_t{optin_shared_limit} : std::uint64_t{default_shared_limit};
+  const bool fits = launch.shared_bytes <= static_cast<std::uint32_t>(opted) &&
+                    std::uint64_t{launch.shared_bytes} + info.static_shared_bytes <= limit;
+  return fits ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/// Clusters change what a kernel computes, so they cannot be ignored; the other attributes only say how fast.
+cudaError_t check_attributes(const Kernel& kernel, const Launch& launch) {
+  const auto* attributes = static_cast<const cudaLaunchAttribute*>(launch.attributes);
+  for (std::uint32_t i = 0; i < launch.attribute_count; ++i) {
+    if (attributes[i].id != cudaLaunchAttributeClusterDimension) continue;
+    const auto& cluster = attributes[i].val.clusterDim;
+    if (std::uint64_t{cluster.x} * cluster.y * cluster.z > 1) {
+      log().error("kernel {} is launched in thread block clusters, which the cpu device does not have",
+                  demangle(kernel.name));
+      return cudaErrorNotSupported;
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t check_cooperative(const KernelInfo& info, const Launch& launch) {
+  if (!launch.cooperative) return cudaSuccess;
+  const auto resident = static_cast<std::uint64_t>(
+      resident_blocks(info, static_cast<int>(launch.threads_per_block()), launch.shared_bytes));
+  return launch.blocks() <= resident * multiprocessors() ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
+}
+
+/// What a launch leaves behind: a kernel that died makes the error sticky.
+cudaError_t finish(cudaError_t error) {
+  if (error == cudaErrorLaunchFailure || error == cudaErrorAssert) set_sticky_error(error);
+  return error;
+}
+
+cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch) {
+  std::vector<ParameterSlot> slots;
+  for (const auto& parameter : loaded.info.parameters) slots.push_back({parameter.offset, parameter.bytes});
+  auto buffer = parameter_buffer(launch, slots);
+  if (!buffer) return cudaErrorInvalidValue;
+
+  const std::uint64_t number = kernel.launches++;
+  const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
+                          {launch.block[0], launch.block[1], launch.block[2]},
+                          launch.shared_bytes};
+  const auto path = counters_path();
+  LaunchCounters counters;
+  const Status status = loaded.module->launch(kernel.name, shape, *buffer, path ? &counters : nullptr);
+  if (!status) {
+    if (!kernel.failure_logged.exchange(true)) {
+      log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name), one_line(status.error()));
+    }
+    return finish(error_of(status.error()));
+  }
+  if (path) write_counters(*path, kernel.name, number, shape, counters);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+void set_launch_interceptor(LaunchInterceptor wanted) { interceptor = wanted; }
+
+cudaError_t take_variant_error() { return std::exchange(variant_error, cudaSuccess); }
+void set_variant_error(cudaError_t error) { variant_error = error; }
+
+cudaError_t error_of(const Failure& failure) {
+  const auto says = [&](std::initializer_list<std::string_view> words) {
+    return std::any_of(
+        failure.diagnostics.begin(), failure.diagnostics.end(), [&](const Diagnostic& diagnostic) {
+          // What stands before is the kernel's name.
+          const std::size_t name_end =
+              diagnostic.message.starts_with("kernel '") ? diagnostic.message.find("': ") : 0;
+          return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+            return diagnostic.message.find(word, name_end == std::string::npos ? 0 : name_end) !=
+                   std::string::npos;
+          });
+        });
+  };
+  // Compiling comes first: a kernel with something the device does not have, or with PTX that makes no sense,
+  // was not run at all.
+  if (says({"device-side assert"})) return cudaErrorAssert;
+  if (says({"cpu device"})) return cudaErrorNotSupported;
+  if (says({"unknown", "malformed", "expected", "syntax"})) return cudaErrorInvalidPtx;
+  return cudaErrorLaunchFailure;
+}
+
+int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes) {
+  const std::size_t shared = info.static_shared_bytes + shared_bytes;
+  if (threads <= 0 ||
+      threads > static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block)))
+    return 0;
+  if (shared > std::size_t{optin_shared_limit}) return 0;
+  const int whole_warps = (threads + 31) / 32 * 32;
+  const int by_threads = threads_per_multiprocessor / whole_warps;
+  const int by_shared = static_cast<int>(std::size_t{shared_per_multiprocessor} /
+                                         (shared + std::size_t{reserved_shared_per_block}));
+  return std::min({blocks_per_multiprocessor, by_threads, by_shared});
+}
+
+Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<const ParameterSlot> slots) {
+  std::size_t size = 0;
+  for (const ParameterSlot& slot : slots) size = std::max<std::size_t>(size, slot.offset + slot.bytes);
+  std::vector<std::byte> buffer(size);
+  if (slots.empty()) return buffer;
+  if (launch.parameters != nullptr) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (launch.parameters[i] == nullptr) return failure("a kernel parameter is a null pointer");
+      std::memcpy(buffer.data() + slots[i].offset, launch.parameters[i], slots[i].bytes);
+    }
+    return buffer;
+  }
+  // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END of cuda.h.
+  const void* bytes = nullptr;
+  std::size_t given = 0;
+  for (void** entry = launch.extra; entry != nullptr && *entry != nullptr; entry += 2) {
+    if (*entry == reinterpret_cast<void*>(1)) {
+      bytes = entry[1];
+    } else if (*entry == reinterpret_cast<void*>(2)) {
+      given = *static_cast<const std::size_t*>(entry[1]);
+    } else {
+      return failure("the launch's extra options hold an unknown key");
+    }
+  }
+  if (bytes == nullptr || given < size) return failure("the launch gives too few parameters");
+  std::memcpy(buffer.data(), bytes, size);
+  return buffer;
+}
+
+cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
+  launch.function = &kernel;
+  launch.per_thread_stream = PerThreadDefaultStream::active();
+  if (const cudaError_t error = check_shape(launch); error != cudaSuccess) return error;
+
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (const cudaError_t error = kernel.binary->load(kernel, loaded); error != cudaSuccess) return error;
+  for (const cudaError_t error :
+       {check_resources(kernel, loaded->info, launch), check_attributes(kernel, launch),
+        check_cooperative(loaded->info, launch)}) {
+    if (error != cudaSuccess) return error;
+  }
+
+  const StreamTurn turn(static_cast<cudaStream_t>(launch.stream));
+  if (turn.status() != cudaSuccess) return turn.status();
+  if (const LaunchInterceptor intercept = interceptor; intercept != nullptr) {
+    set_variant_error(cudaSuccess);
+    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()}))
+      return finish(take_variant_error());
+  }
+  return run(kernel, *loaded, launch);
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,36 @@
+// A kernel launch of the program, from the checks CUDA makes to the executor.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/cpu/runtime/registry.h"
+#include "device/device.h"
+
+namespace lynxpp::device::cpu {
+
+/// Launches `kernel` and waits for it; the interceptor (runtime.h) sees it first. launch.function, stream
+/// order and per_thread_stream are filled in. Errors: cudaErrorInvalidConfiguration, cudaErrorInvalidValue
+/// (shared memory, attributes), those of Binary::load, cudaErrorLaunchFailure (sticky) when the kernel died,
+/// cudaErrorNotSupported when the cpu device cannot run it.
+cudaError_t launch_kernel(Kernel& kernel, Launch launch);
+
+/// The launch's parameter buffer: every slot filled from launch.parameters or launch.extra. Failure: neither
+/// is there, or the extra buffer is too short.
+Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<const ParameterSlot> slots);
+
+/// The CUDA error for a failure of the executor.
+cudaError_t error_of(const Failure& failure);
+
+/// How the calling thread's last Device::launch (runtime.h's cpu_device()) went; resets it to cudaSuccess.
+cudaError_t take_variant_error();
+void set_variant_error(cudaError_t error);
+
+/// Resident blocks of `threads` threads with `shared_bytes` dynamic shared memory on one multiprocessor; 0
+/// when one does not fit.
+int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes);
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,230 @@
+#include "device/cpu/runtime/properties.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/registry.h"
+#include "device/cpu/simt/execute/executor.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+int l2_cache_bytes() {
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? static_cast<int>(bytes) : 1 << 20;
+}
+
+}  // namespace
+
+std::optional<int> device_attribute(cudaDeviceAttr attribute) {
+  // NOLINTBEGIN(bugprone-branch-clone): a table, in which numbers may coincide
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: return max_threads_per_block;
+    case cudaDevAttrMaxBlockDimX: return max_threads_per_block;
+    case cudaDevAttrMaxBlockDimY: return max_threads_per_block;
+    case cudaDevAttrMaxBlockDimZ: return max_block_dimension_z;
+    case cudaDevAttrMaxGridDimX: return max_grid_dimension_x;
+    case cudaDevAttrMaxGridDimY: return max_grid_dimension_yz;
+    case cudaDevAttrMaxGridDimZ: return max_grid_dimension_yz;
+    case cudaDevAttrMaxSharedMemoryPerBlock: return default_shared_limit;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return optin_shared_limit;
+    case cudaDevAttrReservedSharedMemoryPerBlock: return reserved_shared_per_block;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return shared_per_multiprocessor;
+    case cudaDevAttrTotalConstantMemory: return 65536;
+    case cudaDevAttrWarpSize: return 32;
+    case cudaDevAttrMaxPitch: return 2147483647;
+    case cudaDevAttrMaxRegistersPerBlock: return 65536;
+    case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
+    case cudaDevAttrMultiProcessorCount: return static_cast<int>(multiprocessors());
+    case cudaDevAttrMaxThreadsPerMultiProcessor: return threads_per_multiprocessor;
+    case cudaDevAttrMaxBlocksPerMultiprocessor: return blocks_per_multiprocessor;
+    case cudaDevAttrComputeCapabilityMajor: return compute_capability / 10;
+    case cudaDevAttrComputeCapabilityMinor: return compute_capability % 10;
+    case cudaDevAttrClockRate: return 1000000;
+    case cudaDevAttrMemoryClockRate: return 1000000;
+    case cudaDevAttrGlobalMemoryBusWidth: return 64;
+    case cudaDevAttrL2CacheSize: return l2_cache_bytes();
+    case cudaDevAttrTextureAlignment: return 512;
+    case cudaDevAttrSurfaceAlignment: return 512;
+    case cudaDevAttrTexturePitchAlignment: return texture_pitch_alignment;
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio: return 2;
+    case cudaDevAttrNumaId: return -1;
+    case cudaDevAttrHostNumaId: return -1;
+    case cudaDevAttrMemSyncDomainCount: return 1;
+
+    // What host memory and threads give for free.
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrStreamPrioritiesSupported:
+    case cudaDevAttrGlobalL1CacheSupported:
+    case cudaDevAttrLocalL1CacheSupported:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrHostNativeAtomicSupported:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrComputePreemptionSupported:
+    case cudaDevAttrCanUseHostPointerForRegisteredMem:
+    case cudaDevAttrHostRegisterSupported:
+    case cudaDevAttrDirectManagedMemAccessFromHost:
+    case cudaDevAttrHostRegisterReadOnlySupported:
+    case cudaDevAttrMemoryPoolsSupported: return 1;
+
+    // Nothing of the kind: no textures and surfaces, no clusters, no grid-wide synchronisation, no bus, one
+    // kernel at a time per stream.
+    case cudaDevAttrGpuOverlap:
+    case cudaDevAttrKernelExecTimeout:
+    case cudaDevAttrEccEnabled:
+    case cudaDevAttrPciBusId:
+    case cudaDevAttrPciDeviceId:
+    case cudaDevAttrPciDomainId:
+    case cudaDevAttrTccDriver:
+    case cudaDevAttrIsMultiGpuBoard:
+    case cudaDevAttrMultiGpuBoardGroupID:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrCanFlushRemoteWrites:
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+    case cudaDevAttrMaxPersistingL2CacheSize:
+    case cudaDevAttrMaxAccessPolicyWindowSize:
+    case cudaDevAttrSparseCudaArraySupported:
+    case cudaDevAttrTimelineSemaphoreInteropSupported:
+    case cudaDevAttrGPUDirectRDMASupported:
+    case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
+    case cudaDevAttrGPUDirectRDMAWritesOrdering:
+    case cudaDevAttrMemoryPoolSupportedHandleTypes:
+    case cudaDevAttrClusterLaunch:
+    case cudaDevAttrDeferredMappingCudaArraySupported:
+    case cudaDevAttrIpcEventSupport:
+    case cudaDevAttrNumaConfig:
+    case cudaDevAttrMpsEnabled:
+    case cudaDevAttrD3D12CigSupported:
+    case cudaDevAttrVulkanCigSupported:
+    case cudaDevAttrGpuPciDeviceId:
+    case cudaDevAttrGpuPciSubsystemId:
+    case cudaDevAttrHostNumaMemoryPoolsSupported:
+    case cudaDevAttrHostNumaMultinodeIpcSupported:
+    case cudaDevAttrHostMemoryPoolsSupported:
+    case cudaDevAttrOnlyPartialHostNativeAtomicSupported:
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrComputeMode:
+    case cudaDevAttrAsyncEngineCount:
+    case cudaDevAttrMaxTexture1DWidth:
+    case cudaDevAttrMaxTexture2DWidth:
+    case cudaDevAttrMaxTexture2DHeight:
+    case cudaDevAttrMaxTexture3DWidth:
+    case cudaDevAttrMaxTexture3DHeight:
+    case cudaDevAttrMaxTexture3DDepth:
+    case cudaDevAttrMaxTexture2DLayeredWidth:
+    case cudaDevAttrMaxTexture2DLayeredHeight:
+    case cudaDevAttrMaxTexture2DLayeredLayers:
+    case cudaDevAttrMaxTexture1DLayeredWidth:
+    case cudaDevAttrMaxTexture1DLayeredLayers:
+    case cudaDevAttrMaxTexture2DGatherWidth:
+    case cudaDevAttrMaxTexture2DGatherHeight:
+    case cudaDevAttrMaxTexture3DWidthAlt:
+    case cudaDevAttrMaxTexture3DHeightAlt:
+    case cudaDevAttrMaxTexture3DDepthAlt:
+    case cudaDevAttrMaxTextureCubemapWidth:
+    case cudaDevAttrMaxTextureCubemapLayeredWidth:
+    case cudaDevAttrMaxTextureCubemapLayeredLayers:
+    case cudaDevAttrMaxSurface1DWidth:
+    case cudaDevAttrMaxSurface2DWidth:
+    case cudaDevAttrMaxSurface2DHeight:
+    case cudaDevAttrMaxSurface3DWidth:
+    case cudaDevAttrMaxSurface3DHeight:
+    case cudaDevAttrMaxSurface3DDepth:
+    case cudaDevAttrMaxSurface1DLayeredWidth:
+    case cudaDevAttrMaxSurface1DLayeredLayers:
+    case cudaDevAttrMaxSurface2DLayeredWidth:
+    case cudaDevAttrMaxSurface2DLayeredHeight:
+    case cudaDevAttrMaxSurface2DLayeredLayers:
+    case cudaDevAttrMaxSurfaceCubemapWidth:
+    case cudaDevAttrMaxSurfaceCubemapLayeredWidth:
+    case cudaDevAttrMaxSurfaceCubemapLayeredLayers:
+    case cudaDevAttrMaxTexture1DLinearWidth:
+    case cudaDevAttrMaxTexture2DLinearWidth:
+    case cudaDevAttrMaxTexture2DLinearHeight:
+    case cudaDevAttrMaxTexture2DLinearPitch:
+    case cudaDevAttrMaxTexture2DMipmappedWidth:
+    case cudaDevAttrMaxTexture2DMipmappedHeight:
+    case cudaDevAttrMaxTexture1DMipmappedWidth:
+    case cudaDevAttrReserved92:
+    case cudaDevAttrReserved93:
+    case cudaDevAttrReserved94:
+    case cudaDevAttrReserved96:
+    case cudaDevAttrReserved122:
+    case cudaDevAttrReserved123:
+    case cudaDevAttrReserved124:
+    case cudaDevAttrReserved127:
+    case cudaDevAttrReserved128:
+    case cudaDevAttrReserved129:
+    case cudaDevAttrReserved132:
+    case cudaDevAttrReserved141:
+    case cudaDevAttrReserved145: return 0;
+
+    case cudaDevAttrMax: break;
+  }
+  // NOLINTEND(bugprone-branch-clone)
+  return std::nullopt;
+}
+
+cudaDeviceProp device_properties() {
+  const auto attribute = [](cudaDeviceAttr which) { return device_attribute(which).value_or(0); };
+  cudaDeviceProp properties;
+  std::memset(&properties, 0, sizeof properties);
+  std::strncpy(properties.name, device_name, sizeof properties.name - 1);
+  std::memcpy(properties.uuid.bytes, device_name, sizeof properties.uuid.bytes);
+  properties.totalGlobalMem = Allocations::total_bytes();
+  properties.sharedMemPerBlock = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock));
+  properties.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);
+  properties.warpSize = attribute(cudaDevAttrWarpSize);
+  properties.memPitch = static_cast<size_t>(attribute(cudaDevAttrMaxPitch));
+  properties.maxThreadsPerBlock = attribute(cudaDevAttrMaxThreadsPerBlock);
+  properties.maxThreadsDim[0] = attribute(cudaDevAttrMaxBlockDimX);
+  properties.maxThreadsDim[1] = attribute(cudaDevAttrMaxBlockDimY);
+  properties.maxThreadsDim[2] = attribute(cudaDevAttrMaxBlockDimZ);
+  properties.maxGridSize[0] = attribute(cudaDevAttrMaxGridDimX);
+  properties.maxGridSize[1] = attribute(cudaDevAttrMaxGridDimY);
+  properties.maxGridSize[2] = attribute(cudaDevAttrMaxGridDimZ);
+  properties.totalConstMem = static_cast<size_t>(attribute(cudaDevAttrTotalConstantMemory));
+  properties.major = attribute(cudaDevAttrComputeCapabilityMajor);
+  properties.minor = attribute(cudaDevAttrComputeCapabilityMinor);
+  properties.textureAlignment = static_cast<size_t>(attribute(cudaDevAttrTextureAlignment));
+  properties.texturePitchAlignment = static_cast<size_t>(attribute(cudaDevAttrTexturePitchAlignment));
+  properties.multiProcessorCount = attribute(cudaDevAttrMultiProcessorCount);
+  properties.canMapHostMemory = attribute(cudaDevAttrCanMapHostMemory);
+  properties.surfaceAlignment = static_cast<size_t>(attribute(cudaDevAttrSurfaceAlignment));
+  properties.unifiedAddressing = attribute(cudaDevAttrUnifiedAddressing);
+  properties.memoryBusWidth = attribute(cudaDevAttrGlobalMemoryBusWidth);
+  properties.l2CacheSize = attribute(cudaDevAttrL2CacheSize);
+  properties.maxThreadsPerMultiProcessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
+  properties.streamPrioritiesSupported = attribute(cudaDevAttrStreamPrioritiesSupported);
+  properties.globalL1CacheSupported = attribute(cudaDevAttrGlobalL1CacheSupported);
+  properties.localL1CacheSupported = attribute(cudaDevAttrLocalL1CacheSupported);
+  properties.sharedMemPerMultiprocessor =
+      static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
+  properties.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
+  properties.managedMemory = attribute(cudaDevAttrManagedMemory);
+  properties.hostNativeAtomicSupported = attribute(cudaDevAttrHostNativeAtomicSupported);
+  properties.concurrentManagedAccess = attribute(cudaDevAttrConcurrentManagedAccess);
+  properties.computePreemptionSupported = attribute(cudaDevAttrComputePreemptionSupported);
+  properties.canUseHostPointerForRegisteredMem = attribute(cudaDevAttrCanUseHostPointerForRegisteredMem);
+  properties.cooperativeLaunch = attribute(cudaDevAttrCooperativeLaunch);
+  properties.sharedMemPerBlockOptin = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  properties.pageableMemoryAccess = attribute(cudaDevAttrPageableMemoryAccess);
+  properties.directManagedMemAccessFromHost = attribute(cudaDevAttrDirectManagedMemAccessFromHost);
+  properties.maxBlocksPerMultiProcessor = attribute(cudaDevAttrMaxBlocksPerMultiprocessor);
+  properties.reservedSharedMemPerBlock =
+      static_cast<size_t>(attribute(cudaDevAttrReservedSharedMemoryPerBlock));
+  properties.hostRegisterSupported = attribute(cudaDevAttrHostRegisterSupported);
+  properties.hostRegisterReadOnlySupported = attribute(cudaDevAttrHostRegisterReadOnlySupported);
+  properties.memoryPoolsSupported = attribute(cudaDevAttrMemoryPoolsSupported);
+  properties.deviceNumaId = attribute(cudaDevAttrNumaId);
+  properties.hostNumaId = attribute(cudaDevAttrHostNumaId);
+  // Every other field is 0, as the attribute of its name is.
+  return properties;
+}
+
+}  // namespace lynxpp::device::cpu

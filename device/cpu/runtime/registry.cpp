@@ -1,0 +1,244 @@
+#include "device/cpu/runtime/registry.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/error.h"
+#include "image/fatbinary.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
+}
+
+// ---------------------------------------------------------------- Binary
+
+cudaError_t Binary::decode() {
+  if (retired_) return cudaErrorCudartUnloading;
+  if (decoded_) return decode_error_;
+  decoded_ = true;
+  auto bytes = image::image_bytes(wrapper_);
+  if (!bytes) {
+    log().error("a fatbinary of the program cannot be read: {}", one_line(bytes.error()));
+    return decode_error_ = cudaErrorInvalidKernelImage;
+  }
+  auto texts = image::ptx_modules(*bytes, compute_capability);
+  // PTX made for newer hardware only: no compute capability keeps the cpu device from running what it can.
+  if (texts && texts->empty()) texts = image::ptx_modules(*bytes, 0);
+  if (!texts) {
+    log().error("a fatbinary of the program cannot be read: {}", one_line(texts.error()));
+    return decode_error_ = cudaErrorInvalidKernelImage;
+  }
+  for (std::string& text : *texts) {
+    modules_.push_back({std::make_shared<const std::string>(std::move(text)), nullptr, cudaSuccess});
+  }
+  return decode_error_ = modules_.empty() ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+}
+
+cudaError_t Binary::load_module_of(Module& module, const std::string& symbol) {
+  if (module.loaded != nullptr || module.load_error != cudaSuccess) return module.load_error;
+  auto loaded = load_module(*module.ptx, "<module of " + symbol + ">");
+  if (!loaded) {
+    log().error("the PTX of {} cannot be loaded: {}", demangle(symbol), one_line(loaded.error()));
+    return module.load_error = cudaErrorInvalidPtx;
+  }
+  module.loaded = std::move(*loaded);
+  place_variables(*module.loaded);
+  return cudaSuccess;
+}
+
+cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
+  const std::lock_guard lock(mutex_);
+  if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
+    kernel.load_error = decode();
+    if (kernel.load_error == cudaErrorNoKernelImageForDevice) {
+      log().error(
+          "kernel {} cannot run on the cpu device: its fatbinary holds no PTX; build with -arch=compute_XX "
+          "or keep PTX in "
+          "the fatbinary (-gencode arch=compute_XX,code=compute_XX)",
+          demangle(kernel.name));
+    }
+    for (Module& module : modules_) {
+      if (kernel.load_error != cudaSuccess || kernel.loaded != nullptr) break;
+      // Scanning a module costs much more than this look.
+      if (module.ptx->find(kernel.name) == std::string::npos) continue;
+      if (load_module_of(module, kernel.name) != cudaSuccess) continue;
+      const auto names = module.loaded->kernel_names();
+      if (std::find(names.begin(), names.end(), kernel.name) == names.end()) continue;
+      auto info = module.loaded->kernel(kernel.name);
+      if (!info) {
+        log().error("kernel {} cannot be loaded: {}", demangle(kernel.name), one_line(info.error()));
+        kernel.load_error = cudaErrorInvalidPtx;
+        break;
+      }
+      kernel.loaded =
+          std::make_shared<const LoadedKernel>(LoadedKernel{module.loaded, module.ptx, std::move(*info)});
+    }
+    if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
+      const auto broken = std::find_if(modules_.begin(), modules_.end(),
+                                       [](const Module& module) { return module.load_error != cudaSuccess; });
+      kernel.load_error = broken != modules_.end() ? broken->load_error : cudaErrorInvalidDeviceFunction;
+      if (broken == modules_.end())
+        log().error("kernel {} is not in the PTX of its fatbinary", demangle(kernel.name));
+    }
+  }
+  loaded = kernel.loaded;
+  return kernel.load_error;
+}
+
+void Binary::place_variables(LoadedModule& module) {
+  for (const auto& variable : variables) {
+    if (variable->storage != nullptr) continue;
+    const auto storage = module.variable(variable->name);
+    if (!storage) continue;
+    variable->storage = storage->address;
+    variable->bytes = std::min<std::size_t>(variable->bytes, storage->bytes);
+    const auto* first = static_cast<const std::byte*>(storage->address);
+    variable->initial_value.assign(first, first + storage->bytes);
+    const bool managed = variable->managed_pointer != nullptr;
+    allocations().add_foreign({reinterpret_cast<std::uintptr_t>(storage->address), storage->bytes,
+                               managed ? MemoryKind::managed : MemoryKind::variable, 0, nullptr, managed});
+  }
+}
+
+cudaError_t Binary::place(Variable& variable) {
+  if (variable.storage != nullptr) return cudaSuccess;
+  if (const cudaError_t error = decode(); error != cudaSuccess) {
+    if (error == cudaErrorNoKernelImageForDevice && !std::exchange(variable.failure_logged, true)) {
+      log().error("variable {} cannot be used on the cpu device: its fatbinary holds no PTX",
+                  demangle(variable.name));
+    }
+    return error;
+  }
+  for (Module& module : modules_) {
+    if (module.ptx->find(variable.name) == std::string::npos) continue;
+    if (const cudaError_t error = load_module_of(module, variable.name); error != cudaSuccess) return error;
+    if (variable.storage != nullptr) return cudaSuccess;
+  }
+  return cudaErrorInvalidSymbol;
+}
+
+cudaError_t Binary::load(Variable& variable) {
+  const std::lock_guard lock(mutex_);
+  return place(variable);
+}
+
+cudaError_t Binary::load_managed() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& variable : variables) {
+    if (variable->managed_pointer == nullptr) continue;
+    if (const cudaError_t error = place(*variable); error != cudaSuccess) return error;
+    *variable->managed_pointer = variable->storage;
+  }
+  return cudaSuccess;
+}
+
+std::optional<LoadedModule::VariableStorage> Binary::variable_of(Kernel& kernel, const std::string& name) {
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (kernel.binary->load(kernel, loaded) != cudaSuccess) return std::nullopt;
+  return loaded->module->variable(name);
+}
+
+void Binary::restore_variables() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& variable : variables) {
+    if (variable->storage == nullptr) continue;
+    std::memcpy(variable->storage, variable->initial_value.data(), variable->initial_value.size());
+  }
+}
+
+void Binary::retire(const std::vector<Kernel*>& kernels) {
+  const std::lock_guard lock(mutex_);
+  for (Kernel* kernel : kernels) {
+    kernel->loaded.reset();
+    kernel->load_error = cudaErrorCudartUnloading;
+  }
+  for (const auto& variable : variables) {
+    if (variable->storage == nullptr) continue;
+    allocations().remove_foreign(
+        variable->storage, variable->managed_pointer != nullptr ? MemoryKind::managed : MemoryKind::variable);
+  }
+  variables.clear();
+  modules_.clear();
+  decoded_ = retired_ = true;
+}
+
+// ---------------------------------------------------------------- Registry
+
+Binary* Registry::add_binary(const void* wrapper) {
+  const std::unique_lock lock(mutex_);
+  return binaries_.emplace_back(std::make_unique<Binary>(wrapper)).get();
+}
+
+bool Registry::is_binary(const Binary* binary) const {
+  const std::shared_lock lock(mutex_);
+  return std::any_of(binaries_.begin(), binaries_.end(),
+                     [&](const auto& known) { return known.get() == binary; });
+}
+
+void Registry::remove_binary(Binary* binary) {
+  std::vector<Kernel*> gone;
+  {
+    const std::unique_lock lock(mutex_);
+    const auto found = std::find_if(binaries_.begin(), binaries_.end(),
+                                    [&](const auto& known) { return known.get() == binary; });
+    if (found == binaries_.end()) return;
+    std::erase_if(kernel_of_, [&](const auto& entry) { return entry.second->binary == binary; });
+    std::erase_if(variable_of_, [&](const auto& entry) { return entry.second->binary == binary; });
+    retired_.push_back(std::move(*found));
+    binaries_.erase(found);
+    for (const auto& kernel : kernels_) {
+      if (kernel->binary == binary) gone.push_back(kernel.get());
+    }
+  }
+  binary->retire(gone);
+}
+
+void Registry::add_kernel(Binary* binary, const void* host_function, const char* name) {
+  auto kernel = std::make_unique<Kernel>();
+  kernel->binary = binary;
+  kernel->host_function = host_function;
+  kernel->name = name;
+  const std::unique_lock lock(mutex_);
+  kernel_of_[host_function] = kernel.get();
+  kernel_of_[kernel.get()] = kernel.get();
+  kernels_.push_back(std::move(kernel));
+}
+
+void Registry::add_variable(Binary* binary, std::unique_ptr<Variable> variable) {
+  variable->binary = binary;
+  const std::unique_lock lock(mutex_);
+  variable_of_[variable->host_address] = variable.get();
+  binary->variables.push_back(std::move(variable));
+}
+
+Kernel* Registry::find_kernel(const void* function) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = kernel_of_.find(function);
+  return found != kernel_of_.end() ? found->second : nullptr;
+}
+
+Variable* Registry::find_variable(const void* symbol) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = variable_of_.find(symbol);
+  if (found != variable_of_.end()) return found->second;
+  // `&m` of a managed variable is the address of its storage.
+  for (const auto& [host_address, variable] : variable_of_) {
+    if (variable->managed_pointer != nullptr && symbol != nullptr && *variable->managed_pointer == symbol)
+      return variable;
+  }
+  return nullptr;
+}
+
+void Registry::restore_variables() {
+  const std::shared_lock lock(mutex_);
+  for (const auto& binary : binaries_) binary->restore_variables();
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,173 @@
+// Streams, events, and the last error.
+#include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/streams.h"
+
+#include <algorithm>
+
+namespace lynxpp::device::cpu::api {
+namespace {
+
+cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
+  if (stream == nullptr || (flags & ~unsigned{cudaStreamNonBlocking}) != 0) return cudaErrorInvalidValue;
+  // Priorities outside the range are brought into it, as CUDA does.
+  *stream = streams().create(flags, std::clamp(priority, greatest_stream_priority, least_stream_priority));
+  return cudaSuccess;
+}
+
+cudaError_t create_event(cudaEvent_t* event, unsigned flags) {
+  constexpr unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+  if (event == nullptr || (flags & ~known) != 0) return cudaErrorInvalidValue;
+  if ((flags & cudaEventInterprocess) != 0) {
+    return (flags & cudaEventDisableTiming) != 0 ? cudaErrorNotSupported : cudaErrorInvalidValue;
+  }
+  *event = streams().create_event(flags);
+  return cudaSuccess;
+}
+
+cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
+  const auto event = streams().find_event(handle);
+  if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  const StreamTurn turn(stream);
+  if (turn.status() != cudaSuccess) return turn.status();
+  const std::lock_guard lock(event->mutex);
+  event->recorded = true;
+  event->time = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+
+cudaError_t check_event(cudaEvent_t handle) {
+  return streams().find_event(handle) != nullptr ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+/// Runs `read` on the stream when the handle and the result pointer are good.
+template <typename Read>
+cudaError_t inspect(cudaStream_t handle, const void* result, Read read) {
+  if (result == nullptr) return cudaErrorInvalidValue;
+  const auto stream = streams().find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  read(*stream);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return create_stream(stream, cudaStreamDefault, 0); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return create_stream(stream, flags, 0);
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  return create_stream(stream, flags, priority);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return streams().destroy(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
+  return inspect(handle, flags, [&](const Stream& stream) { *flags = stream.flags; });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  return inspect(handle, priority, [&](const Stream& stream) { *priority = stream.priority; });
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+  return inspect(handle, id, [&](const Stream& stream) { *id = stream.id; });
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+  return inspect(handle, device, [&](const Stream&) { *device = 0; });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  const auto stream = streams().find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  return streams().idle(*stream) ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return StreamTurn(stream).status(); }
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+  if (flags != cudaEventWaitDefault && flags != cudaEventWaitExternal) return cudaErrorInvalidValue;
+  if (streams().find(stream) == nullptr) return cudaErrorInvalidResourceHandle;
+  return check_event(event);  // what the event stands for is over: it was recorded after the fact
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned int flags) {
+  if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
+  const StreamTurn turn(stream);
+  if (turn.status() == cudaSuccess) callback(stream, cudaSuccess, data);
+  return turn.status();
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  if (function == nullptr) return cudaErrorInvalidValue;
+  const StreamTurn turn(stream);
+  if (turn.status() == cudaSuccess) function(data);
+  return turn.status();
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status) {
+  return inspect(stream, status, [&](const Stream&) { *status = cudaStreamCaptureStatusNone; });
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status,
+                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
+                                     const cudaGraphEdgeData**, size_t*) {
+  return inspect(stream, status, [&](const Stream&) { *status = cudaStreamCaptureStatusNone; });
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode) {
+  if (mode == nullptr) return cudaErrorInvalidValue;
+  thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
+  std::swap(current, *mode);
+  return cudaSuccess;
+}
+
+// ---------------------------------------------------------------- events
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return create_event(event, cudaEventDefault); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  return create_event(event, flags);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return streams().destroy_event(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return record(event, stream); }
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
+  const bool known = flags == cudaEventRecordDefault || flags == cudaEventRecordExternal;
+  return known ? record(event, stream) : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) { return check_event(event); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return check_event(event); }
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  if (milliseconds == nullptr) return cudaErrorInvalidValue;
+  std::chrono::steady_clock::time_point times[2];
+  const cudaEvent_t handles[2] = {start, end};
+  for (int i = 0; i < 2; ++i) {
+    const auto event = streams().find_event(handles[i]);
+    if (event == nullptr || (event->flags & cudaEventDisableTiming) != 0)
+      return cudaErrorInvalidResourceHandle;
+    const std::lock_guard lock(event->mutex);
+    if (!event->recorded) return cudaErrorInvalidResourceHandle;
+    times[i] = event->time;
+  }
+  *milliseconds = std::chrono::duration<float, std::milli>(times[1] - times[0]).count();
+  return cudaSuccess;
+}
+
+// ---------------------------------------------------------------- errors
+
+cudaError_t cudaGetLastError() { return take_last_error(); }
+cudaError_t cudaPeekAtLastError() { return peek_last_error(); }
+const char* cudaGetErrorName(cudaError_t error) { return error_name(error); }
+const char* cudaGetErrorString(cudaError_t error) { return error_text(error); }
+
+}  // namespace lynxpp::device::cpu::api

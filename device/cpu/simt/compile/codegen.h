@@ -1,0 +1,231 @@
+// PTX instructions ▶ LLVM IR over vectors of 32 lanes. Internal to device/cpu; the only header here that shows LLVM.
+//
+// A register is a vector <32 x iN> (a predicate <32 x i1>) inside a segment and lies in the warp's register file
+// between segments. Inactive lanes compute values nobody sees: write-back merges by the active mask, and everything with a
+// side effect (memory, atomics, division) goes through helpers that visit the active lanes only.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/lanes/lane_functions.h"
+#include "ptx/ir/array_element.h"
+
+namespace lynxpp::device::cpu {
+
+/// An opcode taken apart: "ld.global.v4.f32" ▶ root "ld", modifiers {"global", "v4", "f32"}.
+struct DecodedOpcode {
+  explicit DecodedOpcode(std::string_view opcode);
+  bool has(std::string_view modifier) const;
+  /// The first modifier among `candidates` (each followed by a space in the list); empty when none is there.
+  std::string_view first_of(std::initializer_list<std::string_view> candidates) const;
+  ptx::DataType type(std::size_t index = 0) const {
+    return index < types.size() ? types[index] : ptx::DataType::none;
+  }
+
+  std::string_view root;
+  std::vector<std::string_view> modifiers;
+  std::vector<ptx::DataType> types;  ///< the type modifiers, in order
+};
+
+/// Bits of a register operand of this type; 1 for pred, 0 for none.
+unsigned bits_of(ptx::DataType type);
+bool is_signed(ptx::DataType type);
+/// f32 and f64: the types that are computed as vectors.
+bool is_vector_float(ptx::DataType type);
+
+/// Where an identifier that is no register points.
+struct Symbol {
+  enum class Kind { none, global, shared, local, kernel_parameter, function } kind = Kind::none;
+  std::uint64_t value = 0;  ///< address in its space
+};
+
+class FunctionCodegen {
+ public:
+  using Value = llvm::Value;
+
+  FunctionCodegen(llvm::Module& module, const ptx::Module& ptx, const ModuleSymbols& symbols,
+                  const Program& program, CompiledFunction& function, const std::string& name);
+
+  /// Emits one LLVM function per segment, named by segment_name().
+  Status emit();
+  static std::string segment_name(const CompiledFunction& function, std::size_t segment);
+
+ private:
+  /// What is known of a segment once its instructions are emitted; write-back follows when liveness is known.
+  struct SegmentState {
+    llvm::Function* function = nullptr;
+    llvm::BasicBlock* end = nullptr;
+    std::map<std::uint32_t, Value*> values;  ///< by register id
+    std::set<std::uint32_t> written;
+    std::set<std::uint32_t> read_first;  ///< read before any write
+    std::set<std::uint32_t> live_out;
+    Value* result = nullptr;
+  };
+  using Emitter = void (FunctionCodegen::*)();
+  static const std::map<std::string_view, Emitter>& emitters();
+
+  // --- segments and instructions (codegen.cpp)
+  void begin_segment(SegmentState& state, std::size_t index);
+  void emit_segment(SegmentState& state, const Segment& segment);
+  void emit_instruction(const ptx::Instruction& instruction);
+  std::uint32_t site() const;  ///< of the instruction at hand in the launch's counters
+  void emit_guard_count();
+  void note_call_registers(const CallSite& call);
+  void solve_liveness();
+  void write_back(SegmentState& state);
+  void unsupported(std::string detail = {});
+  void emit_control();   ///< bra, ret, exit, trap: the scheduler does the work
+  void emit_nothing();   ///< hints
+  void emit_indirect();  ///< call, brx.idx: hands the target to the scheduler
+  void emit_barrier();
+  void emit_barrier_result(const ptx::Instruction& instruction);
+
+  // --- operands (operands.cpp)
+  Value* read(const ptx::Operand& operand, ptx::DataType type);
+  Value* read(std::size_t operand, ptx::DataType type);
+  Value* read_bits(const ptx::Operand& operand, unsigned bits);  ///< an untyped pattern
+  Value* read_float(std::size_t operand, ptx::DataType type);    ///< as <32 x float> or <32 x double>
+  Value* read_predicate(const ptx::Operand& operand);
+  Value* read_register(const RegisterSlot& slot);
+  Value* read_special(std::string_view name, unsigned bits);
+  void write(const ptx::Operand& operand, ptx::DataType type, Value* value);
+  void write(std::size_t operand, ptx::DataType type, Value* value);
+  void write_predicate(const ptx::Operand& operand, Value* value);
+  void write_register(const RegisterSlot& slot, Value* value);
+  Symbol resolve(std::string_view name);
+  Value* symbol_value(const Symbol& symbol, std::int64_t offset);
+  const ptx::Operand& operand(std::size_t index);
+  std::optional<RegisterSlot> find_register(std::string_view name);
+
+  // --- building blocks (operands.cpp)
+  llvm::FixedVectorType* vector_type(unsigned bits) const;
+  llvm::FixedVectorType* float_type(ptx::DataType type) const;
+  Value* splat(unsigned bits, std::uint64_t value);
+  Value* splat(Value* scalar);
+  Value* resize(Value* value, unsigned bits, bool sign);
+  Value* context_pointer(std::size_t offset);
+  Value* context_load(std::size_t offset, unsigned bits);
+  Value* active();                   ///< i32: the segment's lanes for which the guard holds
+  Value* active_vector();            ///< <32 x i1>
+  Value* mask_of(Value* predicate);  ///< i32 of <32 x i1>
+  Value* predicate_of(Value* mask);  ///< <32 x i1> of i32
+  Value* buffer(unsigned index, unsigned bytes);
+  Value* spill(unsigned index, Value* value);  ///< stores a vector into buffer(index)
+  Value* call_helper(const void* function, llvm::Type* result, std::initializer_list<Value*> arguments);
+  Value* call_lane(const std::string& key, std::initializer_list<Value*> operands);
+  Value* constant32(std::uint32_t value) { return builder_.getInt32(value); }
+  Value* flush_denormals(Value* value, ptx::DataType type);
+  Value* canonical_nan(Value* value, ptx::DataType type);
+  Value* clamp_to_unit(Value* value, ptx::DataType type);
+  Value* as_float(Value* bits, ptx::DataType type);
+  Value* as_bits(Value* value);
+
+  // --- integer (codegen_integer.cpp)
+  void emit_add_sub();
+  void emit_multiply();
+  Value* multiply(ptx::DataType type, bool& wide);
+  void emit_mul24();
+  void emit_divide();
+  void emit_integer_min_max(ptx::DataType type);
+  void emit_integer_pair();
+  void emit_absolute();
+  void emit_negate();
+  void emit_sad();
+  void emit_logic();
+  void emit_lop3();
+  void emit_shift();
+  void emit_funnel_shift();
+  void emit_bit_count();
+  void emit_lane_operation();  ///< operations whose key is root.type
+  void emit_permute();
+  void emit_dot_product();
+  void emit_move();
+  void emit_unpack();
+  void emit_select();
+  void emit_slct();
+  void emit_compare();
+  void emit_set();
+  Value* comparison(ptx::DataType type, bool high_half);
+  Value* combine(Value* compared, const ptx::Operand& other);
+
+  // --- floating point and conversions (codegen_float.cpp)
+  bool emit_narrow_float(ptx::DataType type);  ///< f16, bf16 and their pairs, by lane operations
+  void emit_float_add_multiply(ptx::DataType type);
+  void emit_fma();
+  void emit_float_divide(ptx::DataType type);
+  void emit_float_min_max(ptx::DataType type);
+  Value* float_min_max(Value* a, Value* b, ptx::DataType type, bool minimum);
+  void emit_root();  ///< sqrt, rcp, rsqrt
+  void emit_transcendental();
+  void emit_copysign();
+  void emit_testp();
+  void emit_convert();
+  void convert_integer(ptx::DataType to, ptx::DataType from);
+  void convert_to_integer(ptx::DataType to, ptx::DataType from);
+  void convert_from_integer(ptx::DataType to, ptx::DataType from);
+  void convert_float(ptx::DataType to, ptx::DataType from);
+  void convert_narrow(ptx::DataType to, ptx::DataType from);
+  Value* round_to_integral(Value* value, std::string_view mode);
+  void finish_float(ptx::DataType type, Value* value);  ///< .ftz, NaN, .sat, then writes operand 0
+  std::string rounding() const;
+
+  // --- memory and the warp (codegen_memory.cpp)
+  struct Access {
+    AddressKind kind = AddressKind::host;
+    Value* addresses = nullptr;  ///< <32 x i64>
+    Value* uniform = nullptr;    ///< pointer that is the same for all lanes; then addresses is null
+  };
+  Access address_of(const ptx::Operand& operand, ptx::StateSpace space);
+  llvm::Value* element_offset(const ptx::ArrayElement& element);
+  void count_access_of(const Access& access, Value* addresses, Value* lanes, ptx::StateSpace space,
+                       unsigned bytes);
+  void emit_load();
+  void emit_store();
+  void emit_uniform_load(Value* pointer, const ptx::Operand& destination, ptx::DataType type, unsigned count);
+  void emit_atomic();
+  void emit_convert_address();
+  void emit_is_space();
+  void emit_fence();
+  void emit_vote();
+  void emit_shuffle();
+  void emit_match();
+  void emit_reduce();
+  void emit_active_mask();
+  void emit_elect();
+  void emit_breakpoint();
+  static unsigned vector_count(const DecodedOpcode& opcode);
+
+  llvm::Module& module_;
+  const ptx::Module& ptx_;
+  const ModuleSymbols& symbols_;
+  const Program& program_;
+  CompiledFunction& function_;
+  const std::string& name_;
+  llvm::IRBuilder<> builder_;
+  std::optional<ParameterLayout> parameters_;  // of a kernel
+  std::vector<SegmentState> states_;
+
+  // The segment and instruction at hand.
+  SegmentState* state_ = nullptr;
+  Value* warp_ = nullptr;
+  Value* mask_ = nullptr;
+  Value* mask_vector_ = nullptr;
+  Value* guard_ = nullptr;  // <32 x i1> or null
+  std::array<llvm::AllocaInst*, 5> buffers_{};
+  const ptx::Instruction* instruction_ = nullptr;
+  std::optional<DecodedOpcode> opcode_;
+  std::uint32_t scope_ = 0;
+  Diagnostics diagnostics_;
+};
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,389 @@
+// Loads, stores, atomics, address spaces, and operations across the lanes of a warp.
+#include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/execute/counters.h"
+
+namespace lynxpp::device::cpu {
+
+using ptx::DataType;
+using ptx::StateSpace;
+using Value = llvm::Value;
+
+namespace {
+
+StateSpace space_of(const DecodedOpcode& opcode) {
+  for (std::string_view modifier : opcode.modifiers) {
+    modifier = modifier.substr(0, modifier.find("::"));
+    if (modifier == "global") return StateSpace::global;
+    if (modifier == "shared") return StateSpace::shared;
+    if (modifier == "local") return StateSpace::local;
+    if (modifier == "const") return StateSpace::constant;
+    if (modifier == "param") return StateSpace::param;
+  }
+  return StateSpace::generic;
+}
+
+}  // namespace
+
+unsigned FunctionCodegen::vector_count(const DecodedOpcode& opcode) {
+  return opcode.has("v2") ? 2 : opcode.has("v4") ? 4 : opcode.has("v8") ? 8 : 1;
+}
+
+FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address, StateSpace space) {
+  Access access;
+  access.kind = space == StateSpace::shared  ? AddressKind::shared
+                : space == StateSpace::local ? AddressKind::local
+                                             : AddressKind::host;
+  if (address.kind != ptx::OperandKind::address || address.elements.empty()) {
+    unsupported("operand '" + std::string(ptx_.text(address.text)) + "' is no address");
+    access.addresses = splat(64, 0);
+    return access;
+  }
+  const ptx::Operand& base = address.elements[0];
+  const std::int64_t offset = address.offset;
+  const auto slot = base.kind == ptx::OperandKind::identifier ? find_register(base.name) : std::nullopt;
+  if (slot && slot->bits != 1) {
+    access.addresses = resize(read_register(*slot), 64, false);
+    if (offset != 0)
+      access.addresses = builder_.CreateAdd(access.addresses, splat(64, static_cast<std::uint64_t>(offset)));
+    if (access.kind == AddressKind::shared) {
+      // Shared addresses have 32 bits: a negative displacement wraps there.
+      access.addresses = builder_.CreateAnd(access.addresses, splat(64, 0xffff'ffff));
+    }
+    if (space == StateSpace::param) {
+      if (parameters_) {
+        access.addresses =
+            builder_.CreateAdd(access.addresses, splat(context_load(offsetof(WarpContext, parameters), 64)));
+      } else {
+        access.kind = AddressKind::local;
+      }
+    }
+    return access;
+  }
+  if (base.kind == ptx::OperandKind::integer) {
+    access.addresses = splat(64, static_cast<std::uint64_t>(base.integer + offset));
+    return access;
+  }
+  const Symbol symbol = base.kind == ptx::OperandKind::identifier ? resolve(base.name) : Symbol{};
+  if (symbol.kind == Symbol::Kind::none) {
+    unsupported("unknown name '" + std::string(base.name) + "'");
+    access.addresses = splat(64, 0);
+    return access;
+  }
+  const std::optional<ptx::ArrayElement> element = ptx::array_element(address);
+  if (symbol.kind == Symbol::Kind::kernel_parameter && element) {
+    Value* const buffer = splat(context_load(offsetof(WarpContext, parameters), 64));
+    access.addresses =
+        builder_.CreateAdd(builder_.CreateAdd(buffer, splat(64, symbol.value)), element_offset(*element));
+    return access;
+  }
+  if (symbol.kind == Symbol::Kind::kernel_parameter) {
+    Value* const buffer =
+        builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, parameters)));
+    access.uniform = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer,
+                                                 symbol.value + static_cast<std::uint64_t>(offset));
+    return access;
+  }
+  if (symbol.kind == Symbol::Kind::local) access.kind = AddressKind::local;
+  if (symbol.kind == Symbol::Kind::shared) access.kind = AddressKind::shared;
+  access.addresses = symbol_value(symbol, offset);
+  if (element) access.addresses = builder_.CreateAdd(access.addresses, element_offset(*element));
+  return access;
+}
+
+/// Of a[%r1], in the 32 bits it wraps in.
+Value* FunctionCodegen::element_offset(const ptx::ArrayElement& element) {
+  const ptx::Operand& index = *element.index;
+  const auto slot = find_register(index.name);
+  if (!slot || slot->bits == 1) {
+    unsupported("'" + std::string(index.name) + "' is no index");
+    return splat(64, 0);
+  }
+  Value* const place = builder_.CreateAdd(resize(read_register(*slot), 32, false),
+                                          splat(32, static_cast<std::uint64_t>(index.offset) & 0xffff'ffff));
+  return resize(builder_.CreateMul(place, splat(32, element.bytes)), 64, false);
+}
+
+void FunctionCodegen::emit_uniform_load(Value* pointer, const ptx::Operand& destination, DataType type,
+                                        unsigned count) {
+  const unsigned bits = bits_of(type);
+  for (unsigned i = 0; i < count; ++i) {
+    Value* const place =
+        builder_.CreateConstGEP1_64(builder_.getInt8Ty(), pointer, std::uint64_t{i} * bits / 8);
+    Value* const scalar = builder_.CreateAlignedLoad(builder_.getIntNTy(bits), place, llvm::Align(1));
+    write(count == 1 ? destination : destination.elements[i], type, splat(scalar));
+  }
+}
+
+/// `addresses` is what the access was spilled to.
+void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Value* lanes, StateSpace space,
+                                      unsigned bytes) {
+  if (!program_.counting) return;
+  const bool is_host = access.kind == AddressKind::host;
+  if (access.kind == AddressKind::local ||
+      (is_host && space != StateSpace::global && space != StateSpace::generic))
+    return;
+  const AccessSpace counted = !is_host                      ? AccessSpace::shared
+                              : space == StateSpace::global ? AccessSpace::global
+                                                            : AccessSpace::generic;
+  const ptx::OpcodeTraits& traits = instruction_->traits;
+  const AccessKind kind = traits.kind == ptx::OpcodeClass::atomic ? AccessKind::atomic
+                          : traits.reads_memory                   ? AccessKind::load
+                                                                  : AccessKind::store;
+  call_helper(
+      reinterpret_cast<const void*>(&count_access), builder_.getVoidTy(),
+      {warp_, addresses, lanes, constant32(site()), constant32(bytes),
+       constant32(static_cast<std::uint32_t>(counted)), constant32(static_cast<std::uint32_t>(kind))});
+}
+
+void FunctionCodegen::emit_load() {
+  const DataType type = opcode_->type();
+  const unsigned bits = bits_of(type);
+  const unsigned count = vector_count(*opcode_);
+  if (bits < 8 || bits > 64) return unsupported();
+  const ptx::Operand& destination = operand(0);
+  if (count > 1 && destination.elements.size() != count) return unsupported("malformed destination");
+  const Access access = address_of(operand(1), space_of(*opcode_));
+  if (access.uniform != nullptr) return emit_uniform_load(access.uniform, destination, type, count);
+  const LoadFunction load = find_load(access.kind, bits / 8, count);
+  if (load == nullptr) return unsupported();
+  Value* const addresses = spill(4, access.addresses);
+  count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
+  Value* const result = buffer(0, warp_size * bits / 8 * count);
+  call_helper(reinterpret_cast<const void*>(load), builder_.getVoidTy(),
+              {warp_, result, addresses, active(), constant32(instruction_->line)});
+  for (unsigned i = 0; i < count; ++i) {
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), result,
+                                                             std::uint64_t{i} * warp_size * bits / 8);
+    Value* const value = builder_.CreateAlignedLoad(vector_type(bits), place, llvm::Align(32));
+    write(count == 1 ? destination : destination.elements[i], type, value);
+  }
+}
+
+void FunctionCodegen::emit_store() {
+  const DataType type = opcode_->type();
+  const unsigned bits = bits_of(type);
+  const unsigned count = vector_count(*opcode_);
+  if (bits < 8 || bits > 64 || opcode_->has("async") || opcode_->has("bulk")) return unsupported();
+  const ptx::Operand& source = operand(1);
+  if (count > 1 && source.elements.size() != count) return unsupported("malformed source");
+  const Access access = address_of(operand(0), space_of(*opcode_));
+  if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
+  const StoreFunction store = find_store(access.kind, bits / 8, count);
+  if (store == nullptr) return unsupported();
+  Value* const values = buffer(1, warp_size * bits / 8 * count);
+  for (unsigned i = 0; i < count; ++i) {
+    Value* const value = read(count == 1 ? source : source.elements[i], type);
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), values,
+                                                             std::uint64_t{i} * warp_size * bits / 8);
+    builder_.CreateAlignedStore(value, place, llvm::Align(32));
+  }
+  Value* const addresses = spill(4, access.addresses);
+  count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
+  call_helper(reinterpret_cast<const void*>(store), builder_.getVoidTy(),
+              {warp_, values, addresses, active(), constant32(instruction_->line)});
+}
+
+/// atom.op.type d, [a], b {, c}; red.op.type [a], b.
+void FunctionCodegen::emit_atomic() {
+  const bool reduction = opcode_->root == "red";
+  const std::size_t first = reduction ? 0 : 1;
+  const std::string_view op =
+      opcode_->first_of({"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
+  const DataType type = opcode_->type();
+  std::string_view suffix;
+  for (const std::string_view modifier : opcode_->modifiers) {
+    if (ptx::parse_data_type(modifier) != DataType::none) suffix = modifier;
+  }
+  const AtomicOperation* const operation = find_atomic(std::string(op) + "." + std::string(suffix));
+  if (operation == nullptr || vector_count(*opcode_) != 1 || opcode_->has("async")) return unsupported();
+  const Access access = address_of(operand(first), space_of(*opcode_));
+  if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
+  Value* const addresses = spill(4, access.addresses);
+  Value* lanes = active();
+  count_access_of(access, addresses, lanes, space_of(*opcode_), operation->bits / 8);
+  if (access.kind != AddressKind::host) {
+    lanes = call_helper(reinterpret_cast<const void*>(&resolve_addresses), builder_.getInt32Ty(),
+                        {warp_, addresses, lanes, constant32(static_cast<std::uint32_t>(access.kind)),
+                         constant32(operation->bits / 8), constant32(instruction_->line)});
+  }
+  Value* const b = spill(1, read(first + 1, type));
+  Value* const c = op == "cas" ? spill(2, read(first + 2, type)) : b;
+  Value* const result = buffer(0, warp_size * operation->bits / 8);
+  call_helper(reinterpret_cast<const void*>(operation->function), builder_.getVoidTy(),
+              {warp_, result, addresses, b, c, lanes, constant32(instruction_->line)});
+  if (reduction) return;
+  write(0, type, builder_.CreateAlignedLoad(vector_type(operation->bits), result, llvm::Align(64)));
+}
+
+/// cvta.space: into a generic address; cvta.to.space: out of one.
+void FunctionCodegen::emit_convert_address() {
+  Value* const source = resize(read(1, opcode_->type()), 64, false);
+  Value* base = nullptr;
+  switch (space_of(*opcode_)) {
+    case StateSpace::global:
+    case StateSpace::constant: return write(0, opcode_->type(), source);
+    case StateSpace::shared: base = splat(context_load(offsetof(WarpContext, shared), 64)); break;
+    case StateSpace::param:
+      if (parameters_) {
+        base = splat(context_load(offsetof(WarpContext, parameters), 64));
+        break;
+      }
+      [[fallthrough]];
+    case StateSpace::local: {
+      Value* const stride = splat(context_load(offsetof(WarpContext, local_stride), 64));
+      Value* const lane = read_special("%laneid", 64);
+      base = builder_.CreateAdd(splat(context_load(offsetof(WarpContext, local), 64)),
+                                builder_.CreateMul(lane, stride));
+      break;
+    }
+    default: return unsupported();
+  }
+  write(0, opcode_->type(),
+        opcode_->has("to") ? builder_.CreateSub(source, base) : builder_.CreateAdd(source, base));
+}
+
+void FunctionCodegen::emit_is_space() {
+  Value* const address = read_bits(operand(1), 64);
+  const auto within = [&](Value* begin, Value* bytes) {
+    return builder_.CreateICmpULT(builder_.CreateSub(address, splat(begin)), splat(bytes));
+  };
+  const auto in_shared = [&] {
+    return within(context_load(offsetof(WarpContext, shared), 64),
+                  context_load(offsetof(WarpContext, shared_bytes), 64));
+  };
+  const auto in_local = [&] {
+    Value* const bytes = builder_.CreateMul(context_load(offsetof(WarpContext, local_stride), 64),
+                                            builder_.getInt64(warp_size));
+    return within(context_load(offsetof(WarpContext, local), 64), bytes);
+  };
+  const auto in_constant = [&] {
+    return within(builder_.getInt64(reinterpret_cast<std::uintptr_t>(symbols_.constants.address)),
+                  builder_.getInt64(symbols_.constants.bytes));
+  };
+  const auto in_parameters = [&]() -> Value* {
+    Value* const bytes = builder_.getInt64(parameters_ ? parameters_->bytes : 0);
+    return within(context_load(offsetof(WarpContext, parameters), 64), bytes);
+  };
+  switch (space_of(*opcode_)) {
+    case StateSpace::shared: return write_predicate(operand(0), in_shared());
+    case StateSpace::local: return write_predicate(operand(0), in_local());
+    case StateSpace::constant: return write_predicate(operand(0), in_constant());
+    case StateSpace::param:
+      // Inside a device function the extent of the kernel's parameters is not known.
+      if (!parameters_) return unsupported("in a device function");
+      return write_predicate(operand(0), in_parameters());
+    case StateSpace::global: {
+      Value* const special = builder_.CreateOr(builder_.CreateOr(in_shared(), in_local()), in_constant());
+      return write_predicate(operand(0), builder_.CreateNot(special));
+    }
+    default: return unsupported();
+  }
+}
+
+void FunctionCodegen::emit_fence() {
+  call_helper(reinterpret_cast<const void*>(&full_fence), builder_.getVoidTy(), {});
+}
+
+void FunctionCodegen::emit_breakpoint() {
+  call_helper(reinterpret_cast<const void*>(&raise_breakpoint), builder_.getVoidTy(),
+              {warp_, active(), constant32(instruction_->line)});
+}
+
+// ---------------------------------------------------------------- across lanes
+
+namespace {
+
+/// Where the member mask stands, for the forms with .sync.
+std::optional<std::size_t> members_operand(const DecodedOpcode& opcode, std::size_t index) {
+  return opcode.has("sync") ? std::optional<std::size_t>(index) : std::nullopt;
+}
+
+}  // namespace
+
+/// vote{.sync}.{all,any,uni,ballot}: over the active lanes among the members.
+void FunctionCodegen::emit_vote() {
+  Value* const source = mask_of(read_predicate(operand(1)));
+  Value* voters = active();
+  if (const auto index = members_operand(*opcode_, 2)) {
+    Value* const leader =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, voters, builder_.getInt1(false));
+    Value* const lane = builder_.CreateAnd(leader, constant32(warp_size - 1));
+    voters = builder_.CreateAnd(voters, builder_.CreateExtractElement(read(*index, DataType::b32), lane));
+  }
+  Value* const votes = builder_.CreateAnd(source, voters);
+  if (opcode_->has("ballot")) return write(0, DataType::b32, splat(votes));
+  Value* const all = builder_.CreateICmpEQ(votes, voters);
+  Value* const none = builder_.CreateICmpEQ(votes, constant32(0));
+  Value* result = nullptr;
+  if (opcode_->has("all")) result = all;
+  if (opcode_->has("any")) result = builder_.CreateNot(none);
+  if (opcode_->has("uni")) result = builder_.CreateOr(all, none);
+  if (result == nullptr) return unsupported();
+  write_predicate(operand(0), splat(result));
+}
+
+/// shfl{.sync}.mode.b32 d{|p}, a, b, c {, members}.
+void FunctionCodegen::emit_shuffle() {
+  const std::string_view mode = opcode_->first_of({"up", "down", "bfly", "idx"});
+  if (mode.empty()) return unsupported();
+  const std::uint32_t index = mode == "up" ? 0 : mode == "down" ? 1 : mode == "bfly" ? 2 : 3;
+  Value* const a = spill(1, read(1, DataType::b32));
+  Value* const b = spill(2, read(2, DataType::b32));
+  Value* const c = spill(3, read(3, DataType::b32));
+  Value* const result = buffer(0, warp_size * 4);
+  Value* const in_range = call_helper(reinterpret_cast<const void*>(&shuffle), builder_.getInt32Ty(),
+                                      {active(), constant32(index), result, a, b, c});
+  Value* const value = builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64));
+  const ptx::Operand& destination = operand(0);
+  if (destination.kind != ptx::OperandKind::pair) return write(destination, DataType::b32, value);
+  if (destination.elements.size() != 2) return unsupported();
+  write(destination.elements[0], DataType::b32, value);
+  write_predicate(destination.elements[1], predicate_of(in_range));
+}
+
+void FunctionCodegen::emit_match() {
+  const DataType type = opcode_->type();
+  if (bits_of(type) != 32 && bits_of(type) != 64) return unsupported();
+  const bool all = opcode_->has("all");
+  Value* const a = spill(1, read(1, type));
+  Value* const members = spill(2, read(2, DataType::b32));
+  Value* const result = buffer(0, warp_size * 4);
+  const void* const helper =
+      bits_of(type) == 32 ? reinterpret_cast<const void*>(&match32) : reinterpret_cast<const void*>(&match64);
+  call_helper(helper, builder_.getVoidTy(), {active(), constant32(all), result, a, members});
+  Value* const value = builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64));
+  const ptx::Operand& destination = operand(0);
+  if (destination.kind != ptx::OperandKind::pair) return write(destination, DataType::b32, value);
+  if (destination.elements.size() != 2) return unsupported();
+  write(destination.elements[0], DataType::b32, value);
+  write_predicate(destination.elements[1], builder_.CreateICmpNE(value, splat(32, 0)));
+}
+
+void FunctionCodegen::emit_reduce() {
+  static constexpr std::string_view ops[] = {"add", "min", "max", "and", "or", "xor"};
+  const std::string_view op = opcode_->first_of({"add", "min", "max", "and", "or", "xor"});
+  const DataType type = opcode_->type();
+  if (op.empty() || bits_of(type) != 32 || ptx::is_floating(type)) return unsupported();
+  std::uint32_t index = 0;
+  while (ops[index] != op) ++index;
+  Value* const a = spill(1, read(1, type));
+  Value* const members = spill(2, read(2, DataType::b32));
+  Value* const result = buffer(0, warp_size * 4);
+  call_helper(reinterpret_cast<const void*>(&reduce), builder_.getVoidTy(),
+              {active(), constant32(index), constant32(is_signed(type)), result, a, members});
+  write(0, type, builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64)));
+}
+
+void FunctionCodegen::emit_active_mask() { write(0, DataType::b32, splat(active())); }
+
+/// elect.sync d|p, members: the lowest lane.
+void FunctionCodegen::emit_elect() {
+  Value* const leader =
+      splat(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active(), builder_.getInt1(false)));
+  const ptx::Operand& destination = operand(0);
+  if (destination.kind != ptx::OperandKind::pair || destination.elements.size() != 2) return unsupported();
+  write(destination.elements[0], DataType::b32, leader);
+  write_predicate(destination.elements[1], builder_.CreateICmpEQ(leader, read_special("%laneid", 32)));
+}
+
+}  // namespace lynxpp::device::cpu

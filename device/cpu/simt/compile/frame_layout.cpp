@@ -1,0 +1,33 @@
+#include "device/cpu/simt/compile/frame_layout.h"
+
+namespace lynxpp::device::cpu {
+
+FrameLayout::FrameLayout(const ptx::Function& function) {
+  if (!function.is_entry) {
+    for (const ptx::Variable& parameter : function.parameters) add(parameter);
+    for (const ptx::Variable& result : function.returns) add(result);
+  }
+  if (function.body) {
+    for (const ptx::Variable& variable : function.body->variables) add(variable);
+  }
+  bytes_ = align_up(bytes_, 16);
+}
+
+void FrameLayout::add(const ptx::Variable& variable) {
+  if (variable.space != ptx::StateSpace::param && variable.space != ptx::StateSpace::local) return;
+  bytes_ = align_up(bytes_, variable.alignment);
+  offsets_[&variable] = bytes_;
+  bytes_ += variable.size_bytes();
+}
+
+ParameterLayout::ParameterLayout(const ptx::Function& kernel) {
+  std::uint64_t end = 0;
+  for (const ptx::Variable& parameter : kernel.parameters) {
+    end = align_up(end, parameter.alignment);
+    offsets[parameter.name] = static_cast<std::uint32_t>(end);
+    end += parameter.size_bytes();
+  }
+  bytes = static_cast<std::uint32_t>(end);
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,417 @@
+// Plans a program: what the kernel reaches, its segments, its shared and local memory.
+#include <algorithm>
+#include <set>
+
+#include "device/cpu/simt/compile/program.h"
+#include "ptx/parser/parser.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// Local memory of a thread whose call depth cannot be known (recursion, calls through a register).
+constexpr std::uint64_t unbounded_stack_bytes = 64 * 1024;
+
+bool is_block_barrier(std::string_view opcode) {
+  const bool barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
+  return barrier && !opcode.starts_with("bar.warp") && !opcode.starts_with("barrier.cluster");
+}
+
+bool may_spin(const ptx::Instruction& instruction) {
+  if (instruction.traits.kind == ptx::OpcodeClass::atomic) return true;
+  for (const std::string_view modifier : {".volatile", ".relaxed", ".acquire", ".mmio"}) {
+    if (instruction.opcode.find(modifier) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+class Planner {
+ public:
+  Planner(ptx::Module& module, const std::string& name) : module_(module), name_(name) {}
+
+  Result<Program> plan(std::uint32_t kernel);
+
+ private:
+  std::uint32_t add(std::uint32_t module_function, bool direct);
+  Status reach();
+  Status add_indirect_targets();
+  Status plan_function(CompiledFunction& function);
+  Status finish_block(CompiledFunction& function, std::uint32_t block, Segment& segment);
+  Status plan_call(CompiledFunction& function, const ptx::Instruction& instruction, CallSite& site);
+  Result<CallSlot> call_slot(CompiledFunction& function, const ptx::Operand& operand, std::uint32_t scope);
+  std::vector<CallSlot> formal_slots(CompiledFunction& function, const std::vector<ptx::Variable>& formals);
+  Status plan_shared();
+  std::uint64_t stack_bytes();
+  std::optional<std::uint64_t> deepest(std::uint32_t function, std::vector<std::int64_t>& known) const;
+  Failure fail(const ptx::Instruction& instruction, std::string message) const {
+    return failure_at(ptx_location(name_, instruction.line), std::move(message));
+  }
+  std::uint32_t function_index(std::string_view name) const;
+
+  ptx::Module& module_;
+  const std::string& name_;
+  Program program_;
+  bool indirect_ = false;
+};
+
+std::uint32_t Planner::function_index(std::string_view name) const {
+  const ptx::Function* function = module_.find_function(name);
+  return function == nullptr ? no_function : static_cast<std::uint32_t>(function - module_.functions.data());
+}
+
+std::uint32_t Planner::add(std::uint32_t module_function, bool direct) {
+  for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
+    if (program_.functions[i].module_function != module_function) continue;
+    program_.functions[i].direct |= direct;
+    return i;
+  }
+  CompiledFunction function;
+  function.module_function = module_function;
+  function.function = &module_.functions[module_function];
+  function.name = function.function->name;
+  function.direct = direct;
+  program_.functions.push_back(std::move(function));
+  return static_cast<std::uint32_t>(program_.functions.size() - 1);
+}
+
+/// Grows the program until it is closed under calls. Directly called functions propagate failures, others keep them.
+Status Planner::reach() {
+  for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
+    ptx::Function& function = module_.functions[program_.functions[i].module_function];
+    if (Status parsed = ptx::parse_body(module_, function, name_); !parsed) return parsed.error();
+    const ptx::CallSites calls = ptx::find_calls(module_, function);
+    for (const std::string_view callee : calls.direct) {
+      const std::uint32_t index = function_index(callee);
+      if (index != no_function && !module_.functions[index].is_declaration())
+        add(index, program_.functions[i].direct);
+    }
+    if (calls.indirect && !indirect_) {
+      indirect_ = true;
+      if (Status added = add_indirect_targets(); !added) return added.error();
+    }
+  }
+  return success();
+}
+
+/// Every function of the module whose address is taken by code or by a variable's initial value.
+Status Planner::add_indirect_targets() {
+  const auto add_named = [this](std::string_view name) {
+    const std::uint32_t index = function_index(name);
+    if (index == no_function || module_.functions[index].is_declaration()) return;
+    if (!module_.functions[index].is_entry) add(index, false);
+  };
+  for (ptx::Function& function : module_.functions) {
+    if (function.is_declaration()) continue;
+    if (Status parsed = ptx::parse_body(module_, function, name_); !parsed) return parsed.error();
+    for (const std::string_view taken : ptx::find_calls(module_, function).address_taken) add_named(taken);
+  }
+  for (const ptx::Variable& variable : module_.variables) {
+    if (!variable.has_initializer) continue;
+    const Result<ptx::InitialValue> value = ptx::parse_initial_value(module_, variable);
+    if (!value) return value.error();
+    for (const ptx::Relocation& relocation : value->relocations) add_named(relocation.symbol);
+  }
+  return success();
+}
+
+Status Planner::plan_function(CompiledFunction& function) {
+  function.registers = std::make_shared<RegisterFile>(*function.function);
+  function.frame = std::make_shared<FrameLayout>(*function.function);
+  function.graph = ptx::build_control_flow_graph(*function.function);
+  if (!function.function->is_entry) {
+    function.parameters = formal_slots(function, function.function->parameters);
+    function.results = formal_slots(function, function.function->returns);
+  }
+  const ptx::Body& body = *function.function->body;
+  std::vector<std::uint32_t> first_segment;
+  for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+    const ptx::BasicBlock& bounds = function.graph.blocks[block];
+    first_segment.push_back(static_cast<std::uint32_t>(function.segments.size()));
+    Segment segment;
+    segment.block = block;
+    segment.starts_block = true;
+    segment.begin = bounds.begin;
+    for (std::uint32_t i = bounds.begin; i < bounds.end; ++i) {
+      const ptx::Instruction& instruction = body.instructions[i];
+      segment.may_spin |= may_spin(instruction);
+      segment.line = instruction.line;
+      if (!is_block_barrier(instruction.opcode)) continue;
+      segment.end = i + 1;
+      segment.control = Control::barrier;
+      if (instruction.opcode.find(".red") != std::string_view::npos) {
+        segment.barrier =
+            instruction.opcode.find(".popc") != std::string_view::npos  ? BarrierKind::reduce_popc
+            : instruction.opcode.find(".and") != std::string_view::npos ? BarrierKind::reduce_and
+                                                                        : BarrierKind::reduce_or;
+      } else if (instruction.opcode.find(".arrive") != std::string_view::npos) {
+        segment.barrier = BarrierKind::arrive;
+      }
+      const bool reduces = segment.barrier >= BarrierKind::reduce_popc;
+      segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
+      function.segments.push_back(std::move(segment));
+      segment = Segment();
+      segment.block = block;
+      segment.begin = i + 1;
+      if (reduces) segment.resumed_from = i;
+    }
+    segment.end = bounds.end;
+    if (Status finished = finish_block(function, block, segment); !finished) return finished;
+    function.segments.push_back(std::move(segment));
+  }
+  // Blocks were noted by number; now their first segments are known.
+  const std::vector<std::uint32_t> post_dominators = ptx::immediate_post_dominators(function.graph);
+  const auto segment_of = [&](std::uint32_t block) {
+    return block < first_segment.size() ? first_segment[block] : no_segment;
+  };
+  for (Segment& segment : function.segments) {
+    if (segment.control == Control::barrier) continue;
+    segment.next = segment_of(segment.next);
+    segment.target = segment_of(segment.target);
+    for (std::uint32_t& target : segment.targets) target = segment_of(target);
+    segment.reconvergence = segment_of(post_dominators[segment.block]);
+  }
+  return success();
+}
+
+/// Control of a block's last segment, with blocks in place of segments.
+Status Planner::finish_block(CompiledFunction& function, std::uint32_t block, Segment& segment) {
+  const ptx::BasicBlock& bounds = function.graph.blocks[block];
+  segment.next = bounds.fall_through;
+  if (segment.begin == segment.end) return success();
+  const ptx::Body& body = *function.function->body;
+  const ptx::Instruction& last = body.instructions[segment.end - 1];
+  if (!last.traits.ends_block()) return success();
+  if (last.traits.kind == ptx::OpcodeClass::exit) {
+    segment.control = last.traits.is_return             ? Control::ret
+                      : last.opcode.starts_with("trap") ? Control::trap
+                                                        : Control::exit;
+    return success();
+  }
+  if (last.traits.kind == ptx::OpcodeClass::call) {
+    segment.control = Control::call;
+    return plan_call(function, last, segment.call);
+  }
+  if (last.opcode == "brx.idx" || last.opcode == "brx.idx.uni") {
+    segment.control = Control::indexed_branch;
+    for (const ptx::TargetList& list : body.branch_targets) {
+      if (last.operands.size() < 2 || list.name != last.operands[1].name) continue;
+      for (const std::string_view label : list.targets) {
+        segment.targets.push_back(function.graph.block_of_label(label));
+        if (segment.targets.back() == ptx::no_block)
+          return fail(last, "unknown label '" + std::string(label) + "'");
+      }
+    }
+    if (segment.targets.empty()) return fail(last, "brx.idx without a list of targets");
+    return success();
+  }
+  if (last.operands.size() != 1) return fail(last, "malformed branch '" + std::string(last.opcode) + "'");
+  segment.control = Control::branch;
+  segment.target = function.graph.block_of_label(last.operands[0].name);
+  if (segment.target == ptx::no_block) {
+    return fail(last, "unknown label '" + std::string(last.operands[0].name) + "'");
+  }
+  return success();
+}
+
+Status Planner::plan_call(CompiledFunction& function, const ptx::Instruction& instruction, CallSite& site) {
+  const std::uint32_t scope = function.function->body->statements[instruction.statement].scope;
+  std::size_t at = 0;
+  const auto& operands = instruction.operands;
+  const auto take_list = [&](std::vector<CallSlot>& slots) -> Status {
+    if (at >= operands.size() || operands[at].kind != ptx::OperandKind::list) return success();
+    for (const ptx::Operand& element : operands[at++].elements) {
+      Result<CallSlot> slot = call_slot(function, element, scope);
+      if (!slot) return fail(instruction, "unknown call operand '" + std::string(element.name) + "'");
+      slots.push_back(*slot);
+    }
+    return success();
+  };
+  if (Status taken = take_list(site.results); !taken) return taken;
+  if (at >= operands.size() || operands[at].kind != ptx::OperandKind::identifier) {
+    return fail(instruction, "malformed call");
+  }
+  const std::string_view callee = operands[at++].name;
+  if (Status taken = take_list(site.arguments); !taken) return taken;
+  if (function.registers->find(callee, scope)) {
+    site.indirect = true;
+    return success();
+  }
+  const std::uint32_t index = function_index(callee);
+  if (index != no_function && !module_.functions[index].is_declaration()) {
+    for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
+      if (program_.functions[i].module_function == index) site.callee = i;
+    }
+    return success();
+  }
+  site.builtin = find_builtin(callee);
+  if (site.builtin != Builtin::none) return success();
+  return fail(instruction, "function '" + std::string(callee) +
+                               "' is not defined in this module and the cpu device does not provide it");
+}
+
+Result<CallSlot> Planner::call_slot(CompiledFunction& function, const ptx::Operand& operand,
+                                    std::uint32_t scope) {
+  CallSlot slot;
+  if (operand.kind == ptx::OperandKind::integer || operand.kind == ptx::OperandKind::floating) {
+    slot.kind = CallSlot::Kind::immediate;
+    slot.bytes = operand.kind == ptx::OperandKind::floating && operand.is_single ? 4 : 8;
+    slot.immediate = operand.kind == ptx::OperandKind::integer ? static_cast<std::uint64_t>(operand.integer)
+                                                               : operand.bits;
+    return slot;
+  }
+  if (const auto reg = function.registers->find(operand.name, scope)) {
+    slot.kind = CallSlot::Kind::reg;
+    slot.offset = reg->offset;
+    slot.predicate = reg->bits == 1;
+    slot.bytes = slot.predicate ? 1 : reg->bits / 8;
+    return slot;
+  }
+  const ptx::Variable* variable = function.function->body->find_variable(operand.name, scope);
+  if (variable == nullptr && !function.function->is_entry) {
+    for (const auto* list : {&function.function->parameters, &function.function->returns}) {
+      for (const ptx::Variable& formal : *list) {
+        if (formal.name == operand.name) variable = &formal;
+      }
+    }
+  }
+  if (variable == nullptr || variable->space != ptx::StateSpace::param)
+    return failure("unknown call operand");
+  slot.offset = static_cast<std::uint32_t>(function.frame->offset(variable));
+  slot.bytes = static_cast<std::uint32_t>(variable->size_bytes());
+  return slot;
+}
+
+std::vector<CallSlot> Planner::formal_slots(CompiledFunction& function,
+                                            const std::vector<ptx::Variable>& formals) {
+  std::vector<CallSlot> slots;
+  for (const ptx::Variable& formal : formals) {
+    CallSlot slot;
+    if (formal.space == ptx::StateSpace::reg) {
+      if (const auto reg = function.registers->find(formal.name, 0)) {
+        slot = {CallSlot::Kind::reg, reg->offset, reg->bits == 1 ? 1 : reg->bits / 8, 0, reg->bits == 1};
+      }
+    } else {
+      slot.offset = static_cast<std::uint32_t>(function.frame->offset(&formal));
+      slot.bytes = static_cast<std::uint32_t>(formal.size_bytes());
+    }
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
+/// Only variables that the program's code names take space.
+Status Planner::plan_shared() {
+  std::set<std::string_view> named;
+  const auto collect = [&named](const auto& self, const ptx::Operand& operand) -> void {
+    if (operand.kind == ptx::OperandKind::identifier) named.insert(operand.name);
+    for (const ptx::Operand& element : operand.elements) self(self, element);
+  };
+  std::uint64_t end = 0;
+  std::uint32_t dynamic_alignment = 16;
+  std::vector<std::string> dynamic;
+  const auto place = [&](const std::string& key, const ptx::Variable& variable) {
+    if (variable.space != ptx::StateSpace::shared) return;
+    if (variable.is_extern && variable.size_bytes() == 0) {
+      dynamic.push_back(key);
+      dynamic_alignment = std::max(dynamic_alignment, variable.alignment);
+      return;
+    }
+    end = align_up(end, variable.alignment);
+    program_.shared.offsets[key] = static_cast<std::uint32_t>(end);
+    end += variable.size_bytes();
+  };
+  for (const CompiledFunction& function : program_.functions) {
+    for (const ptx::Instruction& instruction : function.function->body->instructions) {
+      for (const ptx::Operand& operand : instruction.operands) collect(collect, operand);
+    }
+    for (const ptx::Variable& variable : function.function->body->variables) {
+      place(shared_key(function.function, variable.scope, variable.name), variable);
+    }
+  }
+  for (const ptx::Variable& variable : module_.variables) {
+    if (named.contains(variable.name)) place(variable.name, variable);
+  }
+  if (end > 0xffff'ffff)
+    return failure("kernel '" + program_.functions[0].name + "' declares too much shared memory");
+  end = align_up(end, dynamic.empty() ? 1 : dynamic_alignment);
+  for (const std::string& key : dynamic) program_.shared.offsets[key] = static_cast<std::uint32_t>(end);
+  program_.shared.static_bytes = static_cast<std::uint32_t>(end);
+  return success();
+}
+
+constexpr std::int64_t not_visited = -1;
+constexpr std::int64_t in_progress = -2;
+
+/// Local memory of the deepest call chain from `function`; nullopt when it is unbounded.
+std::optional<std::uint64_t> Planner::deepest(std::uint32_t function,
+                                              std::vector<std::int64_t>& known) const {
+  if (known[function] == in_progress) return std::nullopt;
+  if (known[function] != not_visited) return static_cast<std::uint64_t>(known[function]);
+  known[function] = in_progress;
+  std::uint64_t below = 0;
+  for (const Segment& segment : program_.functions[function].segments) {
+    if (segment.control != Control::call) continue;
+    if (segment.call.indirect) return std::nullopt;
+    if (segment.call.callee == no_function) continue;
+    const auto depth = deepest(segment.call.callee, known);
+    if (!depth) return std::nullopt;
+    below = std::max(below, *depth);
+  }
+  known[function] = static_cast<std::int64_t>(below + program_.functions[function].frame->bytes());
+  return static_cast<std::uint64_t>(known[function]);
+}
+
+std::uint64_t Planner::stack_bytes() {
+  std::vector<std::int64_t> known(program_.functions.size(), not_visited);
+  if (const auto bounded = deepest(0, known)) return align_up(*bounded, 16);
+  std::uint64_t frames = unbounded_stack_bytes;
+  for (const CompiledFunction& function : program_.functions) frames += function.frame->bytes();
+  return align_up(frames, 16);
+}
+
+Result<Program> Planner::plan(std::uint32_t kernel) {
+  add(kernel, true);
+  if (Status reached = reach(); !reached) return reached.error();
+  for (CompiledFunction& function : program_.functions) {
+    function.segment_base = program_.segment_count;
+    function.site_base = program_.site_count;
+    if (Status planned = plan_function(function); !planned) {
+      if (function.direct) return planned.error();
+      function.failure = planned.error().diagnostics;
+    }
+    program_.segment_count += static_cast<std::uint32_t>(function.segments.size());
+    program_.site_count += static_cast<std::uint32_t>(function.function->body->instructions.size());
+  }
+  if (Status planned = plan_shared(); !planned) return planned.error();
+  program_.local_bytes = stack_bytes();
+  program_.parameter_bytes = ParameterLayout(*program_.functions[0].function).bytes;
+  return std::move(program_);
+}
+
+}  // namespace
+
+std::string shared_key(const ptx::Function* function, std::uint32_t scope, std::string_view name) {
+  return function->name + "/" + std::to_string(scope) + "/" + std::string(name);
+}
+
+const CompiledFunction* Program::find(std::uint32_t module_function) const {
+  for (const CompiledFunction& function : functions) {
+    if (function.module_function == module_function) return &function;
+  }
+  return nullptr;
+}
+
+Builtin find_builtin(std::string_view name) {
+  if (name == "vprintf") return Builtin::vprintf;
+  if (name == "malloc") return Builtin::malloc;
+  if (name == "free") return Builtin::free;
+  if (name == "__assertfail") return Builtin::assertfail;
+  return Builtin::none;
+}
+
+SourceLocation ptx_location(const std::string& name, std::uint32_t line) { return {name, line, 1, 1}; }
+
+Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name) {
+  return Planner(module, name).plan(kernel);
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,145 @@
+// A kernel and everything it can reach, cut into segments and compiled.
+//
+// A segment is a basic block, or a part of one between barriers. It runs without interruption for the active lanes of a warp; what comes
+// next (branch, call, barrier, …) is data that the scheduler (scheduler.h) acts on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "device/cpu/simt/compile/frame_layout.h"
+#include "device/cpu/simt/compile/register_file.h"
+#include "device/cpu/simt/execute/context.h"
+#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/ir/module.h"
+#include "support/result.h"
+
+namespace lynxpp::device::cpu {
+
+inline constexpr std::uint32_t no_segment = 0xffffffff;
+inline constexpr std::uint32_t no_function = 0xffffffff;
+
+enum class Control { next, branch, indexed_branch, call, ret, exit, trap, barrier };
+
+enum class BarrierKind { sync, arrive, reduce_popc, reduce_and, reduce_or };
+
+/// Functions the cpu device provides itself.
+enum class Builtin { none, vprintf, malloc, free, assertfail };
+
+/// Where an argument or result of a call lies: in the frame's local memory, in a register, or a constant.
+struct CallSlot {
+  enum class Kind { local, reg, immediate } kind = Kind::local;
+  std::uint32_t offset = 0;  ///< in the frame's local memory or register file
+  std::uint32_t bytes = 0;
+  std::uint64_t immediate = 0;
+  bool predicate = false;  ///< reg: a mask of 32 bits instead of 32 values
+};
+
+struct CallSite {
+  bool indirect = false;
+  std::uint32_t callee = no_function;  ///< index in Program::functions
+  Builtin builtin = Builtin::none;
+  std::vector<CallSlot> arguments;
+  std::vector<CallSlot> results;
+};
+
+struct Segment {
+  std::uint32_t block = 0;
+  bool starts_block = false;
+  std::uint32_t begin = 0;  ///< instructions [begin, end) of the body
+  std::uint32_t end = 0;
+  std::uint32_t line = 0;  ///< PTX line of the last one
+  Control control = Control::next;
+  bool may_spin = false;  ///< holds an atomic or an uncached load: another thread may be waited for
+  std::uint32_t target = no_segment;         ///< branch taken
+  std::uint32_t next = no_segment;           ///< textual successor; none: the function returns
+  std::uint32_t reconvergence = no_segment;  ///< first segment of the immediate post-dominator
+  std::vector<std::uint32_t> targets;        ///< indexed_branch
+  CallSite call;
+  BarrierKind barrier = BarrierKind::sync;
+  std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result this segment takes up first
+  SegmentFunction run = nullptr;
+};
+
+struct CompiledFunction {
+  std::string name;
+  std::uint32_t module_function = 0;  ///< index in ptx::Module::functions
+  const ptx::Function* function = nullptr;
+  ptx::ControlFlowGraph graph;
+  std::vector<Segment> segments;
+  std::vector<CallSlot> parameters;
+  std::vector<CallSlot> results;
+  std::shared_ptr<RegisterFile> registers;
+  std::shared_ptr<const FrameLayout> frame;
+  std::uint32_t segment_base = 0;      ///< of its segment 0 in the launch's counters
+  std::uint32_t site_base = 0;         ///< of its instruction 0
+  std::optional<Diagnostics> failure;  ///< why it cannot run
+  bool direct = true;                  ///< reached by calls by name, not only through its address
+};
+
+/// Storage of module variables and tokens of functions.
+struct ModuleSymbols {
+  struct Storage {
+    std::byte* address = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  std::unordered_map<std::string, Storage> variables;  ///< .global and .const
+  Storage constants;                                   ///< the range all .const variables lie in
+
+  /// What `mov.u64 %rd, function` yields.
+  static std::uint64_t function_token(std::uint32_t module_function) {
+    return 0x4c59'0000'0000'0000u + (std::uint64_t{module_function} + 1) * 16;
+  }
+  static std::uint32_t function_of_token(std::uint64_t token) {
+    if ((token & 0xffff'0000'0000'000fu) != 0x4c59'0000'0000'0000u) return no_function;
+    return static_cast<std::uint32_t>((token & 0xffff'ffff'ffffu) / 16 - 1);
+  }
+};
+
+/// Layout of shared memory: named offsets, dynamic memory behind.
+struct SharedLayout {
+  std::map<std::string, std::uint32_t, std::less<>> offsets;  ///< key: see shared_key()
+  std::uint32_t static_bytes = 0;
+};
+/// Module variables are keyed by name; variables of a body by "function/scope/name".
+std::string shared_key(const ptx::Function* function, std::uint32_t scope, std::string_view name);
+
+class Jit;  // jit.h
+
+struct Program {
+  std::vector<CompiledFunction> functions;  ///< [0] is the kernel
+  SharedLayout shared;
+  std::uint64_t local_bytes = 0;      ///< of one thread, over the deepest call chain
+  std::uint64_t parameter_bytes = 0;  ///< of the kernel
+  ModuleSymbols::Storage constants;   ///< the module's
+  std::uint32_t segment_count = 0;    ///< of all functions
+  std::uint32_t site_count = 0;       ///< instructions of all functions
+  bool counting = false;
+  std::shared_ptr<Jit> code;  ///< keeps the machine code alive
+
+  /// By index in ptx::Module::functions; null when it is not part of the program.
+  const CompiledFunction* find(std::uint32_t module_function) const;
+};
+
+/// Plans and compiles `kernel`. The module's bodies are parsed as needed. `name` stands in diagnostics as the file.
+/// Failure: an unsupported instruction in what the kernel reaches, with its PTX line.
+Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
+                                                       std::uint32_t kernel, bool counting,
+                                                       const std::string& name);
+
+/// The plan alone: segments and layouts, no machine code. Precondition of code generation.
+Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name);
+
+/// "vprintf" and its like.
+Builtin find_builtin(std::string_view name);
+
+/// A location in the PTX text of a module.
+SourceLocation ptx_location(const std::string& name, std::uint32_t line);
+
+}  // namespace lynxpp::device::cpu

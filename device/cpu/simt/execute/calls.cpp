@@ -1,0 +1,177 @@
+// Call frames of a warp.
+#include <bit>
+#include <cstring>
+
+#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/lanes/lane_loop.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// Host address of a slot's value in one lane; null for immediates and predicates, which need bits.
+std::byte* slot_address(const Warp& warp, const Frame& frame, const CallSlot& slot, std::uint32_t lane) {
+  if (slot.kind == CallSlot::Kind::local) {
+    return warp.context.local + lane * warp.context.local_stride + frame.local + slot.offset;
+  }
+  if (slot.kind == CallSlot::Kind::reg && !slot.predicate) {
+    return frame.registers + slot.offset + std::size_t{lane} * slot.bytes;
+  }
+  return nullptr;
+}
+
+std::uint64_t read_scalar(const Warp& warp, const Frame& frame, const CallSlot& slot, std::uint32_t lane) {
+  if (slot.kind == CallSlot::Kind::immediate) return slot.immediate;
+  std::uint64_t value = 0;
+  if (slot.predicate) {
+    std::uint32_t mask = 0;
+    std::memcpy(&mask, frame.registers + slot.offset, sizeof(mask));
+    return mask >> lane & 1;
+  }
+  std::memcpy(&value, slot_address(warp, frame, slot, lane),
+              std::min<std::size_t>(slot.bytes, sizeof(value)));
+  return value;
+}
+
+void write_scalar(const Warp& warp, const Frame& frame, const CallSlot& slot, std::uint32_t lane,
+                  std::uint64_t value) {
+  if (slot.kind == CallSlot::Kind::immediate) return;
+  if (slot.predicate) {
+    std::uint32_t mask = 0;
+    std::memcpy(&mask, frame.registers + slot.offset, sizeof(mask));
+    mask = (mask & ~(1u << lane)) | static_cast<std::uint32_t>(value & 1) << lane;
+    std::memcpy(frame.registers + slot.offset, &mask, sizeof(mask));
+    return;
+  }
+  std::memcpy(slot_address(warp, frame, slot, lane), &value,
+              std::min<std::size_t>(slot.bytes, sizeof(value)));
+}
+
+}  // namespace
+
+/// Arrays are copied as bytes, everything else as one value.
+void BlockRunner::copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, const CallSlot& source,
+                            const Frame& to, const CallSlot& target) {
+  for_each_lane(lanes, [&](std::uint32_t lane) {
+    if (source.bytes <= sizeof(std::uint64_t) || target.bytes <= sizeof(std::uint64_t)) {
+      return write_scalar(warp, to, target, lane, read_scalar(warp, from, source, lane));
+    }
+    std::memcpy(slot_address(warp, to, target, lane), slot_address(warp, from, source, lane),
+                std::min(source.bytes, target.bytes));
+  });
+}
+
+bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const Segment& segment,
+                             std::uint32_t lanes) {
+  const bool is_kernel = warp.depth == 0;
+  const std::uint64_t local = is_kernel ? 0 : warp.top().local + warp.top().function->frame->bytes();
+  if (local + callee.frame->bytes() > program_.local_bytes) {
+    return fail("stack overflow: calls nest deeper than the " + std::to_string(program_.local_bytes) +
+                    " bytes of local memory of a thread allow",
+                segment.line);
+  }
+  // A function without local variables uses no stack, and yet its recursion must end.
+  constexpr std::uint32_t deepest_call = 4096;
+  if (warp.depth >= deepest_call) return fail("stack overflow: more than 4096 nested calls", segment.line);
+  if (warp.frames.size() == warp.depth) warp.frames.push_back(std::make_unique<Frame>());
+  Frame& frame = *warp.frames[warp.depth];
+  frame.function = &callee;
+  frame.registers = frame.storage.reserve(callee.registers->bytes());
+  if (frame.registers == nullptr) return fail("no memory for a call frame", segment.line);
+  frame.local = local;
+  frame.call = is_kernel ? nullptr : &segment;
+  frame.lanes = lanes;
+  frame.groups.assign(1, LaneGroup{.pc = 0, .mask = lanes});
+  if (callee.segments.empty()) frame.groups[0].pc = no_segment;
+  ++warp.depth;
+  return true;
+}
+
+/// Results go to the caller, for the lanes that were called and have not exited.
+void BlockRunner::pop_frame(Warp& warp) {
+  const Frame& callee = warp.top();
+  --warp.depth;
+  if (callee.call == nullptr) return;
+  const CallSite& site = callee.call->call;
+  const Frame& caller = warp.top();
+  const std::size_t count = std::min(site.results.size(), callee.function->results.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    copy_slot(warp, callee.lanes & warp.live, callee, callee.function->results[i], caller, site.results[i]);
+  }
+  LaneGroup& group = warp.top().groups.back();
+  if ((group.calls_left & group.mask) == 0) group.pc = callee.call->next;
+}
+
+bool BlockRunner::call(Warp& warp, const Segment& segment, std::uint32_t lanes) {
+  Frame& caller = warp.top();
+  LaneGroup& group = caller.groups.back();
+  if (lanes == 0) {
+    group.pc = segment.next;
+    return true;
+  }
+  const CallSite& site = segment.call;
+  if (site.builtin != Builtin::none) {
+    group.pc = segment.next;
+    return call_builtin(warp, segment, lanes);
+  }
+  if (site.indirect) {
+    std::memcpy(caller.targets, warp.context.operand, sizeof(caller.targets));
+    group.calls_left = lanes;
+    return call_next_target(warp, segment);
+  }
+  const CompiledFunction& callee = program_.functions[site.callee];
+  if (!push_frame(warp, callee, segment, lanes)) return false;
+  for (std::size_t i = 0; i < std::min(site.arguments.size(), callee.parameters.size()); ++i) {
+    copy_slot(warp, lanes, caller, site.arguments[i], warp.top(), callee.parameters[i]);
+  }
+  return true;
+}
+
+/// Calls the target of the lowest lane that is left, for all lanes that share it.
+bool BlockRunner::call_next_target(Warp& warp, const Segment& segment) {
+  Frame& caller = warp.top();
+  LaneGroup& group = caller.groups.back();
+  const std::uint64_t token = caller.targets[std::countr_zero(group.calls_left)];
+  std::uint32_t lanes = 0;
+  for_each_lane(group.calls_left, [&](std::uint32_t lane) {
+    if (caller.targets[lane] == token) lanes |= 1u << lane;
+  });
+  group.calls_left &= ~lanes;
+  const CompiledFunction* const callee = program_.find(ModuleSymbols::function_of_token(token));
+  if (callee == nullptr)
+    return fail("a call through an address that is no function of this module", segment.line);
+  if (callee->failure) {
+    if (!failure_) failure_ = Failure{*callee->failure};
+    return false;
+  }
+  if (!push_frame(warp, *callee, segment, lanes)) return false;
+  for (std::size_t i = 0; i < std::min(segment.call.arguments.size(), callee->parameters.size()); ++i) {
+    copy_slot(warp, lanes, caller, segment.call.arguments[i], warp.top(), callee->parameters[i]);
+  }
+  return true;
+}
+
+bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t lanes) {
+  const CallSite& site = segment.call;
+  const Frame& frame = warp.top();
+  bool good = true;
+  for_each_lane(lanes, [&](std::uint32_t lane) {
+    if (!good) return;
+    BuiltinCall request{.builtin = site.builtin};
+    for (std::size_t i = 0; i < std::min<std::size_t>(site.arguments.size(), 5); ++i) {
+      request.arguments[i] = read_scalar(warp, frame, site.arguments[i], lane);
+    }
+    for (int axis = 0; axis < 3; ++axis) {
+      request.thread[axis] = warp.context.tid[axis][lane];
+      request.block[axis] = warp.context.ctaid[axis];
+    }
+    const Result<std::uint64_t> result = run_builtin(request);
+    if (!result) {
+      good = fail(result.error().diagnostics[0].message, segment.line);
+    } else if (!site.results.empty()) {
+      write_scalar(warp, frame, site.results[0], lane, *result);
+    }
+  });
+  return good;
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,211 @@
+#include "device/cpu/simt/execute/executor.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "device/cpu/simt/execute/module_storage.h"
+#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/worker_pool.h"
+#include "ptx/parser/parser.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+constexpr std::uint64_t largest_block = 1024;
+
+/// The extents behind `directive` in a kernel's header, multiplied; 0 when it is not there.
+std::uint32_t header_threads(std::string_view header, std::string_view directive) {
+  const std::size_t found = header.find(directive);
+  if (found == std::string_view::npos) return 0;
+  std::uint64_t product = 1;
+  const char* at = header.data() + found + directive.size();
+  const char* const end = header.data() + header.size();
+  for (;;) {
+    while (at != end && (*at == ' ' || *at == '\t' || *at == ',')) ++at;
+    std::uint32_t extent = 0;
+    const auto [next, error] = std::from_chars(at, end, extent);
+    if (error != std::errc()) break;
+    product *= extent;
+    at = next;
+    if (product > largest_block) break;
+  }
+  return static_cast<std::uint32_t>(std::min(product, largest_block));
+}
+
+std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kernel) {
+  const std::string_view header =
+      module.text({kernel.parameter_list.empty() ? kernel.name_text.end : kernel.parameter_list.end,
+                   kernel.body_text.begin});
+  for (const std::string_view directive : {".reqntid", ".maxntid"}) {
+    if (const std::uint32_t threads = header_threads(header, directive); threads != 0) return threads;
+  }
+  return largest_block;
+}
+
+class SimtModule final : public LoadedModule {
+ public:
+  SimtModule(ptx::Module module, ModuleStorage storage, std::string name)
+      : module_(std::move(module)), storage_(std::move(storage)), name_(std::move(name)) {}
+
+  std::vector<std::string> kernel_names() const override;
+  Result<KernelInfo> kernel(const std::string& name) override;
+  std::optional<VariableStorage> variable(const std::string& name) override;
+  Status compile(const std::string& kernel) override {
+    const Compiled compiled = program(kernel, false);
+    return compiled ? success() : Status(compiled.error());
+  }
+  Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
+                LaunchCounters* counters) override;
+
+ private:
+  using Compiled = Result<std::shared_ptr<const Program>>;
+  Result<std::uint32_t> find_kernel(const std::string& name) const;
+  Compiled program(const std::string& kernel, bool counting);
+  Status check(const KernelInfo& info, const LaunchShape& shape) const;
+
+  std::mutex mutex_;  // guards everything below but the storage's contents
+  ptx::Module module_;
+  const ModuleStorage storage_;
+  const std::string name_;
+  std::map<std::string, Result<KernelInfo>> infos_;
+  std::map<std::pair<std::string, bool>, Compiled> programs_;
+};
+
+std::vector<std::string> SimtModule::kernel_names() const {
+  std::vector<std::string> names;
+  for (const ptx::Function& function : module_.functions) {
+    if (function.is_entry && !function.is_declaration()) names.push_back(function.name);
+  }
+  return names;
+}
+
+Result<std::uint32_t> SimtModule::find_kernel(const std::string& name) const {
+  for (std::uint32_t i = 0; i < module_.functions.size(); ++i) {
+    const ptx::Function& function = module_.functions[i];
+    if (function.is_entry && !function.is_declaration() && function.name == name) return i;
+  }
+  return failure(name_ + ": no kernel '" + name + "'");
+}
+
+Result<KernelInfo> SimtModule::kernel(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = infos_.find(name); known != infos_.end()) return known->second;
+  const Result<std::uint32_t> index = find_kernel(name);
+  if (!index) return index.error();
+  const Result<Program> planned = plan_program(module_, *index, name_);
+  if (!planned) return planned.error();
+  const ptx::Function& function = module_.functions[*index];
+  KernelInfo info;
+  info.name = name;
+  const ParameterLayout layout(function);
+  for (const ptx::Variable& parameter : function.parameters) {
+    info.parameters.push_back(
+        {layout.offsets.at(parameter.name), static_cast<std::uint32_t>(parameter.size_bytes())});
+  }
+  info.parameter_bytes = layout.bytes;
+  info.static_shared_bytes = planned->shared.static_bytes;
+  info.local_bytes = static_cast<std::uint32_t>(planned->local_bytes);
+  info.max_threads = thread_limit(module_, function);
+  for (const ptx::RegisterDeclaration& declaration : function.body->registers) {
+    info.registers += std::max(declaration.count, 1u);
+  }
+  infos_.emplace(name, info);
+  return info;
+}
+
+std::optional<LoadedModule::VariableStorage> SimtModule::variable(const std::string& name) {
+  const auto found = storage_.symbols().variables.find(name);
+  if (found == storage_.symbols().variables.end()) return std::nullopt;
+  return VariableStorage{found->second.address, found->second.bytes};
+}
+
+SimtModule::Compiled SimtModule::program(const std::string& kernel, bool counting) {
+  const std::lock_guard lock(mutex_);
+  const auto key = std::pair(kernel, counting);
+  if (const auto known = programs_.find(key); known != programs_.end()) return known->second;
+  const Result<std::uint32_t> index = find_kernel(kernel);
+  if (!index) return index.error();
+  return programs_.emplace(key, compile_program(module_, storage_.symbols(), *index, counting, name_))
+      .first->second;
+}
+
+Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const {
+  const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
+  const bool empty = threads == 0 || shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0;
+  const bool huge =
+      shape.block.x > largest_block || shape.block.y > largest_block || shape.block.z > largest_block;
+  if (empty || huge || threads > info.max_threads) {
+    return failure("kernel '" + info.name + "': a block of " + std::to_string(shape.block.x) + " x " +
+                   std::to_string(shape.block.y) + " x " + std::to_string(shape.block.z) +
+                   " threads cannot be launched; the kernel takes 1 to " + std::to_string(info.max_threads));
+  }
+  return success();
+}
+
+Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& shape,
+                          std::span<const std::byte> parameters, LaunchCounters* counters) {
+  const Result<KernelInfo> info = kernel(kernel_name);
+  if (!info) return info.error();
+  if (Status checked = check(*info, shape); !checked) return checked;
+  if (parameters.size() < info->parameter_bytes) {
+    return failure("kernel '" + kernel_name + "': its parameters take " +
+                   std::to_string(info->parameter_bytes) + " bytes, " + std::to_string(parameters.size()) +
+                   " were given");
+  }
+  const Compiled compiled = program(kernel_name, counters != nullptr);
+  if (!compiled) return compiled.error();
+  static std::atomic<std::uint64_t> launches{0};
+  LaunchState launch;
+  launch.program = compiled->get();
+  launch.shape = shape;
+  launch.parameters = parameters.data();
+  launch.grid_id = launches.fetch_add(1) + 1;
+  launch.name = name_;
+  const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
+  std::vector<WorkerCounts> counts;
+  if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program));
+  std::vector<Status> results(workers, success());
+  run_on_workers(workers, [&](unsigned worker) {
+    // The program's own rounding and flush modes must not reach the kernel's arithmetic.
+    std::fenv_t environment;
+    std::fegetenv(&environment);
+    std::fesetenv(FE_DFL_ENV);
+    results[worker] = BlockRunner(launch, worker, counters != nullptr ? &counts[worker] : nullptr).run();
+    std::fesetenv(&environment);
+  });
+  for (const Status& result : results) {
+    if (!result) return result;
+  }
+  if (counters != nullptr) *counters = collect_counters(*launch.program, counts);
+  return success();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name) {
+  Result<ptx::Module> module = ptx::parse_module(std::move(ptx), name);
+  if (!module) return module.error();
+  Result<ModuleStorage> storage = ModuleStorage::create(*module, name);
+  if (!storage) return storage.error();
+  return std::shared_ptr<LoadedModule>(
+      std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name));
+}
+
+std::uint32_t multiprocessors() {
+  // The processors that this process may use: one of them alone runs thread blocks in their order.
+  static const std::uint32_t count = [] {
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+      return std::max(1u, static_cast<std::uint32_t>(CPU_COUNT(&processors)));
+    return std::max(1u, std::thread::hardware_concurrency());
+  }();
+  return count;
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,140 @@
+// The cpu device's processor: PTX ▶ LLVM IR ▶ ORC, executed in SIMT fashion.
+//
+// A warp is 32 lanes with an active mask; divergent branches reconverge at the immediate post-dominator. Thread blocks are spread over the
+// host's cores; the warps of one block take turns between barriers. Global memory is host memory: addresses are host pointers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ptx/ir/opcode.h"
+#include "support/result.h"
+
+namespace lynxpp::device::cpu {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+struct LaunchShape {
+  Dim3 grid, block;
+  std::uint32_t shared_bytes = 0;  ///< dynamic
+};
+
+/// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis' control flow
+/// graph, per function.
+struct BlockCounters {
+  std::string function;  ///< the kernel or a device function it called
+  std::uint32_t block = 0;
+  std::uint32_t instructions = 0;         ///< static
+  std::uint64_t warp_executions = 0;      ///< times a warp entered the block
+  std::uint64_t thread_executions = 0;    ///< the active lanes, summed
+  std::uint64_t warp_instructions = 0;    ///< instructions issued for a warp, whatever their guards
+  std::uint64_t thread_instructions = 0;  ///< lanes that executed an instruction: active and guard true
+};
+
+/// Accesses to global memory: a request is one instruction of one warp with at least one lane whose guard holds.
+struct GlobalAccessCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t sectors = 0;  ///< distinct sectors of 32 bytes of each request, summed
+  std::uint64_t bytes = 0;    ///< that the lanes asked for
+
+  GlobalAccessCounts& operator+=(const GlobalAccessCounts& other);
+};
+/// Accesses to shared memory; see count_wavefronts() in counters.h.
+struct SharedAccessCounts {
+  std::uint64_t accesses = 0;
+  std::uint64_t wavefronts = 0;
+  std::uint64_t least_wavefronts = 0;  ///< without bank conflicts
+
+  SharedAccessCounts& operator+=(const SharedAccessCounts& other);
+};
+/// One instruction.
+struct SiteCounters {
+  std::string function;
+  std::uint32_t instruction = 0;  ///< index in the function's body
+  std::uint32_t block = 0;
+  std::uint32_t line = 0;  ///< in the PTX
+  std::string opcode;
+  ptx::OpcodeTraits traits;
+  std::uint64_t warp_issues = 0;        ///< times a warp issued it, whatever its guard
+  std::uint64_t active_lanes = 0;       ///< lanes that were active then, summed
+  std::uint64_t executing_warps = 0;    ///< of the issues, those with at least one lane whose guard held
+  std::uint64_t thread_executions = 0;  ///< lanes whose guard held, summed
+  std::uint64_t divergent = 0;          ///< branches: issues that sent active lanes to different places
+  GlobalAccessCounts global;
+  SharedAccessCounts shared;
+};
+struct MemoryCounters {
+  GlobalAccessCounts global;
+  SharedAccessCounts shared;
+};
+struct BranchCounters {
+  std::uint64_t warps = 0;    ///< branches issued, conditional or not
+  std::uint64_t threads = 0;  ///< active lanes at them
+  std::uint64_t divergent = 0;
+};
+struct BarrierCounters {
+  std::uint64_t warps = 0;
+  std::uint64_t threads = 0;
+};
+struct LaunchCounters {
+  std::uint64_t thread_instructions = 0;
+  std::uint64_t warp_instructions = 0;
+  MemoryCounters loads, stores, atomics;  ///< atomics are not among loads and stores
+  BranchCounters branches;
+  BarrierCounters barriers;
+  std::vector<BlockCounters>
+      blocks;  ///< those of every function that was reached, in order of function and block
+  std::vector<SiteCounters> sites;  ///< the same functions', in order of function and instruction
+};
+
+/// Layout of a kernel's parameters and what a launch may use.
+struct KernelInfo {
+  std::string name;
+  struct Parameter {
+    std::uint32_t offset = 0, bytes = 0;
+  };
+  std::vector<Parameter> parameters;
+  std::uint32_t parameter_bytes = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t local_bytes = 0;
+  std::uint32_t max_threads = 1024;
+  std::uint32_t registers = 0;  ///< PTX virtual registers, for cudaFuncGetAttributes
+};
+
+/// One loaded PTX module: its variables have storage; kernels are compiled on their first launch.
+class LoadedModule {
+ public:
+  virtual ~LoadedModule() = default;
+  virtual std::vector<std::string> kernel_names() const = 0;
+  virtual Result<KernelInfo> kernel(const std::string& name) = 0;
+  struct VariableStorage {
+    void* address = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  /// A .global or .const variable.
+  virtual std::optional<VariableStorage> variable(const std::string& name) = 0;
+
+  /// Compiles the kernel now, so that its first launch takes no longer than the others. Failure: as launch.
+  virtual Status compile(const std::string& kernel) = 0;
+
+  /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are ignored).
+  /// Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a barrier that can never complete.
+  virtual Status launch(const std::string& kernel, const LaunchShape& shape,
+                        std::span<const std::byte> parameters, LaunchCounters* counters) = 0;
+};
+
+/// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily.
+Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name);
+
+/// Properties of the cpu device: 32-lane warps, compute capability 9.0, as many multiprocessors as the host has cores.
+inline constexpr int compute_capability = 90;
+std::uint32_t multiprocessors();
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,89 @@
+#include "device/cpu/simt/execute/module_storage.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "ptx/parser/parser.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// cudaMalloc's alignment; no variable needs a larger one.
+constexpr std::uint64_t arena_alignment = 256;
+
+bool is_placed(const ptx::Variable& variable, ptx::StateSpace space) {
+  return variable.space == space && variable.type != ptx::DataType::opaque &&
+         !(variable.is_extern && !variable.has_initializer);
+}
+
+/// Offsets of the variables of one space; the total comes back.
+std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
+                    std::unordered_map<std::string, std::uint64_t>& offsets) {
+  std::uint64_t end = 0;
+  for (const ptx::Variable& variable : module.variables) {
+    if (!is_placed(variable, space)) continue;
+    end = align_up(end, std::min<std::uint64_t>(variable.alignment, arena_alignment));
+    offsets[variable.name] = end;
+    end += variable.size_bytes();
+  }
+  return end;
+}
+
+}  // namespace
+
+void ModuleStorage::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+Result<ModuleStorage> ModuleStorage::create(const ptx::Module& module, const std::string& name) {
+  ModuleStorage storage;
+  for (const ptx::StateSpace space : {ptx::StateSpace::global, ptx::StateSpace::constant}) {
+    std::unordered_map<std::string, std::uint64_t> offsets;
+    const std::uint64_t bytes =
+        align_up(std::max<std::uint64_t>(place(module, space, offsets), 1), arena_alignment);
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(arena_alignment, bytes));
+    if (memory == nullptr)
+      return failure(name + ": no memory for " + std::to_string(bytes) + " bytes of variables");
+    std::memset(memory, 0, bytes);
+    for (const ptx::Variable& variable : module.variables) {
+      if (!is_placed(variable, space)) continue;
+      storage.symbols_.variables[variable.name] = {memory + offsets[variable.name], variable.size_bytes()};
+    }
+    if (space == ptx::StateSpace::constant) {
+      storage.constants_.reset(memory);
+      storage.symbols_.constants = {memory, bytes};
+    } else {
+      storage.globals_.reset(memory);
+    }
+  }
+  for (const ptx::Variable& variable : module.variables) {
+    if (!variable.has_initializer || !storage.symbols_.variables.contains(variable.name)) continue;
+    if (Status initialized = storage.initialize(module, variable); !initialized) return initialized.error();
+  }
+  return storage;
+}
+
+Status ModuleStorage::initialize(const ptx::Module& module, const ptx::Variable& variable) {
+  const Result<ptx::InitialValue> value = ptx::parse_initial_value(module, variable);
+  if (!value) return value.error();
+  const ModuleSymbols::Storage target = symbols_.variables.at(variable.name);
+  std::memcpy(target.address, value->bytes.data(), std::min<std::size_t>(value->bytes.size(), target.bytes));
+  for (const ptx::Relocation& relocation : value->relocations) {
+    std::uint64_t address = 0;
+    const auto symbol = symbols_.variables.find(relocation.symbol);
+    if (symbol != symbols_.variables.end()) {
+      address = reinterpret_cast<std::uintptr_t>(symbol->second.address);
+    } else if (const ptx::Function* function = module.find_function(relocation.symbol)) {
+      address = ModuleSymbols::function_token(static_cast<std::uint32_t>(function - module.functions.data()));
+    } else {
+      return failure("the initial value of '" + variable.name + "' names '" + relocation.symbol +
+                     "', which has no address on the cpu device");
+    }
+    address = (address + static_cast<std::uint64_t>(relocation.addend)) >> relocation.shift;
+    const std::uint64_t bytes = std::min<std::uint64_t>(relocation.bytes, sizeof(address));
+    if (relocation.offset > target.bytes || target.bytes - relocation.offset < bytes) continue;
+    std::memcpy(target.address + relocation.offset, &address, bytes);
+  }
+  return success();
+}
+
+}  // namespace lynxpp::device::cpu

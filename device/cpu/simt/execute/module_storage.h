@@ -1,0 +1,30 @@
+// Storage of a module's .global and .const variables.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/cpu/simt/compile/program.h"
+
+namespace lynxpp::device::cpu {
+
+/// Owns the memory; the symbols point into it.
+class ModuleStorage {
+ public:
+  /// Places and initialises every variable. Failure: an initial value that cannot be understood, or no memory.
+  static Result<ModuleStorage> create(const ptx::Module& module, const std::string& name);
+
+  const ModuleSymbols& symbols() const { return symbols_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  Status initialize(const ptx::Module& module, const ptx::Variable& variable);
+
+  std::unique_ptr<std::byte, Free> globals_;
+  std::unique_ptr<std::byte, Free> constants_;
+  ModuleSymbols symbols_;
+};
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,438 @@
+// Warps, divergence, barriers. Calls are in calls.cpp.
+#include "device/cpu/simt/execute/scheduler.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// Segments a warp runs before the next one gets its turn.
+constexpr std::uint32_t slice_segments = 4096;
+/// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them. Loops that just update memory often go
+/// through as many: a warp whose lanes need not part has the same counts in every run. Once a launch has locks, it has more of them.
+constexpr std::uint32_t patient_slices = 512;
+constexpr std::uint32_t patient_slices_with_locks = 8;
+constexpr std::uint32_t barrier_count = 16;
+
+std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
+
+}  // namespace
+
+std::byte* AlignedBuffer::reserve(std::size_t bytes) {
+  if (bytes > bytes_ || !memory_) {
+    bytes_ = align_up(std::max<std::size_t>(bytes, 128), 128);
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, bytes_)));
+    if (memory_) std::memset(memory_.get(), 0, bytes_);
+  }
+  return memory_.get();
+}
+
+LocalArena::~LocalArena() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+std::byte* LocalArena::reserve(std::size_t bytes) {
+  if (memory_ != nullptr && bytes <= bytes_) return memory_;
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+  bytes_ = std::max<std::size_t>(bytes, 4096);
+  void* const memory =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+  return memory_;
+}
+
+BlockRunner::BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts)
+    : launch_(launch), program_(*launch.program), worker_(worker), counts_(counts), barriers_(barrier_count) {
+  const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
+  for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>());
+}
+
+Status BlockRunner::run() {
+  local_memory_ = local_.reserve(program_.local_bytes * warp_size * warps_.size());
+  if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
+  const std::uint64_t blocks = launch_.blocks();
+  while (!launch_.failed.load(std::memory_order_relaxed)) {
+    const std::uint64_t block = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
+    if (block >= blocks) break;
+    if (Status ran = run_block(block); !ran) {
+      launch_.failed.store(true, std::memory_order_relaxed);
+      return ran;
+    }
+  }
+  return success();
+}
+
+Status BlockRunner::run_block(std::uint64_t block) {
+  const LaunchShape& shape = launch_.shape;
+  const std::uint32_t total_shared = program_.shared.static_bytes + shape.shared_bytes;
+  std::byte* const shared = shared_.reserve(total_shared);
+  for (std::uint32_t i = 0; i < warps_.size(); ++i) {
+    Warp& warp = *warps_[i];
+    WarpContext& context = warp.context;
+    context.parameters = launch_.parameters;
+    context.shared = shared;
+    context.shared_bytes = total_shared;
+    context.local_stride = program_.local_bytes;
+    context.local = local_memory_ + i * warp_size * program_.local_bytes;
+    context.ctaid[0] = static_cast<std::uint32_t>(block % shape.grid.x);
+    context.ctaid[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
+    context.ctaid[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
+    start_warp(warp, i);
+  }
+  for (Barrier& barrier : barriers_) {
+    barrier = {};
+    barrier.arrived.assign(warps_.size(), 0);
+  }
+  for (;;) {
+    bool progress = false;
+    bool unfinished = false;
+    for (const std::unique_ptr<Warp>& warp : warps_) {
+      if (warp->depth == 0) continue;
+      const Turn turn = run_warp(*warp);
+      if (turn == Turn::failed) return *failure_;
+      progress |= turn != Turn::blocked;
+      unfinished |= turn != Turn::finished;
+    }
+    if (!unfinished) return success();
+    if (launch_.failed.load(std::memory_order_relaxed)) return success();
+    if (!progress) {
+      fail("a barrier can never complete: the threads it waits for have exited or wait at another barrier");
+      return *failure_;
+    }
+  }
+}
+
+void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
+  const LaunchShape& shape = launch_.shape;
+  WarpContext& context = warp.context;
+  const std::uint32_t threads = launch_.threads();
+  const std::uint32_t first = index * warp_size;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    const std::uint32_t thread = first + lane;
+    context.tid[0][lane] = thread % shape.block.x;
+    context.tid[1][lane] = thread / shape.block.x % shape.block.y;
+    context.tid[2][lane] = thread / shape.block.x / shape.block.y;
+  }
+  const Dim3 sizes[2] = {shape.block, shape.grid};
+  std::uint32_t* const targets[2] = {context.ntid, context.nctaid};
+  for (int i = 0; i < 2; ++i) {
+    targets[i][0] = sizes[i].x;
+    targets[i][1] = sizes[i].y;
+    targets[i][2] = sizes[i].z;
+  }
+  context.warpid = index;
+  context.nwarpid = static_cast<std::uint32_t>(warps_.size());
+  context.smid = worker_;
+  context.nsmid = multiprocessors();
+  context.dynamic_shared_bytes = shape.shared_bytes;
+  context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
+  context.gridid = launch_.grid_id;
+  context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
+  context.constants = program_.constants.address;
+  context.constant_bytes = program_.constants.bytes;
+  context.parameter_bytes = program_.parameter_bytes;
+  context.fault = {};
+  warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
+  warp.depth = 0;
+  warp.spinning_slices = 0;
+  push_frame(warp, program_.functions[0], Segment{}, warp.live);
+}
+
+/// Runs one slice.
+BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
+  bool spins = false;
+  bool moved = false;
+  for (std::uint32_t i = 0; i < slice_segments; ++i) {
+    if (!settle(warp)) {
+      complete_barriers();
+      return Turn::finished;
+    }
+    const LaneGroup& group = warp.top().groups.back();
+    if (group.waiting) {
+      if (give_way(warp)) continue;
+      return moved ? Turn::again : Turn::blocked;
+    }
+    moved = true;
+    spins |= warp.top().function->segments[group.pc].may_spin;
+    if (step(warp) == Turn::failed) return Turn::failed;
+  }
+  warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
+  const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
+  if (warp.spinning_slices > (has_locks ? patient_slices_with_locks : patient_slices) && give_way(warp)) {
+    launch_.spins.store(true, std::memory_order_relaxed);
+  }
+  return Turn::again;
+}
+
+bool BlockRunner::settle(Warp& warp) {
+  while (warp.depth > 0) {
+    Frame& frame = warp.top();
+    while (!frame.groups.empty()) {
+      LaneGroup& group = frame.groups.back();
+      if (group.mask != 0 && group.pc == no_segment) {  // ran off the end: returns
+        return_lanes(warp, group.mask);
+      }
+      if (group.mask != 0 && group.pc != group.reconvergence) break;
+      frame.groups.pop_back();
+    }
+    if (!frame.groups.empty()) {
+      LaneGroup& group = frame.groups.back();
+      group.calls_left &= group.mask;
+      if (group.calls_left == 0) return true;
+      // An indirect call whose lanes had several targets: the next one. Failures surface in step().
+      const std::uint32_t pc = group.pc;
+      if (!call_next_target(warp, frame.function->segments[pc])) return true;
+      continue;
+    }
+    pop_frame(warp);
+  }
+  return false;
+}
+
+BlockRunner::Turn BlockRunner::step(Warp& warp) {
+  if (failure_) return Turn::failed;
+  Frame& frame = warp.top();
+  const std::uint32_t mask = frame.groups.back().mask;
+  const std::uint32_t pc = frame.groups.back().pc;
+  const Segment& segment = frame.function->segments[pc];
+  WarpContext& context = warp.context;
+  context.registers = frame.registers;
+  context.frame = frame.local;
+  context.barrier_result = frame.groups.back().barrier_result;
+  const std::uint32_t taken = segment.run(&context, mask);
+  if (counts_ != nullptr) {
+    SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
+    ++counts.warps;
+    counts.lanes += population(mask);
+  }
+  if (context.fault.kind != FaultKind::none) return check_fault(warp) ? Turn::again : Turn::failed;
+  return act(warp, segment, taken) ? Turn::again : Turn::failed;
+}
+
+void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {
+  if (counts_ != nullptr) ++counts_->sites[frame.function->site_base + segment.end - 1].divergent;
+}
+
+/// What a segment's last instruction does to the warp. False: the launch failed.
+bool BlockRunner::act(Warp& warp, const Segment& segment, std::uint32_t taken) {
+  Frame& frame = warp.top();
+  LaneGroup& group = frame.groups.back();
+  switch (segment.control) {
+    case Control::next: group.pc = segment.next; return true;
+    case Control::branch: branch(frame, segment, taken); return true;
+    case Control::indexed_branch: return indexed_branch(warp, segment, taken);
+    case Control::ret:
+      group.pc = segment.next;
+      return_lanes(warp, taken);
+      return true;
+    case Control::exit:
+      group.pc = segment.next;
+      exit_lanes(warp, taken);
+      return true;
+    case Control::trap:
+      group.pc = segment.next;
+      return taken == 0 || fail("the kernel executed trap", segment.line);
+    case Control::call: return call(warp, segment, taken);
+    case Control::barrier: return arrive(warp, segment, taken);
+  }
+  return true;
+}
+
+void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t taken) {
+  LaneGroup& group = frame.groups.back();
+  if (taken == group.mask || segment.target == segment.next) {
+    group.pc = segment.target;
+  } else if (taken == 0) {
+    group.pc = segment.next;
+  } else {
+    count_divergence(frame, segment);
+    const LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~taken},
+                                {.pc = segment.target, .mask = taken}};
+    diverge(frame, segment.reconvergence, sides);
+  }
+}
+
+/// The top group splits. It stays as the place where the sides join, unless the group below already is that place.
+void BlockRunner::diverge(Frame& frame, std::uint32_t reconvergence, std::span<const LaneGroup> sides) {
+  LaneGroup& group = frame.groups.back();
+  if (reconvergence == no_segment || reconvergence == group.reconvergence) {
+    reconvergence = group.reconvergence;
+    frame.groups.pop_back();
+  } else {
+    group.pc = reconvergence;
+  }
+  for (LaneGroup side : sides) {
+    side.reconvergence = reconvergence;
+    // A side that is there already waits in the group below.
+    if (side.pc == no_segment || side.pc != reconvergence) frame.groups.push_back(side);
+  }
+}
+
+bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken) {
+  Frame& frame = warp.top();
+  std::vector<LaneGroup> sides;
+  const auto side = [&sides](std::uint32_t pc) -> LaneGroup& {
+    for (LaneGroup& known : sides) {
+      if (known.pc == pc) return known;
+    }
+    return sides.emplace_back(LaneGroup{.pc = pc});
+  };
+  const std::uint32_t mask = frame.groups.back().mask;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    std::uint32_t pc = segment.next;
+    if ((taken >> lane & 1) != 0) {
+      const std::uint64_t index = warp.context.operand[lane];
+      if (index >= segment.targets.size())
+        return fail("brx.idx with an index beyond its list of targets", segment.line);
+      pc = segment.targets[index];
+    }
+    side(pc).mask |= 1u << lane;
+  }
+  if (sides.size() == 1) {
+    frame.groups.back().pc = sides[0].pc;
+  } else {
+    count_divergence(frame, segment);
+    diverge(frame, segment.reconvergence, sides);
+  }
+  return true;
+}
+
+/// To return from the kernel is to exit.
+void BlockRunner::return_lanes(Warp& warp, std::uint32_t lanes) {
+  if (warp.top().call == nullptr) return exit_lanes(warp, lanes);
+  for (LaneGroup& group : warp.top().groups) group.mask &= ~lanes;
+}
+
+void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  warp.live &= ~lanes;
+  for (std::uint32_t i = 0; i < warp.depth; ++i) {
+    for (LaneGroup& group : warp.frames[i]->groups) group.mask &= ~lanes;
+  }
+  complete_barriers();
+}
+
+/// Brings another group of the top frame to the top, one that does not depend on the groups above it; lanes that wait
+/// to be joined go on alone. False: there is none.
+bool BlockRunner::give_way(Warp& warp) {
+  std::vector<LaneGroup>& groups = warp.top().groups;
+  for (std::size_t i = 0; i + 1 < groups.size(); ++i) {
+    std::uint32_t above = 0;
+    for (std::size_t j = i + 1; j < groups.size(); ++j) above |= groups[j].mask;
+    LaneGroup freed = groups[i];
+    freed.mask &= ~above;
+    if (freed.mask == 0 || freed.waiting || freed.pc == freed.reconvergence) continue;
+    groups[i].mask &= above;
+    if (groups[i].mask == 0) groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
+    groups.push_back(freed);
+    return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------- barriers
+
+bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes) {
+  LaneGroup& group = warp.top().groups.back();
+  group.pc = segment.next;
+  if (lanes == 0) return true;
+  const std::uint32_t id = warp.context.barrier_id;
+  const std::uint32_t threads = warp.context.barrier_threads;
+  if (id >= barrier_count) return fail("barrier " + std::to_string(id) + " does not exist", segment.line);
+  if (threads % warp_size != 0) {
+    return fail("a barrier for " + std::to_string(threads) + " threads, which is no multiple of 32",
+                segment.line);
+  }
+  Barrier& barrier = barriers_[id];
+  if (barrier.open && barrier.threads != threads) {
+    return fail("warps meet at barrier " + std::to_string(id) + " with different thread counts",
+                segment.line);
+  }
+  barrier.open = true;
+  barrier.threads = threads;
+  barrier.arrived[warp.context.warpid] |= lanes;
+  if (segment.barrier >= BarrierKind::reduce_popc) {
+    barrier.count += population(warp.context.barrier_predicate & lanes);
+    barrier.total += population(lanes);
+  }
+  if (segment.barrier != BarrierKind::arrive) {
+    group.waiting = true;
+    group.barrier = id;
+    group.barrier_result = static_cast<std::uint32_t>(segment.barrier);
+  }
+  complete(barrier, id);
+  return true;
+}
+
+void BlockRunner::complete_barriers() {
+  for (std::uint32_t id = 0; id < barrier_count; ++id) {
+    if (barriers_[id].open) complete(barriers_[id], id);
+  }
+}
+
+/// A warp has arrived when all its lanes that have not exited have; it counts as 32 threads then.
+bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
+  std::uint32_t arrived = 0;
+  std::uint32_t live = 0;
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    const std::uint32_t lanes = warps_[i]->live;
+    live += lanes != 0 ? warp_size : 0;
+    if (barrier.arrived[i] != 0 && (lanes & ~barrier.arrived[i]) == 0) arrived += warp_size;
+  }
+  if (arrived < (barrier.threads != 0 ? barrier.threads : live)) return false;
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    for (std::uint32_t i = 0; i < warp->depth; ++i) {
+      for (LaneGroup& group : warp->frames[i]->groups) {
+        if (!group.waiting || group.barrier != id) continue;
+        group.waiting = false;
+        const auto kind = static_cast<BarrierKind>(group.barrier_result);
+        group.barrier_result = kind == BarrierKind::reduce_popc  ? barrier.count
+                               : kind == BarrierKind::reduce_and ? (barrier.count == barrier.total ? ~0u : 0u)
+                                                                 : (barrier.count != 0 ? ~0u : 0u);
+      }
+    }
+  }
+  barrier.open = false;
+  barrier.count = barrier.total = 0;
+  std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
+  return true;
+}
+
+// ---------------------------------------------------------------- failures
+
+bool BlockRunner::fail(std::string message, std::uint32_t line) {
+  if (!failure_) {
+    message = "kernel '" + program_.functions[0].name + "': " + std::move(message);
+    failure_ = line == 0 ? failure(std::move(message))
+                         : failure_at(ptx_location(launch_.name, line), std::move(message));
+  }
+  return false;
+}
+
+bool BlockRunner::check_fault(Warp& warp) {
+  const Fault& fault = warp.context.fault;
+  char address[32];
+  std::snprintf(address, sizeof(address), "0x%llx", static_cast<unsigned long long>(fault.address));
+  switch (fault.kind) {
+    case FaultKind::none: return true;
+    case FaultKind::null_page:
+      return fail("access through a null pointer, address " + std::string(address), fault.line);
+    case FaultKind::shared_range:
+      return fail("shared memory access out of range: address " + std::string(address) + ", the block has " +
+                      std::to_string(warp.context.shared_bytes) + " bytes",
+                  fault.line);
+    case FaultKind::local_range:
+      return fail("local memory access out of range: address " + std::string(address), fault.line);
+    case FaultKind::misaligned_atomic:
+      return fail("misaligned atomic access, address " + std::string(address), fault.line);
+    case FaultKind::breakpoint: return fail("the kernel executed brkpt", fault.line);
+  }
+  return true;
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,162 @@
+// Runs the thread blocks of a launch on one host thread: warps take turns, lanes diverge and reconverge.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/counters.h"
+#include "device/cpu/simt/execute/executor.h"
+
+namespace lynxpp::device::cpu {
+
+/// What the threads of one launch share.
+struct LaunchState {
+  const Program* program = nullptr;
+  LaunchShape shape;
+  const std::byte* parameters = nullptr;
+  std::uint64_t grid_id = 0;
+  std::string name;  ///< of the module, in diagnostics
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> failed{false};
+  std::atomic<bool> spins{false};  ///< lanes have been seen to wait for lanes of their warp
+
+  std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
+  std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }
+};
+
+/// Memory on a boundary of 128 bytes, so that generic addresses of shared memory tell the bank; what was in it is lost when it grows.
+class AlignedBuffer {
+ public:
+  std::byte* reserve(std::size_t bytes);
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Address space for the local memory of all threads of a block; pages come when they are touched.
+class LocalArena {
+ public:
+  LocalArena() = default;
+  ~LocalArena();
+  LocalArena(const LocalArena&) = delete;
+  LocalArena& operator=(const LocalArena&) = delete;
+  /// Null when the system gives no memory.
+  std::byte* reserve(std::size_t bytes);
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Lanes of a warp that run together.
+struct LaneGroup {
+  std::uint32_t pc = 0;                      ///< next segment; no_segment: the function returns
+  std::uint32_t reconvergence = no_segment;  ///< where the group joins the one below
+  std::uint32_t mask = 0;
+  bool waiting = false;  ///< at barrier `barrier`
+  std::uint32_t barrier = 0;
+  std::uint32_t barrier_result = 0;
+  std::uint32_t calls_left = 0;  ///< lanes whose indirect call is still to be made
+};
+
+/// A call frame. `groups` is the SIMT stack: a group waits until those above it have joined it or are gone.
+struct Frame {
+  const CompiledFunction* function = nullptr;
+  AlignedBuffer storage;
+  std::byte* registers = nullptr;
+  std::uint64_t local = 0;        ///< local address of the frame
+  const Segment* call = nullptr;  ///< the caller's segment; null for the kernel
+  std::uint32_t lanes = 0;        ///< that were called
+  std::vector<LaneGroup> groups;
+  std::uint64_t targets[warp_size] = {};  ///< of an indirect call made from this frame
+};
+
+struct Warp {
+  WarpContext context;
+  std::vector<std::unique_ptr<Frame>> frames;  ///< [0, depth) are in use
+  std::uint32_t depth = 0;
+  std::uint32_t live = 0;  ///< lanes that have not exited
+  std::uint32_t spinning_slices = 0;
+
+  Frame& top() { return *frames[depth - 1]; }
+};
+
+class BlockRunner {
+ public:
+  /// `counts` may be null. Both outlive the runner.
+  BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts);
+
+  /// Takes blocks from the launch until none is left or something failed.
+  Status run();
+
+ private:
+  struct Barrier {
+    std::vector<std::uint32_t> arrived;  ///< lanes, per warp
+    std::uint32_t threads = 0;           ///< expected; 0: all
+    std::uint32_t count = 0;             ///< predicates that were true
+    std::uint32_t total = 0;             ///< predicates
+    bool open = false;
+  };
+  enum class Turn { again, blocked, finished, failed };
+
+  Status run_block(std::uint64_t block);
+  void start_warp(Warp& warp, std::uint32_t index);
+  Turn run_warp(Warp& warp);
+  bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
+  Turn step(Warp& warp);
+  bool act(Warp& warp, const Segment& segment, std::uint32_t taken);
+  void count_divergence(const Frame& frame, const Segment& segment);
+  void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
+  bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
+  void diverge(Frame& frame, std::uint32_t reconvergence, std::span<const LaneGroup> sides);
+  void return_lanes(Warp& warp, std::uint32_t lanes);
+  void exit_lanes(Warp& warp, std::uint32_t lanes);
+  bool give_way(Warp& warp);
+
+  bool call(Warp& warp, const Segment& segment, std::uint32_t lanes);
+  bool call_next_target(Warp& warp, const Segment& segment);
+  bool push_frame(Warp& warp, const CompiledFunction& callee, const Segment& segment, std::uint32_t lanes);
+  void pop_frame(Warp& warp);
+  void copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, const CallSlot& source, const Frame& to,
+                 const CallSlot& target);
+  bool call_builtin(Warp& warp, const Segment& segment, std::uint32_t lanes);
+
+  bool arrive(Warp& warp, const Segment& segment, std::uint32_t lanes);
+  void complete_barriers();
+  bool complete(Barrier& barrier, std::uint32_t id);
+
+  bool fail(std::string message, std::uint32_t line = 0);
+  bool check_fault(Warp& warp);
+
+  LaunchState& launch_;
+  const Program& program_;
+  const std::uint32_t worker_;
+  WorkerCounts* const counts_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<Barrier> barriers_;
+  AlignedBuffer shared_;
+  LocalArena local_;
+  std::byte* local_memory_ = nullptr;
+  std::optional<Failure> failure_;
+};
+
+/// One lane's call of a builtin: reads arguments and writes results as bytes.
+struct BuiltinCall {
+  Builtin builtin = Builtin::none;
+  std::uint64_t arguments[5] = {};
+  std::uint32_t thread[3] = {};
+  std::uint32_t block[3] = {};
+};
+/// The result, or a failure that ends the launch (__assertfail).
+Result<std::uint64_t> run_builtin(const BuiltinCall& call);
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,68 @@
+// Operations that have no short vector form: C++ loops over the active lanes, called by compiled segments.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "device/cpu/simt/execute/context.h"
+
+namespace lynxpp::device::cpu {
+
+/// Computes dst[lane] = f(a[lane], b[lane], c[lane]) for every lane in `mask`. Operands that the operation lacks are null.
+using LaneFunction = void (*)(std::uint32_t mask, void* dst, const void* a, const void* b, const void* c);
+
+struct LaneOperation {
+  LaneFunction function = nullptr;
+  std::uint8_t result_bits = 0;  ///< of one value: 8, 16, 32 or 64
+  std::uint8_t operand_bits[3] = {0, 0, 0};
+};
+
+/// By a key made of the opcode and the modifiers that matter: "div.s32", "add.rz.f32", "ex2.f32", "fma.rn.f16x2",
+/// "cvt.rz.f32.s64". Null when there is no such operation.
+const LaneOperation* find_lane_operation(std::string_view key);
+
+// Memory. Addresses are host addresses (global), offsets into shared memory, or local addresses, by the name.
+// `bytes` is the size of one element, `count` how many of them a lane accesses; dst and src are laid out
+// [element][lane]. Lanes out of range set warp->fault and are left alone.
+using LoadFunction = void (*)(WarpContext* warp, void* dst, const std::uint64_t* addresses,
+                              std::uint32_t mask, std::uint32_t line);
+using StoreFunction = void (*)(WarpContext* warp, const void* src, const std::uint64_t* addresses,
+                               std::uint32_t mask, std::uint32_t line);
+enum class AddressKind { host, shared, local };
+LoadFunction find_load(AddressKind kind, unsigned bytes, unsigned count);
+StoreFunction find_store(AddressKind kind, unsigned bytes, unsigned count);
+
+/// Turns shared or local addresses into host addresses, in place. Returns the lanes whose access of `bytes` lies in range.
+std::uint32_t resolve_addresses(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask,
+                                std::uint32_t kind, std::uint32_t bytes, std::uint32_t line);
+
+/// dst[lane] = old value at the host address, which becomes f(old, b) or, for cas, c where it was b. One lane after the other.
+using AtomicFunction = void (*)(WarpContext* warp, void* dst, const std::uint64_t* addresses, const void* b,
+                                const void* c, std::uint32_t mask, std::uint32_t line);
+struct AtomicOperation {
+  AtomicFunction function = nullptr;
+  std::uint8_t bits = 0;
+};
+/// "add.u32", "cas.b64", "inc.u32", "add.f64", …
+const AtomicOperation* find_atomic(std::string_view key);
+
+/// mode: 0 up, 1 down, 2 bfly, 3 idx. Returns the lanes whose source was in range.
+std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst, const std::uint32_t* a,
+                      const std::uint32_t* b, const std::uint32_t* c);
+/// Lanes of mask & members[lane] that hold the same value. For `all`: zero unless all do.
+void match32(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint32_t* a,
+             const std::uint32_t* members);
+void match64(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint64_t* a,
+             const std::uint32_t* members);
+/// op: index in "add", "min", "max", "and", "or", "xor"; is_signed for min and max.
+void reduce(std::uint32_t mask, std::uint32_t op, std::uint32_t is_signed, std::uint32_t* dst,
+            const std::uint32_t* a, const std::uint32_t* members);
+
+/// clock counters: nanoseconds since the process began, strictly monotonic per thread.
+std::uint64_t read_clock();
+/// Nanoseconds since 1970.
+std::uint64_t read_global_timer();
+void raise_breakpoint(WarpContext* warp, std::uint32_t mask, std::uint32_t line);
+void full_fence();
+
+}  // namespace lynxpp::device::cpu

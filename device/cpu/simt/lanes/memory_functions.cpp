@@ -1,0 +1,401 @@
+// What loads, stores, atomics and warp-wide operations call.
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <string>
+#include <type_traits>
+
+#include "device/cpu/simt/lanes/half.h"
+#include "device/cpu/simt/lanes/lane_functions.h"
+#include "device/cpu/simt/lanes/lane_loop.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// No allocation lies there: a null pointer with a displacement.
+constexpr std::uint64_t null_page_bytes = 4096;
+
+void raise(WarpContext* warp, FaultKind kind, std::uint64_t address, std::uint32_t line) {
+  if (warp->fault.kind == FaultKind::none) warp->fault = {kind, line, address};
+}
+
+/// The host address of one access of `bytes`; null (and a fault) when it is out of range.
+template <AddressKind kind>
+inline std::byte* place(WarpContext* warp, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,
+                        std::uint32_t line) {
+  if constexpr (kind == AddressKind::host) {
+    if (address < null_page_bytes) [[unlikely]] {
+      raise(warp, FaultKind::null_page, address, line);
+      return nullptr;
+    }
+    return reinterpret_cast<std::byte*>(address);
+  }
+  const std::uint64_t limit = kind == AddressKind::shared ? warp->shared_bytes : warp->local_stride;
+  if (address > limit || limit - address < bytes) [[unlikely]] {
+    raise(warp, kind == AddressKind::shared ? FaultKind::shared_range : FaultKind::local_range, address,
+          line);
+    return nullptr;
+  }
+  return kind == AddressKind::shared ? warp->shared + address
+                                     : warp->local + lane * warp->local_stride + address;
+}
+
+template <AddressKind kind, typename T, unsigned count>
+void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uint32_t mask,
+          std::uint32_t line) {
+  T* const values = static_cast<T*>(dst);
+  for_each_lane(mask, [=](std::uint32_t lane) {
+    const std::byte* const source = place<kind>(warp, addresses[lane], lane, sizeof(T) * count, line);
+    if (source == nullptr) return;
+    for (unsigned i = 0; i < count; ++i)
+      std::memcpy(&values[i * warp_size + lane], source + i * sizeof(T), sizeof(T));
+  });
+}
+
+template <AddressKind kind, typename T, unsigned count>
+void store(WarpContext* warp, const void* src, const std::uint64_t* addresses, std::uint32_t mask,
+           std::uint32_t line) {
+  const T* const values = static_cast<const T*>(src);
+  for_each_lane(mask, [=](std::uint32_t lane) {
+    std::byte* const target = place<kind>(warp, addresses[lane], lane, sizeof(T) * count, line);
+    if (target == nullptr) return;
+    for (unsigned i = 0; i < count; ++i)
+      std::memcpy(target + i * sizeof(T), &values[i * warp_size + lane], sizeof(T));
+  });
+}
+
+template <AddressKind kind, typename T>
+LoadFunction pick_load(unsigned count) {
+  switch (count) {
+    case 1: return &load<kind, T, 1>;
+    case 2: return &load<kind, T, 2>;
+    case 4: return &load<kind, T, 4>;
+    case 8: return &load<kind, T, 8>;
+    default: return nullptr;
+  }
+}
+template <AddressKind kind, typename T>
+StoreFunction pick_store(unsigned count) {
+  switch (count) {
+    case 1: return &store<kind, T, 1>;
+    case 2: return &store<kind, T, 2>;
+    case 4: return &store<kind, T, 4>;
+    case 8: return &store<kind, T, 8>;
+    default: return nullptr;
+  }
+}
+template <AddressKind kind>
+LoadFunction pick_load(unsigned bytes, unsigned count) {
+  switch (bytes) {
+    case 1: return pick_load<kind, std::uint8_t>(count);
+    case 2: return pick_load<kind, std::uint16_t>(count);
+    case 4: return pick_load<kind, std::uint32_t>(count);
+    case 8: return pick_load<kind, std::uint64_t>(count);
+    default: return nullptr;
+  }
+}
+template <AddressKind kind>
+StoreFunction pick_store(unsigned bytes, unsigned count) {
+  switch (bytes) {
+    case 1: return pick_store<kind, std::uint8_t>(count);
+    case 2: return pick_store<kind, std::uint16_t>(count);
+    case 4: return pick_store<kind, std::uint32_t>(count);
+    case 8: return pick_store<kind, std::uint64_t>(count);
+    default: return nullptr;
+  }
+}
+
+// ---------------------------------------------------------------- atomics
+
+struct AtomicAdd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old + b);
+  }
+};
+struct AtomicMin {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return b < old ? b : old;
+  }
+};
+struct AtomicMax {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return b > old ? b : old;
+  }
+};
+struct AtomicAnd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old & b;
+  }
+};
+struct AtomicOr {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old | b;
+  }
+};
+struct AtomicXor {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old ^ b;
+  }
+};
+struct AtomicExchange {
+  template <typename T>
+  static T of(T, T b, T) {
+    return b;
+  }
+};
+struct AtomicCompareSwap {
+  template <typename T>
+  static T of(T old, T b, T c) {
+    return old == b ? c : old;
+  }
+};
+struct AtomicIncrement {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old >= b ? 0 : old + 1;
+  }
+};
+struct AtomicDecrement {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old == 0 || old > b ? b : old - 1;
+  }
+};
+/// Halves add in half precision.
+template <const HalfFormat& format>
+struct AtomicHalfAdd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    T result = 0;
+    for (unsigned shift = 0; shift < sizeof(T) * 8; shift += 16) {
+      const double sum = half_to_double(static_cast<std::uint16_t>(old >> shift), format) +
+                         half_to_double(static_cast<std::uint16_t>(b >> shift), format);
+      result |= static_cast<T>(T{double_to_half(sum, format, HalfRounding::nearest_even)} << shift);
+    }
+    return result;
+  }
+};
+
+template <typename T, typename Operation>
+void atomic(WarpContext* warp, void* dst, const std::uint64_t* addresses, const void* b, const void* c,
+            std::uint32_t mask, std::uint32_t line) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+  for_each_lane(mask, [=](std::uint32_t lane) {
+    if (addresses[lane] < null_page_bytes) return raise(warp, FaultKind::null_page, addresses[lane], line);
+    if (addresses[lane] % sizeof(T) != 0)
+      return raise(warp, FaultKind::misaligned_atomic, addresses[lane], line);
+    auto* const target = reinterpret_cast<Bits*>(addresses[lane]);
+    const T operand = static_cast<const T*>(b)[lane];
+    const T other = static_cast<const T*>(c)[lane];
+    Bits old = __atomic_load_n(target, __ATOMIC_RELAXED);
+    Bits next;
+    do {
+      next = std::bit_cast<Bits>(Operation::template of<T>(std::bit_cast<T>(old), operand, other));
+    } while (!__atomic_compare_exchange_n(target, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    static_cast<Bits*>(dst)[lane] = old;
+  });
+}
+
+using AtomicTable = std::map<std::string, AtomicOperation, std::less<>>;
+
+template <typename T, typename Operation>
+void add(AtomicTable& table, const std::string& key) {
+  table[key] = {&atomic<T, Operation>, sizeof(T) * 8};
+}
+
+template <typename T>
+void add_ordered(AtomicTable& table, const std::string& type) {
+  add<T, AtomicAdd>(table, "add." + type);
+  add<T, AtomicMin>(table, "min." + type);
+  add<T, AtomicMax>(table, "max." + type);
+}
+
+template <typename T>
+void add_bitwise(AtomicTable& table, const std::string& type) {
+  add<T, AtomicAnd>(table, "and." + type);
+  add<T, AtomicOr>(table, "or." + type);
+  add<T, AtomicXor>(table, "xor." + type);
+  add<T, AtomicExchange>(table, "exch." + type);
+  add<T, AtomicCompareSwap>(table, "cas." + type);
+}
+
+AtomicTable build_atomics() {
+  AtomicTable table;
+  add_ordered<std::uint32_t>(table, "u32");
+  add_ordered<std::int32_t>(table, "s32");
+  add_ordered<std::uint64_t>(table, "u64");
+  add_ordered<std::int64_t>(table, "s64");
+  add_bitwise<std::uint32_t>(table, "b32");
+  add_bitwise<std::uint64_t>(table, "b64");
+  add<std::uint16_t, AtomicCompareSwap>(table, "cas.b16");
+  add<std::uint32_t, AtomicIncrement>(table, "inc.u32");
+  add<std::uint32_t, AtomicDecrement>(table, "dec.u32");
+  add<float, AtomicAdd>(table, "add.f32");
+  add<double, AtomicAdd>(table, "add.f64");
+  add<std::uint16_t, AtomicHalfAdd<binary16>>(table, "add.f16");
+  add<std::uint32_t, AtomicHalfAdd<binary16>>(table, "add.f16x2");
+  add<std::uint16_t, AtomicHalfAdd<brain16>>(table, "add.bf16");
+  add<std::uint32_t, AtomicHalfAdd<brain16>>(table, "add.bf16x2");
+  return table;
+}
+
+}  // namespace
+
+LoadFunction find_load(AddressKind kind, unsigned bytes, unsigned count) {
+  switch (kind) {
+    case AddressKind::host: return pick_load<AddressKind::host>(bytes, count);
+    case AddressKind::shared: return pick_load<AddressKind::shared>(bytes, count);
+    case AddressKind::local: return pick_load<AddressKind::local>(bytes, count);
+  }
+  return nullptr;
+}
+
+StoreFunction find_store(AddressKind kind, unsigned bytes, unsigned count) {
+  switch (kind) {
+    case AddressKind::host: return pick_store<AddressKind::host>(bytes, count);
+    case AddressKind::shared: return pick_store<AddressKind::shared>(bytes, count);
+    case AddressKind::local: return pick_store<AddressKind::local>(bytes, count);
+  }
+  return nullptr;
+}
+
+std::uint32_t resolve_addresses(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask,
+                                std::uint32_t kind, std::uint32_t bytes, std::uint32_t line) {
+  std::uint32_t good = 0;
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::byte* const host = static_cast<AddressKind>(kind) == AddressKind::shared
+                                      ? place<AddressKind::shared>(warp, addresses[lane], lane, bytes, line)
+                                      : place<AddressKind::local>(warp, addresses[lane], lane, bytes, line);
+    if (host == nullptr) return;
+    addresses[lane] = reinterpret_cast<std::uintptr_t>(host);
+    good |= 1u << lane;
+  });
+  return good;
+}
+
+const AtomicOperation* find_atomic(std::string_view key) {
+  static const AtomicTable table = build_atomics();
+  const auto found = table.find(key);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+// ---------------------------------------------------------------- across lanes
+
+std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst, const std::uint32_t* a,
+                      const std::uint32_t* b, const std::uint32_t* c) {
+  std::uint32_t in_range = 0;
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::uint32_t amount = b[lane] & 31;
+    const std::uint32_t bound = c[lane] & 31;
+    const std::uint32_t segment = c[lane] >> 8 & 31;
+    const std::uint32_t highest = (lane & segment) | (bound & ~segment & 31);
+    const std::uint32_t lowest = lane & segment;
+    std::int32_t source = 0;
+    bool within = false;
+    const auto own = static_cast<std::int32_t>(lane);
+    const auto delta = static_cast<std::int32_t>(amount);
+    switch (mode) {
+      case 0:
+        source = own - delta;
+        within = source >= static_cast<std::int32_t>(highest);
+        break;
+      case 1:
+        source = own + delta;
+        within = source <= static_cast<std::int32_t>(highest);
+        break;
+      case 2:
+        source = own ^ delta;
+        within = source <= static_cast<std::int32_t>(highest);
+        break;
+      default:
+        source = static_cast<std::int32_t>(lowest | (amount & ~segment & 31));
+        within = source <= static_cast<std::int32_t>(highest);
+        break;
+    }
+    if (within) in_range |= 1u << lane;
+    // What a lane outside the active ones holds is undefined; its own value is as good as any.
+    const bool readable = within && (mask >> source & 1) != 0;
+    dst[lane] = a[readable ? static_cast<std::uint32_t>(source) : lane];
+  });
+  return in_range;
+}
+
+namespace {
+
+template <typename T>
+void match(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const T* a,
+           const std::uint32_t* members) {
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::uint32_t peers = mask & members[lane];
+    std::uint32_t same = 0;
+    for_each_lane(peers, [&](std::uint32_t other) {
+      if (a[other] == a[lane]) same |= 1u << other;
+    });
+    dst[lane] = all == 0 || same == peers ? same : 0;
+  });
+}
+
+}  // namespace
+
+void match32(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint32_t* a,
+             const std::uint32_t* members) {
+  match(mask, all, dst, a, members);
+}
+
+void match64(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint64_t* a,
+             const std::uint32_t* members) {
+  match(mask, all, dst, a, members);
+}
+
+void reduce(std::uint32_t mask, std::uint32_t op, std::uint32_t is_signed, std::uint32_t* dst,
+            const std::uint32_t* a, const std::uint32_t* members) {
+  const auto less = [is_signed](std::uint32_t x, std::uint32_t y) {
+    return is_signed != 0 ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y) : x < y;
+  };
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::uint32_t peers = mask & members[lane];
+    std::uint32_t result = a[lane];
+    for_each_lane(peers & ~(1u << lane), [&](std::uint32_t other) {
+      const std::uint32_t value = a[other];
+      switch (op) {
+        case 0: result += value; break;
+        case 1: result = less(value, result) ? value : result; break;
+        case 2: result = less(result, value) ? value : result; break;
+        case 3: result &= value; break;
+        case 4: result |= value; break;
+        default: result ^= value; break;
+      }
+    });
+    dst[lane] = result;
+  });
+}
+
+// ---------------------------------------------------------------- time, faults
+
+std::uint64_t read_clock() {
+  thread_local std::uint64_t last = 0;
+  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  last = now > last ? now : last + 1;
+  return last;
+}
+
+std::uint64_t read_global_timer() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+void raise_breakpoint(WarpContext* warp, std::uint32_t mask, std::uint32_t line) {
+  if (mask != 0) raise(warp, FaultKind::breakpoint, 0, line);
+}
+
+void full_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+}  // namespace lynxpp::device::cpu

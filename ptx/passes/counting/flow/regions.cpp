@@ -1,0 +1,242 @@
+#include "ptx/passes/counting/flow/regions.h"
+
+#include <algorithm>
+
+#include "ptx/analysis/cohorts.h"
+#include "ptx/analysis/opcode_modifiers.h"
+
+namespace lynxpp::ptx {
+bool may_spin(const Instruction& instruction) {
+  const OpcodeTraits& traits = instruction.traits;
+  if (!traits.known || traits.kind == OpcodeClass::atomic || traits.kind == OpcodeClass::call) return true;
+  for (const std::string_view modifier : {"volatile", "relaxed", "acquire", "mmio"}) {
+    if (has_modifier(instruction.opcode, modifier)) return true;
+  }
+  return false;
+}
+
+WarpRegions::WarpRegions(const CountedFunction& function, const EdgePlaces& places)
+    : function_(function),
+      places_(places),
+      graph_(function.unit->graph),
+      loops_(function.analyses->loops()),
+      dominators_(function.analyses->dominators()),
+      meetings_(function.analyses->post_dominators()),
+      divides_(graph_.blocks.size()),
+      joins_(graph_.blocks.size()),
+      waits_(graph_.blocks.size()),
+      budget_(100000 + 64 * graph_.blocks.size()) {
+  for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
+    if (places_.is_reachable(block)) look_at(block);
+  }
+}
+
+void WarpRegions::look_at(std::uint32_t block) {
+  const auto& instructions = function_.unit->function->body->instructions;
+  const BasicBlock& range = graph_.blocks[block];
+  const auto holds = [&](bool (*property)(const Instruction&)) {
+    return std::any_of(instructions.begin() + range.begin, instructions.begin() + range.end, property);
+  };
+  divides_[block] = places_.ways(block).size() > 1 &&
+                    (function_.analyses->uniformity().of_branch(block) & varies_in_warp) != 0;
+  joins_[block] = holds(may_join_lanes);
+  const bool spins = holds(may_spin);
+  waits_[block] = joins_[block] || spins;
+  if (spins) spinning_loops_.insert(outermost_loop(block));
+}
+
+std::uint32_t WarpRegions::outermost_loop(std::uint32_t block) const {
+  std::uint32_t loop = loops_.loop_of(block);
+  while (loop != no_loop && loops_.loops()[loop].parent != no_loop) loop = loops_.loops()[loop].parent;
+  return loop;
+}
+
+/// Whether lanes may spin in some loop around the block.
+bool WarpRegions::may_spin_around(std::uint32_t block) const {
+  const std::uint32_t loop = outermost_loop(block);
+  return loop != no_loop && spinning_loops_.contains(loop);
+}
+
+bool WarpRegions::spend() {
+  if (budget_ == 0) return false;
+  --budget_;
+  return true;
+}
+
+std::optional<std::vector<std::uint32_t>> WarpRegions::region_of(std::uint32_t begin, std::uint32_t end) {
+  if (loops_.loop_of(begin) != loops_.loop_of(end) || loops_.is_irreducible(begin) ||
+      loops_.is_irreducible(end))
+    return std::nullopt;
+  return blocks_between(begin, end, no_loop);
+}
+
+/// With a loop: that of which `begin` is the header, which may be run again and again.
+std::optional<std::vector<std::uint32_t>> WarpRegions::blocks_between(std::uint32_t begin, std::uint32_t end,
+                                                                      std::uint32_t loop) {
+  if (graph_.blocks[begin].leaves_function || may_spin_around(begin)) return std::nullopt;
+  if (loop != no_loop && waits_[begin]) return std::nullopt;
+  std::vector<std::uint32_t> region;
+  std::vector<bool> seen(graph_.blocks.size());
+  std::vector<std::uint32_t> pending = graph_.blocks[begin].successors;
+  while (!pending.empty()) {
+    const std::uint32_t block = pending.back();
+    pending.pop_back();
+    if (block == end || seen[block]) continue;
+    if (!spend()) return std::nullopt;
+    if (block == begin && loop == no_loop) return std::nullopt;
+    if (!dominators_.dominates(begin, block) || graph_.blocks[block].leaves_function || waits_[block])
+      return std::nullopt;
+    seen[block] = true;
+    region.push_back(block);
+    pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
+                   graph_.blocks[block].successors.end());
+  }
+  std::ranges::sort(region);
+  return region;
+}
+
+// ---------------------------------------------------------------- divided loops
+
+std::vector<DividedLoop> WarpRegions::divided_loops() {
+  std::vector<DividedLoop> found;
+  for (std::uint32_t loop = 0; loop < loops_.loops().size(); ++loop) {
+    if (std::optional<DividedLoop> divided = divided_loop(loop)) found.push_back(std::move(*divided));
+  }
+  return found;
+}
+
+std::optional<DividedLoop> WarpRegions::divided_loop(std::uint32_t index) {
+  const Loop& loop = loops_.loops()[index];
+  if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) == 0) return std::nullopt;
+  DividedLoop divided;
+  divided.loop = index;
+  divided.end = loop.header;
+  while (divided.end != no_block && loops_.contains(index, divided.end)) divided.end = meetings_[divided.end];
+  if (divided.end == no_block || loops_.loop_of(divided.end) != loop.parent ||
+      loops_.is_irreducible(loop.header) || loops_.is_irreducible(divided.end))
+    return std::nullopt;
+  std::uint32_t preheader = no_block;
+  for (const std::uint32_t before : graph_.blocks[loop.header].predecessors) {
+    if (loops_.contains(index, before) || !places_.is_reachable(before)) continue;
+    if (preheader != no_block) return std::nullopt;
+    preheader = before;
+  }
+  if (preheader == no_block || !lanes_iterate_together(loop, index)) return std::nullopt;
+  std::optional<std::vector<std::uint32_t>> blocks = blocks_between(loop.header, divided.end, index);
+  if (!blocks) return std::nullopt;
+  divided.blocks = std::move(*blocks);
+  if (!find_begin(divided, preheader)) return std::nullopt;
+  return divided;
+}
+
+bool WarpRegions::lanes_iterate_together(const Loop& loop, std::uint32_t index) {
+  for (const std::uint32_t block : loops_.blocks_of(index)) {
+    if (loops_.is_irreducible(block)) return false;
+    const bool leads_out = std::ranges::any_of(
+        graph_.blocks[block].successors, [&](std::uint32_t next) { return !loops_.contains(index, next); });
+    if (leads_out && loops_.loop_of(block) != index) return false;
+    if (divides_[block] && !stays_together(block, loop, index)) return false;
+  }
+  return true;
+}
+
+bool WarpRegions::passed_together(std::uint32_t index) {
+  if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) != 0) return false;
+  const Loop& loop = loops_.loops()[index];
+  const std::vector<std::uint32_t> blocks = loops_.blocks_of(index);
+  const bool is_left_by_branches = std::ranges::none_of(blocks, [&](std::uint32_t block) {
+    return loops_.is_irreducible(block) || graph_.blocks[block].leaves_function || joins_[block] ||
+           places_.ends_in_call(block);
+  });
+  if (!is_left_by_branches) return false;
+  // Where no lanes part, none waits for another one of its warp.
+  if (std::ranges::none_of(blocks, [&](std::uint32_t block) { return divides_[block]; })) return true;
+  return !may_spin_around(loop.header) &&
+         std::ranges::none_of(blocks, [&](std::uint32_t block) { return waits_[block]; }) &&
+         lanes_iterate_together(loop, index);
+}
+
+/// Whether the lanes that part in a block of the loop, and stay in it, are together again before the next iteration.
+bool WarpRegions::stays_together(std::uint32_t division, const Loop& loop, std::uint32_t index) {
+  const std::vector<std::uint32_t>& ways = graph_.blocks[division].successors;
+  const std::uint32_t meeting = meetings_[division];
+  if (meeting == no_block || !loops_.contains(index, meeting)) {
+    const auto stay =
+        std::ranges::count_if(ways, [&](std::uint32_t next) { return loops_.contains(index, next); });
+    return stay == 1 && static_cast<std::size_t>(stay) < ways.size() &&
+           std::ranges::all_of(loop.latches,
+                               [&](std::uint32_t latch) { return dominators_.dominates(division, latch); });
+  }
+  std::vector<bool> seen(graph_.blocks.size());
+  std::vector<std::uint32_t> pending = ways;
+  while (!pending.empty()) {
+    const std::uint32_t block = pending.back();
+    pending.pop_back();
+    if (block == meeting || seen[block]) continue;
+    if (!spend() || block == loop.header || !loops_.contains(index, block)) return false;
+    seen[block] = true;
+    pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
+                   graph_.blocks[block].successors.end());
+  }
+  return true;
+}
+
+/// Where to note which lanes are to meet at the end: those that come to the end together are those of the block that dominates it, or those that
+/// enter the loop when all of the end's ways lead through it.
+bool WarpRegions::find_begin(DividedLoop& divided, std::uint32_t preheader) {
+  const std::uint32_t header = loops_.loops()[divided.loop].header;
+  const std::uint32_t above = dominators_.immediate(divided.end);
+  if (above == header || std::ranges::binary_search(divided.blocks, above)) {
+    const BasicBlock& block = graph_.blocks[preheader];
+    divided.begin = place_behind(preheader);
+    if (places_.ways(preheader).size() == 1 || places_.ends_in_call(preheader)) return true;
+    divided.begin.kind = CountPlace::Kind::fall_through;
+    divided.begins_behind_branch = divides_[preheader];
+    return block.fall_through == header && std::ranges::find(block.targets, header) == block.targets.end();
+  }
+  if (above == no_block) return false;
+  std::uint32_t meeting = above;
+  while (meeting != no_block && meeting != divided.end) meeting = meetings_[meeting];
+  if (meeting == no_block) return false;
+  const std::optional<std::vector<std::uint32_t>> region = region_of(above, divided.end);
+  divided.begin = place_behind(above);
+  return region && std::ranges::binary_search(*region, header) && enters_once(divided, *region);
+}
+
+/// What goes on behind a block: not all that call a function need come back, nor at the same time.
+CountPlace WarpRegions::place_behind(std::uint32_t block) const {
+  return {places_.ends_in_call(block) ? CountPlace::Kind::fall_through : CountPlace::Kind::block_end, block,
+          0, 0};
+}
+
+/// Whether the lanes of `begin` that enter the loop do so together, not one part of them after the other.
+bool WarpRegions::enters_once(const DividedLoop& divided, const std::vector<std::uint32_t>& region) {
+  const std::uint32_t header = loops_.loops()[divided.loop].header;
+  const auto parts_before = [&](std::uint32_t block) {
+    if (!divides_[block] || block == header || std::ranges::binary_search(divided.blocks, block))
+      return false;
+    const auto ways = std::ranges::count_if(graph_.blocks[block].successors, [&](std::uint32_t next) {
+      return reaches(next, header, meetings_[block]);
+    });
+    return ways > 1;
+  };
+  return !parts_before(divided.begin.block) && std::ranges::none_of(region, parts_before) && budget_ != 0;
+}
+
+/// Whether a way leads from a block to `target` that does not pass `barrier`.
+bool WarpRegions::reaches(std::uint32_t from, std::uint32_t target, std::uint32_t barrier) {
+  std::vector<bool> seen(graph_.blocks.size());
+  std::vector<std::uint32_t> pending{from};
+  while (!pending.empty()) {
+    const std::uint32_t block = pending.back();
+    pending.pop_back();
+    if (block == barrier || seen[block]) continue;
+    if (block == target || !spend()) return true;
+    seen[block] = true;
+    pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
+                   graph_.blocks[block].successors.end());
+  }
+  return false;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,88 @@
+#include "ptx/passes/memory/bank_sites.h"
+
+#include <tuple>
+
+#include "ptx/ir/memory_access.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::uint32_t word_bytes = 4;
+
+/// Sites with equal ones add the same.
+struct Key {
+  LanePattern pattern;
+  std::uint32_t block = 0;
+  std::uint32_t bytes = 0;
+  bool is_atomic = false;
+  bool is_load = false;  ///< of more than a word
+  auto operator<=>(const Key&) const = default;
+};
+
+class FunctionSites {
+ public:
+  FunctionSites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe)
+      : unit_(unit),
+        function_(function),
+        analyses_(unit.analyses.of(*function.function)),
+        number_(probe),
+        probe_(unit.probes[probe]) {}
+
+  void run() {
+    const auto& instructions = function_.function->body->instructions;
+    for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+      if (probe_.matches(instructions[i])) add(i, instructions[i]);
+    }
+  }
+
+ private:
+  void add(std::uint32_t index, const Instruction& instruction) {
+    const std::uint32_t which = probe_.access ? probe_.access(instruction) : 0;
+    const MemoryAccesses accesses = memory_accesses(instruction);
+    if (which >= accesses.count || accesses.access[which].address == nullptr) return;
+    const MemoryAccess& access = accesses.access[which];
+    const std::optional<LanePattern> pattern = analyses_.lane_patterns().of_address(index, *access.address);
+    if (!pattern) return;
+    const bool is_atomic = instruction.traits.kind == OpcodeClass::atomic;
+    const std::uint32_t id = function_.first_instruction + index;
+    if (pattern->terms.empty() && !is_atomic && access.bytes <= word_bytes) {
+      unit_.bank_sites.emplace(std::pair(number_, id), std::nullopt);
+      return;
+    }
+    // Of parts of words it matters where in its word the first lane's lies.
+    const bool is_whole = access.bytes == 4 || access.bytes == 8 || access.bytes == 16;
+    if (!is_whole || instruction.guarded()) return;
+    // Loads and stores of a word cost the same.
+    const bool is_load = access.bytes > word_bytes && instruction.traits.reads_memory;
+    const Key key{*pattern, function_.graph.block_of[index], access.bytes, is_atomic, is_load};
+    const auto [first, is_new] = first_.try_emplace(key, id);
+    if (!is_new) unit_.bank_sites.emplace(std::pair(number_, id), first->second);
+  }
+
+  InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
+  FunctionAnalyses& analyses_;
+  const std::uint32_t number_;
+  const Probe& probe_;
+  std::map<Key, std::uint32_t> first_;
+};
+
+}  // namespace
+
+void find_bank_sites(InstrumentationUnit& unit) {
+  for (std::uint32_t probe = 0; probe < unit.probes.size(); ++probe) {
+    if (!unit.probes[probe].enabled || !unit.probes[probe].measures_banks) continue;
+    for (const FunctionUnit& function : unit.functions) {
+      if (function.instrumented) FunctionSites(unit, function, probe).run();
+    }
+  }
+}
+
+std::optional<std::uint32_t> measured_at(const InstrumentationUnit& unit, std::uint32_t probe,
+                                         std::uint32_t instruction) {
+  const auto& sites = unit.probes[probe].measures_sectors ? unit.sector_sites : unit.bank_sites;
+  const auto found = sites.find(std::pair(probe, instruction));
+  return found == sites.end() ? std::optional(instruction) : found->second;
+}
+
+}  // namespace lynxpp::ptx

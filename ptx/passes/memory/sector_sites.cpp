@@ -1,0 +1,170 @@
+#include "ptx/passes/memory/sector_sites.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ptx/ir/memory_access.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::int64_t sector_bytes = 32;
+constexpr std::uint8_t address_bits = 64;
+constexpr std::int64_t widest_step = std::int64_t{1} << 40;
+
+/// Never negative.
+std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1); }
+
+/// Sites with equal ones touch as many sectors.
+struct Key {
+  LanePattern pattern;
+  std::uint32_t block = 0;
+  std::vector<Term>
+      place;  ///< the address modulo 32, coefficients and constant; empty where it does not matter
+  std::int64_t constant = 0;
+  auto operator<=>(const Key&) const = default;
+};
+
+class FunctionSites {
+ public:
+  FunctionSites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
+                bool follows_indices)
+      : unit_(unit),
+        function_(function),
+        analyses_(unit.analyses.of(*function.function)),
+        number_(probe),
+        probe_(unit.probes[probe]),
+        follows_indices_(follows_indices) {}
+
+  void run() {
+    const auto& instructions = function_.function->body->instructions;
+    for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+      if (probe_.matches(instructions[i])) add(i, instructions[i]);
+    }
+  }
+
+ private:
+  void add(std::uint32_t index, const Instruction& instruction) {
+    const MemoryAccesses accesses = memory_accesses(instruction);
+    if (accesses.count != 1 || accesses.access[0].address == nullptr) return;
+    const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
+    if (!pattern || pattern->bits != address_bits) return;
+    const std::uint32_t id = function_.first_instruction + index;
+    unit_.sector_patterns.emplace(std::pair(number_, id), *pattern);
+    if (pattern->terms.empty()) {
+      unit_.sector_sites.emplace(std::pair(number_, id), std::nullopt);
+      return;
+    }
+    if (instruction.guarded()) return;
+    Key key{*pattern, function_.graph.block_of[index], {}, 0};
+    if (lies_evenly(index, key)) {
+      unit_.even_sector_sites.emplace(number_, id);
+    } else if (!find_place(index, key)) {
+      return;
+    }
+    const auto [first, is_new] = first_.try_emplace(key, id);
+    if (!is_new) unit_.sector_sites.emplace(std::pair(number_, id), first->second);
+    if (is_new && follows_indices_ && is_once(key)) expect_rows(id, key, accesses.access[0].bytes);
+  }
+
+  /// Whether a warp makes the access once at most, and hardware with all the lanes that ever do.
+  bool is_once(const Key& key) {
+    if (!function_.function->is_entry || analyses_.loops().depth_of(key.block) != 0) return false;
+    const LanePatterns& patterns = analyses_.lane_patterns();
+    const std::uint32_t begin = key.pattern.block;
+    if (patterns.is_whole(begin)) return true;
+    const std::uint32_t before = analyses_.dominators().immediate(begin);
+    return begin == key.block && before != no_block && patterns.is_whole(before) &&
+           function_.graph.blocks[begin].predecessors.size() == 1;
+  }
+
+  void expect_rows(std::uint32_t id, const Key& key, std::uint32_t bytes) {
+    RowSectors rows;
+    for (const LaneTerm& term : key.pattern.terms) {
+      if (term.kind != LaneTerm::Kind::thread_index) return;
+      if (term.id == 0) rows.step = term.coefficient;
+    }
+    rows.is_anywhere = in_sector(rows.step) == 0;
+    rows.place = rows.is_anywhere ? 0 : static_cast<std::uint32_t>(key.constant);
+    // Odd numbers are for warps that are no rows; wider steps need not be computed here.
+    const bool is_even = rows.step % 2 == 0 && rows.place % 2 == 0 && bytes >= 2;
+    const bool has_place = rows.is_anywhere || !unit_.even_sector_sites.contains({number_, id});
+    if (!is_even || !has_place || rows.step > widest_step || rows.step < -widest_step) return;
+    std::set<std::int64_t> sectors;
+    for (std::int64_t lane = 0; lane < 32; ++lane) sectors.insert((rows.place + lane * rows.step) >> 5);
+    rows.sectors = static_cast<std::uint32_t>(sectors.size());
+    unit_.row_sectors.emplace(std::pair(number_, id), rows);
+  }
+
+  std::optional<LanePattern> pattern_of(std::uint32_t index, const Operand& address) {
+    const LanePatterns& patterns = analyses_.lane_patterns();
+    std::optional<IndexPattern> followed =
+        follows_indices_ ? patterns.of_index(index, address) : std::nullopt;
+    if (!followed) return patterns.of_address(index, address);
+    if (!followed->checks.empty()) {
+      const auto number = static_cast<std::uint32_t>(&function_ - unit_.functions.data());
+      unit_.index_checks[number].insert(followed->checks.begin(), followed->checks.end());
+    }
+    return followed->pattern;
+  }
+
+  /// Who shares a sector has the same address then.
+  bool lies_evenly(std::uint32_t index, const Key& key) {
+    const auto is_whole = [](const LaneTerm& term) { return in_sector(term.coefficient) == 0; };
+    if (std::ranges::all_of(key.pattern.terms, is_whole)) return true;
+    const std::optional<AffineForm> address = analyses_.affine().of_address(index);
+    const auto is_even = [&](const Term& term) {
+      return in_sector(term.coefficient) == 0 || is_common(term.product, key);
+    };
+    return address && address->bits == address_bits && std::ranges::all_of(address->terms, is_even);
+  }
+
+  bool find_place(std::uint32_t index, Key& key) {
+    const std::optional<AffineForm> address = analyses_.affine().of_address(index);
+    if (!address || address->bits != address_bits) return false;
+    for (const Term& term : address->terms) {
+      if (in_sector(term.coefficient) != 0) key.place.push_back({term.product, in_sector(term.coefficient)});
+    }
+    key.constant = in_sector(address->constant);
+    return true;
+  }
+
+  /// Whether the product is the same for all lanes that make the access together.
+  bool is_common(const Product& product, const Key& key) {
+    return std::all_of(product.symbols.begin(), product.symbols.begin() + product.degree,
+                       [&](SymbolId id) { return is_common(analyses_.affine().symbols()[id], key); });
+  }
+
+  bool is_common(const Symbol& symbol, const Key& key) {
+    switch (symbol.kind) {
+      case SymbolKind::tid: return false;
+      case SymbolKind::value:
+        return (analyses_.uniformity().of_value_at(symbol.index, key.block) & varies_in_warp) == 0;
+      // Those who pass the pattern's place together enter the loop together and leave it together.
+      case SymbolKind::iteration: return !analyses_.loops().contains(symbol.index, key.pattern.block);
+      default: return true;
+    }
+  }
+
+  InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
+  FunctionAnalyses& analyses_;
+  const std::uint32_t number_;
+  const Probe& probe_;
+  const bool follows_indices_;
+  std::map<Key, std::uint32_t> first_;
+};
+
+}  // namespace
+
+void find_sector_sites(InstrumentationUnit& unit, bool follows_indices) {
+  for (std::uint32_t probe = 0; probe < unit.probes.size(); ++probe) {
+    if (!unit.probes[probe].enabled || !unit.probes[probe].measures_sectors) continue;
+    for (const FunctionUnit& function : unit.functions) {
+      if (function.instrumented) FunctionSites(unit, function, probe, follows_indices).run();
+    }
+  }
+}
+
+}  // namespace lynxpp::ptx

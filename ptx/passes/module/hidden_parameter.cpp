@@ -1,0 +1,111 @@
+#include "ptx/passes/module/hidden_parameter.h"
+
+#include <algorithm>
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::string_view call_argument = "__lynxpp_argument";
+
+class HiddenParameter final : public Pass {
+ public:
+  std::string_view name() const override { return "hidden-parameter"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    const bool frame = unit.needs_frame();
+    if (unit.words != 0) {
+      if (Status fits = make_room(unit); !fits) return fits.error();
+      const std::string parameter =
+          ".param .align 8 .b8 " + std::string(probe_parameter) + "[" + std::to_string(8 * unit.words) + "]";
+      for (const Function& function : unit.module.functions) {  // forward declarations too
+        if (function.name == unit.kernel().function->name) append_parameter(unit, function, parameter);
+      }
+    }
+    if (frame) {
+      const std::string parameter = ".param .b64 " + std::string(frame_parameter);
+      for (const Function& function : unit.module.functions) {  // and what aliases are declared as
+        const FunctionUnit* known = unit.find(unit.module.find_function(function.name)->name);
+        if (known != nullptr && known->instrumented && !known->function->is_entry) {
+          append_parameter(unit, function, parameter);
+        }
+      }
+      for (const FunctionUnit& caller : unit.functions) {
+        if (caller.instrumented) pass_frame(unit, caller);
+      }
+    }
+    return frame || unit.words != 0;
+  }
+
+ private:
+  /// Kernels may have 4352 bytes of parameters; since PTX 8.1, from sm_70 on, 32764.
+  static Status make_room(InstrumentationUnit& unit) {
+    constexpr std::uint64_t most_of_old_versions = 4352;
+    constexpr std::uint64_t most = 32764;
+    constexpr Version large_parameters{8, 1};
+    constexpr int large_parameters_sm = 70;
+    const auto aligned = [](std::uint64_t bytes, std::uint64_t alignment) {
+      return (bytes + alignment - 1) / alignment * alignment;
+    };
+    std::uint64_t bytes = 0;
+    for (const Variable& parameter : unit.kernel().function->parameters)
+      bytes = aligned(bytes, std::max(1U, parameter.alignment)) + parameter.size_bytes();
+    const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.words;
+    if (together <= most_of_old_versions) return success();
+    if (together > most || unit.target.sm < large_parameters_sm) {
+      return failure("there is no room for the parameter of the instrumentation: the kernel's own take " +
+                     std::to_string(bytes) + " bytes, with it they would take " + std::to_string(together));
+    }
+    unit.version = std::max(unit.version, large_parameters);
+    return success();
+  }
+
+  static void append_parameter(InstrumentationUnit& unit, const Function& function,
+                               const std::string& parameter) {
+    if (function.parameter_list.empty()) {
+      unit.edits.insert_before(function.name_text.end, "(\n\t" + parameter + "\n)");
+      return;
+    }
+    const bool first = function.parameters.empty();
+    unit.edits.insert_before(function.parameter_list.end - 1, (first ? "\n\t" : ",\n\t") + parameter + "\n");
+  }
+
+  static void pass_frame(InstrumentationUnit& unit, const FunctionUnit& caller) {
+    for (const Instruction& call : caller.function->body->instructions) {
+      if (call.traits.kind != OpcodeClass::call) continue;
+      const FunctionUnit* callee = unit.find(direct_callee(unit.module, call));
+      if (callee == nullptr || !callee->instrumented) continue;
+      append_argument(unit, call);
+    }
+  }
+
+  /// The callee is the first operand that is no list: call (results), callee, (arguments);
+  static void append_argument(InstrumentationUnit& unit, const Instruction& call) {
+    const std::string argument(call_argument);
+    unit.edits.insert_before(call.text.begin, "{\n\t.param .b64 " + argument + ";\n\tst.param.b64 [" +
+                                                  argument + "+0], " + std::string(frame_register) + ";\n\t");
+    bool after_callee = false;
+    std::uint32_t callee_end = call.text.end - 1;
+    const Operand* arguments = nullptr;
+    for (const Operand& operand : call.operands) {
+      if (!after_callee && operand.kind == OperandKind::identifier) {
+        after_callee = true;
+        callee_end = operand.text.end;
+      } else if (after_callee && operand.kind == OperandKind::list) {
+        arguments = &operand;
+        break;
+      }
+    }
+    if (arguments != nullptr) {
+      unit.edits.insert_before(arguments->text.end - 1, (arguments->elements.empty() ? "" : ", ") + argument);
+    } else {
+      unit.edits.insert_before(callee_end, ", (" + argument + ")");
+    }
+    unit.edits.insert_before(call.text.end, "\n\t}");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_hidden_parameter_pass() { return std::make_unique<HiddenParameter>(); }
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,45 @@
+#include "ptx/passes/module/keep_rounding.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lynxpp::ptx {
+namespace {
+
+/// "add.f32" has no rounding, "add.rz.f32" and "add.s32" need none.
+bool lacks_rounding(std::string_view opcode) {
+  constexpr std::array<std::string_view, 3> mnemonics{"add.", "sub.", "mul."};
+  if (std::ranges::none_of(mnemonics,
+                           [&](std::string_view mnemonic) { return opcode.starts_with(mnemonic); }))
+    return false;
+  const std::string_view type = opcode.substr(opcode.rfind('.'));
+  if (!type.starts_with(".f") && !type.starts_with(".bf")) return false;
+  constexpr std::array<std::string_view, 4> roundings{".rn.", ".rz.", ".rm.", ".rp."};
+  return std::ranges::none_of(
+      roundings, [&](std::string_view rounding) { return opcode.find(rounding) != std::string_view::npos; });
+}
+
+class KeepRounding final : public Pass {
+ public:
+  std::string_view name() const override { return "keep-rounding"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    if (unit.module.target.text.find("debug") == std::string::npos) return false;
+    const std::size_t before = unit.edits.edits().size();
+    for (const FunctionUnit& function : unit.functions) {
+      const Body& body = *function.function->body;
+      for (const Instruction& instruction : body.instructions) {
+        if (!lacks_rounding(instruction.opcode)) continue;
+        const std::uint32_t begin = body.opcode_range(instruction, unit.module.source()).begin;
+        unit.edits.insert_before(begin + static_cast<std::uint32_t>(instruction.opcode.find('.')), ".rn");
+      }
+    }
+    return unit.edits.edits().size() != before;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_keep_rounding_pass() { return std::make_unique<KeepRounding>(); }
+
+}  // namespace lynxpp::ptx
