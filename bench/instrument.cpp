@@ -1,10 +1,12 @@
-// Times the instrumentation of single kernels as the engine does it at a launch: scan, parse, analyse, splice, emit. One line of JSON each.
-// bench/pipeline runs it.
+// Times the instrumentation of single kernels as the engine does it at a launch: scan, parse, analyse,
+// splice, emit. One line of JSON each. bench/pipeline runs it.
 //
-//   bench_instrument SPEC FOLDER < JOBS    each line "FILE<tab>KERNEL"; FILE: PTX, or any file that holds images (its largest PTX is taken);
-//                                          KERNEL empty: the module's middle one. Results go to FOLDER/0.ptx, FOLDER/1.ptx, …
+//   bench_instrument SPEC FOLDER < JOBS    each line "FILE<tab>KERNEL". FILE is PTX or any file that holds
+//                                          images, whose largest PTX is taken; KERNEL empty: the module's
+//                                          middle one. Results go to FOLDER/0.ptx, FOLDER/1.ptx, …
 //
-// Processor time in milliseconds, the best of five rounds; "first" is the first round, which compiles the specification's handlers once per target.
+// Processor time in milliseconds, the best of five rounds; "first" is the first round, which compiles the
+// specification's handlers once per target.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

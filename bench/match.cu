@@ -1,5 +1,5 @@
-// What match.any takes, by how many different numbers the lanes of a warp hold, beside a shuffle with a vote: cycles of one execution on one SM with 1, 16 and
-// 32 warps at it.
+// What match.any takes, by how many different numbers the lanes of a warp hold, beside a shuffle with a vote:
+// cycles of one execution on one SM with 1, 16 and 32 warps at it.
 //   nvcc -O3 -arch=sm_90 bench/match.cu -o match; match
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,10 @@
-// Times the stages of one PTX module: scan, parse all bodies, analyse, emit. Prints one JSON object. bench/pipeline runs it.
+// Times the stages of one PTX module: scan, parse all bodies, analyse, emit. Prints one JSON object.
+// bench/pipeline runs it.
 //
 //   bench_pipeline FILE.ptx [COPIES]
 //
-// COPIES > 1 writes every function so often, under other names; COPIES < -1 repeats the body of every function so often inside it.
-// Processor time, the best of some rounds.
+// COPIES > 1 writes every function so often, under other names; COPIES < -1 repeats the body of every
+// function so often inside it. Processor time, the best of some rounds.
 #include <sys/resource.h>
 
 #include <cctype>
@@ -63,8 +64,8 @@ std::string with_more_functions(const ptx::Module& module, int copies) {
   return text;
 }
 
-/// Every body `copies` times in a row, each a scope with labels and registers of its own. A branch before each may skip it, so that all
-/// are reachable although each ends in ret.
+/// Every body `copies` times in a row, each a scope with labels and registers of its own. A branch before
+/// each may skip it, so that all are reachable although each ends in ret.
 std::string with_longer_bodies(const ptx::Module& module, int copies) {
   ptx::EditList edits;
   for (const ptx::Function& function : module.functions) {

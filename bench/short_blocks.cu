@@ -1,5 +1,6 @@
-// What code at a kernel's entry and exit costs kernels whose blocks live a few microseconds: two kernels with different code around the same
-// body, launched one after the other. Prints a table of kernel times over those without such code.
+// What code at a kernel's entry and exit costs kernels whose blocks live a few microseconds: two kernels with
+// different code around the same body, launched one after the other. Prints a table of kernel times over
+// those without such code.
 //   nvcc -std=c++17 -O3 -arch=sm_90 bench/short_blocks.cu -o short_blocks; short_blocks [rounds]
 #include <algorithm>
 #include <cstdio>
@@ -91,7 +92,8 @@ __device__ void store_block(const Buffers& buffers, Word entered) {
   store(at + 2, sm_id());
 }
 
-/// What a block's warps have in common when no barrier may have initialized it: valid where `tag` is the block's.
+/// What a block's warps have in common when no barrier may have initialized it: valid where `tag` is the
+/// block's.
 struct Arrivals {
   Word tag;
   unsigned last, warps;
@@ -140,7 +142,8 @@ enum Code : int {
   entry_and_raise_8,   ///< both
   entry_and_raise_32,  ///< …
   late_and_raise_32,   ///< the clock of the entry is stored at exit
-  store_of_each_warp,  ///< at exit every warp stores its clock at a place of its own, and the first thread the rest
+  /// at exit every warp stores its clock at a place of its own, and the first thread the rest
+  store_of_each_warp,
   arrive,  ///< at exit warps arrive at a barrier; the first one waits there for the others and stores all
   arrive_only,     ///< … and stores nothing
   store_of_first,  ///< at exit the block's first thread stores three numbers, with no regard to other warps
@@ -388,7 +391,8 @@ const Case cases[] = {{"vecadd, 262144 blocks of 256", false, dim3(1 << 18), dim
                       {"2D convolution, 4096 blocks of 32x8", true, dim3(32, 128), dim3(32, 8), 1024}};
 constexpr std::size_t case_count = sizeof(cases) / sizeof(cases[0]);
 
-/// Microseconds of a launch of each code; `first` begins, as what is launched first finds another device than the others.
+/// Microseconds of a launch of each code; `first` begins, as what is launched first finds another device than
+/// the others.
 std::vector<double> round_of(const Case& each, const Data& data, const std::vector<Launch>& launches,
                              std::vector<cudaEvent_t>& events, volatile int* go, int first) {
   *go = 0;

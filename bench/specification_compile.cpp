@@ -1,5 +1,6 @@
-// Times what a specification's compilation takes: parsing, semantic analysis, device code. Prints one line for the first time in the
-// process and one for the best of some rounds, in milliseconds of processor time. bench/specification_compile runs it.
+// Times what a specification's compilation takes: parsing, semantic analysis, device code. Prints one line
+// for the first time in the process and one for the best of some rounds, in milliseconds of processor time.
+// bench/specification_compile runs it.
 //
 //   bench_specification_compile FILE.cod
 #include <cstdio>

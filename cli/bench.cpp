@@ -1,4 +1,5 @@
-// `lynxpp bench`: the program runs as it is and with each set of specifications, in turn, and the kernels' times are compared.
+// `lynxpp bench`: the program runs as it is and with each set of specifications, in turn, and the kernels'
+// times are compared.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

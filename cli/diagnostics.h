@@ -8,7 +8,8 @@
 
 namespace lynxpp::cli {
 
-/// Diagnostics without a place begin with "lynxpp: ". `source` is the text of the file they name, for the caret.
+/// Diagnostics without a place begin with "lynxpp: ". `source` is the text of the file they name, for the
+/// caret.
 void print(const Diagnostics& diagnostics, std::string_view source = {});
 void print_error(std::string message, std::string hint = {});
 void print_warning(std::string message, std::string hint = {});

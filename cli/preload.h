@@ -9,7 +9,8 @@
 
 namespace lynxpp::cli {
 
-/// The list for LYNXPP_SPEC: files by absolute path, since the program may change its folder. Failure: one that does not exist.
+/// The list for LYNXPP_SPEC: files by absolute path, since the program may change its folder. Failure: one
+/// that does not exist.
 Result<std::string> specification_list(const std::vector<std::string>& specifications);
 
 /// Whether --kernels and --launches can be understood; empty ones can.

@@ -9,7 +9,8 @@
 namespace lynxpp::cli {
 namespace {
 
-/// A line, compared without the blanks around it: what is inserted before an instruction may take its indentation.
+/// A line, compared without the blanks around it: what is inserted before an instruction may take its
+/// indentation.
 struct Line {
   std::string_view text;
   std::string_view words;

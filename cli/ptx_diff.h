@@ -13,8 +13,9 @@ struct DiffRow {
   std::string_view text;
 };
 
-/// Both texts in order, lines they share in one row. Patience diff: lines that are unique in both texts are matched first, so that an
-/// instruction is not mistaken for another of the same words. Blanks around a line do not count. Borrows the texts.
+/// Both texts in order, lines they share in one row. Patience diff: lines that are unique in both texts are
+/// matched first, so that an instruction is not mistaken for another of the same words. Blanks around a line
+/// do not count. Borrows the texts.
 std::vector<DiffRow> diff_lines(std::string_view first, std::string_view second);
 
 }  // namespace lynxpp::cli

@@ -20,9 +20,9 @@ struct PtxInput {
 /// Which functions a command can do something with.
 enum class Wanted : std::uint8_t { kernels, kernels_and_functions };
 
-/// Reads a module and chooses the kernels `name` means (mangled, demangled, or without its parameter list), or the device functions where
-/// these are wanted too; all of them when it is empty. Prints what is wrong and returns false when that fails: when there is no
-/// such function, or no kernel where only these are wanted.
+/// Reads a module and chooses the kernels `name` means (mangled, demangled, or without its parameter list),
+/// or the device functions where these are wanted too; all of them when it is empty. Prints what is wrong and
+/// returns false when that fails: when there is no such function, or no kernel where only these are wanted.
 bool read_ptx_input(const std::string& path, const std::string& name, Wanted wanted, PtxInput& input);
 
 /// Parses the body of one function, or says on stderr why it cannot be.

@@ -39,7 +39,8 @@ class Output {
   bool is_good_ = true;
 };
 
-/// Hands every record of the files over; false when a file cannot be read. Lines that are no records are named and left out.
+/// Hands every record of the files over; false when a file cannot be read. Lines that are no records are
+/// named and left out.
 bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
   bool is_good = true;
   for (const std::string& path : files) {

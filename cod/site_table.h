@@ -1,5 +1,5 @@
-// What is known of every instruction and basic block of an instrumented kernel: the key to arrays with the extents INSTRUCTIONS and
-// BASIC_BLOCKS. It depends on the kernel's PTX alone, not on what is attached.
+// What is known of every instruction and basic block of an instrumented kernel: the key to arrays with the
+// extents INSTRUCTIONS and BASIC_BLOCKS. It depends on the kernel's PTX alone, not on what is attached.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct InstructionLabels {
 
 InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded);
 
-/// A copy has two sets, one for its source and one for its destination; every other instruction has one. A filter chooses an
-/// instruction when it chooses one of them.
+/// A copy has two sets, one for its source and one for its destination; every other instruction has one. A
+/// filter chooses an instruction when it chooses one of them.
 struct LabelSets {
   InstructionLabels first;
   std::optional<InstructionLabels> second;

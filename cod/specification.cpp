@@ -124,8 +124,9 @@ std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents)
     case Extent::threads: return extents.threads;
     case Extent::sms: return extents.sms;
     case Extent::lynx: {
-      // What the formulas of the Lynx paper's specifications reach: one slot for each pair of basic blocks and each thread, two for
-      // each thread block and warp, and those of its `(blockDim() * blockDim() + blockDim()) >> 5` for 1024 threads.
+      // What the formulas of the Lynx paper's specifications reach: one slot for each pair of basic blocks
+      // and each thread, two for each thread block and warp, and those of its `(blockDim() * blockDim() +
+      // blockDim()) >> 5` for 1024 threads.
       constexpr std::uint64_t largest_paper_warp = (1024 * 1024 + 1024) >> 5;
       return std::max({extents.basic_blocks * extents.basic_blocks + extents.threads, 2 * extents.warps,
                        2 * (largest_paper_warp + 1)});

@@ -76,7 +76,8 @@ struct InstructionFilter {
   bool matches(const ptx::OpcodeTraits& traits, bool guarded) const {
     return matches(labels_of(traits, guarded));
   }
-  /// Which side of a copy the filter chooses, its source (0) before its destination (1); of other instructions 0. Null: none.
+  /// Which side of a copy the filter chooses, its source (0) before its destination (1); of other
+  /// instructions 0. Null: none.
   std::optional<std::uint32_t> choose(const LabelSets& labels) const;
 
   std::vector<std::string> opcodes;  ///< patterns with * and ? for the whole opcode; one has to fit
@@ -86,8 +87,8 @@ struct InstructionFilter {
     std::uint32_t last = 0;
   };
   std::vector<SourceLines> sources;  ///< one has to fit
-  std::vector<NamePattern>
-      call_targets;  ///< one has to be found in the name, mangled or not, of the function called
+  /// one has to be found in the name, mangled or not, of the function called
+  std::vector<NamePattern> call_targets;
 
   bool matches_opcode(std::string_view opcode) const;
   /// `callee` is null when the instruction calls nothing, or calls through a pointer.
@@ -119,8 +120,9 @@ struct GlobalArray {
   bool is_hidden = false;  ///< belongs to a trace, histogram or map and is no result by itself
 };
 
-/// Memory that the variant declares for the handlers, which name it `__lynxpp_memory_<index>`: a `shared` array, one for each thread
-/// block and with undefined contents at first, or a constant table in the global state space.
+/// Memory that the variant declares for the handlers, which name it `__lynxpp_memory_<index>`: a `shared`
+/// array, one for each thread block and with undefined contents at first, or a constant table in the global
+/// state space.
 struct ModuleVariable {
   std::string name;
   bool is_shared = true;
@@ -140,7 +142,8 @@ struct Word {
   Extent extent = Extent::constant;
 };
 
-/// A per-thread variable at file scope. Lives in the register `__lynxpp_state_<index>`; zero before the initialiser runs.
+/// A per-thread variable at file scope. Lives in the register `__lynxpp_state_<index>`; zero before the
+/// initialiser runs.
 struct StateVariable {
   std::string name;
   ScalarType type = ScalarType::u64;
@@ -151,7 +154,8 @@ struct StateVariable {
 /// Names a handler's PTX may contain as an operand of `mov`; the splice pass replaces each for every site.
 /// `<name>` stands for one of site_value_names().
 ///   mov.b64 %rd1, __lynxpp_word_3;         the word (u64)
-///   mov.b64 %rd1, __lynxpp_state_0;        read of a state register   (b32 for types up to 32 bits, b64 else; f32/f64 likewise by size)
+///   mov.b64 %rd1, __lynxpp_state_0;        read of a state register: b32 for types up to 32 bits, b64
+///                                          else; f32 and f64 likewise by size
 ///   mov.b64 __lynxpp_state_0, %rd1;        write
 ///   mov.b64 %rd1, __lynxpp_memory_0;       address of a module variable in its own state space
 ///   mov.b32 %r1, __lynxpp_site_<name>;     a site value; u32, or u64 when is_wide(value)
@@ -165,7 +169,8 @@ enum class SiteValue {
   basic_block_id,  ///< index of the block in the kernel and what it calls, from 0
   basic_block_count,
   basic_block_instruction_count,  ///< instructions of the block
-  basic_block_executed_instruction_count,  ///< those whose guard held, counted by this thread in this pass through the block
+  /// those whose guard held, counted by this thread in this pass through the block
+  basic_block_executed_instruction_count,
   basic_block_predicated_instruction_count,  ///< guarded instructions of the block
   instruction_id,  ///< index of the instruction in the kernel and what it calls, from 0
   instruction_count,
@@ -204,8 +209,9 @@ struct CounterIndex {
   std::uint64_t constant = 0;
 };
 
-/// A statement that adds to an array for every execution of its handler's places and does nothing else. There is no device code for it: the
-/// engine finds out how often each place was executed and fills the array before ON_REPORT runs.
+/// A statement that adds to an array for every execution of its handler's places and does nothing else. There
+/// is no device code for it: the engine finds out how often each place was executed and fills the array
+/// before ON_REPORT runs.
 struct SiteCounter {
   enum class Addend : std::uint8_t {
     constant,
@@ -225,7 +231,8 @@ struct SiteCounter {
   SourceLocation location;  ///< of the statement
 };
 
-/// Of so many launches, thread blocks and warps one is measured: those whose number is divisible by it. Numbers are never scaled up.
+/// Of so many launches, thread blocks and warps one is measured: those whose number is divisible by it.
+/// Numbers are never scaled up.
 struct Sampling {
   std::uint32_t launches = 1;
   std::uint32_t blocks = 1;
@@ -235,16 +242,18 @@ struct Sampling {
 /// "1 of 4 launches, 1 of 16 thread blocks"; empty when everything is measured.
 std::string describe(const Sampling& sampling);
 
-/// A statement that adds an unsigned number, found out on the device, to an element that its place tells. The routine adds to the registers which the
-/// site values `tally_<index>` and, where a number may be greater than 1, `tally_high_<index>` name; the engine fills the array before ON_REPORT
-/// runs. The second register counts how often the first has wrapped around. With DeviceTarget::wide_counters there is only the first, of 64 bits.
+/// A statement that adds an unsigned number, found out on the device, to an element that its place tells. The
+/// routine adds to the registers which the site values `tally_<index>` and, where a number may be greater
+/// than 1, `tally_high_<index>` name; the engine fills the array before ON_REPORT runs. The second register
+/// counts how often the first has wrapped around. With DeviceTarget::wide_counters there is only the first,
+/// of 64 bits.
 struct Tally {
   std::uint32_t handler = 0;          ///< in Specification::handlers(): which instructions
   std::uint32_t array = 0;            ///< in Specification::arrays()
   std::vector<CounterIndex> indices;  ///< one for each dimension, in range
   bool adds_one = false;              ///< each time
-  /// Adds what bankConflicts() or bankGroupsSpared() gives: at most 31 behind more than 31 instructions, so that the register cannot wrap in fewer than
-  /// 2^32 cycles and needs no second one.
+  /// Adds what bankConflicts() or bankGroupsSpared() gives: at most 31 behind more than 31 instructions, so
+  /// that the register cannot wrap in fewer than 2^32 cycles and needs no second one.
   bool is_paced = false;
   bool is_wide_only = false;  ///< adds nothing at accesses of up to 4 bytes
 };
@@ -263,21 +272,24 @@ struct Handler {
   bool can_use_lane_values = false;
   /// A kernel-exit handler with syncThreads(): only for kernels that all threads of a block leave together.
   bool syncs_at_exit = false;
-  /// Its code does nothing but add to tallies numbers that follow from which lanes are active, the size and kind of the access and the
-  /// differences between the lanes' addresses, for accesses of 4 bytes and more.
+  /// Its code does nothing but add to tallies numbers that follow from which lanes are active, the size and
+  /// kind of the access and the differences between the lanes' addresses, for accesses of 4 bytes and more.
   bool measures_banks = false;
   /// Its code does nothing but add one to tallies where firstInSector() is 1.
   bool measures_sectors = false;
-  /// All its code is counters: nothing to splice, unless they are lowered as well (DeviceTarget::plain_counters).
+  /// All its code is counters: nothing to splice, unless they are lowered as well
+  /// (DeviceTarget::plain_counters).
   bool is_counted = false;
-  /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for all.
+  /// Regular expressions; the handler is for kernels whose name, mangled or not, one of them finds. None: for
+  /// all.
   std::vector<std::string> kernels;
 
   bool wants_kernel(const std::string& mangled_name) const;
 };
 
-/// PTX of one handler: the text of a module with the `.func` handler_function, without parameters, whose body is to be spliced, and the
-/// functions that it calls, which stand once in a variant and know nothing of sites. The body falls to a single `ret;` at its end or has several; each means "end of handler".
+/// PTX of one handler: the text of a module with the `.func` handler_function, without parameters, whose body
+/// is to be spliced, and the functions that it calls, which stand once in a variant and know nothing of
+/// sites. The body falls to a single `ret;` at its end or has several; each means "end of handler".
 struct HandlerCode {
   std::string ptx;
 };
@@ -297,10 +309,12 @@ struct DeviceCode {
   int minimum_ptx = 0;  ///< the least `.version` × 10 (62 activemask, 70 redux)
 };
 
-/// The routine that finds out a site value of the four that lanes tell of their addresses' differences. It reads memory_address, which may be the
-/// address or anything that differs from it by the same number in all active lanes, and of those about banks access_size and access_kind;
-/// banks_of_some_lanes also reads bank_lanes. It writes lane_result. All lanes that make the access run it together; bank_lanes may be found out by
-/// more, not for loads of more than 4 bytes, whose groups of lanes depend on which are there. Kept for each compute capability.
+/// The routine that finds out a site value of the four that lanes tell of their addresses' differences. It
+/// reads memory_address, which may be the address or anything that differs from it by the same number in all
+/// active lanes, and of those about banks access_size and access_kind; banks_of_some_lanes also reads
+/// bank_lanes. It writes lane_result. All lanes that make the access run it together; bank_lanes may be found
+/// out by more, not for loads of more than 4 bytes, whose groups of lanes depend on which are there. Kept for
+/// each compute capability.
 Result<HandlerCode> lower_lane_value(SiteValue value, int sm);
 
 // ---------------------------------------------------------------- host code
@@ -316,7 +330,8 @@ struct Emitted {
   std::string table = {};
   /// Histogram: bin k of the last dimension is for values from bounds[k] up to, not including, bounds[k + 1].
   std::vector<std::int64_t> bounds = {};
-  /// Values below the first bin and beyond the last one, one each for every index of the dimensions before the last.
+  /// Values below the first bin and beyond the last one, one each for every index of the dimensions before
+  /// the last.
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
 };
@@ -334,11 +349,12 @@ struct LaunchView {
   std::uint32_t multiprocessors = 0;
   std::uint32_t compute_capability = 0;  ///< × 10
   std::uint64_t launch = 0;              ///< number of this launch of the kernel
-  /// The host's variables, of HostReport::initial_state()'s size; empty: this report has its own that nobody sees later.
+  /// The host's variables, of HostReport::initial_state()'s size; empty: this report has its own that nobody
+  /// sees later.
   std::span<std::byte> host;
   const SiteTable* sites = nullptr;  ///< null: nothing is known of the instructions
-  std::vector<std::span<std::byte>>
-      arrays;  ///< contents of Specification::arrays(), same order; ON_REPORT may change them
+  /// contents of Specification::arrays(), same order; ON_REPORT may change them
+  std::vector<std::span<std::byte>> arrays;
   std::function<void(Emitted)> emit;            ///< receives emit(…)
   std::function<void(std::string_view)> print;  ///< receives print(…)
 };
@@ -349,7 +365,8 @@ class HostReport {
   /// Runs ON_REPORT once. Out-of-bounds reads of arrays yield 0 and are reported in the failure.
   virtual Status run(const LaunchView& launch) const = 0;
 
-  /// What LaunchView::host holds before the first report. Whoever attaches a specification keeps it from launch to launch.
+  /// What LaunchView::host holds before the first report. Whoever attaches a specification keeps it from
+  /// launch to launch.
   virtual std::vector<std::byte> initial_state() const = 0;
   /// ON_END: once, behind the last report. Reads `host`, calls `emit` and `print`; nothing else of the view.
   virtual bool has_end() const = 0;
@@ -381,8 +398,8 @@ class Specification {
   virtual Result<std::shared_ptr<const HostReport>> compile_host() const = 0;
 };
 
-/// `name` is the file's path for diagnostics. Failure: every error found, each with a place. Warnings of a successful compilation are
-/// appended to `warnings` when it is not null.
+/// `name` is the file's path for diagnostics. Failure: every error found, each with a place. Warnings of a
+/// successful compilation are appended to `warnings` when it is not null.
 Result<std::shared_ptr<const Specification>> compile(std::string source, const std::string& name,
                                                      Diagnostics* warnings = nullptr);
 

@@ -1,5 +1,5 @@
-// What the launch session (interposer/session.h) needs of a device. Two implementations: device/cuda (the real driver) and
-// device/cpu (the built-in one).
+// What the launch session (interposer/session.h) needs of a device. Two implementations: device/cuda (the
+// real driver) and device/cpu (the built-in one).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ struct DeviceInfo {
   std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown
 };
 
-/// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call only.
+/// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call
+/// only.
 struct Launch {
   void* function = nullptr;  ///< the original CUfunction or CUkernel
   std::uint32_t grid[3] = {1, 1, 1};
@@ -72,9 +73,11 @@ class Readback {
   virtual Result<std::span<std::byte>> wait() = 0;
   /// Time the launch took on the device; nullopt when it was not measured. Valid after wait().
   virtual std::optional<double> kernel_milliseconds() { return std::nullopt; }
-  /// No less than the launch took on the device, however long the program idled behind it; nullopt when nothing is known. Valid after wait().
+  /// No less than the launch took on the device, however long the program idled behind it; nullopt when
+  /// nothing is known. Valid after wait().
   virtual std::optional<double> most_milliseconds() { return kernel_milliseconds(); }
-  /// Time that clearing and copying back the launch's buffers took on the device; nullopt when it was not measured. Valid after wait().
+  /// Time that clearing and copying back the launch's buffers took on the device; nullopt when it was not
+  /// measured. Valid after wait().
   virtual std::optional<double> buffer_milliseconds() { return std::nullopt; }
 };
 
@@ -82,7 +85,9 @@ class Readback {
 enum class KernelTimes {
   off,
   running,  ///< by events around the kernel; the device may idle between them until the host has launched it
-  alone,  ///< … with the stream held until everything is enqueued: the kernel's time and nothing else. Every launch costs some microseconds more
+  /// … with the stream held until everything is enqueued: the kernel's time and nothing else. Every launch
+  /// costs some microseconds more
+  alone,
 };
 
 class Device {
@@ -94,16 +99,19 @@ class Device {
   /// How to measure the launches to come (Readback::kernel_milliseconds).
   virtual void measure_kernels(KernelTimes /*how*/) {}
 
-  /// Of `variant`, or of the launch's own function when it is null; nullopt when the device has no such limits.
+  /// Of `variant`, or of the launch's own function when it is null; nullopt when the device has no such
+  /// limits.
   virtual std::optional<KernelResources> resources(const Launch& /*launch*/, const Variant* /*variant*/) {
     return std::nullopt;
   }
 
-  /// Makes the launch as the program asked for it and measures its time. The result holds no bytes. Failure: nothing was launched.
+  /// Makes the launch as the program asked for it and measures its time. The result holds no bytes. Failure:
+  /// nothing was launched.
   virtual Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) = 0;
 
-  /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory, cluster size, carve-out).
-  /// `launch` is the first one that wants it; `kept_registers`, of 32 bits, are those that hold what the variant counts while the kernel runs.
+  /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory,
+  /// cluster size, carve-out). `launch` is the first one that wants it; `kept_registers`, of 32 bits, are
+  /// those that hold what the variant counts while the kernel runs.
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                                 const Launch& launch, std::uint32_t kept_registers) = 0;
 
@@ -113,9 +121,10 @@ class Device {
   /// Zeroed device memory, ordered on the launch's stream.
   virtual Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
 
-  /// Launches the variant with the launch's own parameters (`slots` describes them) and `probe` appended as one more parameter of
-  /// probe.size() bytes at the next multiple of 8. Asynchronous on the launch's stream. Failure: nothing was launched, so the caller may launch
-  /// the original; what goes wrong while the kernel runs is the program's error and the readback's failure.
+  /// Launches the variant with the launch's own parameters (`slots` describes them) and `probe` appended as
+  /// one more parameter of probe.size() bytes at the next multiple of 8. Asynchronous on the launch's stream.
+  /// Failure: nothing was launched, so the caller may launch the original; what goes wrong while the kernel
+  /// runs is the program's error and the readback's failure.
   virtual Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                         std::span<const std::uint64_t> probe) = 0;
 
@@ -123,7 +132,8 @@ class Device {
   virtual Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
                                                                const Launch& launch) = 0;
 
-  /// True while the launch's stream is being captured into a graph. Failure: the stream cannot be asked, as when the context has failed before.
+  /// True while the launch's stream is being captured into a graph. Failure: the stream cannot be asked, as
+  /// when the context has failed before.
   virtual Result<bool> capturing(const Launch& launch) = 0;
 };
 

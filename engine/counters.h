@@ -1,5 +1,5 @@
-// The counters of specifications (cod::SiteCounter): which executions a kernel's variant has to count, and how the arrays of a launch follow from
-// what it counted.
+// The counters of specifications (cod::SiteCounter): which executions a kernel's variant has to count, and
+// how the arrays of a launch follow from what it counted.
 #pragma once
 
 #include <cstddef>
@@ -42,21 +42,24 @@ struct Counting {
   std::vector<ptx::Tally> marks;   ///< ptx::Tally::is_mark
 };
 
-/// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is raised at most once per iteration of a loop,
-/// and an iteration takes two cycles at least; paced tallies grow by one a cycle at most, and so do counters with several places, each of which is an
-/// instruction. What paths are worth (ptx/passes/counting/refine/path_sum.h) is added once in a pass through a region, which takes 16 cycles at least: a branch, and a
-/// reduction and counts of bits that wait for each other. `clock_khz` 0: not known.
+/// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is raised at most once
+/// per iteration of a loop, and an iteration takes two cycles at least; paced tallies grow by one a cycle at
+/// most, and so do counters with several places, each of which is an instruction. What paths are worth
+/// (ptx/passes/counting/refine/path_sum.h) is added once in a pass through a region, which takes 16 cycles at
+/// least: a branch, and a reduction and counts of bits that wait for each other. `clock_khz` 0: not known.
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
 
-/// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access (ptx/passes/memory/index_checks.h).
-/// Request::wide_counters assumes nothing about indices. `slots` as for fill_counted_arrays().
+/// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access
+/// (ptx/passes/memory/index_checks.h). Request::wide_counters assumes nothing about indices. `slots` as for
+/// fill_counted_arrays().
 bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots);
 
-/// Precondition: unit.probes are those of the request's handlers, in order. Counts their sites where handlers are counted.
-/// Null: there is nothing to count. Failure: the counters cannot be placed.
+/// Precondition: unit.probes are those of the request's handlers, in order. Counts their sites where handlers
+/// are counted. Null: there is nothing to count. Failure: the counters cannot be placed.
 Result<std::shared_ptr<const Counting>> plan_counters(const Request& request, ptx::InstrumentationUnit& unit);
 
-/// Adds to arrays[specification][array] what the launch executed. `slots` are the CountPlan::slots() numbers the device left.
+/// Adds to arrays[specification][array] what the launch executed. `slots` are the CountPlan::slots() numbers
+/// the device left.
 void fill_counted_arrays(const Counting& counting,
                          const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
                          std::span<const std::uint64_t> slots, const ptx::LaunchedGrid& launched,

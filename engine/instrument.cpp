@@ -54,8 +54,8 @@ Result<ptx::ProbeRoutine> routine_of(const cod::HandlerCode& code, const std::st
                                  &functions);
 }
 
-/// The compute capability the variant is made for. From Volta on a newer target only adds instructions; raising an older one would change
-/// how its warps are scheduled.
+/// The compute capability the variant is made for. From Volta on a newer target only adds instructions;
+/// raising an older one would change how its warps are scheduled.
 int choose_sm(const ptx::Target& target, int device_sm) {
   constexpr int independent_scheduling = 70;
   constexpr int warp_reduction = 80;
@@ -64,8 +64,9 @@ int choose_sm(const ptx::Target& target, int device_sm) {
   return std::max(target.sm, warp_reduction);
 }
 
-/// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and nobody waits anywhere else for some of
-/// them only. One unguarded `ret` at which all ways end, and no barriers but those of the whole block.
+/// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and nobody waits
+/// anywhere else for some of them only. One unguarded `ret` at which all ways end, and no barriers but those
+/// of the whole block.
 Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& specification) {
   const auto refuse = [&](const std::string& why) {
     return failure("specification '" + specification + "' has a syncThreads() in ON_KERNEL_EXIT, and " + why);
@@ -100,8 +101,8 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
                     : Status(refuse("the kernel has several ends, which threads may reach apart"));
 }
 
-/// The module's own target with `sm` in the architecture's place. "debug" goes: ptxas wants debug data with it, which the variant does not have
-/// (see keep_rounding.h for what that changes).
+/// The module's own target with `sm` in the architecture's place. "debug" goes: ptxas wants debug data with
+/// it, which the variant does not have (see keep_rounding.h for what that changes).
 std::string target_text(const ptx::Target& target, int sm) {
   std::string text = "sm_" + std::to_string(sm);
   if (target.suffix != '\0') text += target.suffix;
@@ -142,7 +143,8 @@ void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module,
   };
 }
 
-/// The other form of the probes of a specification whose handlers have one, and the routines that fill its values in.
+/// The other form of the probes of a specification whose handlers have one, and the routines that fill its
+/// values in.
 Status add_lane_values(const cod::Specification& specification, const cod::DeviceTarget& target,
                        std::size_t first_probe, ptx::InstrumentationUnit& unit) {
   const auto& handlers = specification.handlers();
@@ -247,7 +249,8 @@ Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
                  "attach them in different runs");
 }
 
-/// What the specifications only count. Where no handler is left to be spliced, the slots are all the variant needs.
+/// What the specifications only count. Where no handler is left to be spliced, the slots are all the variant
+/// needs.
 Status add_counters(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
   if (request.plain_counters) return success();
   Result<std::shared_ptr<const Counting>> counting = plan_counters(request, unit);
@@ -269,7 +272,8 @@ Status add_counters(const Request& request, ptx::InstrumentationUnit& unit, Inst
 Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   if (!request.variable_address) return success();
   if (unit.calls_indirectly) {
-    // A pointer may come from the program's memory and lead into the original module, whose functions were assembled for other kernels.
+    // A pointer may come from the program's memory and lead into the original module, whose functions were
+    // assembled for other kernels.
     return failure(
         "it calls functions through pointers, which may lead into code of the program's own module");
   }

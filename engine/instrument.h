@@ -1,5 +1,5 @@
-// The product as one function: PTX text, a kernel's name and specifications ▶ an instrumented module that holds the kernel and
-// what it can reach, ready for the driver's JIT.
+// The product as one function: PTX text, a kernel's name and specifications ▶ an instrumented module that
+// holds the kernel and what it can reach, ready for the driver's JIT.
 #pragma once
 
 #include <functional>
@@ -34,19 +34,21 @@ struct Request {
   const std::string* ptx = nullptr;  ///< the module's text
   std::string kernel;                ///< mangled name of the entry
   std::vector<SpecificationPtr> specifications;
-  int device_sm =
-      0;  ///< compute capability × 10 the result will run on; 0: stay with the module's own target
-  /// Address of the original module's variable, for all code to share; nullopt when the device has no such name. Null function: the
-  /// variant declares its own copies (offline use).
+  /// compute capability × 10 the result will run on; 0: stay with the module's own target
+  int device_sm = 0;
+  /// Address of the original module's variable, for all code to share; nullopt when the device has no such
+  /// name. Null function: the variant declares its own copies (offline use).
   std::function<std::optional<std::uint64_t>(const std::string&)> variable_address;
-  /// What compiles the variant fuses products and sums that name no rounding, as ptxas does (ptx/analysis/contraction.h).
+  /// What compiles the variant fuses products and sums that name no rounding, as ptxas does
+  /// (ptx/analysis/contraction.h).
   bool assembler_contracts = true;
   LaunchShape launch;           ///< of all launches the variant is for; nothing is known by default
   bool plain_counters = false;  ///< count at every place instead of on few edges (tests)
-  bool wide_counters =
-      false;  ///< counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything assumed about array indices
-  bool lane_values =
-      true;  ///< hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h)
+  /// counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything
+  /// assumed about array indices
+  bool wide_counters = false;
+  /// hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h)
+  bool lane_values = true;
   Limits limits = limits_of_environment();
   /// Check the text after every pass (engine/verify.h): slow, and on by default in debug builds only.
   bool verify = verifies_by_default;
@@ -58,8 +60,8 @@ struct Request {
 struct ProbeWord {
   std::uint32_t specification = 0;  ///< index in Request::specifications
   cod::Word word;
-  bool is_counters =
-      false;  ///< instead: the address of Counting::plan->slots() zeroed numbers, for all specifications
+  /// instead: the address of Counting::plan->slots() zeroed numbers, for all specifications
+  bool is_counters = false;
 };
 
 struct Instrumented {
@@ -71,8 +73,8 @@ struct Instrumented {
   std::uint64_t instructions = 0;
   std::uint64_t added_instructions = 0;         ///< an estimate, see limits.h
   std::shared_ptr<const cod::SiteTable> sites;  ///< of these blocks and instructions
-  std::vector<std::uint64_t>
-      sites_per_handler;  ///< flattened: specifications in order, their handlers in order
+  /// flattened: specifications in order, their handlers in order
+  std::vector<std::uint64_t> sites_per_handler;
   /// Of 32 bits, in which a thread keeps what it counts while the kernel runs.
   std::uint32_t kept_registers = 0;
   std::shared_ptr<const Counting> counting;  ///< null: the device does all the counting itself
@@ -82,13 +84,13 @@ struct Instrumented {
   std::optional<RegisterEstimate> registers;
 };
 
-/// Names of those specifications whose handlers for basic blocks and instructions have no place in the kernel: they measure nothing there,
-/// though others, or their handlers at entry and exit, may.
+/// Names of those specifications whose handlers for basic blocks and instructions have no place in the
+/// kernel: they measure nothing there, though others, or their handlers at entry and exit, may.
 std::vector<std::string> idle_specifications(const Request& request, const Instrumented& instrumented);
 
-/// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler cannot be compiled, the
-/// `shared` arrays of all specifications together are too large, or the variant would be larger than `limits` allow. The caller
-/// then runs the original and says why.
+/// Failure: the kernel is not in the module, the PTX is malformed, a variable cannot be shared, a handler
+/// cannot be compiled, the `shared` arrays of all specifications together are too large, or the variant would
+/// be larger than `limits` allow. The caller then runs the original and says why.
 Result<Instrumented> instrument(const Request& request);
 
 }  // namespace lynxpp::engine

@@ -31,7 +31,8 @@ struct HandlerPlaces {
   std::string hint;  ///< when there are none: why, and what would match
 };
 
-/// One entry for each handler, in order. `module` is parsed where it is needed. Failure: no such kernel, or PTX that does not parse.
+/// One entry for each handler, in order. `module` is parsed where it is needed. Failure: no such kernel, or
+/// PTX that does not parse.
 Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
                                                const cod::Specification& specification);
 

@@ -12,8 +12,8 @@ namespace {
 struct Reached {
   std::set<std::string, std::less<>> functions;  ///< with a body, the kernel excepted
   std::set<std::string, std::less<>> address_taken;
-  std::map<std::string, std::vector<std::string>, std::less<>>
-      calls;  ///< direct ones, of functions with a body
+  /// direct ones, of functions with a body
+  std::map<std::string, std::vector<std::string>, std::less<>> calls;
   bool indirect = false;
 };
 
@@ -70,7 +70,8 @@ void add_functions_in_tables(ptx::Module& module, Reached& reached, std::vector<
   }
 }
 
-/// Why functions cannot get the frame of the probes: their address is taken, they take parameters in registers or a variable number of them, or such a function calls them.
+/// Why functions cannot get the frame of the probes: their address is taken, they take parameters in
+/// registers or a variable number of them, or such a function calls them.
 class Uninstrumented {
  public:
   Uninstrumented(const ptx::Module& module, const Reached& reached) : reached_(reached) {

@@ -9,8 +9,8 @@
 
 namespace lynxpp::engine {
 
-/// 32-bit registers that are live at once, at the worst place of the kernel and the functions instrumented with it: an estimate from liveness, not
-/// what ptxas will allocate.
+/// 32-bit registers that are live at once, at the worst place of the kernel and the functions instrumented
+/// with it: an estimate from liveness, not what ptxas will allocate.
 struct RegisterEstimate {
   std::uint32_t original = 0;
   std::uint32_t instrumented = 0;

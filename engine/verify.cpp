@@ -73,8 +73,8 @@ class BodyVerifier {
   }
 
  private:
-  /// Each of lynxpp's registers has something written to it, guarded or not, on all ways to where it is read: one of an inner scope
-  /// hides another one of the same name, to which something may have been written.
+  /// Each of lynxpp's registers has something written to it, guarded or not, on all ways to where it is read:
+  /// one of an inner scope hides another one of the same name, to which something may have been written.
   Status written_before_read() const {
     const ptx::ControlFlowGraph graph = ptx::build_control_flow_graph(function_);
     const ptx::RegisterUsage usage(body_);
@@ -93,7 +93,8 @@ class BodyVerifier {
     return success();
   }
 
-  /// Blocks at labels that no pass has added. The graph lets a brx.idx whose targets are unknown go to any label; those it goes to are the program's.
+  /// Blocks at labels that no pass has added. The graph lets a brx.idx whose targets are unknown go to any
+  /// label; those it goes to are the program's.
   std::set<std::uint32_t> blocks_of_program(const ptx::ControlFlowGraph& graph) const {
     std::set<std::uint32_t> blocks;
     for (const auto& [label, block] : graph.labels) {

@@ -6,8 +6,10 @@
 
 namespace lynxpp::engine {
 
-/// Emits the unit's functions with their edits and reads them anew: they must parse, and what lynxpp added must fit together: its registers are
-/// declared where they are used and once, and written before they are read, its labels stand once and are there when something jumps to them. Failure: with a line of the emitted text.
+/// Emits the unit's functions with their edits and reads them anew: they must parse, and what lynxpp added
+/// must fit together: its registers are declared where they are used and once, and written before they are
+/// read, its labels stand once and are there when something jumps to them. Failure: with a line of the
+/// emitted text.
 Status verify(const ptx::InstrumentationUnit& unit);
 
 }  // namespace lynxpp::engine

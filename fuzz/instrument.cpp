@@ -1,5 +1,6 @@
-// Any PTX that parses, with a handler at every target: what the passes make of it must be well-formed, whatever it was. Nothing may crash, hang or
-// leak; kernels may be refused, but never because a pass made a mess.
+// Any PTX that parses, with a handler at every target: what the passes make of it must be well-formed,
+// whatever it was. Nothing may crash, hang or leak; kernels may be refused, but never because a pass made a
+// mess.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

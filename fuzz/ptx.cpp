@@ -1,5 +1,6 @@
-// Any bytes as a PTX module: it is scanned, every body parsed, analysed, and written again. Nothing may crash, hang or leak; what parses must
-// come out byte for byte, and what does not must say where. Bodies are parsed both ways, which must agree.
+// Any bytes as a PTX module: it is scanned, every body parsed, analysed, and written again. Nothing may
+// crash, hang or leak; what parses must come out byte for byte, and what does not must say where. Bodies are
+// parsed both ways, which must agree.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -13,10 +13,10 @@ namespace lynxpp::image {
 
 /// One image of a file.
 struct FileImage {
-  std::string
-      origin;  ///< "libcurand.so[.nv_fatbin #3]", "libx.a(member.o)[__nv_relfatbin #0]", or the path itself
-  std::span<const std::byte>
-      bytes;  ///< for list_entries() and ptx_modules(); points into ProgramFile::contents
+  /// "libcurand.so[.nv_fatbin #3]", "libx.a(member.o)[__nv_relfatbin #0]", or the path itself
+  std::string origin;
+  /// for list_entries() and ptx_modules(); points into ProgramFile::contents
+  std::span<const std::byte> bytes;
 };
 
 /// Movable, not copyable: the images point into the contents.

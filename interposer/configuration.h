@@ -32,8 +32,8 @@ enum class Timing {
 };
 
 struct Configuration {
-  std::optional<std::regex>
-      kernels;            ///< LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
+  /// LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
+  std::optional<std::regex> kernels;
   LaunchFilter launches;  ///< LYNXPP_LAUNCHES
   std::string output;     ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
   std::string dump;       ///< LYNXPP_DUMP: folder for PTX, or empty

@@ -1,5 +1,6 @@
-// The C boundary between liblynxpp.so (hooks only; preloaded into every process) and liblynxpp-engine.so (everything else; opened
-// on the first wanted launch, or at start when the program will run on the cpu device). Plain C types; both sides come from one build.
+// The C boundary between liblynxpp.so (hooks only; preloaded into every process) and liblynxpp-engine.so
+// (everything else; opened on the first wanted launch, or at start when the program will run on the cpu
+// device). Plain C types; both sides come from one build.
 #pragma once
 
 #include <stddef.h>
@@ -47,21 +48,24 @@ typedef struct lynxpp_cpu_function {
 typedef struct lynxpp_engine {
   uint32_t abi;
 
-  /// Sets the attached specifications (comma-separated names or paths, null or empty: detach) and the kernel filter from the environment.
-  /// Returns 1 when at least one is attached. Errors are printed once.
+  /// Sets the attached specifications (comma-separated names or paths, null or empty: detach) and the kernel
+  /// filter from the environment. Returns 1 when at least one is attached. Errors are printed once.
   int (*attach)(const char* specifications);
 
-  /// The launch, on the cuda device. Returns 1 when it was made (its CUresult in *result), 0 when the caller must make the original one.
+  /// The launch, on the cuda device. Returns 1 when it was made (its CUresult in *result), 0 when the caller
+  /// must make the original one.
   int (*launch)(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result);
 
   /// The image is going away.
   void (*forget_image)(uint64_t id);
 
-  /// Called before contexts end, so that no result dies with them: waits for outstanding launches and writes their records. Of `context` (null: of all
-  /// contexts of `device`) nothing that was loaded or allocated is used again; with `device` < 0 and no context all stays in use.
+  /// Called before contexts end, so that no result dies with them: waits for outstanding launches and writes
+  /// their records. Of `context` (null: of all contexts of `device`) nothing that was loaded or allocated is
+  /// used again; with `device` < 0 and no context all stays in use.
   void (*save_results)(void* context, int device);
 
-  /// Waits for outstanding launches, writes every record, finishes the report. Further launches are not instrumented.
+  /// Waits for outstanding launches, writes every record, finishes the report. Further launches are not
+  /// instrumented.
   void (*finish)(void);
 
   /// The cpu device's runtime API (cudaMalloc, __cudaRegisterFatBinary, …), `*count` entries sorted by name.

@@ -1,4 +1,5 @@
-// The composition root of liblynxpp-engine.so: one session for the process, fed by the hooks (cuda device) or by the cpu device's runtime.
+// The composition root of liblynxpp-engine.so: one session for the process, fed by the hooks (cuda device) or
+// by the cpu device's runtime.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -69,7 +70,8 @@ struct Engine {
     return slot.get();
   }
 
-  /// The devices of a context, or of all contexts of the device of this number, are no longer found for new launches.
+  /// The devices of a context, or of all contexts of the device of this number, are no longer found for new
+  /// launches.
   std::vector<const device::Device*> retire(CUcontext context, int ordinal) {
     const std::lock_guard lock(mutex);
     std::vector<const device::Device*> retired;

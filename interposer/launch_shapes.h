@@ -9,7 +9,8 @@
 
 namespace lynxpp::interposer {
 
-/// Keeps the device's last answer, so that a kernel that is launched again and again with blocks of one size costs one question.
+/// Keeps the device's last answer, so that a kernel that is launched again and again with blocks of one size
+/// costs one question.
 class LaunchShapes {
  public:
   engine::LaunchShape of(device::Device& device, const device::Launch& launch);

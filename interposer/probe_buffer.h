@@ -1,4 +1,5 @@
-// The device memory behind one instrumented launch: where every array of every specification lies in one buffer.
+// The device memory behind one instrumented launch: where every array of every specification lies in one
+// buffer.
 #pragma once
 
 #include <cstddef>

@@ -74,7 +74,8 @@ struct Session::Attached {
   }
 };
 
-/// A kernel of one image on one device, instrumented for launches of one shape or found impossible to instrument.
+/// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
+/// instrument.
 struct Session::Kernel {
   device::Device* device = nullptr;
   std::uint64_t image = 0;
@@ -112,7 +113,8 @@ struct Session::Seen {
   }
 };
 
-/// An instrumented launch whose results (or an original one whose time) are on their way. Holds what the report needs; the variant may be gone by then.
+/// An instrumented launch whose results (or an original one whose time) are on their way. Holds what the
+/// report needs; the variant may be gone by then.
 struct Session::Pending {
   std::shared_ptr<const Attached> attached;
   Seen* seen = nullptr;
@@ -262,7 +264,8 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   request.wants_register_estimate = log().should_log(spdlog::level::debug);
   Status loaded = make_variant(seen, kernel, device, launch, request);
   if (!loaded) {
-    // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for copies of the same handlers.
+    // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for
+    // copies of the same handlers.
     request.limits = engine::without_functions(request.limits);
     const std::string refused = std::exchange(kernel.instrumented.ptx, {});
     if (refused.empty() || !make_variant(seen, kernel, device, launch, request, refused)) return loaded;

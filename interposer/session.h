@@ -1,6 +1,7 @@
 // The launch session: what happens to a kernel launch while specifications are attached.
 //
-//   launch ▶ wanted? ▶ instrument once per (device, image, kernel, shape) ▶ buffers ▶ launch the variant ▶ results on their way back
+//   launch ▶ wanted? ▶ instrument once per (device, image, kernel, shape) ▶ buffers ▶ launch
+//   the variant ▶ results on their way back
 //   results ready ▶ ON_REPORT ▶ launch record ▶ sinks
 //
 // Nothing here waits for the device before finish(), unless a great many results are outstanding.
@@ -28,7 +29,8 @@ namespace lynxpp::interposer {
 struct KernelSource {
   std::string name;         ///< mangled
   std::uint64_t image = 0;  ///< identity of the program image
-  /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there is none.
+  /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there
+  /// is none.
   std::function<Result<std::string>()> ptx;
 };
 
@@ -38,18 +40,20 @@ class Session {
   Session(Configuration configuration, std::unique_ptr<report::Sink> sink);
   ~Session();
 
-  /// Replaces the attached specifications: names or paths, separated by commas; empty detaches. False: nothing changed;
-  /// `problem` is the rendered diagnostics, source lines and carets included.
+  /// Replaces the attached specifications: names or paths, separated by commas; empty detaches. False:
+  /// nothing changed; `problem` is the rendered diagnostics, source lines and carets included.
   bool attach(const std::string& list, std::string& problem);
   bool attached();
 
-  /// Makes the launch with the instrumented variant. False: the caller makes the original one (the reason stands in the coverage record).
+  /// Makes the launch with the instrumented variant. False: the caller makes the original one (the reason
+  /// stands in the coverage record).
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source);
 
   /// Drops variants of an image that is going away.
   void forget_image(std::uint64_t image);
 
-  /// Waits for outstanding results and writes their records, and drops the variants of devices whose contexts end.
+  /// Waits for outstanding results and writes their records, and drops the variants of devices whose contexts
+  /// end.
   void save_results(std::span<const device::Device* const> ending);
 
   /// Waits for outstanding results and writes every record. Later launches are not instrumented.

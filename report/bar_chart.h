@@ -27,8 +27,8 @@ std::string escaped(std::string_view text);
 std::size_t height_of(const BarChart& chart);
 inline constexpr std::size_t chart_width = 760;
 
-/// The chart as the inside of an <svg> element, its upper edge at `top`. Bars begin at zero; what is no finite number has none. Each has a
-/// <title> with its exact value.
+/// The chart as the inside of an <svg> element, its upper edge at `top`. Bars begin at zero; what is no
+/// finite number has none. Each has a <title> with its exact value.
 std::string svg_of(const BarChart& chart, std::size_t top);
 
 }  // namespace lynxpp::report

@@ -9,9 +9,9 @@
 
 namespace lynxpp::report {
 
-/// Writes comma-separated values (RFC 4180) as records come: a line with the names of the columns, then one line for each number of each result
-/// of each launch. Elements of arrays have their position in `index` ("3" or "3 1"), those by instruction or basic block their
-/// place besides. Coverage and times have no lines.
+/// Writes comma-separated values (RFC 4180) as records come: a line with the names of the columns, then one
+/// line for each number of each result of each launch. Elements of arrays have their position in `index` ("3"
+/// or "3 1"), those by instruction or basic block their place besides. Coverage and times have no lines.
 std::unique_ptr<Sink> make_csv_sink(std::function<void(std::string_view)> write);
 
 }  // namespace lynxpp::report

@@ -35,8 +35,8 @@ struct KernelOverhead {
   std::uint64_t launches = 0;  ///< in one run
   double native_ms = 0;        ///< of one launch: the mean over a run's launches, the median over the runs
   double instrumented_ms = 0;
-  std::optional<double>
-      buffers_ms;    ///< what clearing and copying back an instrumented launch's buffers took beside it
+  /// what clearing and copying back an instrumented launch's buffers took beside it
+  std::optional<double> buffers_ms;
   double ratio = 0;  ///< the median over the rounds, each a native run and the instrumented run beside it
   double least_ratio = 0;
   double most_ratio = 0;

@@ -1,19 +1,24 @@
 // What lynxpp tells its user: launch records and coverage records, and the sinks they go to.
 //
 // JSON Lines (LYNXPP_OUTPUT), one object a line:
-//   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],"spec":…,
-//    "results":{name: number | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N, "sampling":{"launches":N,"blocks":N,"warps":N}, …}
+//   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],
+//    "spec":…,
+//    "results":{name: number | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N,
+//    "sampling":{"launches":N,"blocks":N,"warps":N}, …}
 //   {"record":"total","spec":…,"results":{…},…}
-//   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N, "sites":N, "notes":[…]}
-//   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],"files":[…],"labels":[["MEM_READ",…],…],
+//   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N,
+//    "sites":N, "notes":[…]}
+//   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],
+//    "files":[…],"labels":[["MEM_READ",…],…],
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
 //    "instructions":{"block":[…],"opcode":[…],"labels":[…],"ptx_line":[…],"file":[…],"line":[…]}}
-// "sites" is the key to results with the extents BASIC_BLOCKS and INSTRUCTIONS: columns with one element for each basic block and
-// for each instruction, in the order of basicBlockId() and instructionId(). "function", "opcode", "labels" and "file" are indices into
-// the lists above them; a file that is not known is null, its line 0. The record stands before the first launch with such results, whose
-// "sites" is the "table" of its kernel that belongs to it; a kernel whose variants have the same instructions has one table, number 0.
-// "sampling" stands where not everything was measured: 1 of so many, and nothing was scaled up.
-// A launch counts from 0, per kernel, over the launches made while a specification was attached.
+// "sites" is the key to results with the extents BASIC_BLOCKS and INSTRUCTIONS: columns with one element for
+// each basic block and for each instruction, in the order of basicBlockId() and instructionId(). "function",
+// "opcode", "labels" and "file" are indices into the lists above them; a file that is not known is null, its
+// line 0. The record stands before the first launch with such results, whose "sites" is the "table" of its
+// kernel that belongs to it; a kernel whose variants have the same instructions has one table, number 0.
+// "sampling" stands where not everything was measured: 1 of so many, and nothing was scaled up. A launch
+// counts from 0, per kernel, over the launches made while a specification was attached.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +40,8 @@ struct ResultValue {
   std::string unit;
   std::vector<std::string> extent_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; for each extent, or none
   std::string table = {};  ///< column of this table, which `name` begins with: "TABLE.COLUMN"
-  /// Histogram: bin k of the last extent is for values from bounds[k] up to, not including, bounds[k + 1]. Those below and beyond all bins
-  /// are counted for each index of the extents before the last.
+  /// Histogram: bin k of the last extent is for values from bounds[k] up to, not including, bounds[k + 1].
+  /// Those below and beyond all bins are counted for each index of the extents before the last.
   std::vector<std::int64_t> bounds = {};
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
@@ -50,9 +55,11 @@ struct LaunchRecord {
   std::uint32_t block[3] = {1, 1, 1};
   std::string spec;
   std::vector<ResultValue> results;
-  /// The table of this kernel's sites that results with BASIC_BLOCKS or INSTRUCTIONS go by: SitesRecord::table.
+  /// The table of this kernel's sites that results with BASIC_BLOCKS or INSTRUCTIONS go by:
+  /// SitesRecord::table.
   std::optional<std::uint64_t> sites;
-  /// Of so many launches, thread blocks and warps one was measured; all 1: everything was. Results are as measured, not scaled.
+  /// Of so many launches, thread blocks and warps one was measured; all 1: everything was. Results are as
+  /// measured, not scaled.
   struct Sampling {
     std::uint64_t launches = 1, blocks = 1, warps = 1;
     bool is_whole() const { return launches == 1 && blocks == 1 && warps == 1; }
@@ -61,7 +68,8 @@ struct LaunchRecord {
   std::vector<std::string> notes;  ///< e.g. accesses dropped
 };
 
-/// The instructions and basic blocks of a kernel, with what it calls; positions are the ids that results have.
+/// The instructions and basic blocks of a kernel, with what it calls; positions are the ids that results
+/// have.
 struct SitesRecord {
   static constexpr std::uint32_t unknown = 0xffffffff;
 
@@ -101,7 +109,8 @@ struct CoverageRecord {
   std::vector<std::string> notes;
 };
 
-/// What a kernel takes of a multiprocessor, with the block size and dynamic shared memory of its first launch.
+/// What a kernel takes of a multiprocessor, with the block size and dynamic shared memory of its first
+/// launch.
 struct KernelResources {
   std::uint64_t registers = 0;      ///< per thread
   std::uint64_t local_bytes = 0;    ///< per thread
@@ -119,8 +128,8 @@ struct TimingRecord {
   std::optional<KernelResources> original = {};  ///< on devices that have such limits
   std::optional<KernelResources> variant = {};   ///< of the instrumented kernel
   std::string device = {};
-  std::optional<double> buffers =
-      {};  ///< clearing and copying back the launches' buffers, where it was measured
+  /// clearing and copying back the launches' buffers, where it was measured
+  std::optional<double> buffers = {};
 };
 
 /// What a specification says of all launches together (its ON_END), behind the last one.
@@ -130,7 +139,8 @@ struct TotalRecord {
   std::vector<std::string> notes;
 };
 
-/// Receives records as they are made; finish() is called once, at exit or detach. Not thread safe: the session serialises.
+/// Receives records as they are made; finish() is called once, at exit or detach. Not thread safe: the
+/// session serialises.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -145,8 +155,8 @@ class Sink {
 
 /// Appends one JSON object a line to `path` and flushes after each; null when the file cannot be opened.
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path);
-/// Collects and prints aligned tables on stderr at finish(): one row per kernel and spec with totals over its launches, then the coverage
-/// of kernels that were not instrumented, then timings when there are any.
+/// Collects and prints aligned tables on stderr at finish(): one row per kernel and spec with totals over its
+/// launches, then the coverage of kernels that were not instrumented, then timings when there are any.
 std::unique_ptr<Sink> make_table_sink();
 /// Hands every record to all of them.
 std::unique_ptr<Sink> make_tee(std::vector<std::unique_ptr<Sink>> sinks);

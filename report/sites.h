@@ -35,12 +35,13 @@ SiteLabel label_of(const SitesRecord* sites, SiteKind kind, std::uint64_t id);
 struct HotSites {
   SiteKind kind = SiteKind::basic_block;
   std::vector<const ArrayTotals*> arrays;
-  std::vector<SiteLabel>
-      rows;  ///< those with the greatest values of the first array that has any, the greatest first
+  /// those with the greatest values of the first array that has any, the greatest first
+  std::vector<SiteLabel> rows;
   std::size_t further = 0;  ///< sites with a value that are not in `rows`
 };
 
-/// Of every kind of site that the kernel has arrays by. Arrays whose sites changed from launch to launch are left out.
+/// Of every kind of site that the kernel has arrays by. Arrays whose sites changed from launch to launch are
+/// left out.
 std::vector<HotSites> hot_sites_of(const KernelTotals& kernel, const SitesRecord* sites, std::size_t most);
 
 }  // namespace lynxpp::report

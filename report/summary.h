@@ -1,4 +1,5 @@
-// Everything that records say, folded over launches: what the table, the HTML page, the plots and the JSON summary are made of.
+// Everything that records say, folded over launches: what the table, the HTML page, the plots and the JSON
+// summary are made of.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ std::string gap_of(const CoverageRecord& record);
 /// "128x4x1" without the ones at the end.
 std::string shape_of(const std::uint32_t (&extent)[3]);
 
-/// One JSON object and a line end: totals by specification and kernel, hot sites, coverage, times (docs/schema/summary.schema.json).
+/// One JSON object and a line end: totals by specification and kernel, hot sites, coverage, times
+/// (docs/schema/summary.schema.json).
 std::string to_json(const Summary& summary);
 
 /// A self-contained page: tables, hot sites with their source lines, bar charts.

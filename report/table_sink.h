@@ -1,4 +1,5 @@
-// The table sink with a destination and a width of one's own; make_table_sink() of report/record.h is this on stderr.
+// The table sink with a destination and a width of one's own; make_table_sink() of report/record.h is this on
+// stderr.
 #pragma once
 
 #include <cstddef>

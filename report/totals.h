@@ -52,7 +52,8 @@ struct ArrayTotals {
   FoldedNumber greatest{Fold::maximum};
   std::uint64_t below = 0;   ///< a histogram's values before its first bin, over all launches
   std::uint64_t beyond = 0;  ///< and behind its last one
-  /// Element by element over launches; empty when there are too many or their number (or their sites) changed from launch to launch.
+  /// Element by element over launches; empty when there are too many or their number (or their sites) changed
+  /// from launch to launch.
   std::vector<FoldedNumber> each;
 };
 
@@ -64,8 +65,8 @@ struct KernelTotals {
   std::optional<std::uint64_t> sites;  ///< number of the table of sites, of the last launch that had one
   std::map<std::string, FoldedNumber> scalars;
   std::vector<ArrayTotals> arrays;
-  std::vector<std::pair<std::string, std::uint64_t>>
-      notes;                        ///< the first ones, with the number of launches that had it
+  /// the first ones, with the number of launches that had it
+  std::vector<std::pair<std::string, std::uint64_t>> notes;
   std::uint64_t further_notes = 0;  ///< beyond shown_notes different ones
 };
 

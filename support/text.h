@@ -7,7 +7,8 @@
 
 namespace lynxpp {
 
-/// Reads or writes a whole file; false when that failed. Reading leaves the reason in errno (a folder: EISDIR) and nothing in `contents`.
+/// Reads or writes a whole file; false when that failed. Reading leaves the reason in errno (a folder:
+/// EISDIR) and nothing in `contents`.
 bool read_file(const std::string& path, std::string& contents);
 bool write_file(const std::string& path, std::string_view contents);
 

@@ -1,7 +1,9 @@
-// One warp makes one access of a known pattern per launch. Run under ncu, the launches show how the hardware counts sectors and wavefronts;
-// compare.py holds the rules that lynxpp's metrics use against what was counted.
+// One warp makes one access of a known pattern per launch. Run under ncu, the launches show how the hardware
+// counts sectors and wavefronts; compare.py holds the rules that lynxpp's metrics use against what was
+// counted.
 //
-//   probe PLAN.tsv      writes a line per launch: number, kernel, bytes per lane, pattern, active mask, byte offset of each lane
+//   probe PLAN.tsv      writes a line per launch: number, kernel, bytes per lane, pattern, active mask,
+//                       byte offset of each lane
 #include <cstdio>
 #include <cstdlib>
 

@@ -62,7 +62,8 @@ class FunctionGenerator {
   virtual void division_by_zero(llvm::Value* is_zero, const Expression& expression) = 0;
   virtual llvm::AllocaInst* state_slot(const Symbol& state, bool assigned) = 0;  ///< also of arrays
   virtual llvm::Value* call_api(const Expression& call) = 0;
-  /// Where in the arrays of a map the key of `index` is, as an i64; all ones: nowhere. Has counted what finds no room.
+  /// Where in the arrays of a map the key of `index` is, as an i64; all ones: nowhere. Has counted what finds
+  /// no room.
   virtual llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) = 0;
   virtual void add_to_tally(const Statement&) {}  ///< statements with a tally: on the device only
   /// Behind the start of the body, before its first statement.

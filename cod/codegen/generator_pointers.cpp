@@ -193,7 +193,8 @@ void FunctionGenerator::store_pointer(const Symbol& symbol, const Pointer& point
 
 // ---------------------------------------------------------------- uses
 
-/// What a pointer points to. A null pointer's array has no elements, so that every access through it is out of range.
+/// What a pointer points to. A null pointer's array has no elements, so that every access through it is out
+/// of range.
 FunctionGenerator::Element FunctionGenerator::indirect_element(const Expression& place) {
   const Symbol& symbol = *place.symbol;
   const Pointer start = load_pointer(*symbol.pointer);

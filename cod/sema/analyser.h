@@ -27,13 +27,13 @@ class Analyser {
 
  private:
   using Scope = std::map<std::string, Symbol*>;
-  using ReachedFunction =
-      std::tuple<const Function*, bool, bool>;  ///< and whether under an election, under a condition
+  /// and whether under an election, under a condition
+  using ReachedFunction = std::tuple<const Function*, bool, bool>;
 
   /// Where the code being analysed stands.
   struct Context {
-    std::uint32_t places =
-        anywhere;  ///< where API functions are used; anywhere in helpers, which are checked where they are called
+    /// where API functions are used; anywhere in helpers, which are checked where they are called
+    std::uint32_t places = anywhere;
     std::string label;  ///< "ON_KERNEL_ENTRY"; empty in helpers
     Function* helper = nullptr;
     FullType result{Type::nothing, {}, Type::none, false};

@@ -1,4 +1,5 @@
-// Evaluation of constant expressions with C's arithmetic: extents of arrays and `const` variables at file scope.
+// Evaluation of constant expressions with C's arithmetic: extents of arrays and `const` variables at file
+// scope.
 #pragma once
 
 #include <cstdint>

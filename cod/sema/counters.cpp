@@ -83,7 +83,8 @@ bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
   return true;
 }
 
-/// The function of the language whose result the expression is, through variables that have nothing else as their value. Null: none.
+/// The function of the language whose result the expression is, through variables that have nothing else as
+/// their value. Null: none.
 const ApiFunction* source_of(const Expression& expression) {
   if (expression.kind == ExpressionKind::call) return expression.api;
   const Symbol* symbol = expression.kind == ExpressionKind::name ? expression.symbol : nullptr;
@@ -104,7 +105,8 @@ bool is_first_in_sector(const Expression& expression) {
          is_first_in_sector(*symbol->initializer);
 }
 
-/// Whether it gives the same wherever the same lanes make an access of the same size whose addresses differ in the same way.
+/// Whether it gives the same wherever the same lanes make an access of the same size whose addresses differ
+/// in the same way.
 bool follows_from_banks(const Expression& expression) {
   if (!expression.setup.empty()) return false;
   switch (expression.kind) {
@@ -148,7 +150,8 @@ bool is_division(const Expression* expression) {
          expression->operands.size() == 1 && is_call_of(*expression->operands[0], Api::branch_target);
 }
 
-/// `divides && leastActiveThreadInWarp()` in this or the other order, with a variable that is never anything but a division.
+/// `divides && leastActiveThreadInWarp()` in this or the other order, with a variable that is never anything
+/// but a division.
 bool elects_for_division(const Expression& condition) {
   if (condition.kind != ExpressionKind::binary || condition.op != Operator::logical_and) return false;
   const auto is_known = [](const Expression& each) {
@@ -365,7 +368,8 @@ class CounterFinder {
                                [this](const StatementPtr& child) { return measures_banks(*child); });
   }
 
-  /// Whether all that a statement does is to add one to tallies in the first lane of a sector; `is_first`: only those lanes come to it.
+  /// Whether all that a statement does is to add one to tallies in the first lane of a sector; `is_first`:
+  /// only those lanes come to it.
   bool measures_sectors(const Statement& statement, bool is_first) const {
     switch (statement.kind) {
       case StatementKind::empty: return true;

@@ -16,7 +16,8 @@ namespace lynxpp::cod {
 struct Function;
 struct Symbol;
 
-/// A trace, a histogram or a map: arrays that have ways of their own to their elements. All are 'global' and zero at launch.
+/// A trace, a histogram or a map: arrays that have ways of their own to their elements. All are 'global' and
+/// zero at launch.
 struct Collection {
   enum class Kind : std::uint8_t { trace, histogram, map };
   struct KeyField {
@@ -28,12 +29,13 @@ struct Collection {
   std::vector<Dimension> leading;  ///< there is one for each index of these
   std::uint64_t capacity = 0;      ///< entries of a trace, bins, places of a map (a power of two)
   std::vector<Symbol*> leaves;     ///< fields of the elements: arrays of the leading dimensions and stride()
-  /// Arrays of the leading dimensions. Trace: appends so far, those without room included. Histogram: values below the first bin. Map:
-  /// updates that found no room.
+  /// Arrays of the leading dimensions. Trace: appends so far, those without room included. Histogram: values
+  /// below the first bin. Map: updates that found no room.
   Symbol* counter = nullptr;
   Symbol* overflow = nullptr;  ///< histogram: values beyond the last bin
-  // Map. A key is packed from the lowest bit on and cut into words, each of which is never zero in a place that is taken: a key of 64 bits
-  // is one word as it is, and key 0 has the place behind the others; all others have bit 63 set and 63 bits of the key.
+  // Map. A key is packed from the lowest bit on and cut into words, each of which is never zero in a place
+  // that is taken: a key of 64 bits is one word as it is, and key 0 has the place behind the others; all
+  // others have bit 63 set and 63 bits of the key.
   std::vector<KeyField> key;
   std::vector<Symbol*> key_words;
   // Histogram: bin k begins at first + k * width, or at first << k.
@@ -68,8 +70,8 @@ struct Symbol {
   const Symbol* pointer = nullptr;                      ///< array in Memory::indirect
   std::uint32_t leaf = 0;                               ///< …: which number of what the pointer points to
   std::vector<std::pair<std::string, Symbol*>> fields;  ///< record
-  /// state, array of Memory::thread: in Program::state; array: in Program::arrays, or in Program::variables when shared or a table;
-  /// on the host its offset in Program::host_initial
+  /// state, array of Memory::thread: in Program::state; array: in Program::arrays, or in Program::variables
+  /// when shared or a table; on the host its offset in Program::host_initial
   std::uint32_t index = 0;
   std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
   bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps

@@ -116,7 +116,8 @@ Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
   return symbol.type == Type::structure ? structure_result(expression, symbol) : symbol.type;
 }
 
-/// The argument is copied twice: computing another argument may call the same function, which overwrites the parameter.
+/// The argument is copied twice: computing another argument may call the same function, which overwrites the
+/// parameter.
 void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* parameter) {
   Symbol* kept = hidden_record(parameter->structure, call.operands[index]->position);
   ExpressionPtr first = record_value(kept, *call.operands[index]);
@@ -128,7 +129,8 @@ void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* p
   call.setup.push_back(std::move(second));
 }
 
-/// `call` becomes the place of a hidden variable that the function's result is copied to before the next call.
+/// `call` becomes the place of a hidden variable that the function's result is copied to before the next
+/// call.
 Type Analyser::structure_result(Expression& call, const Symbol& function) {
   const Position position = call.position;
   Symbol* kept = hidden_record(function.structure, position);
@@ -158,8 +160,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   }
   context_.uses->calls.push_back(
       {&api, expression.position, context_.elections > 0, context_.conditions > 0});
-  const bool is_handler =
-      context_.helper == nullptr && !context_.label.empty();  // not a constant at file scope either
+  // not a constant at file scope either
+  const bool is_handler = context_.helper == nullptr && !context_.label.empty();
   if (is_handler) {
     check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
                 context_.conditions > 0, "");
@@ -289,7 +291,8 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   return array->type;
 }
 
-/// The 'global' array that the argument names, perhaps a field of an array of structures; null when it is something else.
+/// The 'global' array that the argument names, perhaps a field of an array of structures; null when it is
+/// something else.
 Symbol* Analyser::array_argument(Expression& argument) {
   const Expression* base = &argument;
   while (base->kind == ExpressionKind::member) base = base->operands[0].get();
@@ -308,7 +311,8 @@ Symbol* Analyser::array_argument(Expression& argument) {
   return use_launch_data(symbol->name, argument.position) ? symbol : nullptr;
 }
 
-/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half): of what the lanes have last assigned to it.
+/// uniqueElementCount(value, half) or, as in the paper, uniqueElementCount(array, half): of what the lanes
+/// have last assigned to it.
 Type Analyser::unique_call(Expression& expression) {
   bool is_half = false;
   if (expression.operands.size() > 1) {

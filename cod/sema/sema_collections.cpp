@@ -235,7 +235,8 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
     collection.key.clear();
     collection.key.push_back({"", Type::u64});
   }
-  // Twice the room, so that a way to a free place is short as long as there are no more keys than were asked for.
+  // Twice the room, so that a way to a free place is short as long as there are no more keys than were asked
+  // for.
   collection.capacity = std::bit_ceil(collection.capacity * 2);
   std::vector<Dimension> dimensions = collection.leading;
   dimensions.push_back({Extent::constant, collection.stride(), std::to_string(collection.stride())});

@@ -12,7 +12,8 @@ std::size_t index_count(const Symbol& symbol) {
 
 }  // namespace
 
-/// a[i].b[j] ▶ the symbol of the field and the indices in order. `column`: the indices of an array of structures may be missing.
+/// a[i].b[j] ▶ the symbol of the field and the indices in order. `column`: the indices of an array of
+/// structures may be missing.
 Symbol* Analyser::resolve(Expression& expression, Place& place, bool column) {
   const bool is_dereference =
       expression.kind == ExpressionKind::unary && expression.op == Operator::dereference;

@@ -1,5 +1,6 @@
-// Pointers. A pointer knows the array it was made from; what it points to is an element of a symbol of its own, `Symbol::target`, whose
-// first dimension is the place behind the pointer. So the rest of semantic analysis sees elements of arrays.
+// Pointers. A pointer knows the array it was made from; what it points to is an element of a symbol of its
+// own, `Symbol::target`, whose first dimension is the place behind the pointer. So the rest of semantic
+// analysis sees elements of arrays.
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
 

@@ -1,5 +1,5 @@
-// Arrays and structures. A structure becomes one symbol for each of its fields, an array of structures one array for each field, so that
-// behind semantic analysis there are numbers and arrays of numbers alone.
+// Arrays and structures. A structure becomes one symbol for each of its fields, an array of structures one
+// array for each field, so that behind semantic analysis there are numbers and arrays of numbers alone.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// Functions about instructions and basic blocks: in ON_REPORT by their numbers, on the device of the place where the handler stands.
+// Functions about instructions and basic blocks: in ON_REPORT by their numbers, on the device of the place
+// where the handler stands.
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
 

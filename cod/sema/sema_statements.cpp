@@ -102,7 +102,8 @@ void Analyser::switch_statement(Statement& statement) {
   context_.switched = outer_type;
 }
 
-/// A jump to a case passes by the declarations before it: lanes that come this way have 0 in those variables, not their initial value.
+/// A jump to a case passes by the declarations before it: lanes that come this way have 0 in those variables,
+/// not their initial value.
 void Analyser::forget_initial_values() {
   for (std::size_t i = context_.switch_scope; i < scopes_.size(); ++i) {
     for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;

@@ -106,7 +106,8 @@ primary
   | '(' commaExpression ')'  # ParenthesisPrimary
   ;
 
-// Words of C, and of C-on-Demand's later additions, that are no names; the parser's messages name them (parser.cpp).
+// Words of C, and of C-on-Demand's later additions, that are no names; the parser's messages name them
+// (parser.cpp).
 Reserved
   : 'goto' | 'union' | 'auto' | 'register' | 'extern' | 'restrict'
   ;

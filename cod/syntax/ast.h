@@ -1,4 +1,5 @@
-// The syntax tree. The parser builds it, semantic analysis fills in types and symbols, code generation reads it.
+// The syntax tree. The parser builds it, semantic analysis fills in types and symbols, code generation reads
+// it.
 #pragma once
 
 #include <cstdint>
@@ -92,8 +93,8 @@ struct Expression {
   std::uint64_t value = 0;
   double real = 0;
   std::vector<std::unique_ptr<Expression>> operands;
-  /// index, name: evaluated before the operands, once; an assignment to a hidden variable that `symbol` belongs to.
-  /// call of a helper: evaluated behind the operands; copies structures into its parameters.
+  /// index, name: evaluated before the operands, once; an assignment to a hidden variable that `symbol`
+  /// belongs to. call of a helper: evaluated behind the operands; copies structures into its parameters.
   std::vector<std::unique_ptr<Expression>> setup;
 
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
@@ -174,7 +175,8 @@ struct Statement {
   std::vector<Declarator> declarators;
   ExpressionPtr condition;   ///< if, loops
   ExpressionPtr expression;  ///< expression, return; for: the step
-  /// block: its statements; if: then, else; loops: the body; for: the body, then the start statement when there is one
+  /// block: its statements; if: then, else; loops: the body; for: the body, then the start statement when
+  /// there is one
   std::vector<std::unique_ptr<Statement>> children;
 };
 using StatementPtr = std::unique_ptr<Statement>;
@@ -231,8 +233,8 @@ struct SourceFile {
 
 SourceLocation location_of(const std::vector<SourceFile>& files, const Position& position);
 
-/// Who shows diagnostics has the text of the first file only. In those of other files the message quotes the line, and the place is
-/// part of the file's name.
+/// Who shows diagnostics has the text of the first file only. In those of other files the message quotes the
+/// line, and the place is part of the file's name.
 void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& diagnostics);
 
 struct SyntaxTree {

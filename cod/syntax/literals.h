@@ -9,7 +9,8 @@
 
 namespace lynxpp::cod {
 
-/// The value and the first type of C's list that holds it. `problem` is set, and perhaps `hint`, when the text is no constant.
+/// The value and the first type of C's list that holds it. `problem` is set, and perhaps `hint`, when the
+/// text is no constant.
 std::pair<Type, std::uint64_t> integer_literal(const std::string& text, std::string& problem,
                                                std::string& hint);
 

@@ -59,8 +59,8 @@ antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
 
 }  // namespace
 
-/// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it meets on the way is no
-/// mistake of the user's. Braces that are left over then stand between constructs.
+/// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it
+/// meets on the way is no mistake of the user's. Braces that are left over then stand between constructs.
 bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offending) {
   antlr4::ParserRuleContext* item = item_of(parser);
   const bool is_same_line = offending->getLine() == last_line_;
@@ -72,8 +72,9 @@ bool SyntaxErrors::follows_error(antlr4::Parser& parser, antlr4::Token* offendin
   return follows;
 }
 
-/// `adress x`, two names in a row where a statement begins; or, when a type has a similar name, `f(adress x)` and `(adress)x`. The parser
-/// stumbles over the second name, or already over the first one where only a type may stand.
+/// `adress x`, two names in a row where a statement begins; or, when a type has a similar name, `f(adress x)`
+/// and `(adress)x`. The parser stumbles over the second name, or already over the first one where only a type
+/// may stand.
 bool SyntaxErrors::add_unknown_type(antlr4::Parser& parser, antlr4::Token* offending) {
   antlr4::TokenStream& tokens = *parser.getTokenStream();
   antlr4::Token* next =

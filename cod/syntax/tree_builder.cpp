@@ -478,8 +478,8 @@ class TreeBuilder {
                        {each->expression(0), each->expression(1), each->expression(2)});
     }
     auto* each = dynamic_cast<CodParser::AssignExpressionContext*>(context);
-    if (each == nullptr)
-      return make(ExpressionKind::integer, context);  // only behind a reported syntax error
+    // only behind a reported syntax error
+    if (each == nullptr) return make(ExpressionKind::integer, context);
     const std::string op = each->op->getText();
     return operation(ExpressionKind::assign,
                      op == "=" ? Operator::none : operator_of(op.substr(0, op.size() - 1)), context,

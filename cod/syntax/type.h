@@ -1,5 +1,6 @@
-// The types as semantic analysis and code generation see them: ScalarType of the contract plus void, bool, pointers and whole
-// structures. What a pointer points to and which structure it is stands beside the type (FullType in ast.h).
+// The types as semantic analysis and code generation see them: ScalarType of the contract plus void, bool,
+// pointers and whole structures. What a pointer points to and which structure it is stands beside the type
+// (FullType in ast.h).
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ enum class Type : std::uint8_t {
   f64
 };
 
-/// `text` is what opcode() and its kind give: a string, which only print() and emit() take.
-/// As it is written in C: "unsigned long". `none` (the type of an expression with an error) and `nothing` are "void".
+/// `text` is what opcode() and its kind give: a string, which only print() and emit() take. As it is written
+/// in C: "unsigned long". `none` (the type of an expression with an error) and `nothing` are "void".
 std::string name_of(Type type);
 
 bool is_floating(Type type);

@@ -1,5 +1,5 @@
-// Type names of the parse tree ▶ types of the syntax tree; keeps the structures and typedefs met so far. Part of the parser: shows
-// ANTLR types.
+// Type names of the parse tree ▶ types of the syntax tree; keeps the structures and typedefs met so far. Part
+// of the parser: shows ANTLR types.
 #pragma once
 
 #include <functional>
@@ -50,8 +50,8 @@ class TypeReader {
 /// The type of a pointer to it.
 FullType pointer_to(const TypeSpecification& type);
 
-/// ANTLR's lexer knows no typedefs: makes TypedefName of every Identifier that one names further up. `names` are those known so far.
-/// `include` is called with the name of each included file, which may add to `names`.
+/// ANTLR's lexer knows no typedefs: makes TypedefName of every Identifier that one names further up. `names`
+/// are those known so far. `include` is called with the name of each included file, which may add to `names`.
 void mark_typedef_names(antlr4::CommonTokenStream& tokens, std::set<std::string>& names,
                         const std::function<void(antlr4::Token*)>& include);
 

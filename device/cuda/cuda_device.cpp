@@ -19,7 +19,8 @@ CUstream stream_of(const Launch& launch) {
   return launch.per_thread_stream ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/// While the program captures a graph on some thread, calls such as module loading would invalidate the capture; ours have nothing to do with it.
+/// While the program captures a graph on some thread, calls such as module loading would invalidate the
+/// capture; ours have nothing to do with it.
 class CaptureRelaxed {
  public:
   explicit CaptureRelaxed(const Driver& driver) : driver_(driver) {
@@ -50,8 +51,8 @@ class CudaVariant final : public Variant {
   CUfunction function_;
 };
 
-/// Device memory, pinned memory and events are kept for later launches: making them costs more than a launch, and the driver's own pool
-/// gives memory back to the system at every synchronisation.
+/// Device memory, pinned memory and events are kept for later launches: making them costs more than a launch,
+/// and the driver's own pool gives memory back to the system at every synchronisation.
 class Pool {
  public:
   explicit Pool(const Driver& driver) : driver_(driver) {}
@@ -384,7 +385,8 @@ class CudaDevice final : public Device {
   }
 
  private:
-  /// Compiles the variant again where ptxas took more registers than the grid leaves, or fewer than it could have had.
+  /// Compiles the variant again where ptxas took more registers than the grid leaves, or fewer than it could
+  /// have had.
   void choose_registers(std::unique_ptr<CudaVariant>& variant, const std::string& ptx,
                         const std::string& kernel, const Launch& launch, std::uint32_t kept_registers) {
     if (!allow_shared(*variant, launch.shared_bytes)) return;

@@ -8,7 +8,8 @@
 
 namespace lynxpp::device::cuda {
 
-/// The device of the context that is current on the calling thread. `driver` must outlive it. Failure: no context is current.
+/// The device of the context that is current on the calling thread. `driver` must outlive it. Failure: no
+/// context is current.
 Result<std::unique_ptr<Device>> make_device(const Driver& driver);
 
 }  // namespace lynxpp::device::cuda

@@ -1,4 +1,5 @@
-// The driver functions lynxpp itself calls, found at run time through the hooks' look-up so that they are the real ones.
+// The driver functions lynxpp itself calls, found at run time through the hooks' look-up so that they are the
+// real ones.
 #pragma once
 
 #include <cuda.h>

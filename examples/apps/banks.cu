@@ -1,5 +1,6 @@
-// banks: shared memory read and written with strides, by broadcast, by 1, 2, 4, 8 and 16 bytes per thread, through a random permutation, and by atomics
-// that meet in one word: every way to conflict at the banks and not to.
+// banks: shared memory read and written with strides, by broadcast, by 1, 2, 4, 8 and 16 bytes per thread,
+// through a random permutation, and by atomics that meet in one word: every way to conflict at the banks and
+// not to.
 #include "example.h"
 
 #include <string>

@@ -1,5 +1,5 @@
-// bfs: breadth-first search over a random graph, one launch for each level: irregular loads, loops of different lengths in the lanes of a warp, atomics
-// on scattered addresses.
+// bfs: breadth-first search over a random graph, one launch for each level: irregular loads, loops of
+// different lengths in the lanes of a warp, atomics on scattered addresses.
 #include "example.h"
 
 #include <climits>

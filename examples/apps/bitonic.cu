@@ -1,4 +1,5 @@
-// bitonic: a bitonic sort of one block's keys in shared memory (64-bit keys: wide accesses), and steps over all keys in global memory.
+// bitonic: a bitonic sort of one block's keys in shared memory (64-bit keys: wide accesses), and steps over
+// all keys in global memory.
 #include "example.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// divergence: everything that splits a warp: nested conditionals, loops with break and continue, early returns, a switch, calls under a
-// condition, recursion; 3-D grid of 3-D blocks, several exits of one kernel, one of them guarded.
+// divergence: everything that splits a warp: nested conditionals, loops with break and continue, early
+// returns, a switch, calls under a condition, recursion; 3-D grid of 3-D blocks, several exits of one kernel,
+// one of them guarded.
 #include "example.h"
 
 __host__ __device__ inline unsigned scramble(unsigned value) {

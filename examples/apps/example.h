@@ -1,8 +1,10 @@
-// What every example program shares: error checks, device arrays, the checksum of a result, timing on request.
+// What every example program shares: error checks, device arrays, the checksum of a result, timing on
+// request.
 //
-// Output contract (the tests rely on it): stdout is the same for every run of a program with the same arguments, its last
-// line is "<name>: ok, checksum 0x…" and the exit status is 0; a wrong result prints "<name>: WRONG, …" and exits with 1, a CUDA
-// error exits with 2. Timing goes to stderr and only when EXAMPLE_REPEAT is set.
+// Output contract (the tests rely on it): stdout is the same for every run of a program with the same
+// arguments, its last line is "<name>: ok, checksum 0x…" and the exit status is 0; a wrong result prints
+// "<name>: WRONG, …" and exits with 1, a CUDA error exits with 2. Timing goes to stderr and only when
+// EXAMPLE_REPEAT is set.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -99,9 +101,9 @@ inline int size_argument(int argc, char** argv, int standard, int limit) {
 
 inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-/// Times `launch` when EXAMPLE_REPEAT=N is set: N launches after a few to warm up, each between two events of its own, as lynxpp
-/// times instrumented launches; prints "kernel_ms <kernel> <mean>" on stderr. Call it after the results were taken, as the
-/// kernels run on the same data again.
+/// Times `launch` when EXAMPLE_REPEAT=N is set: N launches after a few to warm up, each between two events of
+/// its own, as lynxpp times instrumented launches; prints "kernel_ms <kernel> <mean>" on stderr. Call it
+/// after the results were taken, as the kernels run on the same data again.
 template <typename Launch>
 void measure(const char* kernel, Launch&& launch) {
   const char* setting = std::getenv("EXAMPLE_REPEAT");

@@ -1,4 +1,5 @@
-// histogram: atomics on shared memory (one table a block) and on global memory, with and without a used result.
+// histogram: atomics on shared memory (one table a block) and on global memory, with and without a used
+// result.
 #include <algorithm>
 
 #include "example.h"
@@ -29,7 +30,8 @@ __global__ void histogram_global(const unsigned char* values, int n, unsigned* c
   atomicOr(seen, 1ull << bin);
 }
 
-// Places of the elements with value 7: which thread gets which place is up to the device, the set of them is not.
+// Places of the elements with value 7: which thread gets which place is up to the device, the set of them is
+// not.
 __global__ void collect_sevens(const unsigned char* values, int n, int* places, int* count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n && values[i] == 7) places[atomicAdd(count, 1)] = i;

@@ -1,5 +1,6 @@
-// interpreter: every thread runs a small program of its own in a loop around a switch: many short blocks, branches at which lanes part and meet again, and
-// programs shared by all, by some and by few threads of a warp.
+// interpreter: every thread runs a small program of its own in a loop around a switch: many short blocks,
+// branches at which lanes part and meet again, and programs shared by all, by some and by few threads of a
+// warp.
 #include "example.h"
 
 #include <string>

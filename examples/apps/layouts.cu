@@ -1,5 +1,5 @@
-// layouts: the same particles moved as an array of structures and as a structure of arrays, and read through a pointer that may lead to shared or
-// global memory (generic loads and stores).
+// layouts: the same particles moved as an array of structures and as a structure of arrays, and read through
+// a pointer that may lead to shared or global memory (generic loads and stores).
 #include "example.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// mandelbrot: a loop whose trip count differs from lane to lane; 2-D grid, blocks of 32 × 3 = 96 threads, ragged borders.
+// mandelbrot: a loop whose trip count differs from lane to lane; 2-D grid, blocks of 32 × 3 = 96 threads,
+// ragged borders.
 #include <cmath>
 
 #include "example.h"

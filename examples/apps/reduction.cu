@@ -1,5 +1,5 @@
-// reduction: a sum through warp shuffles, shared memory and a vote; block sizes 32, 33, 96, 250 and 1024, so that the last warp of a
-// block is full, of one lane, and of some lanes.
+// reduction: a sum through warp shuffles, shared memory and a vote; block sizes 32, 33, 96, 250 and 1024, so
+// that the last warp of a block is full, of one lane, and of some lanes.
 #include "example.h"
 
 __global__ void reduce_sum(const unsigned* values, int n, unsigned long long* sums, unsigned* odd_warps) {

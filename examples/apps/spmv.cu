@@ -1,5 +1,5 @@
-// spmv: a sparse matrix in CSR form times a vector, one thread a row (loop lengths and addresses depend on the data) and one warp a row
-// (shuffles, dynamic shared memory).
+// spmv: a sparse matrix in CSR form times a vector, one thread a row (loop lengths and addresses depend on
+// the data) and one warp a row (shuffles, dynamic shared memory).
 #include <cmath>
 
 #include "example.h"

@@ -1,4 +1,5 @@
-// stencil: steps of a five-point average, once from global memory with guarded borders and once through a tile with a halo in shared memory.
+// stencil: steps of a five-point average, once from global memory with guarded borders and once through a
+// tile with a halo in shared memory.
 #include "example.h"
 
 constexpr int tile = 16;

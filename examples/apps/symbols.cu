@@ -1,5 +1,6 @@
-// symbols: variables of the module. The host writes __constant__ and __device__ variables before and between launches, kernels read and
-// change them, the host reads them back; initialised variables, pointers into other variables, names with and without linkage.
+// symbols: variables of the module. The host writes __constant__ and __device__ variables before and between
+// launches, kernels read and change them, the host reads them back; initialised variables, pointers into
+// other variables, names with and without linkage.
 #include "example.h"
 
 __constant__ int coefficients[8];                   // written by the host

@@ -1,4 +1,5 @@
-// transpose: the same result by strided stores and through a padded and an unpadded tile in shared memory: three memory access patterns.
+// transpose: the same result by strided stores and through a padded and an unpadded tile in shared memory:
+// three memory access patterns.
 #include "example.h"
 
 constexpr int tile = 32;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr unsigned slot_count = static_cast<unsigned>(Slot::count);
 
-/// Not 13000: for that the driver gives cuCtxGetDevice_v2 under the name cuCtxGetDevice, while in cuda.h 13 the plain
-/// name still means the function with one parameter.
+/// Not 13000: for that the driver gives cuCtxGetDevice_v2 under the name cuCtxGetDevice, while in cuda.h 13
+/// the plain name still means the function with one parameter.
 constexpr int api_version = 12080;
 
 struct HookName {

@@ -56,9 +56,10 @@ bool belongs_to_this_library(const void* address);
 /// Whether some library other than this one offers the function to the process.
 bool exists_without_us(Slot slot);
 
-/// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 12.8: the
-/// function of that name in cuda.h 13, except for the few that got another signature in 13.0. Those, and
-/// _ptsz and _ptds variants, are to be named as libcuda.so.1 exports them: cuCtxGetDevice_v2, cuLaunchKernel_ptsz.
+/// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 12.8:
+/// the function of that name in cuda.h 13, except for the few that got another signature in 13.0. Those, and
+/// _ptsz and _ptds variants, are to be named as libcuda.so.1 exports them: cuCtxGetDevice_v2,
+/// cuLaunchKernel_ptsz.
 void* lookup_driver(const char* name);
 
 }  // namespace lynxpp::preload

@@ -98,7 +98,8 @@ void specifications_changed(const char* specifications) {
   const std::lock_guard lock(attaching);
   const char* const before = settings.specifications;
   if (wanted ? before != nullptr && strcmp(before, specifications) == 0 : before == nullptr) return;
-  // A copy: the program may free or overwrite the variable's text. Not freed, as a launch may be reading the old one.
+  // A copy: the program may free or overwrite the variable's text. Not freed, as a launch may be reading the
+  // old one.
   settings.specifications = wanted ? strdup(specifications) : nullptr;
   if (finished.load(std::memory_order_relaxed)) return;
   const lynxpp_engine* const opened = opened_engine();

@@ -20,8 +20,8 @@ const lynxpp_engine* open_engine(const char* consequence);
 /// false from then on, when there is no engine or it attached nothing.
 const lynxpp_engine* attached_engine();
 
-/// The program changed LYNXPP_SPEC to `specifications` (null or empty: detach). Takes effect from the next launch on; an engine that
-/// is open compiles them now, else the next launch opens it.
+/// The program changed LYNXPP_SPEC to `specifications` (null or empty: detach). Takes effect from the next
+/// launch on; an engine that is open compiles them now, else the next launch opens it.
 void specifications_changed(const char* specifications);
 
 /// The engine if this process has opened it, else null. Never opens it.

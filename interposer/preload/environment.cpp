@@ -1,6 +1,6 @@
-// The program's own changes to LYNXPP_SPEC attach and detach while it runs: setenv, unsetenv, putenv and clearenv do what they
-// always do, and a change of that one variable takes effect from the next launch on. Languages whose run time changes the C environment
-// (Python's os.environ does) come through here too.
+// The program's own changes to LYNXPP_SPEC attach and detach while it runs: setenv, unsetenv, putenv and
+// clearenv do what they always do, and a change of that one variable takes effect from the next launch on.
+// Languages whose run time changes the C environment (Python's os.environ does) come through here too.
 #include <dlfcn.h>
 
 #include <cstdlib>

@@ -36,7 +36,8 @@ Leave real_quick_exit = nullptr;
   __builtin_unreachable();
 }
 
-/// Linked with -z initfirst: runs before every other constructor of the process, the C library's own included.
+/// Linked with -z initfirst: runs before every other constructor of the process, the C library's own
+/// included.
 [[gnu::constructor]] void start(int, char**, char** environment) {
   lynxpp_resolve_real_functions();
   real_exit_now = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_exit"));

@@ -1,5 +1,5 @@
-// Forms of values, instruction by instruction in reverse post-order. Loop variables stand as symbols of their own until induction.cpp
-// has found how they change.
+// Forms of values, instruction by instruction in reverse post-order. Loop variables stand as symbols of their
+// own until induction.cpp has found how they change.
 #include "ptx/analysis/affine.h"
 
 #include <algorithm>

@@ -1,9 +1,11 @@
-// Affine forms of a function's integer values and addresses, its loops' induction variables and static trip counts.
+// Affine forms of a function's integer values and addresses, its loops' induction variables and static trip
+// counts.
 //
-// Every 32- and 64-bit value has a form; at worst it is a symbol of its own (SymbolKind::value). Followed are mov, add, sub, neg, not, mul.lo,
-// mul.wide, mad.lo, mad.wide, shl by a constant, `or` and `xor` of bits that cannot meet, cvt, cvta to global, kernel
-// parameters, and loop variables. Widening 32 to 64 bits is followed where the value provably fits, for which a
-// grid is taken to have fewer than 2³¹ - 1024 threads along a dimension; elsewhere the form is marked as not exact.
+// Every 32- and 64-bit value has a form; at worst it is a symbol of its own (SymbolKind::value). Followed are
+// mov, add, sub, neg, not, mul.lo, mul.wide, mad.lo, mad.wide, shl by a constant, `or` and `xor` of bits that
+// cannot meet, cvt, cvta to global, kernel parameters, and loop variables. Widening 32 to 64 bits is followed
+// where the value provably fits, for which a grid is taken to have fewer than 2³¹ - 1024 threads along a
+// dimension; elsewhere the form is marked as not exact.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +39,14 @@ class AffineAnalysis {
   std::optional<AffineForm> of_value(ValueId value) const {
     return value == no_value ? std::nullopt : forms_[value];
   }
-  /// The address in the first address operand of an instruction, its offset included, 64 bits unless its register has 32.
-  /// nullopt when it has none.
+  /// The address in the first address operand of an instruction, its offset included, 64 bits unless its
+  /// register has 32. nullopt when it has none.
   std::optional<AffineForm> of_address(std::uint32_t instruction) const { return addresses_[instruction]; }
 
   const std::vector<InductionVariable>& induction_variables() const { return induction_; }
-  /// How often the loop's header runs each time the loop is entered, where that is the same every time and known: one way out, which is tested
-  /// in every iteration, on an induction variable with constant start, step and bound that does not overflow before.
+  /// How often the loop's header runs each time the loop is entered, where that is the same every time and
+  /// known: one way out, which is tested in every iteration, on an induction variable with constant start,
+  /// step and bound that does not overflow before.
   std::optional<std::uint64_t> trip_count(std::uint32_t loop) const { return trip_counts_[loop]; }
 
   std::string text(const AffineForm& form) const { return to_string(form, symbols_); }

@@ -63,7 +63,8 @@ Product without_one(const Product& product, SymbolId symbol) {
   return result;
 }
 
-/// ctaid.d × ntid.d counts threads before the block: bounded by the grid, not by the product of the two bounds.
+/// ctaid.d × ntid.d counts threads before the block: bounded by the grid, not by the product of the two
+/// bounds.
 bool is_first_thread_of_block(const Product& product, const std::vector<Symbol>& symbols) {
   if (product.degree != 2) return false;
   const Symbol& first = symbols[product.symbols[0]];

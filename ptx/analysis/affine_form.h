@@ -1,7 +1,7 @@
 // Sums of products: constant + Σ coefficient × symbol × …, the form addresses usually have.
 //
-// Arithmetic is that of the machine: forms of 32 bits hold modulo 2³², forms of 64 bits modulo 2⁶⁴; coefficients are kept as the
-// signed number of that width.
+// Arithmetic is that of the machine: forms of 32 bits hold modulo 2³², forms of 64 bits modulo 2⁶⁴;
+// coefficients are kept as the signed number of that width.
 #pragma once
 
 #include <array>
@@ -29,7 +29,8 @@ struct Symbol {
   SymbolKind kind = SymbolKind::value;
   std::uint32_t index = 0;
   std::string_view name;
-  /// What the number may be, when it is read as a signed number of its width where minimum < 0, else as an unsigned one.
+  /// What the number may be, when it is read as a signed number of its width where minimum < 0, else as an
+  /// unsigned one.
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
   /// The number is the same whether its width is read as signed or as unsigned, and minimum and maximum hold.
@@ -55,8 +56,8 @@ struct AffineForm {
   std::int64_t constant = 0;
   std::vector<Term> terms;  ///< ascending by product, no coefficient is zero
   std::uint8_t bits = 32;
-  /// False: holds provided that the 32-bit arithmetic in it did not overflow before it was widened to 64 bits (as C++ says of
-  /// signed indices). True: holds always.
+  /// False: holds provided that the 32-bit arithmetic in it did not overflow before it was widened to 64 bits
+  /// (as C++ says of signed indices). True: holds always.
   bool exact = true;
 
   bool is_constant() const { return terms.empty(); }
@@ -87,7 +88,8 @@ struct Interval {
 };
 std::optional<Interval> interval_of(const AffineForm& form, const std::vector<Symbol>& symbols);
 
-/// "4*tid.x + 4*ctaid.x*ntid.x + [k_param_0] + 16"; loops are iteration(0), values value(7). A form that is not exact ends in " ?".
+/// "4*tid.x + 4*ctaid.x*ntid.x + [k_param_0] + 16"; loops are iteration(0), values value(7). A form that is
+/// not exact ends in " ?".
 std::string to_string(const AffineForm& form, const std::vector<Symbol>& symbols);
 std::string to_string(const Symbol& symbol);
 

@@ -16,8 +16,9 @@
 
 namespace lynxpp::ptx {
 
-/// Borrows the function, whose body must be parsed. As passes record edits and never change a module, results stay right for as long as
-/// it lives; whoever changes the body itself calls invalidate(), after which references handed out before are dangling. Not thread safe.
+/// Borrows the function, whose body must be parsed. As passes record edits and never change a module, results
+/// stay right for as long as it lives; whoever changes the body itself calls invalidate(), after which
+/// references handed out before are dangling. Not thread safe.
 class FunctionAnalyses {
  public:
   explicit FunctionAnalyses(const Function& function, const LaunchShape& launch = {})

@@ -12,7 +12,8 @@
 
 namespace lynxpp::ptx {
 
-/// Per register, ascending, the blocks that read it before writing it wholly (exposed), that write it wholly (killed), and that write it at all.
+/// Per register, ascending, the blocks that read it before writing it wholly (exposed), that write it wholly
+/// (killed), and that write it at all.
 class BlockUses {
  public:
   BlockUses(const ControlFlowGraph& graph, const RegisterUsage& usage);
@@ -21,8 +22,9 @@ class BlockUses {
   std::span<const std::uint32_t> killed(RegisterId reg) const { return killed_.of(reg); }
   std::span<const std::uint32_t> written(RegisterId reg) const { return written_.of(reg); }
 
-  /// Calls live_in(block) for every block `reg` is live into and live_out(block) for every block it is live out of, each as often as the
-  /// answer is true: it must say whether the block is new. The cost is that of the answer.
+  /// Calls live_in(block) for every block `reg` is live into and live_out(block) for every block it is live
+  /// out of, each as often as the answer is true: it must say whether the block is new. The cost is that of
+  /// the answer.
   template <typename LiveIn, typename LiveOut>
   void walk(const ControlFlowGraph& graph, RegisterId reg, std::vector<std::uint32_t>& work, LiveIn live_in,
             LiveOut live_out) const {

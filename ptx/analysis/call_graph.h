@@ -17,9 +17,10 @@ struct CallNode {
   bool is_recursive = false;  ///< may be active twice in one thread: in a cycle of calls, or calls itself
 };
 
-/// One node per function name; a definition stands for its declarations. A call through a pointer may reach every
-/// function whose address the module takes, in code or in a variable's initialiser; such a call in a module that takes no address
-/// reaches nothing known. Functions whose body has not been parsed call nothing here.
+/// One node per function name; a definition stands for its declarations. A call through a pointer may reach
+/// every function whose address the module takes, in code or in a variable's initialiser; such a call in a
+/// module that takes no address reaches nothing known. Functions whose body has not been parsed call nothing
+/// here.
 class CallGraph {
  public:
   explicit CallGraph(const Module& module);

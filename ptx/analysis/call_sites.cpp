@@ -59,8 +59,8 @@ class CallCollector {
 
   /// A register, variable or parameter of the body hides a function of the same name.
   bool is_own(std::string_view name, std::uint32_t scope) const {
-    if (!may_be_function(name) || module_.find_function(name) == nullptr)
-      return false;  // the same, and quicker
+    // the same, and quicker
+    if (!may_be_function(name) || module_.find_function(name) == nullptr) return false;
     return body_.find_register(name, scope) != nullptr || body_.find_variable(name, scope) != nullptr ||
            std::ranges::any_of(parameters_, [name](const Variable& own) { return own.name == name; });
   }

@@ -1,8 +1,9 @@
 // Which blocks the same lanes of a warp execute together.
 //
-// The cohort of an execution of a block are the lanes of a warp that make it at once, as Uniformity understands it. A block shares its cohort
-// with its immediate dominator when between the last execution of the dominator and each of the block no branch may divide the lanes, and
-// no call stands: whoever executes the dominator together comes to the block together, as often as he comes there, or not at all.
+// The cohort of an execution of a block are the lanes of a warp that make it at once, as Uniformity
+// understands it. A block shares its cohort with its immediate dominator when between the last execution of
+// the dominator and each of the block no branch may divide the lanes, and no call stands: whoever executes
+// the dominator together comes to the block together, as often as he comes there, or not at all.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ class LaneCohorts {
               const LoopNest& loops, const Uniformity& uniformity);
 
   enum class Link : std::uint8_t {
-    apart,    ///< not known to share it
-    joining,  ///< shares it, but on the way lanes may join that hardware had not brought together again before
+    apart,  ///< not known to share it
+    /// shares it, but on the way lanes may join that hardware had not brought together again before
+    joining,
     together,  ///< shares it
   };
   /// With the immediate dominator; apart for the entry and for unreachable blocks.
@@ -41,8 +43,8 @@ class LaneCohorts {
   const Uniformity& uniformity_;
   std::vector<Link> links_;
   std::vector<bool> whole_;
-  mutable std::size_t
-      budget_;  ///< steps left, so that functions of thousands of nested loops take linear time
+  /// steps left, so that functions of thousands of nested loops take linear time
+  mutable std::size_t budget_;
 };
 
 }  // namespace lynxpp::ptx

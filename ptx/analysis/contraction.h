@@ -1,17 +1,21 @@
-// Which products and sums that name no rounding the assembler fuses into one operation with a single rounding.
+// Which products and sums that name no rounding the assembler fuses into one operation with a single
+// rounding.
 //
 //   mul.f32 %f3, %f1, %f2;
 //   sub.f32 %f5, %f4, %f3;   ▶   one FFMA, as `fma.rn.f32 %f5, -%f1, %f2, %f4` would be
 //
-// ptxas decides within stretches of code that it sees as one block. A probe between product and sum ends such a stretch, and the result would differ in the
-// last bit; so what ptxas does to the original has to be known. The rules were found by assembling small kernels with ptxas 13.0 for sm_90, and
-// tests/contraction compares them with the ptxas of the machine:
-//   - a product is fused when every use of its result is a sum or difference of the same type and the same .ftz in its stretch, perhaps through `neg` and
-//     `mov`, and with it on one side only; then it is fused into all of them and is gone. A guarded product and one with .sat are not fused;
-//   - of two products that could be fused into one sum the first operand's is, unless only the other one has no further use: products with one use are
-//     chosen before all others;
-//   - a stretch ends where a block ends that leads or is led to in another way than from line to line, behind calls, fences, and divisions and roots
-//     that are calls in machine code, and at guarded instructions other than arithmetic.
+// ptxas decides within stretches of code that it sees as one block. A probe between product and sum ends such
+// a stretch, and the result would differ in the last bit; so what ptxas does to the original has to be known.
+// The rules were found by assembling small kernels with ptxas 13.0 for sm_90, and tests/contraction compares
+// them with the ptxas of the machine:
+//   - a product is fused when every use of its result is a sum or difference of the same type and the same
+//     .ftz in its stretch, perhaps through `neg` and `mov`, and with it on one side only; then it is fused
+//     into all of them and is gone. A guarded product and one with .sat are not fused;
+//   - of two products that could be fused into one sum the first operand's is, unless only the other one has
+//     no further use: products with one use are chosen before all others;
+//   - a stretch ends where a block ends that leads or is led to in another way than from line to line, behind
+//     calls, fences, and divisions and roots that are calls in machine code, and at guarded instructions
+//     other than arithmetic.
 #pragma once
 
 #include <cstdint>

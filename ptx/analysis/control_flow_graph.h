@@ -1,10 +1,11 @@
 // Basic blocks and control flow of one function body.
 //
-// A basic block is a maximal run of instructions entered only at its first and left only at its last one. Blocks
-// begin at the body's start, at every label and after every instruction for which traits.ends_block() holds:
-// branches, calls (a callee may exit), ret, exit and trap, guarded or not. Blocks are numbered in textual order from 0.
-// A label followed by no instruction before the next label shares that label's block; a label at the very end of the
-// body makes an empty last block, and a body without instructions is one empty block.
+// A basic block is a maximal run of instructions entered only at its first and left only at its last one.
+// Blocks begin at the body's start, at every label and after every instruction for which traits.ends_block()
+// holds: branches, calls (a callee may exit), ret, exit and trap, guarded or not. Blocks are numbered in
+// textual order from 0. A label followed by no instruction before the next label shares that label's block; a
+// label at the very end of the body makes an empty last block, and a body without instructions is one empty
+// block.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,13 @@ struct BasicBlock {
   std::uint32_t end = 0;                    ///< one past the last
   std::vector<std::uint32_t> successors;    ///< taken targets first, fall-through last; no duplicates
   std::vector<std::uint32_t> predecessors;  ///< ascending, each once
-  /// Where the branch at its end may jump to: one block for bra, for brx.idx one per entry of the target list, in that
-  /// order and with duplicates. Labels are looked up in the branch's own scope first, so these are right where two
-  /// scopes share a label name.
+  /// Where the branch at its end may jump to: one block for bra, for brx.idx one per entry of the target
+  /// list, in that order and with duplicates. Labels are looked up in the branch's own scope first, so these
+  /// are right where two scopes share a label name.
   std::vector<std::uint32_t> targets;
   std::uint32_t fall_through = no_block;  ///< the successor reached without a jump
-  bool leaves_function =
-      false;               ///< ends in ret, exit or trap (perhaps guarded), or runs off the end of the body
+  /// ends in ret, exit or trap (perhaps guarded), or runs off the end of the body
+  bool leaves_function = false;
   std::uint32_t line = 0;  ///< PTX line of its first instruction
 
   std::uint32_t size() const { return end - begin; }
@@ -47,15 +48,17 @@ struct ControlFlowGraph {
   std::vector<std::pair<std::string_view, std::uint32_t>> labels;
 };
 
-/// Precondition: function.body is present. A brx.idx whose target list is unknown has every label as successor.
+/// Precondition: function.body is present. A brx.idx whose target list is unknown has every label as
+/// successor.
 ControlFlowGraph build_control_flow_graph(const Function& function);
 
 /// Per block the immediate post-dominator; no_block where only the (virtual) exit post-dominates it, and for
 /// blocks that reach no exit.
 std::vector<std::uint32_t> immediate_post_dominators(const ControlFlowGraph& graph);
 
-/// Functions `function` calls directly by name, and whether it also calls through a register; names whose address is
-/// taken (an identifier operand that names a module function outside a direct call) are listed apart.
+/// Functions `function` calls directly by name, and whether it also calls through a register; names whose
+/// address is taken (an identifier operand that names a module function outside a direct call) are listed
+/// apart.
 struct CallSites {
   std::vector<std::string_view> direct;
   std::vector<std::string_view> address_taken;

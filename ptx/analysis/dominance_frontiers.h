@@ -1,10 +1,11 @@
 // Dominance frontiers of all blocks of a function.
 //
-// The frontier of a block are the blocks it does not strictly dominate that have a predecessor it dominates. Written out, the frontiers of n
-// loops in one another have n² / 2 entries, because a block of the innermost loop has every header in its frontier. But what is in the frontier of
-// a block and not of its only child in the dominator tree are the targets of its own jumps, and the other way round blocks that it dominates
-// immediately. So the frontiers are binary trees over the joins, ordered by their depth in the dominator tree, that share whatever is the same:
-// e edges that lead to joins make O(e log e) nodes.
+// The frontier of a block are the blocks it does not strictly dominate that have a predecessor it dominates.
+// Written out, the frontiers of n loops in one another have n² / 2 entries, because a block of the innermost
+// loop has every header in its frontier. But what is in the frontier of a block and not of its only child in
+// the dominator tree are the targets of its own jumps, and the other way round blocks that it dominates
+// immediately. So the frontiers are binary trees over the joins, ordered by their depth in the dominator
+// tree, that share whatever is the same: e edges that lead to joins make O(e log e) nodes.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class DominanceFrontiers {
   std::uint32_t depth(std::uint32_t block) const { return depths_[block]; }
   bool is_empty(std::uint32_t block) const { return roots_[block] == 0; }
 
-  /// Several frontiers looked at together: what one of them has given is left out of the others, mostly, without being looked at again.
+  /// Several frontiers looked at together: what one of them has given is left out of the others, mostly,
+  /// without being looked at again.
   class Walk {
    public:
     explicit Walk(const DominanceFrontiers& frontiers) : last_(frontiers.nodes_.size(), 0) {}
@@ -39,8 +41,8 @@ class DominanceFrontiers {
     std::size_t steps_ = 0;
   };
 
-  /// Appends the blocks of the frontier at `least_depth` or deeper: those that the dominator of `block` at `least_depth - 1` strictly dominates.
-  /// Takes O(log) steps for each.
+  /// Appends the blocks of the frontier at `least_depth` or deeper: those that the dominator of `block` at
+  /// `least_depth - 1` strictly dominates. Takes O(log) steps for each.
   void append(std::uint32_t block, std::uint32_t least_depth, Walk& walk,
               std::vector<std::uint32_t>& joins) const;
 

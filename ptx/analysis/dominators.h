@@ -1,7 +1,7 @@
 // Dominators of the blocks of a function.
 //
-// Block a dominates block b when every path from the entry (block 0) to b goes through a; every block dominates itself.
-// Blocks that the entry does not reach have no dominator and dominate nothing.
+// Block a dominates block b when every path from the entry (block 0) to b goes through a; every block
+// dominates itself. Blocks that the entry does not reach have no dominator and dominate nothing.
 #pragma once
 
 #include <cstdint>

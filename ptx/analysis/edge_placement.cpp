@@ -62,7 +62,8 @@ std::optional<EdgePlacement> EdgePlacement::make(std::uint32_t nodes, std::vecto
   return placement;
 }
 
-/// Each component hangs from one node, the outside where it is part of it; the other nodes' balances give the edges towards it.
+/// Each component hangs from one node, the outside where it is part of it; the other nodes' balances give the
+/// edges towards it.
 void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tree) {
   above_.assign(nodes_ + 1, 0);
   depth_.assign(nodes_ + 1, 0);

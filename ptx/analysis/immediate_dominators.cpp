@@ -1,5 +1,6 @@
-// Semi-NCA (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems"): semidominators by path compression, then the nearest
-// common ancestor in the tree built so far. Nodes are named by their depth-first number.
+// Semi-NCA (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems"): semidominators by path
+// compression, then the nearest common ancestor in the tree built so far. Nodes are named by their
+// depth-first number.
 #include "ptx/analysis/immediate_dominators.h"
 
 #include <algorithm>
@@ -66,7 +67,8 @@ class SemiNca {
     }
   }
 
-  /// The node of least semidominator on the tree path down to `at`; only nodes from `linked` on hang in the forest yet.
+  /// The node of least semidominator on the tree path down to `at`; only nodes from `linked` on hang in the
+  /// forest yet.
   std::uint32_t evaluate(std::uint32_t at, std::uint32_t linked) {
     path_.clear();
     std::uint32_t top = at;

@@ -1,4 +1,5 @@
-// Immediate dominators of any flow graph: what DominatorTree and immediate_post_dominators share. Inside this folder only.
+// Immediate dominators of any flow graph: what DominatorTree and immediate_post_dominators share. Inside this
+// folder only.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ struct FlowGraph {
   std::vector<std::span<const std::uint32_t>> predecessors;
 };
 
-/// The immediate dominator of every node when the graph is entered at `root`; no_block for the root and for what it does not reach. Close
-/// to linear in the edges, also for deeply nested loops.
+/// The immediate dominator of every node when the graph is entered at `root`; no_block for the root and for
+/// what it does not reach. Close to linear in the edges, also for deeply nested loops.
 std::vector<std::uint32_t> immediate_dominators(const FlowGraph& graph, std::uint32_t root);
 
 }  // namespace lynxpp::ptx

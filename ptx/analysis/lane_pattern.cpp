@@ -13,8 +13,8 @@ constexpr std::size_t most_terms = 4;    // of V: each costs instructions at P
 constexpr std::uint64_t highest_thread_index = 1023;
 constexpr std::uint64_t highest_index = 0xffffffff;
 constexpr std::uint64_t near_span = std::uint64_t{1} << 37;
-constexpr std::uint64_t widest_span = 1u
-                                      << 30;  // leaves indices that nobody uses on the way to where they wrap
+// leaves indices that nobody uses on the way to where they wrap
+constexpr std::uint64_t widest_span = 1u << 30;
 
 std::int64_t product(std::int64_t left, std::int64_t right) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) * static_cast<std::uint64_t>(right));
@@ -77,7 +77,8 @@ class LanePatterns::Decomposition {
   Decomposition(const LanePatterns& all, std::uint8_t bits, Lanes lanes, Indices indices)
       : all_(all), bits_(bits), lanes_(lanes), indices_(indices) {}
 
-  /// Adds what `operand` of the instruction `at` holds, times `factor`; `block` is where its value is asked for.
+  /// Adds what `operand` of the instruction `at` holds, times `factor`; `block` is where its value is asked
+  /// for.
   bool add_operand(std::uint32_t at, const Operand* operand, std::int64_t factor, std::uint32_t block,
                    Sum& sum) {
     if (operand == nullptr || operand->negated) return false;
@@ -119,7 +120,8 @@ class LanePatterns::Decomposition {
     return (all_.uniformity_.of_value_at(value, block) & varies_in_warp) == 0;
   }
 
-  /// Where lanes come to the access on their own, a sum found inside a loop holds behind it if they have left in one iteration.
+  /// Where lanes come to the access on their own, a sum found inside a loop holds behind it if they have left
+  /// in one iteration.
   bool leave_together(std::uint32_t loop, std::uint32_t block) const {
     if (lanes_ == Lanes::same) return true;
     for (; loop != no_loop && !all_.loops_.contains(loop, block); loop = all_.loops_.loops()[loop].parent) {
@@ -179,7 +181,8 @@ class LanePatterns::Decomposition {
     return true;
   }
 
-  /// Where ways meet that the lanes take together, by the same V on each; around a loop it comes back as it was.
+  /// Where ways meet that the lanes take together, by the same V on each; around a loop it comes back as it
+  /// was.
   bool join(ValueId phi, Sum& common) {
     const std::uint32_t block = all_.ssa_.values()[phi].block;
     if (block == 0 || !meet_as_one(block)) return false;
@@ -254,7 +257,8 @@ class LanePatterns::Decomposition {
     return false;
   }
 
-  /// Operand `index`, a register of 32 bits, as the instruction reads it; or a conversion that changes nothing.
+  /// Operand `index`, a register of 32 bits, as the instruction reads it; or a conversion that changes
+  /// nothing.
   bool add_widened(std::uint32_t at, std::size_t index, DataType target, std::uint32_t block,
                    std::int64_t factor, Sum& sum) {
     const Instruction& instruction = all_.function_.body->instructions[at];
@@ -375,8 +379,8 @@ bool LanePatterns::is_near(std::uint32_t instruction, const Operand& address) co
   return span < near_span;
 }
 
-/// No branch has divided the lanes on any way to P, so all of them are there whenever one is, and a P that dominates the access has been
-/// passed as often by each.
+/// No branch has divided the lanes on any way to P, so all of them are there whenever one is, and a P that
+/// dominates the access has been passed as often by each.
 std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction,
                                                        const Operand& address) const {
   if (!function_.is_entry) return std::nullopt;
@@ -453,7 +457,8 @@ LanePattern LanePatterns::pattern_at(std::uint32_t block, std::uint32_t position
   return pattern;
 }
 
-/// The first instruction of the block before which all terms are at hand, each in a register that holds nothing else ever.
+/// The first instruction of the block before which all terms are at hand, each in a register that holds
+/// nothing else ever.
 std::optional<std::uint32_t> LanePatterns::position_in(std::uint32_t block, std::uint32_t access,
                                                        const Sum& sum) const {
   const auto is_behind = [&](std::uint32_t later) {

@@ -1,12 +1,14 @@
-// How the addresses of an access differ between the lanes of a warp, where that is known before the access runs.
+// How the addresses of an access differ between the lanes of a warp, where that is known before the access
+// runs.
 //
-// The address is written as U + V. U is the same for all lanes that make the access together and may change from one execution to the next. V is a sum
-// of registers and thread indices with constant coefficients, all of which a lane holds already at an earlier place P. Between P and
-// the access no lane leaves and none joins (LaneCohorts), so what the active lanes find out at P about their Vs is true of their addresses
-// whenever they come to the access from there.
+// The address is written as U + V. U is the same for all lanes that make the access together and may change
+// from one execution to the next. V is a sum of registers and thread indices with constant coefficients, all
+// of which a lane holds already at an earlier place P. Between P and the access no lane leaves and none joins
+// (LaneCohorts), so what the active lanes find out at P about their Vs is true of their addresses whenever
+// they come to the access from there.
 //
-// All arithmetic is that of the machine, modulo 2^bits: nothing is assumed about overflow. A difference of two lanes' addresses is that of their Vs, read as a signed number, for
-// addresses that memory can have.
+// All arithmetic is that of the machine, modulo 2^bits: nothing is assumed about overflow. A difference of
+// two lanes' addresses is that of their Vs, read as a signed number, for addresses that memory can have.
 #pragma once
 
 #include <compare>
@@ -43,8 +45,9 @@ struct LanePattern {
   auto operator<=>(const LanePattern&) const = default;
 };
 
-/// An index of 32 bits is widened at `instruction`, which reads it from `reg`. It is a sum of thread indices that differ by at most `span` between
-/// the lanes, and of what is the same for all of them. Where it wraps around between two lanes, some lane has an index that in_range() excludes.
+/// An index of 32 bits is widened at `instruction`, which reads it from `reg`. It is a sum of thread indices
+/// that differ by at most `span` between the lanes, and of what is the same for all of them. Where it wraps
+/// around between two lanes, some lane has an index that in_range() excludes.
 struct IndexCheck {
   std::uint32_t instruction = 0;
   std::uint32_t reg = 0;  ///< RegisterId
@@ -71,22 +74,24 @@ class LanePatterns {
                const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa,
                const Uniformity& uniformity, const AffineAnalysis& affine);
 
-  /// Of `address`, an address operand of `instruction`. nullopt: nothing is known, or not before the access; the guard may divide
-  /// the lanes. P is as far up as the lanes and their registers allow.
+  /// Of `address`, an address operand of `instruction`. nullopt: nothing is known, or not before the access;
+  /// the guard may divide the lanes. P is as far up as the lanes and their registers allow.
   std::optional<LanePattern> of_address(std::uint32_t instruction, const Operand& address) const;
 
-  /// The same with indices of 32 bits followed beyond the place where they are widened, if of what lanes differ by only thread indices are left.
+  /// The same with indices of 32 bits followed beyond the place where they are widened, if of what lanes
+  /// differ by only thread indices are left.
   std::optional<IndexPattern> of_index(std::uint32_t instruction, const Operand& address) const;
 
-  /// Whether the addresses of any two lanes that make the access together surely lie less than 2^37 bytes apart, so that the lower 32 bits of the
-  /// numbers of their sectors of 32 bytes tell them apart.
+  /// Whether the addresses of any two lanes that make the access together surely lie less than 2^37 bytes
+  /// apart, so that the lower 32 bits of the numbers of their sectors of 32 bytes tell them apart.
   bool is_near(std::uint32_t instruction, const Operand& address) const;
 
   /// No branch before the block has divided the lanes (LaneCohorts).
   bool is_whole(std::uint32_t block) const { return cohorts_.is_whole(block); }
 
-  /// The same as of_address() where P is a place that all lanes of the warp come to together, and those that make the access are any of them: branches and the
-  /// guard may have divided the lanes, but all that make the access together have been at P the same time last. Kernels only.
+  /// The same as of_address() where P is a place that all lanes of the warp come to together, and those that
+  /// make the access are any of them: branches and the guard may have divided the lanes, but all that make
+  /// the access together have been at P the same time last. Kernels only.
   std::optional<LanePattern> of_some_lanes(std::uint32_t instruction, const Operand& address) const;
 
  private:

@@ -1,4 +1,5 @@
-// What is known of the launches a variant will be used for. Every variant is right for all launches that have its shape.
+// What is known of the launches a variant will be used for. Every variant is right for all launches that have
+// its shape.
 #pragma once
 
 namespace lynxpp::ptx {
@@ -6,9 +7,11 @@ namespace lynxpp::ptx {
 struct LaunchShape {
   /// A thread block's number of threads is a multiple of 32: every warp has 32 lanes.
   bool has_full_warps = false;
-  /// %ntid.x is a multiple of 32, and so warps are full: each is 32 threads of one row of the thread block, and their %tid.x are a multiple of 32 plus their lane.
+  /// %ntid.x is a multiple of 32, and so warps are full: each is 32 threads of one row of the thread block,
+  /// and their %tid.x are a multiple of 32 plus their lane.
   bool has_whole_rows = false;
-  /// The grid is so small that what its first block does beyond others' work adds to the kernel's time. Only the choice of what is cheap depends on it.
+  /// The grid is so small that what its first block does beyond others' work adds to the kernel's time. Only
+  /// the choice of what is cheap depends on it.
   bool has_few_waves = false;
 
   bool operator==(const LaunchShape&) const = default;

@@ -1,5 +1,6 @@
-// Liveness by path exploration: from each block that reads a register before writing it, backwards to the writes. The cost is
-// that of the answer, which is linear where live ranges are short, as they are in large kernels.
+// Liveness by path exploration: from each block that reads a register before writing it, backwards to the
+// writes. The cost is that of the answer, which is linear where live ranges are short, as they are in large
+// kernels.
 #include "ptx/analysis/liveness.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Which registers are live where, and how many machine registers that takes.
 //
-// A register is live at a point when some path from there reads it before it is wholly written. Partial writes (guarded ones,
-// vector components) do not end a live range.
+// A register is live at a point when some path from there reads it before it is wholly written. Partial
+// writes (guarded ones, vector components) do not end a live range.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ class Liveness {
   std::vector<std::vector<RegisterId>> live_in_, live_out_;
 };
 
-/// The most that is live at once, over all points of the function. An estimate of what ptxas will need: it neither shortens live
-/// ranges by moving instructions nor knows what ptxas keeps elsewhere (uniform registers, rematerialized values).
+/// The most that is live at once, over all points of the function. An estimate of what ptxas will need: it
+/// neither shortens live ranges by moving instructions nor knows what ptxas keeps elsewhere (uniform
+/// registers, rematerialized values).
 struct RegisterPressure {
   std::uint32_t units = 0;        ///< 32-bit registers
   std::uint32_t predicates = 0;   ///< their own maximum, perhaps at another point

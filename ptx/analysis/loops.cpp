@@ -20,7 +20,8 @@ std::vector<std::uint32_t> LoopNest::blocks_of(std::uint32_t loop) const {
   return blocks;
 }
 
-/// Headers in reverse post-order, so outer loops first; filled the other way round, so that a walk can step over inner loops.
+/// Headers in reverse post-order, so outer loops first; filled the other way round, so that a walk can step
+/// over inner loops.
 void LoopNest::find_loops(const ControlFlowGraph& graph, const DominatorTree& dominators) {
   for (const std::uint32_t header : dominators.reverse_post_order()) {
     Loop loop;
@@ -41,8 +42,9 @@ void LoopNest::find_loops(const ControlFlowGraph& graph, const DominatorTree& do
   find_exits(graph);
 }
 
-/// Everything that reaches a latch without going through the header. Natural loops with different headers are disjoint or nested, so a loop
-/// met on the way lies inside as a whole. `outermost` leads, with shortcuts, from a loop to the outermost found so far.
+/// Everything that reaches a latch without going through the header. Natural loops with different headers are
+/// disjoint or nested, so a loop met on the way lies inside as a whole. `outermost` leads, with shortcuts,
+/// from a loop to the outermost found so far.
 void LoopNest::fill_loop(std::uint32_t loop, std::vector<std::uint32_t>& outermost,
                          const ControlFlowGraph& graph, const DominatorTree& dominators) {
   const auto find_outermost = [&](std::uint32_t inner) {
@@ -124,7 +126,8 @@ void LoopNest::find_exits(const ControlFlowGraph& graph) {
   }
 }
 
-/// A graph is reducible when it has no cycle left without the jumps back to dominating headers; what is left is not.
+/// A graph is reducible when it has no cycle left without the jumps back to dominating headers; what is left
+/// is not.
 void LoopNest::find_irreducible(const ControlFlowGraph& graph, const DominatorTree& dominators) {
   std::vector<std::vector<std::uint32_t>> forward(graph.blocks.size());
   for (const std::uint32_t block : dominators.reverse_post_order()) {

@@ -1,8 +1,8 @@
 // Natural loops of a function and how they nest.
 //
-// A natural loop has one header that dominates all its blocks and at least one latch, a block of the loop with an edge to the header.
-// Loops with the same header are one loop. Cycles that have several entries are no natural loops; they are reported as
-// irreducible regions. Unreachable blocks belong to no loop.
+// A natural loop has one header that dominates all its blocks and at least one latch, a block of the loop
+// with an edge to the header. Loops with the same header are one loop. Cycles that have several entries are
+// no natural loops; they are reported as irreducible regions. Unreachable blocks belong to no loop.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Loop {
   std::uint32_t depth = 1;             ///< 1: in no other loop
   std::uint32_t block_count = 0;       ///< those of inner loops included
   std::vector<std::uint32_t> latches;  ///< ascending
-  std::vector<std::uint32_t>
-      exiting;  ///< ascending: blocks with a successor outside, or that leave the function
+  /// ascending: blocks with a successor outside, or that leave the function
+  std::vector<std::uint32_t> exiting;
 };
 
 class LoopNest {
@@ -43,7 +43,8 @@ class LoopNest {
   /// Ascending, those of inner loops included.
   std::vector<std::uint32_t> blocks_of(std::uint32_t loop) const;
 
-  /// Each the blocks (ascending) of a cycle with several entries, jumps back to the headers of natural loops left out.
+  /// Each the blocks (ascending) of a cycle with several entries, jumps back to the headers of natural loops
+  /// left out.
   const std::vector<std::vector<std::uint32_t>>& irreducible_regions() const { return irreducible_; }
   bool is_irreducible(std::uint32_t block) const { return in_irreducible_[block]; }
 

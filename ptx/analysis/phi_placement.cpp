@@ -103,8 +103,9 @@ void PhiPlacement::sort_places() {
   find_reaches();
 }
 
-/// What places dominate lies in one another: each begins inside its parent, and behind its end the parent is the last again. Walking up from the
-/// last place before a block would take as many steps as conditions lie in one another.
+/// What places dominate lies in one another: each begins inside its parent, and behind its end the parent is
+/// the last again. Walking up from the last place before a block would take as many steps as conditions lie
+/// in one another.
 void PhiPlacement::find_reaches() {
   reaches_.clear();
   std::uint32_t last = at_entry;

@@ -1,9 +1,11 @@
 // Where the phis of pruned SSA form stand, found from the reads. Inside this folder only.
 //
-// The blocks that write a register form a tree: the parent of one is the nearest that strictly dominates it, and above all stands what the register
-// held at the function's entry. A read sees the nearest write that dominates it, unless a phi stands between them; and phis that have
-// one nearest write d stand in the frontiers of d's children and of each other, below d. So frontiers are looked at below those writes only that some
-// read has nearest: with n loops in one another that count in a register each, that is one join for each register.
+// The blocks that write a register form a tree: the parent of one is the nearest that strictly dominates it,
+// and above all stands what the register held at the function's entry. A read sees the nearest write that
+// dominates it, unless a phi stands between them; and phis that have one nearest write d stand in the
+// frontiers of d's children and of each other, below d. So frontiers are looked at below those writes only
+// that some read has nearest: with n loops in one another that count in a register each, that is one join for
+// each register.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Immediate post-dominators: immediate dominators of the reversed graph, from a virtual exit behind every block that leaves the function.
+// Immediate post-dominators: immediate dominators of the reversed graph, from a virtual exit behind every
+// block that leaves the function.
 #include <vector>
 
 #include "ptx/analysis/control_flow_graph.h"

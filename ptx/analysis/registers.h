@@ -1,8 +1,8 @@
 // Which registers each instruction of a body reads and writes, with the body's registers numbered densely.
 //
-// Numbers count from 0 in order of first mention. A component (`v.x`) stands for its whole vector register. The carry flag of
-// add.cc, addc and their kin is a register of its own, named "%cc". Operands that name no register (labels, variables,
-// parameters, functions, special registers) are left out.
+// Numbers count from 0 in order of first mention. A component (`v.x`) stands for its whole vector register.
+// The carry flag of add.cc, addc and their kin is a register of its own, named "%cc". Operands that name no
+// register (labels, variables, parameters, functions, special registers) are left out.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Register {
 
 struct RegisterWrite {
   RegisterId reg = no_register;
-  /// Some of the old value may survive: the instruction is guarded, writes a component, or is not known and may or
-  /// may not write.
+  /// Some of the old value may survive: the instruction is guarded, writes a component, or is not known and
+  /// may or may not write.
   bool partial = false;
 };
 
@@ -41,8 +41,8 @@ class RegisterUsage {
 
   const std::vector<Register>& registers() const { return registers_; }
 
-  /// Each register once, in order of mention, the guard's predicate first. An instruction that accumulates into its
-  /// destination (wgmma.mma_async) reads it too; one that is not known reads all its operands.
+  /// Each register once, in order of mention, the guard's predicate first. An instruction that accumulates
+  /// into its destination (wgmma.mma_async) reads it too; one that is not known reads all its operands.
   std::span<const RegisterId> reads(std::uint32_t instruction) const {
     return {reads_.data() + first_read_[instruction],
             first_read_[instruction + 1] - first_read_[instruction]};
@@ -52,11 +52,13 @@ class RegisterUsage {
             first_write_[instruction + 1] - first_write_[instruction]};
   }
 
-  /// Where reads(i) and writes(i) begin in one array over all instructions; `size of instructions` is the end.
+  /// Where reads(i) and writes(i) begin in one array over all instructions; `size of instructions` is the
+  /// end.
   std::uint32_t first_read(std::uint32_t instruction) const { return first_read_[instruction]; }
   std::uint32_t first_write(std::uint32_t instruction) const { return first_write_[instruction]; }
 
-  /// The register an operand of `instruction` names; no_register when it names none or no instruction mentions it.
+  /// The register an operand of `instruction` names; no_register when it names none or no instruction
+  /// mentions it.
   RegisterId find(std::string_view name, std::uint32_t instruction) const;
 
  private:

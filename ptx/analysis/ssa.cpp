@@ -1,5 +1,5 @@
-// Pruned SSA: phis on the iterated dominance frontiers of the writes where they are read (phi_placement.h), then renaming along the dominator
-// tree (Cytron et al.), without recursion.
+// Pruned SSA: phis on the iterated dominance frontiers of the writes where they are read (phi_placement.h),
+// then renaming along the dominator tree (Cytron et al.), without recursion.
 #include "ptx/analysis/ssa.h"
 
 #include <algorithm>

@@ -1,9 +1,10 @@
-// Static single assignment form beside the unchanged text: which value every read sees, which value every write makes.
+// Static single assignment form beside the unchanged text: which value every read sees, which value every
+// write makes.
 //
-// Values are numbered from 0. Per register there is one `entry` value (what it holds when the function begins: undefined, unless it is a
-// parameter of a `.func` with register parameters) once something may read it. Phis stand at joins where different values of a
-// register that is live there meet. Reads in unreachable blocks have no_value. This is also where reaching definitions and
-// def-use chains come from.
+// Values are numbered from 0. Per register there is one `entry` value (what it holds when the function
+// begins: undefined, unless it is a parameter of a `.func` with register parameters) once something may read
+// it. Phis stand at joins where different values of a register that is live there meet. Reads in unreachable
+// blocks have no_value. This is also where reaching definitions and def-use chains come from.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +60,8 @@ class SsaForm {
   ValueId read_of(std::uint32_t instruction, RegisterId reg) const;
 
   const std::vector<ValueId>& phis(std::uint32_t block) const { return phis_[block]; }
-  /// Parallel to the predecessors of the phi's block; no_value for unreachable ones. In block 0, which is also entered from
-  /// outside, the entry value follows.
+  /// Parallel to the predecessors of the phi's block; no_value for unreachable ones. In block 0, which is
+  /// also entered from outside, the entry value follows.
   std::span<const ValueId> phi_inputs(ValueId phi) const {
     const Value& value = values_[phi];
     return {inputs_.data() + value.first_input, input_count(value.block)};
@@ -73,7 +74,8 @@ class SsaForm {
   /// What finding the places of the phis took, for tests of how it grows.
   std::size_t placement_steps() const { return placement_steps_; }
 
-  /// The writes and entry values, ascending, of which `value` may be any: phis and partial writes looked through.
+  /// The writes and entry values, ascending, of which `value` may be any: phis and partial writes looked
+  /// through.
   std::vector<ValueId> reaching_definitions(ValueId value) const;
 
  private:

@@ -1,5 +1,6 @@
-// An optimistic fixed point: everything begins uniform and is raised until nothing changes. The influence of a divergent branch is found by
-// sending a label down each of its ways (as LLVM's SyncDependenceAnalysis does): where two labels meet, ways meet.
+// An optimistic fixed point: everything begins uniform and is raised until nothing changes. The influence of
+// a divergent branch is found by sending a label down each of its ways (as LLVM's SyncDependenceAnalysis
+// does): where two labels meet, ways meet.
 #include "ptx/analysis/uniformity.h"
 
 #include <algorithm>
@@ -156,8 +157,8 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
         loop != no_loop && loops_.loops()[loop].header == target && loops_.contains(loop, block);
     const auto [entry, fresh] = labels.try_emplace(target, label);
     if (fresh) {
-      // Around the loop that holds the branch: the next iteration, in which the threads are together again, unless the ways
-      // meet inside the loop and some come there an iteration later.
+      // Around the loop that holds the branch: the next iteration, in which the threads are together again,
+      // unless the ways meet inside the loop and some come there an iteration later.
       if (is_jump_back) {
         if (meeting != no_block && loops_.contains(loop, meeting)) add(result.joins, target);
       } else if (target != meeting) {

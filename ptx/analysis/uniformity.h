@@ -1,15 +1,17 @@
 // Which values and branches differ between the threads that execute an instruction together.
 //
-// A value does not vary in a warp (in a block, over the blocks) when all threads of one warp (of one block; threads of the same
-// index in any two blocks) that execute the same instance of an instruction see the same value. Threads that branched apart count as together
-// again behind the branch's immediate post-dominator, as they are on the cpu device. The answer "uniform" is a
-// promise; "varies" is not: what the analysis cannot follow (loads from memory that is written, calls, undefined registers) varies.
+// A value does not vary in a warp (in a block, over the blocks) when all threads of one warp (of one block;
+// threads of the same index in any two blocks) that execute the same instance of an instruction see the same
+// value. Threads that branched apart count as together again behind the branch's immediate post-dominator, as
+// they are on the cpu device. The answer "uniform" is a promise; "varies" is not: what the analysis cannot
+// follow (loads from memory that is written, calls, undefined registers) varies.
 //
-// Where threads take different ways, values merged where the ways meet vary even if each is uniform; a value made in a loop that threads leave in
-// different iterations varies behind the loop, although it may be uniform inside.
+// Where threads take different ways, values merged where the ways meet vary even if each is uniform; a value
+// made in a loop that threads leave in different iterations varies behind the loop, although it may be
+// uniform inside.
 //
-// In launches with whole rows (LaunchShape) warps are rows: %tid.y does not vary in them, nor does what does not depend on the lane's bits of %tid.x
-// (lane_rows.h).
+// In launches with whole rows (LaunchShape) warps are rows: %tid.y does not vary in them, nor does what does
+// not depend on the lane's bits of %tid.x (lane_rows.h).
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@ struct Edit {
   std::string text;
 };
 
-/// Edits collected by passes. Insertions at the same place keep the order in which they were added. What lies inside a range that is replaced goes
-/// with it; replacements must not overlap otherwise.
+/// Edits collected by passes. Insertions at the same place keep the order in which they were added. What lies
+/// inside a range that is replaced goes with it; replacements must not overlap otherwise.
 class EditList {
  public:
   void insert_before(std::uint32_t position, std::string text) {
@@ -34,8 +34,8 @@ class EditList {
 
 /// The module's text with all edits applied.
 std::string emit(const Module& module, const EditList& edits);
-/// The text of one range with the edits that lie inside it applied. An insertion belongs to the byte it stands
-/// before, so one at range.end is not inside.
+/// The text of one range with the edits that lie inside it applied. An insertion belongs to the byte it
+/// stands before, so one at range.end is not inside.
 std::string emit_range(const Module& module, TextRange range, const EditList& edits);
 
 }  // namespace lynxpp::ptx

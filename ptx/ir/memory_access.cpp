@@ -33,8 +33,8 @@ bool has(const std::vector<std::string_view>& modifiers, std::string_view wanted
   return std::find(modifiers.begin(), modifiers.end(), wanted) != modifiers.end();
 }
 
-/// `cp…  [destination], [source], size, …`; the modifiers name the spaces in this order. A side that is a tensor has a descriptor and
-/// coordinates instead of an address.
+/// `cp…  [destination], [source], size, …`; the modifiers name the spaces in this order. A side that is a
+/// tensor has a descriptor and coordinates instead of an address.
 MemoryAccesses copy_accesses(const Instruction& instruction) {
   const std::vector<std::string_view> modifiers = modifiers_of(instruction.opcode);
   std::vector<StateSpace> spaces;

@@ -1,4 +1,5 @@
-// What an instruction accesses, and through which operands. Opcode traits say it of most instructions; copies have two sides.
+// What an instruction accesses, and through which operands. Opcode traits say it of most instructions; copies
+// have two sides.
 #pragma once
 
 #include <array>
@@ -13,8 +14,8 @@ struct MemoryAccess {
   bool writes = false;
   StateSpace space = StateSpace::none;
   std::uint32_t bytes = 0;  ///< per thread; 0 when the instruction does not tell
-  const Operand* address =
-      nullptr;  ///< [base + offset]; null for textures, surfaces and tensors, which have coordinates
+  /// [base + offset]; null for textures, surfaces and tensors, which have coordinates
+  const Operand* address = nullptr;
   const Operand* size = nullptr;  ///< of a bulk copy: the operand that holds the number of bytes
 };
 
@@ -30,11 +31,12 @@ struct MemoryAccesses {
 
 MemoryAccesses memory_accesses(const Instruction& instruction);
 
-/// The operand that a store or an atomic operation writes or combines with memory (`k` is 0, of `cas` 1 the new value); null when there
-/// is none. Elements of a vector are found in the operand itself.
+/// The operand that a store or an atomic operation writes or combines with memory (`k` is 0, of `cas` 1 the
+/// new value); null when there is none. Elements of a vector are found in the operand itself.
 const Operand* stored_operand(const Instruction& instruction, std::uint32_t k);
 
-/// Elements that the instruction moves between registers and memory: those of the vector operand, else 1; 0 without an access.
+/// Elements that the instruction moves between registers and memory: those of the vector operand, else 1; 0
+/// without an access.
 std::uint32_t vector_width(const Instruction& instruction);
 
 }  // namespace lynxpp::ptx

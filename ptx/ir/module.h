@@ -1,9 +1,9 @@
 // The lossless PTX intermediate representation.
 //
 // A Module owns the text it was parsed from and describes it by byte ranges. Whatever no pass touches is
-// emitted byte for byte from that text (ptx/emitter), so opcodes, directives and debug data that lynxpp has never
-// heard of survive. Every std::string_view below points into Module::source and lives as long as the Module; only an opcode that
-// the text spells with white space or comments in it is kept by its Body.
+// emitted byte for byte from that text (ptx/emitter), so opcodes, directives and debug data that lynxpp has
+// never heard of survive. Every std::string_view below points into Module::source and lives as long as the
+// Module; only an opcode that the text spells with white space or comments in it is kept by its Body.
 //
 //   module   ▶ items: directives, variables, functions (in textual order)
 //   function ▶ header, parameters, and (once parsed, see ptx/parser) a Body
@@ -55,7 +55,8 @@ enum class OperandKind : std::uint8_t {
   special_register,  ///< %tid.x, %laneid, …; Operand::name with the dimension suffix
   integer,           ///< Operand::integer (two's complement; unsigned literals wrap)
   floating,  ///< Operand::bits: the IEEE pattern; 32 bits for 0f…, 64 bits for 0d… and decimal literals
-  address,  ///< [base + offset]; elements[0] is the base (identifier or integer), further elements follow a comma
+  /// [base + offset]; elements[0] is the base (identifier or integer), further elements follow a comma
+  address,
   vector,  ///< {a, b, …}
   pair,    ///< a|b: elements[0], elements[1]
   list,    ///< (a, b, …) of a call
@@ -104,7 +105,8 @@ inline bool OperandList::operator==(const OperandList& other) const {
 }
 inline const Operand& OperandList::operator[](std::size_t index) const { return first_[index]; }
 
-/// Where the operands of a body are: a few large blocks instead of an allocation for each instruction. What it gave out never moves.
+/// Where the operands of a body are: a few large blocks instead of an allocation for each instruction. What
+/// it gave out never moves.
 class OperandPool {
  public:
   OperandList add(std::span<const Operand> operands);
@@ -134,8 +136,8 @@ struct Instruction {
   std::uint32_t line = 0;       ///< line in the module's text, from 1
   std::uint32_t statement = 0;  ///< index in Body::statements
   Guard guard;
-  std::string_view
-      opcode;  ///< with all modifiers, "ld.global.nc.v4.f32", in one piece however the text spells it
+  /// with all modifiers, "ld.global.nc.v4.f32", in one piece however the text spells it
+  std::string_view opcode;
   OpcodeTraits traits;  ///< what the opcode table says about it
   OperandList operands;
   std::uint32_t source_file = 0;  ///< `.loc` in force: file index (0: none)
@@ -247,7 +249,8 @@ struct Body {
   std::vector<TargetList> branch_targets;
   std::vector<TargetList> call_targets;  ///< a .callprototype is listed with no targets
 
-  /// Where the module's text has the opcode of one of the body's instructions. Its first word is in one piece there, what follows need not be.
+  /// Where the module's text has the opcode of one of the body's instructions. Its first word is in one piece
+  /// there, what follows need not be.
   TextRange opcode_range(const Instruction& instruction, std::string_view source) const;
 
   /// The declaration `name` refers to when used in `scope`, inner scopes first; null when it is no register.
@@ -255,8 +258,8 @@ struct Body {
   /// Same for variables declared in the body.
   const Variable* find_variable(std::string_view name, std::uint32_t scope) const;
 
-  /// Makes the two searches above fast; they are right without it after additions to `registers` or `variables`, but
-  /// not after other changes: then call it again.
+  /// Makes the two searches above fast; they are right without it after additions to `registers` or
+  /// `variables`, but not after other changes: then call it again.
   void index_names();
 
   /// Whether both say the same of the same text.
@@ -337,7 +340,8 @@ class Module {
   const Variable* find_variable(std::string_view name) const;
   const std::string* find_file(std::uint32_t index) const;
 
-  /// Makes the searches above fast. The parser calls it; they are right without it after additions to `functions`, `variables` or `aliases`.
+  /// Makes the searches above fast. The parser calls it; they are right without it after additions to
+  /// `functions`, `variables` or `aliases`.
   void index_names();
   /// Whether a function has a name like '%f', as nearly all registers do and nearly no function.
   bool has_function_like_register() const;

@@ -1,5 +1,6 @@
-// What lynxpp knows of an opcode. The facts stand in opcodes.def, one line per root mnemonic; modifiers refine them.
-// An unknown opcode yields OpcodeTraits with known == false and passes through every stage untouched.
+// What lynxpp knows of an opcode. The facts stand in opcodes.def, one line per root mnemonic; modifiers
+// refine them. An unknown opcode yields OpcodeTraits with known == false and passes through every stage
+// untouched.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ enum class DataType : std::uint8_t {
   f32,
   f32x2,
   f64,
-  integer_pair,  ///< s16x2, u16x2: halves of 32 bits that do not carry into one another; size_of is 0, for it is no number
+  /// s16x2, u16x2: halves of 32 bits that do not carry into one another; size_of is 0, for it is no number
+  integer_pair,
   opaque,  ///< texref, samplerref, surfref and alternate floating formats
 };
 

@@ -1,8 +1,7 @@
 // The statements of a PTX function body, by structure: nothing here knows an opcode.
 //
-// The parser asks for one statement at a time; braces of nested scopes are statements of their own, so nothing
-// recurses.
-// The rule `body` tells prediction what may follow a statement.
+// The parser asks for one statement at a time; braces of nested scopes are statements of their own, so
+// nothing recurses. The rule `body` tells prediction what may follow a statement.
 grammar Ptx;
 
 body : statement* EOF ;
@@ -53,8 +52,8 @@ address : '[' addressPart (',' addressPart)* ']' ;
 addressPart : value | vector ;
 list    : '(' (addressPart (',' addressPart)*)? ')' ;
 
-// A name, a name with a constant added, a literal, or a constant expression, in which the only name is WARP_SZ. What binds tighter does not
-// matter here: constant_expression.cpp computes them from the text.
+// A name, a name with a constant added, a literal, or a constant expression, in which the only name is
+// WARP_SZ. What binds tighter does not matter here: constant_expression.cpp computes them from the text.
 value    : term (binaryOperator term)* ;
 term     : (sign | '(' DIRECTIVE ')')* (WORD component? | INTEGER | FLOAT | '(' inner ')') ;
 component : DIRECTIVE ;                      // %tid .x, behind white space
@@ -99,7 +98,8 @@ PRAGMA        : '.pragma' ;
 SECTION       : '.section' ;
 DIRECTIVE     : '.' IDENTIFIER ('::' SEGMENT)* ;
 
-// Opcodes with modifiers, identifiers, special registers with a dimension and component selectors: one kind of token.
+// Opcodes with modifiers, identifiers, special registers with a dimension and component selectors: one kind
+// of token.
 WORD : IDENTIFIER (('.' | '::') SEGMENT)* ;
 
 INTEGER : ('0' [xX] HEX+ | '0' [bB] [01]+ | [0-9]+) 'U'? ;

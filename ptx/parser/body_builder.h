@@ -17,8 +17,8 @@ struct Place {
   std::uint32_t line = 0;  ///< of its first token
 };
 
-/// Keeps track of the scope and of the `.loc` in force. Both ways to parse a statement (statement_reader.h, grammar_parser.h) end here, so
-/// they cannot differ in what a statement of one shape means.
+/// Keeps track of the scope and of the `.loc` in force. Both ways to parse a statement (statement_reader.h,
+/// grammar_parser.h) end here, so they cannot differ in what a statement of one shape means.
 class BodyBuilder {
  public:
   /// `body` gets scope 0; it and the function must outlive the builder.
@@ -29,7 +29,8 @@ class BodyBuilder {
   void begin_scope(Place place);
   /// False, and nothing happens, when no scope is open.
   bool end_scope(Place place);
-  /// Sets instruction.text, line, statement, traits and source line; guard, opcode and operands are there already.
+  /// Sets instruction.text, line, statement, traits and source line; guard, opcode and operands are there
+  /// already.
   void add_instruction(Place place, Instruction instruction);
   /// One declaration of some registers; their scope is set here.
   void add_registers(Place place, std::vector<RegisterDeclaration> declarations);

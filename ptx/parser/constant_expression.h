@@ -10,7 +10,8 @@
 
 namespace lynxpp::ptx {
 
-/// Comparisons make integers of floating-point numbers; nothing else mixes the two. A number written as 0f… stands alone or behind a sign.
+/// Comparisons make integers of floating-point numbers; nothing else mixes the two. A number written as 0f…
+/// stands alone or behind a sign.
 struct Constant {
   bool is_floating = false;
   std::int64_t integer = 0;
@@ -20,7 +21,8 @@ struct Constant {
 /// Whether the text begins with 0f…, 0d… or digits with a point or an exponent.
 bool is_floating_literal(std::string_view text);
 
-/// Evaluates the expression at the cursor: integers in 64 bits, floating-point numbers as doubles. nullopt: the cursor has failed.
+/// Evaluates the expression at the cursor: integers in 64 bits, floating-point numbers as doubles. nullopt:
+/// the cursor has failed.
 std::optional<Constant> constant_expression(Cursor& cursor);
 
 /// The same where only an integer makes sense.

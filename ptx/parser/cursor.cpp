@@ -22,7 +22,8 @@ constexpr std::array<Special, 256> special_characters = [] {
   return table;
 }();
 
-/// Sixteen bytes that are compared at once; comparisons give 0xff where they hold. The compilers lower it to what the processor has.
+/// Sixteen bytes that are compared at once; comparisons give 0xff where they hold. The compilers lower it to
+/// what the processor has.
 using Block = std::uint8_t __attribute__((vector_size(16)));
 
 Block load_block(const char* bytes) {
@@ -31,7 +32,8 @@ Block load_block(const char* bytes) {
   return block;
 }
 
-/// Where the next character is that skip_group must look at, `text.size()` when there is none. Some fifteen bytes lie between two of them.
+/// Where the next character is that skip_group must look at, `text.size()` when there is none. Some fifteen
+/// bytes lie between two of them.
 std::uint32_t next_special(std::string_view text, std::uint32_t position) {
   for (; position + sizeof(Block) <= text.size(); position += sizeof(Block)) {
     const Block block = load_block(text.data() + position);

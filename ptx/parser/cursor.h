@@ -1,7 +1,8 @@
-// A position in PTX text with the few moves the scanner needs. White space and comments are skipped between tokens.
+// A position in PTX text with the few moves the scanner needs. White space and comments are skipped between
+// tokens.
 //
-// Errors are sticky: the first one stays, every later move does nothing and the cursor stands at the end. So a caller
-// checks failed() once, when it is done.
+// Errors are sticky: the first one stays, every later move does nothing and the cursor stands at the end. So
+// a caller checks failed() once, when it is done.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ inline constexpr std::uint32_t maximum_nesting = 256;
 bool is_identifier_start(char c);
 bool is_identifier_character(char c);
 bool is_space(char c);
-/// Where the marker at `position` ends that says where the text comes from, `# 12 "a.cu" 1` or `#line 12 "a.cu"`; `position` itself when none begins
-/// there. It is a comment, wherever it stands, as ptxas has it; the name in it knows no escapes.
+/// Where the marker at `position` ends that says where the text comes from, `# 12 "a.cu" 1` or `#line 12
+/// "a.cu"`; `position` itself when none begins there. It is a comment, wherever it stands, as ptxas has it;
+/// the name in it knows no escapes.
 std::uint32_t end_of_line_marker(std::string_view text, std::uint32_t position);
 
 class Cursor {
@@ -57,8 +59,8 @@ class Cursor {
 
   /// Skips from an opening bracket to its partner; strings and comments inside do not count.
   void skip_group();
-  /// Skips to (not over) the first of `stops` outside of brackets, strings and comments; false when the text ended
-  /// first.
+  /// Skips to (not over) the first of `stops` outside of brackets, strings and comments; false when the text
+  /// ended first.
   bool skip_to(std::string_view stops);
   /// Moves to an absolute position, also backwards.
   void move_to(std::uint32_t position) { position_ = position; }

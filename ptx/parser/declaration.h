@@ -28,8 +28,8 @@ struct Declarator {
   std::vector<std::uint64_t> extents;  ///< as written; 0 for `[]`
 };
 
-/// Parses from the state space to the semicolon; `begin` is where the declaration's text starts (its linkage). One
-/// declarator per name, all with the text of the whole declaration. Check cursor.failed().
+/// Parses from the state space to the semicolon; `begin` is where the declaration's text starts (its
+/// linkage). One declarator per name, all with the text of the whole declaration. Check cursor.failed().
 std::vector<Declarator> parse_variable_declaration(Cursor& cursor, const Linkage& linkage,
                                                    std::uint32_t begin);
 

@@ -63,7 +63,8 @@ std::string describe_token_type(std::size_t type, const antlr4::dfa::Vocabulary&
   }
 }
 
-/// Ends the parse at the first error instead of repairing it; remembers where it was and what was possible there.
+/// Ends the parse at the first error instead of repairing it; remembers where it was and what was possible
+/// there.
 class StrictErrors final : public antlr4::DefaultErrorStrategy {
  public:
   void reportError(antlr4::Parser* parser, const antlr4::RecognitionException& exception) override {
@@ -156,7 +157,8 @@ class GrammarParser::Implementation {
     parser_.reset();
   }
 
-  /// Where the line of `position` begins. A body may be one long line: what was searched is not searched again.
+  /// Where the line of `position` begins. A body may be one long line: what was searched is not searched
+  /// again.
   std::size_t line_begin(std::uint32_t position) {
     if (position < searched_) searched_ = line_begin_ = 0;
     const std::size_t newline = source_.substr(searched_, position - searched_).rfind('\n');

@@ -1,4 +1,5 @@
-// Statements by the ANTLR grammar (Ptx.g4): slow, complete, and the only one that reports errors. Inside this folder only.
+// Statements by the ANTLR grammar (Ptx.g4): slow, complete, and the only one that reports errors. Inside this
+// folder only.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ class GrammarParser {
                 BodyBuilder& builder);
   ~GrammarParser();
 
-  /// Parses the statement whose first token begins at `position`, in line `line`; there must be one. Returns where it ends. Errors go to
-  /// diagnostics(); the statement then ends behind the next semicolon.
+  /// Parses the statement whose first token begins at `position`, in line `line`; there must be one. Returns
+  /// where it ends. Errors go to diagnostics(); the statement then ends behind the next semicolon.
   std::uint32_t parse_statement(std::uint32_t position, std::uint32_t line);
 
   /// What was wrong, in the order found.

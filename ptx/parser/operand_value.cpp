@@ -62,7 +62,8 @@ bool is_numbered(std::string_view name) {
 
 bool is_special_register(std::string_view name) {
   if (name.size() <= shortest_name || name[0] != '%') return false;
-  // %r12, %rd3, %f4, %fd5 and their kin: a letter or two and a number. Of the special registers only %pm0 … look like that.
+  // %r12, %rd3, %f4, %fd5 and their kin: a letter or two and a number. Of the special registers only %pm0 …
+  // look like that.
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (is_digit(name[2]) || (is_digit(name[3]) && !name.starts_with("%pm"))) return false;
   name = name.substr(1, name.find('.') - 1);

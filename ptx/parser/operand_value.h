@@ -1,4 +1,5 @@
-// What a name, a literal or a sign makes of an operand. Inside this folder only; both ways to parse a statement share it.
+// What a name, a literal or a sign makes of an operand. Inside this folder only; both ways to parse a
+// statement share it.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,8 @@ namespace lynxpp::ptx {
 /// Sets the operand to what `name` means: identifier, special register, `_`, or the value of WARP_SZ.
 void set_name(Operand& operand, std::string_view name);
 
-/// "%tid.x" of "%tid" and ".x", which ptxas takes with white space between them; empty when that is no special register with components.
+/// "%tid.x" of "%tid" and ".x", which ptxas takes with white space between them; empty when that is no
+/// special register with components.
 std::string_view special_register_component(std::string_view name, std::string_view component);
 
 /// Sets the operand to the value of an integer literal; false when it has none.

@@ -89,8 +89,8 @@ class Scanner {
     }
   }
 
-  /// From behind the name to the end of the body or the semicolon of a declaration: parameters and performance
-  /// directives, whatever they are called. The semicolon of a .pragma ends the pragma only.
+  /// From behind the name to the end of the body or the semicolon of a declaration: parameters and
+  /// performance directives, whatever they are called. The semicolon of a .pragma ends the pragma only.
   bool scan_header_end(Function& function) {
     bool in_pragma = false;
     while (!cursor_.failed()) {
@@ -246,8 +246,8 @@ class Scanner {
     module_.aliases.push_back(alias);
   }
 
-  /// .pragma and directives nobody has heard of: up to `;`, to the end of a group in braces, or to a line that
-  /// begins with a dot or `@@`.
+  /// .pragma and directives nobody has heard of: up to `;`, to the end of a group in braces, or to a line
+  /// that begins with a dot or `@@`.
   void skip_unknown_directive() {
     while (!cursor_.failed()) {
       const std::uint32_t before = cursor_.end_of_last();

@@ -238,7 +238,8 @@ bool StatementReader::read_guarded(std::uint32_t begin) {
          read_instruction(begin, instruction);
 }
 
-/// From behind the opcode. PTX allows white space before a modifier, which then begins with a dot: the grammar's business.
+/// From behind the opcode. PTX allows white space before a modifier, which then begins with a dot: the
+/// grammar's business.
 bool StatementReader::read_instruction(std::uint32_t begin, Instruction& instruction) {
   is_call_ = instruction.opcode == "call" || instruction.opcode.starts_with("call.");
   if (accept(';')) {
@@ -462,7 +463,8 @@ std::string_view StatementReader::directive() {
   return view(begin);
 }
 
-/// An integer literal; empty, and some of it may be taken, when something else is next or it goes on like no integer does.
+/// An integer literal; empty, and some of it may be taken, when something else is next or it goes on like no
+/// integer does.
 std::string_view StatementReader::digits() {
   const std::uint32_t begin = position_;
   if (!is(peek(), digit)) return {};

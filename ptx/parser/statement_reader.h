@@ -1,4 +1,5 @@
-// Statements by hand: the shapes compiled code is made of, some thirty times as fast as the grammar. Inside this folder only.
+// Statements by hand: the shapes compiled code is made of, some thirty times as fast as the grammar. Inside
+// this folder only.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,18 @@
 
 namespace lynxpp::ptx {
 
-/// Takes a statement only when the grammar (Ptx.g4) would take the same text and make the same of it; it reports no errors and leaves
-/// everything else, right or wrong, to the grammar.
+/// Takes a statement only when the grammar (Ptx.g4) would take the same text and make the same of it; it
+/// reports no errors and leaves everything else, right or wrong, to the grammar.
 class StatementReader {
  public:
-  /// Reads inside the braces of `function`, whose opening brace stands in line `line`. All must outlive the reader.
+  /// Reads inside the braces of `function`, whose opening brace stands in line `line`. All must outlive the
+  /// reader.
   StatementReader(const Module& module, const Function& function, std::uint32_t line, BodyBuilder& builder);
 
   /// Skips white space and comments; whether nothing else is left.
   bool at_end();
-  /// Appends the next statement to the body. False, and nothing has changed, when it has another shape. Precondition: !at_end().
+  /// Appends the next statement to the body. False, and nothing has changed, when it has another shape.
+  /// Precondition: !at_end().
   bool read();
 
   std::uint32_t position() const { return position_; }

@@ -13,8 +13,8 @@ class ParseTree;
 
 namespace lynxpp::ptx {
 
-/// Appends `statement`, the tree of the grammar rule of that name, to the body. What is wrong with it goes to `diagnostics`, with `name` as
-/// the file.
+/// Appends `statement`, the tree of the grammar rule of that name, to the body. What is wrong with it goes to
+/// `diagnostics`, with `name` as the file.
 void convert_statement(const Module& module, const std::string& name, antlr4::tree::ParseTree& statement,
                        BodyBuilder& builder, Diagnostics& diagnostics);
 

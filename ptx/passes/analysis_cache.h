@@ -1,4 +1,5 @@
-// The analyses of a unit's functions, computed when a pass first asks for them and kept for the passes behind it.
+// The analyses of a unit's functions, computed when a pass first asks for them and kept for the passes behind
+// it.
 #pragma once
 
 #include <map>
@@ -7,7 +8,8 @@
 
 namespace lynxpp::ptx {
 
-/// What of the analyses still holds after a pass. Edits alone change nothing: the analyses describe the module, which stays as it is.
+/// What of the analyses still holds after a pass. Edits alone change nothing: the analyses describe the
+/// module, which stays as it is.
 enum class Preserved {
   all,
   control_flow,  ///< graph, dominators, post-dominators, loops: the pass changed instructions but no block
@@ -18,7 +20,8 @@ class AnalysisCache {
  public:
   explicit AnalysisCache(const LaunchShape& launch) : launch_(launch) {}
 
-  /// `function` has its body parsed and outlives the cache. The reference is valid until the next invalidate().
+  /// `function` has its body parsed and outlives the cache. The reference is valid until the next
+  /// invalidate().
   FunctionAnalyses& of(const Function& function) {
     return analyses_.try_emplace(&function, function, launch_).first->second;
   }

@@ -1,5 +1,5 @@
-// Passes and the manager that runs them in order. A pass's header is one factory function; its class hides in the .cpp. Which passes there are, and
-// in which order, stands in the table of pipeline.cpp.
+// Passes and the manager that runs them in order. A pass's header is one factory function; its class hides in
+// the .cpp. Which passes there are, and in which order, stands in the table of pipeline.cpp.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,8 @@ class Pass {
   virtual std::string_view name() const = 0;
   /// Adds edits to the unit; the module itself never changes. The answer says whether it added any.
   virtual Result<bool> run(InstrumentationUnit& unit) = 0;
-  /// What of unit.analyses still holds after a run that changed something. A pass that changes bodies has to say so.
+  /// What of unit.analyses still holds after a run that changed something. A pass that changes bodies has to
+  /// say so.
   virtual Preserved preserves() const { return Preserved::all; }
 };
 

@@ -14,7 +14,8 @@
 namespace lynxpp::ptx {
 namespace {
 
-// Order: addresses first (see share_variables.h), probes, then the calls' extra argument right before each call, then whole items go.
+// Order: addresses first (see share_variables.h), probes, then the calls' extra argument right before each
+// call, then whole items go.
 constexpr PassDescription table[] = {
     {make_share_variables_pass, "names of the program's variables become their addresses"},
     {make_keep_rounding_pass, "debug code: sums and products stay apart"},

@@ -1,4 +1,5 @@
-// The passes of an instrumentation, in their order. To add one: its factory and a line on what it does, in the table of pipeline.cpp.
+// The passes of an instrumentation, in their order. To add one: its factory and a line on what it does, in
+// the table of pipeline.cpp.
 #pragma once
 
 #include <memory>

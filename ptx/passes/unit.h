@@ -1,4 +1,5 @@
-// What the passes work on: one kernel with everything it reaches, the probes to splice, and the edits collected so far.
+// What the passes work on: one kernel with everything it reaches, the probes to splice, and the edits
+// collected so far.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +41,11 @@ struct Probe {
   std::uint32_t first_state = 0;
   std::uint32_t first_variable = 0;
   std::vector<std::uint32_t> tallies = {};  ///< numbers of the tallies that the routine adds to
-  /// All that the routine does is to add to tallies what follows from the lanes that are active, the access's size and kind, and the differences
-  /// between the lanes' addresses in whole words.
+  /// All that the routine does is to add to tallies what follows from the lanes that are active, the access's
+  /// size and kind, and the differences between the lanes' addresses in whole words.
   bool measures_banks = false;
-  /// All that the routine does is to add one to tallies in one lane of each sector of 32 bytes that the active lanes access.
+  /// All that the routine does is to add one to tallies in one lane of each sector of 32 bytes that the
+  /// active lanes access.
   bool measures_sectors = false;
   bool enabled = true;      ///< false: has no sites
   std::uint64_t sites = 0;  ///< filled in by the splice pass
@@ -58,22 +60,25 @@ struct FunctionUnit {
   std::uint32_t first_instruction = 0;
 };
 
-/// A variable of the variant that routines name: shared memory of a thread block, or a table. Its name is variable_name(position).
+/// A variable of the variant that routines name: shared memory of a thread block, or a table. Its name is
+/// variable_name(position).
 struct ModuleVariable {
   StateSpace space = StateSpace::shared;
   std::uint64_t bytes = 0;            ///< 0: no routine names it
   std::vector<std::uint8_t> initial;  ///< `bytes` of them, or none; shared memory has none
 };
 
-/// Which probes' routines become functions (outline.h): those that put at least `instructions` PTX instructions at each of at
-/// least `sites` sites. 0 instructions: every site, also where a copy would run faster.
+/// Which probes' routines become functions (outline.h): those that put at least `instructions` PTX
+/// instructions at each of at least `sites` sites. 0 instructions: every site, also where a copy would run
+/// faster.
 struct OutlineRule {
   std::uint32_t instructions = 64;
   std::uint32_t sites = 64;
 };
 
-/// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch if the address of lane 0 lies at `place` of
-/// its sector. What is tallied is left to warps that are not like that, and how many these are (ptx/passes/memory/sector_sites.h).
+/// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch
+/// if the address of lane 0 lies at `place` of its sector. What is tallied is left to warps that are not like
+/// that, and how many these are (ptx/passes/memory/sector_sites.h).
 struct RowSectors {
   std::uint32_t sectors = 0;
   std::int64_t step = 0;     ///< from lane to lane, in bytes; even
@@ -94,19 +99,22 @@ struct InstrumentationUnit {
   std::unordered_map<std::string_view, std::size_t> positions;  ///< in `functions`, by name
   std::vector<Probe> probes;
   OutlineRule outline;
-  /// Of the counters that device functions add to memory, one for each exit: beyond it by the shortest text, which has less than half the instructions.
+  /// Of the counters that device functions add to memory, one for each exit: beyond it by the shortest text,
+  /// which has less than half the instructions.
   std::size_t most_flushed_fast = 1000;
   RoutineFunctions routine_functions;      ///< those that routines call
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   /// What the value access_space says of a state space. Null: nobody asks.
   std::function<std::uint32_t(StateSpace)> space_code;
-  /// The variant is assembled by ptxas, which fuses products and sums that name no rounding; the cpu device does not.
+  /// The variant is assembled by ptxas, which fuses products and sums that name no rounding; the cpu device
+  /// does not.
   bool assembler_contracts = true;
   bool calls_indirectly = false;           ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
   std::uint32_t words = 0;                 ///< of the hidden parameter
-  /// By probe and instruction (id in the unit) where another place stands for the site; see ptx/passes/memory/bank_sites.h.
+  /// By probe and instruction (id in the unit) where another place stands for the site; see
+  /// ptx/passes/memory/bank_sites.h.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> bank_sites;
   /// Likewise; see ptx/passes/memory/sector_sites.h.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> sector_sites;
@@ -120,13 +128,14 @@ struct InstrumentationUnit {
   std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
   std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots
-  std::map<std::string, ProbeRoutine, std::less<>>
-      lane_routines;                                 ///< that find out a lane value, by its name
+  /// that find out a lane value, by its name
+  std::map<std::string, ProbeRoutine, std::less<>> lane_routines;
   std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
 
-  /// Variables of the program that live in the original module, by address. All others are declared in the variant.
+  /// Variables of the program that live in the original module, by address. All others are declared in the
+  /// variant.
   std::map<std::string, std::uint64_t, std::less<>> shared_variables;
 
   Version version;  ///< of the variant

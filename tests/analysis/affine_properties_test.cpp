@@ -1,4 +1,5 @@
-// Forms of random straight-line programs against what the programs compute, for random threads: a form that says it is exact must be.
+// Forms of random straight-line programs against what the programs compute, for random threads: a form that
+// says it is exact must be.
 #include <cstdint>
 #include <map>
 #include <random>

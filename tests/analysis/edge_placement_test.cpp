@@ -22,7 +22,8 @@ struct Graph {
   }
 };
 
-/// Loops, parallel edges, cycles with several entries, nodes that nothing leads to, and several ways out. Edge 0 is the entry.
+/// Loops, parallel edges, cycles with several entries, nodes that nothing leads to, and several ways out.
+/// Edge 0 is the entry.
 Graph random_graph(std::mt19937& random) {
   Graph graph;
   graph.nodes = 1 + random() % 12;

@@ -1,4 +1,5 @@
-// Every analysis of whole modules, word for word: golden/NAME.analyses.txt. LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review.
+// Every analysis of whole modules, word for word: golden/NAME.analyses.txt. LYNXPP_UPDATE_GOLDEN=1 rewrites
+// the expectations for review.
 #include <cstdlib>
 
 #include "ptx/analysis/call_graph.h"

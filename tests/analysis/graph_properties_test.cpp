@@ -1,4 +1,5 @@
-// Dominators, loops, liveness and reaching definitions of random graphs against their definitions, word by word and slowly.
+// Dominators, loops, liveness and reaching definitions of random graphs against their definitions, word by
+// word and slowly.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -71,7 +72,8 @@ struct Walk {
     });
   }
 
-  /// Adds the writes of `reg` that may reach the place before instruction `at` of `block`; no_block stands for the entry.
+  /// Adds the writes of `reg` that may reach the place before instruction `at` of `block`; no_block stands
+  /// for the entry.
   void definitions(std::uint32_t block, std::uint32_t at, RegisterId reg, std::set<std::uint32_t>& left,
                    std::set<std::uint32_t>& found) const {
     const BasicBlock& node = analyses.graph().blocks[block];

@@ -133,7 +133,8 @@ TEST(Ssa, ALoopAtTheEntryMergesWhatTheRegisterHeldBefore) {
               ElementsAre(ValueKind::entry, ValueKind::write));
 }
 
-/// Loops in one another. Each counts in a register of its own; all of them change %r0 inside and, when `later`, use %rN behind.
+/// Loops in one another. Each counts in a register of its own; all of them change %r0 inside and, when
+/// `later`, use %rN behind.
 std::string loops_in_one_another(int depth, bool later) {
   std::string begin = ".reg .b32 %i<" + std::to_string(depth) + ">;\nmov.u32 %r0, 0;\n";
   std::string end;

@@ -90,7 +90,8 @@ TEST(Uniformity, LoopsLeftInDifferentIterations) {
 }
 
 TEST(Uniformity, ContinueOnSomePathsMakesIterationsMeet) {
-  // Some threads go back to the header early, while the others pass through M: where they meet again they are in different iterations.
+  // Some threads go back to the header early, while the others pass through M: where they meet again they are
+  // in different iterations.
   const std::string body =
       "mov.u32 %r9, %tid.x;\nmov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r9, 5;\nL: add.u32 %r1, %r1, 1;\n@%p1 bra "
       "L;\n"

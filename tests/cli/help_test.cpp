@@ -1,4 +1,5 @@
-// The texts of --help, word for word (LYNXPP_UPDATE_GOLDEN=1 rewrites them for review), and the manual against them.
+// The texts of --help, word for word (LYNXPP_UPDATE_GOLDEN=1 rewrites them for review), and the manual
+// against them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// bin/lynxpp and lib/liblynxpp.so in a folder of the test's own: what an installation looks like, wherever it lies.
+/// bin/lynxpp and lib/liblynxpp.so in a folder of the test's own: what an installation looks like, wherever
+/// it lies.
 class Run : public testing::Test {
  protected:
   void SetUp() override {

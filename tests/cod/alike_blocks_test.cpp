@@ -1,4 +1,5 @@
-// Counters that are the same in every block of the grid, counted by the first one: against the device's own counters.
+// Counters that are the same in every block of the grid, counted by the first one: against the device's own
+// counters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace {
 using Grid = std::array<std::uint32_t, 3>;
 constexpr Grid grids[] = {{1, 1, 1}, {5, 1, 1}, {3, 2, 1}, {1, 4, 2}, {2, 3, 2}};
 
-/// Bodies; how many counters count for all blocks, and how many for their own. %r1 is %tid.x, %r2 %ctaid.x, %rd1 the thread's place in memory (the
-/// blocks of a row of the grid have theirs).
+/// Bodies; how many counters count for all blocks, and how many for their own. %r1 is %tid.x, %r2 %ctaid.x,
+/// %rd1 the thread's place in memory (the blocks of a row of the grid have theirs).
 struct Kernel {
   const char* name;
   bool has_alike;
@@ -90,7 +91,8 @@ TEST(AlikeBlocks, AreKnownByWhatBranchesDependOn) {
   }
 }
 
-/// Elections and votes for counters that others do not give away; what lanes have counted is still known where it is looked at in every block.
+/// Elections and votes for counters that others do not give away; what lanes have counted is still known
+/// where it is looked at in every block.
 TEST(AlikeBlocks, CountInTheFirstAlone) {
   const std::string jump = "@%lynxpp_elsewhere bra.uni";
   const auto has_jump = [&](const char* body) {
@@ -130,7 +132,8 @@ TEST(AlikeBlocks, KeepManyNumbersInLocalMemory) {
   launch.expect_exact();
 }
 
-/// Lanes that wait let the others go on to where all of them meet, and how many there are depends on the block: threads come there alike, warps do not.
+/// Lanes that wait let the others go on to where all of them meet, and how many there are depends on the
+/// block: threads come there alike, warps do not.
 constexpr const char* waiting[] = {
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra E;\nbarrier.sync 0;\nE: st.global.u32 [%rd1], %r8;\nret;",
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: setp.lt.u32 %p2, %r1, 9;\n@%p2 bra "

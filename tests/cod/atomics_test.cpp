@@ -1,4 +1,5 @@
-// `a[i] op= x` where threads meet, and atomic functions whose index only the run shows: exact for every block size.
+// `a[i] op= x` where threads meet, and atomic functions whose index only the run shows: exact for every block
+// size.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -97,7 +98,8 @@ TEST_P(Updates, IndicesThatOnlyTheRunShows) {
   }
 }
 
-/// Lanes that jump to a case pass by the declarations before it: these variables are 0 there, and not what they are set to.
+/// Lanes that jump to a case pass by the declarations before it: these variables are 0 there, and not what
+/// they are set to.
 TEST_P(Updates, IndicesThatAJumpToACasePassesBy) {
   const Measured measured =
       run("global unsigned int own[THREADS]; global unsigned long warps[200]; global unsigned int "

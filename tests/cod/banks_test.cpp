@@ -1,5 +1,6 @@
-// Wavefronts and bank conflicts, access by access, against the cpu device's own counters: all widths, strides of 0 to 64 words, permutations, random
-// places, one place for all lanes, warps with lanes left out, and several accesses that one of them stands for.
+// Wavefronts and bank conflicts, access by access, against the cpu device's own counters: all widths, strides
+// of 0 to 64 words, permutations, random places, one place for all lanes, warps with lanes left out, and
+// several accesses that one of them stands for.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -43,7 +44,8 @@ std::string accesses_at(const Access& access, const std::string& reg) {
   return text;
 }
 
-/// Places that are strided by as many words as the block's number says, permuted, the same for all, random. Threads from number 70 on leave first.
+/// Places that are strided by as many words as the block's number says, permuted, the same for all, random.
+/// Threads from number 70 on leave first.
 std::string module_of(const Access& access, const std::string& target) {
   const std::string mask = std::to_string(8192 - access.bytes);
   return ".version 8.0\n.target " + target + R"(

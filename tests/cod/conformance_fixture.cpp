@@ -178,7 +178,8 @@ std::size_t count_instructions(const std::string& ptx) {
 /// Elements that aligned() may leave out at the beginning.
 constexpr std::size_t alignment_room = 32;
 
-/// The first element on a boundary of 128 bytes, as a GPU's allocations begin: how many sectors an access touches must not depend on chance.
+/// The first element on a boundary of 128 bytes, as a GPU's allocations begin: how many sectors an access
+/// touches must not depend on chance.
 std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
   constexpr std::uintptr_t boundary = 128;
   const auto address = reinterpret_cast<std::uintptr_t>(values.data());

@@ -34,19 +34,19 @@ struct Shape {
   std::uint64_t warps() const { return (threads() + 31) / 32; }                            ///< of a block
 };
 
-/// `straight`: each thread loads its own 4 bytes of `in`, adds 1 and stores them to `out`; one way, one `ret`.
-/// `divergent`: threads with an odd number do so (thread number mod 4) times in a loop.
-/// `exchange`: each thread stores its number in static and in dynamic shared memory and reads those of its mirror image in the block.
-/// `early`: threads with an odd number return at once, from a guarded `ret`.
-/// `ways`: switches and branches of which some lead to one place only; the last sends threads 1, 5, 9, … elsewhere.
-/// `patterns`: accesses to shared and global memory of 1 to 16 bytes in patterns that depend on the block: random places near and far,
-/// strides, pairs of lanes at one place; some with lanes left out. At least 64 blocks of 32 threads.
-/// `assembled`: ptxas has to accept the variant, where there is one.
+/// `straight`: each thread loads its own 4 bytes of `in`, adds 1 and stores them to `out`; one way, one
+/// `ret`. `divergent`: threads with an odd number do so (thread number mod 4) times in a loop. `exchange`:
+/// each thread stores its number in static and in dynamic shared memory and reads those of its mirror image
+/// in the block. `early`: threads with an odd number return at once, from a guarded `ret`. `ways`: switches
+/// and branches of which some lead to one place only; the last sends threads 1, 5, 9, … elsewhere.
+/// `patterns`: accesses to shared and global memory of 1 to 16 bytes in patterns that depend on the block:
+/// random places near and far, strides, pairs of lanes at one place; some with lanes left out. At least 64
+/// blocks of 32 threads. `assembled`: ptxas has to accept the variant, where there is one.
 Measured measure(const std::string& source, const Shape& shape, const std::string& kernel = "straight",
                  bool assembled = true);
 
-/// The same with the kernel `k` of `module`, whose parameters are 64-bit addresses like those of the kernels above: `in`, of one 32-bit number
-/// 5 for each thread and 32 more, and `out`, of the same size.
+/// The same with the kernel `k` of `module`, whose parameters are 64-bit addresses like those of the kernels
+/// above: `in`, of one 32-bit number 5 for each thread and 32 more, and `out`, of the same size.
 Measured measure_module(const std::string& source, const Shape& shape, const std::string& module,
                         bool assembled = true);
 

@@ -23,17 +23,18 @@ extern const char* const only_sums;
 /// How many instructions threads and warps have run.
 extern const char* const only_instructions;
 
-/// A module with the kernel k(out), which has functions, %r4 the thread's number, %rd1 its place in `out`, %r5 random and differing, %r6 random,
-/// %r7 and %r8 zero.
+/// A module with the kernel k(out), which has functions, %r4 the thread's number, %rd1 its place in `out`,
+/// %r5 random and differing, %r6 random, %r7 and %r8 zero.
 std::string module_of(const std::string& functions, const std::string& body);
 
-/// How many kernels a test makes at random, and from which numbers: LYNXPP_RANDOM_KERNELS and LYNXPP_RANDOM_SEED, or else what is usual for it.
+/// How many kernels a test makes at random, and from which numbers: LYNXPP_RANDOM_KERNELS and
+/// LYNXPP_RANDOM_SEED, or else what is usual for it.
 struct RandomKernels {
   RandomKernels(int usual_count, std::uint32_t usual_seed);
   int count = 0;
   std::mt19937 random;
-  bool has_usual =
-      false;  ///< all the usual ones are among them: only of these it is known what they have in common
+  /// all the usual ones are among them: only of these it is known what they have in common
+  bool has_usual = false;
 };
 
 class CountedLaunch {
@@ -50,7 +51,8 @@ class CountedLaunch {
         threads_(block[0] * block[1] * block[2]),
         shape_{threads_ % 32 == 0, block[0] % 32 == 0, false} {}
 
-  /// Variants are made for launches of this shape instead of the launch's own, of which is known what blocks are like.
+  /// Variants are made for launches of this shape instead of the launch's own, of which is known what blocks
+  /// are like.
   void assume(const ptx::LaunchShape& shape) { shape_ = shape; }
   void assume_few_waves() { shape_.has_few_waves = true; }
   /// InstrumentationUnit::most_flushed_fast

@@ -16,8 +16,8 @@ class StructuredKernel {
   struct Kind {
     bool is_plain = false;  ///< without calls, returns and ways out of loops other than their ends
     bool is_alike = false;  ///< the same in every block of the grid
-    bool has_bounds =
-        false;  ///< some conditions compare the thread's number, mostly with one that is greater than all
+    /// some conditions compare the thread's number, mostly with one that is greater than all
+    bool has_bounds = false;
     bool has_rows = false;  ///< some conditions are the same for 32 threads of a row
   };
   StructuredKernel(std::mt19937& random, const Kind& kind)
@@ -76,7 +76,8 @@ class StructuredKernel {
     }
   }
 
-  /// Leaves for `other` when the thread's number, and how often it has gone around a loop, are beyond something.
+  /// Leaves for `other` when the thread's number, and how often it has gone around a loop, are beyond
+  /// something.
   void bounds(const std::string& other) {
     const std::string inside = "%q" + std::to_string(bounds_++);
     const std::string most = std::to_string(below(3) == 0 ? below(150) : 150 + below(10));
@@ -245,7 +246,8 @@ TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
   EXPECT_GE(merged, kernels.count / 20);
 }
 
-/// Lanes part and meet again as compiled code mostly lets them: paths through loops are noted, whole blocks are alike, warps leave as expected.
+/// Lanes part and meet again as compiled code mostly lets them: paths through loops are noted, whole blocks
+/// are alike, warps leave as expected.
 TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
   RandomKernels kernels(60, 22);
   int by_paths = 0, alike = 0, expected = 0;
@@ -268,7 +270,8 @@ TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
   EXPECT_GE(expected, 1);
 }
 
-/// Most threads are within bounds: those are counted that are not, and in loops, too, what all blocks do alike is counted by the first one.
+/// Most threads are within bounds: those are counted that are not, and in loops, too, what all blocks do
+/// alike is counted by the first one.
 TEST(CountedKernels, ThoseWithinBoundsEqualTheDevicesCounters) {
   RandomKernels kernels(60, 23);
   int around = 0, first = 0, expected = 0;

@@ -8,7 +8,8 @@
 namespace lynxpp::cod {
 namespace {
 
-/// A loop over four copies of a body under a condition that differs from lane to lane. `body` gets the copy's number.
+/// A loop over four copies of a body under a condition that differs from lane to lane. `body` gets the copy's
+/// number.
 template <typename Body>
 std::string unrolled(const Body& body) {
   std::string text = "L: add.u32 %r7, %r7, 1;\n";

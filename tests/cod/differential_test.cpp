@@ -1,8 +1,9 @@
-// Random functions, compiled by the C compiler of this machine and by ours: for the device, which runs them as a handler on the cpu
-// device, and for the report. Every bit has to agree.
+// Random functions, compiled by the C compiler of this machine and by ours: for the device, which runs them
+// as a handler on the cpu device, and for the report. Every bit has to agree.
 //
 //   LYNXPP_DIFFERENTIAL_FUNCTIONS=100000 LYNXPP_DIFFERENTIAL_SEED=7 cod_differential_test     more and others
-//   LYNXPP_DIFFERENTIAL_EXPORT=folder cod_differential_test      also writes specifications with what is expected, for a GPU
+//   LYNXPP_DIFFERENTIAL_EXPORT=folder cod_differential_test      also writes specifications with
+//                                                                what is expected, for a GPU
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -101,7 +102,8 @@ bool compute_expected(std::vector<Batch>& batches) {
   return true;
 }
 
-/// The sign of a zero is left out: GCC 12 makes -x of `0 - x` for an x converted from an integer, which is -0 instead of 0 for x = 0.
+/// The sign of a zero is left out: GCC 12 makes -x of `0 - x` for an x converted from an integer, which is -0
+/// instead of 0 for x = 0.
 bool is_same(double a, double b) {
   if (a == 0 && b == 0) return true;
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||

@@ -1,4 +1,5 @@
-// Every specification in examples/specs compiles, is accepted by ptxas for an old and a new target, and has a report.
+// Every specification in examples/specs compiles, is accepted by ptxas for an old and a new target, and has a
+// report.
 #include <gtest/gtest.h>
 
 #include <filesystem>

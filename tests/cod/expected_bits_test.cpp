@@ -7,7 +7,8 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Bodies; %r4 is the number of the thread among all, of which there are 5 blocks of 96, and how many warps do otherwise than most.
+/// Bodies; %r4 is the number of the thread among all, of which there are 5 blocks of 96, and how many warps
+/// do otherwise than most.
 struct Kernel {
   const char* name;
   std::uint64_t exceptions;
@@ -117,7 +118,8 @@ TEST(ExpectedBits, AreThoseOfWholeWarps) {
   }
 }
 
-/// How often most threads go around the bodies in loops, and how many warps do otherwise: of 5 blocks of 96 threads.
+/// How often most threads go around the bodies in loops, and how many warps do otherwise: of 5 blocks of 96
+/// threads.
 constexpr Kernel loops[] = {
     {"bounds of a body", 1,
      "L: add.u32 %r9, %r4, %r7;\nsetp.ge.u32 %p2, %r9, 460;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "

@@ -1,4 +1,5 @@
-// The three specifications of the Lynx paper's Figure 3, from the text that is printed there: only the notes in the margin go.
+// The three specifications of the Lynx paper's Figure 3, from the text that is printed there: only the notes
+// in the margin go.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The host part: variables that live from launch to launch, ON_END, tables, what is known of the launch and the device.
+// The host part: variables that live from launch to launch, ON_END, tables, what is known of the launch and
+// the device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -23,7 +23,8 @@ struct Loop {
   Divided lanes = divided;  ///< lanes may leave it in different iterations
 };
 
-// %r9 is between 0 and 7 and differs from lane to lane; %r7 and %r8 are 0. What lies behind %r12 is 2, or as large in all lanes, but is no constant.
+// %r9 is between 0 and 7 and differs from lane to lane; %r7 and %r8 are 0. What lies behind %r12 is 2, or as
+// large in all lanes, but is no constant.
 constexpr Loop loops[] = {
     {"one_block", true,
      "L: add.u32 %r7, %r7, 1;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM:"},

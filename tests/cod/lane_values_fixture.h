@@ -19,7 +19,8 @@ struct Shape {
 inline constexpr Shape shapes[] = {{32, 1, 1}, {33, 1, 1}, {96, 1, 1}, {100, 1, 1}, {1, 1, 1},
                                    {7, 5, 1},  {16, 4, 1}, {2, 3, 11}, {8, 8, 2},   {1, 40, 1}};
 
-/// The kernel k(u64 data) with that body: %r1 to %r3 are the thread's indices, %rd1 the middle of `data`, %rd2 its address as shared memory `tile`.
+/// The kernel k(u64 data) with that body: %r1 to %r3 are the thread's indices, %rd1 the middle of `data`,
+/// %rd2 its address as shared memory `tile`.
 std::string access_module(const std::string& body, const std::string& functions = {});
 
 /// How often the part stands in the text.

@@ -1,4 +1,5 @@
-// Sectors and wavefronts from differences of addresses that lanes know before, against the device's own counters.
+// Sectors and wavefronts from differences of addresses that lanes know before, against the device's own
+// counters.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -60,10 +61,12 @@ TEST(LaneValues, AreTakenWhereTheyAreKnown) {
   }
 }
 
-/// Bodies whose lanes come to their accesses to shared memory in parts, and at how many of these they know whom they meet at a bank. Those in a
-/// part together have the same iteration behind them, where not said otherwise.
+/// Bodies whose lanes come to their accesses to shared memory in parts, and at how many of these they know
+/// whom they meet at a bank. Those in a part together have the same iteration behind them, where not said
+/// otherwise.
 constexpr Known parted[] = {
-    // Loads and stores a row apart, of all words different, of pairs and more at one word where %tid.y counts, and of one word for all.
+    // Loads and stores a row apart, of all words different, of pairs and more at one word where %tid.y
+    // counts, and of one word for all.
     {"branch", 6,
      "mul.lo.s32 %r10, %r1, 68;\nadd.s32 %r11, %r5, %r10;\nmul.lo.s32 %r13, %r1, 64;\nadd.s32 %r14, %r5, "
      "%r13;\nL: setp.gt.u32 %p1, %r1, %r6;\n@%p1 bra N;\nld.shared.u32 %r12, [%r11+4];\nst.shared.u32 "

@@ -9,8 +9,8 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Loops and conditions that differ by lane; the odd ones read memory. Of one, threads with an index of 60 or more never come back, so that no function hands
-/// its counters back through its caller.
+/// Loops and conditions that differ by lane; the odd ones read memory. Of one, threads with an index of 60 or
+/// more never come back, so that no function hands its counters back through its caller.
 std::string function_text(int index) {
   const std::string number = std::to_string(index);
   std::string text = ".func (.param .b32 result) f" + number +

@@ -1,4 +1,5 @@
-// Divided regions in loops that are counted where their lanes meet (ptx/passes/counting/refine/paths.h), against the device's own counters.
+// Divided regions in loops that are counted where their lanes meet (ptx/passes/counting/refine/paths.h),
+// against the device's own counters.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -40,8 +41,9 @@ bool counts_by_paths(const CountedLaunch& launch) {
 
 bool sums_paths(const CountedLaunch& launch) { return launch.plan().functions[0].paths.sum.has_value(); }
 
-/// How paths are counted where instructions alone are wanted: as one number, or by lanes, where what they are worth takes more bits than there are, or not at
-/// all, where there are too few elections without those of divisions.
+/// How paths are counted where instructions alone are wanted: as one number, or by lanes, where what they are
+/// worth takes more bits than there are, or not at all, where there are too few elections without those of
+/// divisions.
 enum class Instructions : std::uint8_t { as_sum, by_lanes, elected };
 
 void expect_exact(const std::string& body, bool by_paths = true,
@@ -146,7 +148,8 @@ TEST(CountedPaths, LaunchesTooLongForASum) {
   EXPECT_TRUE(engine::may_wrap(launch.counting(), 1.01 * milliseconds, 1'000'000));
 }
 
-/// Branches over the values of %r9 from `first` on, to leaves of some instructions that lead to one of two ends.
+/// Branches over the values of %r9 from `first` on, to leaves of some instructions that lead to one of two
+/// ends.
 std::string random_tree(std::mt19937& random, std::uint32_t first, std::uint32_t values, int& labels) {
   if (values <= 2 || (values < 6 && random() % 4 == 0)) {
     return repeated("add.u32 %r8, %r8, " + std::to_string(1 + random() % 9) + ";\n",

@@ -187,7 +187,8 @@ const TargetCase targets[] = {
 
 class EachTarget : public testing::TestWithParam<TargetCase> {};
 
-/// The same number with the handler's code at each place as by counting; outputs and ptxas are checked by the fixture.
+/// The same number with the handler's code at each place as by counting; outputs and ptxas are checked by the
+/// fixture.
 TEST_P(EachTarget, AloneAtEveryPlace) {
   const std::string& code = GetParam().specification;
   std::string counted = code;

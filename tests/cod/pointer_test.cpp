@@ -1,5 +1,5 @@
-// Pointers, structures as arguments and results, and arrays of thread variables: results known in closed form, on the cpu device and in
-// ON_REPORT.
+// Pointers, structures as arguments and results, and arrays of thread variables: results known in closed
+// form, on the cpu device and in ON_REPORT.
 #include <gtest/gtest.h>
 
 #include "tests/cod/conformance_fixture.h"
@@ -188,7 +188,8 @@ TEST_P(ThreadArray, KeepsItsValuesOverAllHandlers) {
   }
 }
 
-/// Bounds that only the run shows: the loops stay loops, and the arrays lie in local memory while a handler runs.
+/// Bounds that only the run shows: the loops stay loops, and the arrays lie in local memory while a handler
+/// runs.
 TEST_P(ThreadArray, IsWalkedByLoopsThatAreNotUnrolled) {
   const char* source =
       "unsigned int visits[48]; unsigned long turns; global unsigned long sums[THREADS]; global unsigned int "

@@ -1,5 +1,5 @@
-// Random functions in the common part of C and C-on-Demand, without any case that C leaves undefined. The same seed gives the same
-// text.
+// Random functions in the common part of C and C-on-Demand, without any case that C leaves undefined. The
+// same seed gives the same text.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// docs/cod-reference.md holds what there is: the grammar, and a row with cost and example for every label, extent and function.
+// docs/cod-reference.md holds what there is: the grammar, and a row with cost and example for every label,
+// extent and function.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -224,7 +225,8 @@ constexpr const char* declarations =
     "unsigned int n;\n"
     "unsigned long x;\n\n";
 
-/// One place of each kind that the examples choose: a load, a store, a generic load, an access to shared memory, a branch.
+/// One place of each kind that the examples choose: a load, a store, a generic load, an access to shared
+/// memory, a branch.
 constexpr const char* kernel = R"(.version 8.0
 .target sm_80
 .address_size 64

@@ -1,4 +1,5 @@
-// What Uniformity promises of launches with whole rows (ptx/analysis/lane_rows.h), against the values that the threads of the cpu device have.
+// What Uniformity promises of launches with whole rows (ptx/analysis/lane_rows.h), against the values that
+// the threads of the cpu device have.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::uint32_t steps = 40;
 
-/// Each step computes a number from earlier ones and stores it; the threads' numbers of step i lie at out[i * threads of the launch].
+/// Each step computes a number from earlier ones and stores it; the threads' numbers of step i lie at out[i *
+/// threads of the launch].
 class RandomArithmetic {
  public:
   explicit RandomArithmetic(std::mt19937& random) : random_(random) {}

@@ -7,7 +7,8 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Bodies; how many comparisons of sectors they take one by one, of 32 and of 64 bits, and how many that several accesses share.
+/// Bodies; how many comparisons of sectors they take one by one, of 32 and of 64 bits, and how many that
+/// several accesses share.
 struct Gathers {
   const char* name;
   int near;
@@ -16,7 +17,8 @@ struct Gathers {
   const char* body;
 };
 constexpr Gathers gathers[] = {
-    // An index from memory, in a loop that lanes leave one after the other; the loads of a block stay together.
+    // An index from memory, in a loop that lanes leave one after the other; the loads of a block stay
+    // together.
     {"from memory", 2, 0, 0,
      "and.b32 %r13, %r1, 7;\nL: mad.lo.s32 %r9, %r6, 977, %r1;\nmul.lo.u32 %r9, %r9, 2654435761;\nshr.u32 "
      "%r10, %r9, 23;\nmul.wide.u32 %rd3, %r10, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r11, "
@@ -29,7 +31,8 @@ constexpr Gathers gathers[] = {
      "%rd3;\nld.global.u64 %rd4, [%rd4];\nmov.u64 %rd3, %rd4;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, "
      "%r13;\n@%p2 bra "
      "L;\nret;"},
-    // Four accesses with one base that each lane moves on by a number of its own, ascending at first, and three with another.
+    // Four accesses with one base that each lane moves on by a number of its own, ascending at first, and
+    // three with another.
     {"rows of their own", 1, 0, 2,
      "and.b32 %r13, %r1, 7;\nmul.wide.u32 %rd3, %r1, 20;\nadd.s64 %rd4, %rd1, %rd3;\nxor.b32 %r9, %r1, "
      "21;\nmul.wide.u32 %rd5, %r9, 12;\nadd.s64 %rd6, %rd1, %rd5;\nmul.wide.u32 %rd7, %r13, 36;\nL: "

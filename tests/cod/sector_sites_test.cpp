@@ -97,7 +97,8 @@ TEST(SectorSites, FollowIndicesThatDoNotWrapAround) {
   }
 }
 
-/// From lane 16 on the index is 2^32 lower, and the lane adds that to its address: two halves of the warp meet in two sectors.
+/// From lane 16 on the index is 2^32 lower, and the lane adds that to its address: two halves of the warp
+/// meet in two sectors.
 TEST(SectorSites, MarkIndicesThatWrapAround) {
   for (const bool is_signed : {true, false}) {
     const std::string least = is_signed ? "2147483632" : "4294967280";

@@ -15,7 +15,8 @@ struct Named {
   std::string source;
 };
 
-/// The ready-made ones, and more that use what could get in each other's way: registers, shared memory, tables, barriers.
+/// The ready-made ones, and more that use what could get in each other's way: registers, shared memory,
+/// tables, barriers.
 const std::vector<Named>& specifications() {
   static const std::vector<Named> all = [] {
     std::vector<Named> found;

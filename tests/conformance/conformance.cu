@@ -1,5 +1,7 @@
-// The kernels of scripts/conformance. Between launches the program attaches other specifications, by its own LYNXPP_SPEC.
-//   conformance CASES    each line of the file: SPECIFICATION KERNEL GRID_X GRID_Y GRID_Z BLOCK_X BLOCK_Y BLOCK_Z
+// The kernels of scripts/conformance. Between launches the program attaches other specifications, by its own
+// LYNXPP_SPEC.
+//   conformance CASES    each line of the file: SPECIFICATION KERNEL GRID_X GRID_Y GRID_Z BLOCK_X
+//                        BLOCK_Y BLOCK_Z
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,6 +1,7 @@
-// Parses every body of PTX files and emits the modules again, which must give the same bytes. The corpus tests use it. For each file that
-// passes it prints "module\t<file>\t<functions>\t<instructions>\t<bytes>", then for each kernel "kernel\t<name>\t<bytes>"; on standard error
-// what is wrong ("FAIL: …"), and opcodes that are in no table.
+// Parses every body of PTX files and emits the modules again, which must give the same bytes. The corpus
+// tests use it. For each file that passes it prints "module\t<file>\t<functions>\t<instructions>\t<bytes>",
+// then for each kernel "kernel\t<name>\t<bytes>"; on standard error what is wrong ("FAIL: …"), and opcodes
+// that are in no table.
 //
 //   check_ptx FILE.ptx…
 //

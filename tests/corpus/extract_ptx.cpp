@@ -1,5 +1,6 @@
-// Writes the PTX modules of the given files (programs, libraries, archives, fatbinaries) into a folder, one file each, and prints
-// "<file written>\t<where it came from>\t<PTX modules in that file>". The corpus tests use it.
+// Writes the PTX modules of the given files (programs, libraries, archives, fatbinaries) into a folder, one
+// file each, and prints "<file written>\t<where it came from>\t<PTX modules in that file>". The corpus tests
+// use it.
 //
 //   extract_ptx [--modules N] FOLDER FILE…      --modules: at most N of each file, evenly spread over it
 #include <cstdio>

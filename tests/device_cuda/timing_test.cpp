@@ -1,4 +1,5 @@
-// What the cuda device asks of the driver to time a launch, against functions that only write down what they are asked.
+// What the cuda device asks of the driver to time a launch, against functions that only write down what they
+// are asked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -72,7 +72,8 @@ std::string run(const std::string& body, unsigned threads, void* out, LaunchCoun
 }
 
 TEST(Control, LoopsFullOfAtomicsDoNotPartTheirWarp) {
-  // Lane 0 leaves at once and waits, the others iterate longer than lanes that wait for a lock would be left alone. Then all are together again.
+  // Lane 0 leaves at once and waits, the others iterate longer than lanes that wait for a lock would be left
+  // alone. Then all are together again.
   const char* const body = R"(
 .visible .entry test(.param .u64 out) {
   .reg .pred p;
@@ -159,7 +160,8 @@ LOOP:
   expect("test", 1, 2, 20, 2 * 2, 20 * 2);       // staging and call
   expect("test", 2, 2, 20, 2 * 1, 20 * 1);       // fetching the result
   expect("test", 3, 2, 40, 2 * 2, 40 * 2);
-  // Trip counts 1, 2, 3, 4: four entries per warp, 100 lanes; 60 of them odd (2 and 4). The branch is taken 60 times.
+  // Trip counts 1, 2, 3, 4: four entries per warp, 100 lanes; 60 of them odd (2 and 4). The branch is taken
+  // 60 times.
   expect("test", 4, 8, 100, 8 * 4, 100 * 2 + 60 + 60);
   expect("test", 5, 2, 40, 2 * 4, 40 * 4);
   std::uint64_t warp_sum = 0, thread_sum = 0;

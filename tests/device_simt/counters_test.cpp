@@ -114,7 +114,8 @@ const SiteCounters& site_of(const LaunchCounters& counters, std::string_view opc
   return none;
 }
 
-/// Threads below `limit` load from base + thread × stride, store to shared memory and read it back through a generic address.
+/// Threads below `limit` load from base + thread × stride, store to shared memory and read it back through a
+/// generic address.
 constexpr const char* accesses = R"(
 .visible .entry accesses(.param .u64 base, .param .u64 stride, .param .u32 limit) {
   .reg .pred %p<4>;

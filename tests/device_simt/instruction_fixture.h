@@ -15,8 +15,8 @@
 
 namespace lynxpp::device::cpu::test {
 
-/// A kernel that loads %a, %b, %c of the given widths, runs `code`, and stores %d. Predicates %p, %q, 32-bit registers
-/// %t<4> and 64-bit ones %w<4> are free for `code`.
+/// A kernel that loads %a, %b, %c of the given widths, runs `code`, and stores %d. Predicates %p, %q, 32-bit
+/// registers %t<4> and 64-bit ones %w<4> are free for `code`.
 std::string instruction_kernel(const std::string& code, unsigned d_bits, unsigned a_bits, unsigned b_bits,
                                unsigned c_bits);
 

@@ -1,5 +1,7 @@
-// Attaches and detaches while it runs: between launches of one kernel the program changes LYNXPP_SPEC in its own environment.
-//   attach [SPECIFICATION]…   one launch, then for every argument: LYNXPP_SPEC set to it ("-": unset) and one more launch
+// Attaches and detaches while it runs: between launches of one kernel the program changes LYNXPP_SPEC in its
+// own environment.
+//   attach [SPECIFICATION]…   one launch, then for every argument: LYNXPP_SPEC set to it
+//                             ("-": unset) and one more launch
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -147,7 +147,8 @@ TEST(Fatbinary, DamageIsNamed) {
   EXPECT_EQ(error_of(image), "a fatbinary entry is not valid LZ4");
 }
 
-// Every input lives in a heap block of its exact size, so AddressSanitizer sees the first byte read beyond it.
+// Every input lives in a heap block of its exact size, so AddressSanitizer sees the first byte read beyond
+// it.
 void read_everything(const std::string& image) {
   const auto exact = std::make_unique<std::byte[]>(image.size());
   std::memcpy(exact.get(), image.data(), image.size());

@@ -73,6 +73,10 @@ class Scripts(unittest.TestCase):
             self.assertEqual(1, result.returncode)
             self.assertIn("bad.cpp", result.stdout)
             self.assertNotIn("good.cpp", result.stdout)
+            bad.write_text("// " + "wide " * 30 + "\nint f() { return 1; }\n")
+            result = subprocess.run([check, good, bad], capture_output=True, text=True)
+            self.assertEqual(1, result.returncode)
+            self.assertIn("bad.cpp:1", result.stdout)
 
 
 if __name__ == "__main__":

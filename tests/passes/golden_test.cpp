@@ -1,5 +1,6 @@
-// Each file golden/NAME.ptx is one test: a kernel, with its probes in comments; golden/NAME.expected.ptx is the instrumented module.
-// LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review. ptxas has to accept every one of them.
+// Each file golden/NAME.ptx is one test: a kernel, with its probes in comments; golden/NAME.expected.ptx is
+// the instrumented module. LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review. ptxas has to accept
+// every one of them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -67,7 +67,8 @@ TEST(Hoist, WithoutReadsInLoopsNothingIsKept) {
   EXPECT_EQ(count(text, "%lynxpp_kept_lanes_below"), 0u) << text;
 }
 
-// What a handler computes of the thread and the launch is computed at the entry, once for all places in loops that want it.
+// What a handler computes of the thread and the launch is computed at the entry, once for all places in loops
+// that want it.
 TEST(Hoist, ValuesOfHandlersInLoopsAreComputedOnceAtTheEntry) {
   const std::string text = instrument_with(
       "global unsigned long counts[WARPS];\n"

@@ -64,7 +64,8 @@ TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {
   const Result<engine::Instrumented> result = instrument(all_outlined());
   ASSERT_TRUE(result.ok()) << render(result.error().diagnostics);
   const std::string& text = result->ptx;
-  // 4 and 8 bytes; two of the four loads, as the others take what is known of their lanes; the program's own call.
+  // 4 and 8 bytes; two of the four loads, as the others take what is known of their lanes; the program's own
+  // call.
   EXPECT_EQ(count(text, "\n.func (.param .align 8 .b8 __lynxpp_result"), 2u) << text;
   EXPECT_EQ(count(text, "call (__lynxpp_result), __lynxpp_function_"), 2u) << text;
   EXPECT_EQ(count(text, "call (b), twice"), 1u) << text;

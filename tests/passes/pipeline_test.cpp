@@ -181,7 +181,8 @@ TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {
 /// Whether the cached graph and liveness are still the ones from before a pass that preserves so much.
 std::pair<bool, bool> kept(InstrumentationUnit& unit, Preserved preserved, bool changes) {
   const Function& function = *unit.kernel().function;
-  // Live registers are marked through a reference; what is computed anew stands elsewhere or the mark is gone.
+  // Live registers are marked through a reference; what is computed anew stands elsewhere or the mark is
+  // gone.
   auto& graph = const_cast<ControlFlowGraph&>(unit.analyses.of(function).graph());
   graph.blocks[0].line = 999;
   auto& pressure = const_cast<std::vector<RegisterId>&>(unit.analyses.of(function).liveness().live_out(0));

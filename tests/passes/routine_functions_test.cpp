@@ -15,7 +15,8 @@ using ::testing::Not;
 
 const std::vector<std::string_view> placeholders{"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_", ""};
 
-/// Functions as LLVM writes them: forward declarations, labels and depots numbered over the module, and calls that are said to be uniform.
+/// Functions as LLVM writes them: forward declarations, labels and depots numbered over the module, and calls
+/// that are said to be uniform.
 std::string functions_text(int first, const std::string& leaf_name, const std::string& extra = {}) {
   const std::string number = std::to_string(first);
   return ".func (.param .b32 func_retval0) " + leaf_name + "\n(\n.param .b32 " + leaf_name +

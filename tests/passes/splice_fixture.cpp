@@ -60,8 +60,8 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
   InstrumentationUnit unit(*module);
   unit.version = module->version;
   unit.target = module->target;
-  unit.target.text =
-      "sm_" + std::to_string(module->target.sm);  // what the engine does: debug data does not survive
+  // what the engine does: debug data does not survive
+  unit.target.text = "sm_" + std::to_string(module->target.sm);
   unit.shared_variables = shared;
   if (Status reached = engine::find_reachable(*module, kernel, unit); !reached) return reached.error();
   for (const NamedProbe& named : probes) {

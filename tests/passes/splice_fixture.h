@@ -1,4 +1,5 @@
-// Builds an InstrumentationUnit from PTX text and hand-written routines and runs the engine's pipeline over it.
+// Builds an InstrumentationUnit from PTX text and hand-written routines and runs the engine's pipeline over
+// it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
                        const std::vector<NamedProbe>& probes,
                        const std::map<std::string, std::uint64_t, std::less<>>& shared = {});
 
-/// True when ptxas accepts the text; `messages` is what it printed. `available` is false where there is no ptxas.
+/// True when ptxas accepts the text; `messages` is what it printed. `available` is false where there is no
+/// ptxas.
 bool assemble(const std::string& ptx, std::string& messages, bool& available);
 
 }  // namespace lynxpp::ptx::testing

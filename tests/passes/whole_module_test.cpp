@@ -1,4 +1,5 @@
-// What of a module becomes part of a variant, and which kernels cannot have one: aliases, targets, tables of functions, launches from the device.
+// What of a module becomes part of a variant, and which kernels cannot have one: aliases, targets, tables of
+// functions, launches from the device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

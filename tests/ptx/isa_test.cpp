@@ -1,4 +1,5 @@
-// PTX written for the purpose: what PTX ISA 9.0 allows, whether compilers write it or not. That it is PTX, ptxas says (tests ptx_isa.*).
+// PTX written for the purpose: what PTX ISA 9.0 allows, whether compilers write it or not. That it is PTX,
+// ptxas says (tests ptx_isa.*).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -13,7 +13,8 @@ namespace lynxpp::ptx {
 
 inline const std::string header = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-/// The module of `text` behind the usual three lines; an empty module and a failed test when it does not parse.
+/// The module of `text` behind the usual three lines; an empty module and a failed test when it does not
+/// parse.
 inline Module module_of(const std::string& text) {
   Result<Module> module = parse_module(header + text, "test.ptx");
   if (module) return std::move(*module);
@@ -21,7 +22,8 @@ inline Module module_of(const std::string& text) {
   return Module("");
 }
 
-/// Parses every body both ways and fails the test where they differ: in the body or in what is wrong with it. What is fast must be right.
+/// Parses every body both ways and fails the test where they differ: in the body or in what is wrong with it.
+/// What is fast must be right.
 inline void expect_both_ways_agree(const Module& module) {
   for (const Function& function : module.functions) {
     if (function.is_declaration()) continue;

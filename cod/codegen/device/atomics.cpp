@@ -104,7 +104,8 @@ llvm::Value* DeviceGenerator::old_of_atomic(const char* operation, const Element
 
 namespace {
 
-/// The lane's or the thread's number, perhaps moved or scaled, differs from lane to lane: no need to find out.
+/// The lane's or the thread's number, perhaps moved or scaled, differs from lane to lane: no need to find
+/// out.
 bool names_lane(const Expression& index) {
   if (index.api != nullptr) {
     switch (index.api->api) {
@@ -220,7 +221,8 @@ llvm::Value* DeviceGenerator::add_atomically(const Element& element, const Expre
   return nullptr;
 }
 
-/// Any change of an element: compare-and-swap of the word it lies in until nobody has come in between. An element out of range reads as 0.
+/// Any change of an element: compare-and-swap of the word it lies in until nobody has come in between. An
+/// element out of range reads as 0.
 llvm::Value* DeviceGenerator::swap_until_unchanged(const Element& element, const Expression& target,
                                                    bool yields_old, const Update& update) {
   llvm::AllocaInst* result = new_slot(llvm_type(element.type), "updated");
@@ -279,7 +281,8 @@ void DeviceGenerator::reduce_to_memory(const char* operation, const Element& ele
       builder_.getVoidTy(), {address, value}, Effect::memory);
 }
 
-/// Where the index may differ from lane to lane: one access when it is the same in all lanes that are here, else one for each.
+/// Where the index may differ from lane to lane: one access when it is the same in all lanes that are here,
+/// else one for each.
 void DeviceGenerator::add_where_lanes_may_meet(const Element& element, llvm::Value* addend,
                                                bool uniform_addend) {
   // Summing without redux.sync takes a step for each lane, which may cost more than it saves.

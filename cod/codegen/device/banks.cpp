@@ -1,9 +1,11 @@
-// What an access to shared memory costs its warp: bankWavefronts(), bankConflicts(), bankGroupsSpared(). The rules are those that were measured on
-// hardware; device/cpu/simt/execute/counters.h has them too, written independently, and the tests compare both.
+// What an access to shared memory costs its warp: bankWavefronts(), bankConflicts(), bankGroupsSpared(). The
+// rules are those that were measured on hardware; device/cpu/simt/execute/counters.h has them too, written
+// independently, and the tests compare both.
 //
-// A handler finds out once what all these functions give. The common cases are settled by one reduction: lanes of up to 4 bytes whose words
-// lie within one row's length (broadcasts, neighbouring words in any order), and warps whose 32 lanes all have a bank of their own (odd strides,
-// permutations, wide accesses). All others are counted.
+// A handler finds out once what all these functions give. The common cases are settled by one reduction:
+// lanes of up to 4 bytes whose words lie within one row's length (broadcasts, neighbouring words in any
+// order), and warps whose 32 lanes all have a bank of their own (odd strides, permutations, wide accesses).
+// All others are counted.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -20,7 +22,8 @@ constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are b
 
 }  // namespace
 
-/// The value of `inside` where the condition holds, else `otherwise`. Conditions on the site's constants leave no branch in the kernel.
+/// The value of `inside` where the condition holds, else `otherwise`. Conditions on the site's constants
+/// leave no branch in the kernel.
 llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* otherwise,
                                           const std::function<llvm::Value*()>& inside) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
@@ -38,8 +41,8 @@ llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* o
   return phi;
 }
 
-/// Lanes are served in groups of 32, 16 or 8, by the size of an access. Units are as wide as an access, at least a word: as
-/// accesses are aligned, two lanes meet at a bank just when their units do.
+/// Lanes are served in groups of 32, 16 or 8, by the size of an access. Units are as wide as an access, at
+/// least a word: as accesses are aligned, two lanes meet at a bank just when their units do.
 DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   const auto constant = [&](std::uint32_t value) { return builder_.getInt32(value); };
   const auto by_size = [&](const BankAccess& access, llvm::Value* widest, llvm::Value* wide,
@@ -70,7 +73,8 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   return access;
 }
 
-/// Of up to 4 bytes: some lane's word lies a row or more above the lowest one. Where none does, no two words are at one bank.
+/// Of up to 4 bytes: some lane's word lies a row or more above the lowest one. Where none does, no two words
+/// are at one bank.
 llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
   llvm::Value* is_part =
       builder_.CreateICmpULT(site_value(SiteValue::access_size), builder_.getInt32(word_bytes));
@@ -89,7 +93,8 @@ llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
                   Effect::convergent);
 }
 
-/// Not all 32 lanes are here with a bank of their own in their group. Otherwise nothing meets, no two lanes read the same, and no group is spared.
+/// Not all 32 lanes are here with a bank of their own in their group. Otherwise nothing meets, no two lanes
+/// read the same, and no group is spared.
 llvm::Value* DeviceGenerator::may_meet(const BankAccess& access) {
   if (sm_ < reductions_from) return builder_.getTrue();
   llvm::Value* place = builder_.CreateOr(access.bank, access.first_lane);
@@ -108,7 +113,8 @@ llvm::Value* DeviceGenerator::any_lanes_bits(llvm::Value* bits, llvm::Value* mas
       [&](llvm::Value* total, llvm::Value* other, llvm::Value*) { return builder_.CreateOr(total, other); });
 }
 
-/// i1: in all active lanes of a pair of groups each reads what the lane at this distance reads; lanes that are not active agree with all.
+/// i1: in all active lanes of a pair of groups each reads what the lane at this distance reads; lanes that
+/// are not active agree with all.
 llvm::Value* DeviceGenerator::lanes_agree(const BankAccess& access, llvm::Value* pair,
                                           std::uint32_t distance) {
   llvm::Value* partner = builder_.CreateXor(access.lane, builder_.getInt32(distance));
@@ -134,7 +140,8 @@ void DeviceGenerator::join_groups(BankAccess& access) {
   access.first_lane = builder_.CreateSelect(joined, first, access.first_lane);
 }
 
-/// The active lanes of the group at this lane's bank: a vote for each bit of a bank's number takes a fraction of what match.any does.
+/// The active lanes of the group at this lane's bank: a vote for each bit of a bank's number takes a fraction
+/// of what match.any does.
 llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
   llvm::Value* lanes = builder_.CreateAnd(access.mask, access.group);
   const auto with_same = [&](llvm::Value* those, std::uint32_t bit) {
@@ -148,8 +155,8 @@ llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
   return value_where(builder_.CreateNot(access.is_wide), lanes, [&] { return with_same(lanes, 4); });
 }
 
-/// What banks have to serve each lane's group for: each lane sets as many bits as its bank has, from its group's lowest lane on, and what all lanes
-/// set together are the wavefronts.
+/// What banks have to serve each lane's group for: each lane sets as many bits as its bank has, from its
+/// group's lowest lane on, and what all lanes set together are the wavefronts.
 DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& access, llvm::Value* served) {
   llvm::Value* bits =
       builder_.CreateLShr(builder_.getInt32(all_lanes), builder_.CreateSub(builder_.getInt32(32), served));
@@ -164,8 +171,8 @@ DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& 
           builder_.CreateSelect(access.is_wide, spared, builder_.getInt32(0))};
 }
 
-/// i1: the lane stands for all that are served with it. Of the lanes at one unit the lowest does; atomic operations are made one lane
-/// after the other.
+/// i1: the lane stands for all that are served with it. Of the lanes at one unit the lowest does; atomic
+/// operations are made one lane after the other.
 llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Value* lanes) {
   return value_where(builder_.CreateNot(access.is_atomic), builder_.getTrue(),
                      [&] { return first_with_value(access.unit, access.mask, lanes); });
@@ -190,7 +197,8 @@ DeviceGenerator::BankCounts DeviceGenerator::unpacked(llvm::Value* counts) {
           builder_.CreateLShr(counts, spared_shift)};
 }
 
-/// What `body` gives of the site's access, packed or 0. Where nothing meets and no group is spared, that is found out first, and `settled` is next, if any.
+/// What `body` gives of the site's access, packed or 0. Where nothing meets and no group is spared, that is
+/// found out first, and `settled` is next, if any.
 llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankValue body,
                                                  llvm::BasicBlock* settled) {
   llvm::BasicBlock* row = new_block("in_row");
@@ -220,7 +228,8 @@ llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankV
   return value;
 }
 
-/// Where the handler begins, for the lanes that run it. A handler that only adds up is through with it where there is nothing to add.
+/// Where the handler begins, for the lanes that run it. A handler that only adds up is through with it where
+/// there is nothing to add.
 void DeviceGenerator::measure_banks() {
   require(70, 60);
   banks_ = unpacked(unless_banks_apart(bank_access(), &DeviceGenerator::count_bank_conflicts,

@@ -143,8 +143,9 @@ void DeviceGenerator::write_state(std::uint32_t index, llvm::Value* value, Type 
            builder_.getVoidTy(), {bits}, Effect::volatile_read);
 }
 
-/// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by write_states(). An array has a
-/// register for each element; its slot stays in local memory when an index is not known at compile time.
+/// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by
+/// write_states(). An array has a register for each element; its slot stays in local memory when an index is
+/// not known at compile time.
 llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigned) {
   State& state = states_[&symbol];
   state.assigned = state.assigned || assigned;

@@ -1,4 +1,5 @@
-// Traces, histograms and maps on the device. Nothing here waits for another thread: a lane only ever tries again elsewhere.
+// Traces, histograms and maps on the device. Nothing here waits for another thread: a lane only ever tries
+// again elsewhere.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -10,8 +11,9 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Places of a map that are looked at before an update is given up. Half of the places stay free while there are no more keys than asked
-/// for, and the ways through the table are as good as random: each step finds a free place with a chance of one half.
+/// Places of a map that are looked at before an update is given up. Half of the places stay free while there
+/// are no more keys than asked for, and the ways through the table are as good as random: each step finds a
+/// free place with a chance of one half.
 constexpr std::uint64_t maximum_probes = 128;
 constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 
@@ -29,7 +31,8 @@ llvm::Value* DeviceGenerator::call_collection(const Expression& call) {
 
 // ---------------------------------------------------------------- traces
 
-/// Numbers for the lanes that are here, from a counter that is the same for all of them: one atomic for the warp.
+/// Numbers for the lanes that are here, from a counter that is the same for all of them: one atomic for the
+/// warp.
 llvm::Value* DeviceGenerator::reserve_together(llvm::Value* counter) {
   llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* mask = active_mask_here();
@@ -153,10 +156,11 @@ llvm::Value* DeviceGenerator::hash_of(const std::vector<llvm::Value*>& words) {
   return hash;
 }
 
-/// Goes to `same` when the place has the key or, with `inserts`, takes it; else to `other`, or to `absent` where a key that the map has
-/// would have been found. A word is written once, by compare-and-swap from zero. So a place that has another word than the key keeps it,
-/// all threads with one key pass the same places and stop at the same one, and whoever writes the last word has found its own key in all
-/// words before: no place ends half taken.
+/// Goes to `same` when the place has the key or, with `inserts`, takes it; else to `other`, or to `absent`
+/// where a key that the map has would have been found. A word is written once, by compare-and-swap from zero.
+/// So a place that has another word than the key keeps it, all threads with one key pass the same places and
+/// stop at the same one, and whoever writes the last word has found its own key in all words before: no place
+/// ends half taken.
 void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm::Value*>& words,
                                   llvm::Value* place, bool inserts, llvm::BasicBlock* same,
                                   llvm::BasicBlock* other, llvm::BasicBlock* absent) {

@@ -16,8 +16,8 @@ constexpr std::uint32_t sector_bytes = 32;
 
 }  // namespace
 
-/// From the highest of the lanes `lower`, whose addresses are lower in turn if every lane's distance is positive. A sector's length at most, and
-/// where there is no such lane.
+/// From the highest of the lanes `lower`, whose addresses are lower in turn if every lane's distance is
+/// positive. A sector's length at most, and where there is no such lane.
 DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower, llvm::Value* address,
                                                              llvm::Value* mask) {
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
@@ -35,9 +35,10 @@ DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower,
           ascends};
 }
 
-/// The address' distance from the nearest one below it, that of a lower lane at the same place being 0, and a sector's length at most. Lower
-/// addresses are in the lane's sector just when the nearest one is, that is, when the lane's place in its sector is not below the
-/// distance. So one lane of each sector is the first, wherever the addresses as a whole lie.
+/// The address' distance from the nearest one below it, that of a lower lane at the same place being 0, and a
+/// sector's length at most. Lower addresses are in the lane's sector just when the nearest one is, that is,
+/// when the lane's place in its sector is not below the distance. So one lane of each sector is the first,
+/// wherever the addresses as a whole lie.
 llvm::Value* DeviceGenerator::sector_threshold() {
   llvm::Value* address = site_value(SiteValue::memory_address);
   llvm::Value* mask = active_mask_here();
@@ -91,8 +92,8 @@ llvm::Value* DeviceGenerator::least_distance(llvm::Value* mask, llvm::Value* add
   return builder_.CreateTrunc(least, builder_.getInt32Ty());
 }
 
-/// From the lowest active lane's. Accesses are aligned, so this is a multiple of their size, and banks counted from the leader's on are the banks
-/// in another order, which changes neither who meets nor how many.
+/// From the lowest active lane's. Accesses are aligned, so this is a multiple of their size, and banks
+/// counted from the leader's on are the banks in another order, which changes neither who meets nor how many.
 llvm::Value* DeviceGenerator::address_from_leader() {
   llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
   llvm::Value* mask = active_mask_here();
@@ -100,8 +101,9 @@ llvm::Value* DeviceGenerator::address_from_leader() {
   return builder_.CreateSub(address, shuffled(address, leader, mask));
 }
 
-/// The lanes at this lane's bank. 0 in all lanes: none meet, whichever of them make the access. Lanes at one unit count once, and which of them are
-/// there is known at the access alone: where there are such, lanes with others at their bank leave themselves out.
+/// The lanes at this lane's bank. 0 in all lanes: none meet, whichever of them make the access. Lanes at one
+/// unit count once, and which of them are there is known at the access alone: where there are such, lanes
+/// with others at their bank leave themselves out.
 llvm::Value* DeviceGenerator::bank_lanes_apart(BankAccess access) {
   llvm::Value* lanes = lanes_at_bank(access);
   llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);

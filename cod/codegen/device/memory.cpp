@@ -1,5 +1,5 @@
-// What an access to global memory costs its warp: sectors, by the rule that was measured on hardware. device/cpu/simt/execute/counters.h has it too,
-// written independently, and the tests compare both.
+// What an access to global memory costs its warp: sectors, by the rule that was measured on hardware.
+// device/cpu/simt/execute/counters.h has it too, written independently, and the tests compare both.
 #include "cod/codegen/device/generator.h"
 
 namespace lynxpp::cod {

@@ -78,7 +78,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-/// The name of the function that the call at the start of `text` leads to: call.uni (result), name, (arguments);
+/// The name of the function that the call at the start of `text` leads to: call.uni (result), name,
+/// (arguments);
 std::string_view callee_of(std::string_view text) {
   constexpr std::string_view blanks = " \t\n";
   text.remove_prefix(std::min(text.find_first_of(blanks), text.size()));

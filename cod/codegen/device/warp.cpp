@@ -88,8 +88,9 @@ llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
 
 // ---------------------------------------------------------------- different values
 
-/// Addresses mostly do not decrease from lane to lane. One shuffle and one vote find that out, and then the lanes where a new value
-/// begins are all that counts; match.any, which costs several times as much, sees the rest.
+/// Addresses mostly do not decrease from lane to lane. One shuffle and one vote find that out, and then the
+/// lanes where a new value begins are all that counts; match.any, which costs several times as much, sees the
+/// rest.
 llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group) {
   llvm::Type* word = builder_.getInt32Ty();
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
@@ -128,7 +129,8 @@ llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* 
   return first;
 }
 
-/// How many different values the active lanes hold; `in_halves`: in lanes 0 to 15 and in lanes 16 to 31, added.
+/// How many different values the active lanes hold; `in_halves`: in lanes 0 to 15 and in lanes 16 to 31,
+/// added.
 llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
   llvm::Value* mask = active_mask_here();
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
@@ -141,7 +143,8 @@ llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
   return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, vote(first, mask));
 }
 
-/// Before sm_70: takes the lanes with the lowest remaining lane's value away until none is left. That lane is the first of each.
+/// Before sm_70: takes the lanes with the lowest remaining lane's value away until none is left. That lane is
+/// the first of each.
 llvm::Value* DeviceGenerator::first_by_elimination(llvm::Value* mask, llvm::Value* value,
                                                    llvm::Value* group) {
   llvm::Type* word = builder_.getInt32Ty();
@@ -179,7 +182,8 @@ llvm::Value* DeviceGenerator::unique_call(const Expression& call) {
   return unique_count(expression_as(counted, type), in_halves);
 }
 
-/// The counts of what the lanes assigned last: under an election, where they are wanted, one lane is left to ask.
+/// The counts of what the lanes assigned last: under an election, where they are wanted, one lane is left to
+/// ask.
 llvm::AllocaInst* DeviceGenerator::unique_slot(const Symbol& array, bool in_halves) {
   llvm::AllocaInst*& slot = unique_slots_[{&array, in_halves}];
   if (slot == nullptr) {

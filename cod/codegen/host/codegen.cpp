@@ -287,7 +287,8 @@ void emit_everything(HostRun& run) {
     emit_collection(run, *collection, collection->name, "", all_of_them);
 }
 
-/// The report and the end as native code; null: there is none, and a report emits every array under its own name.
+/// The report and the end as native code; null: there is none, and a report emits every array under its own
+/// name.
 class CompiledReport final : public HostReport {
  public:
   CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit, Entry report,

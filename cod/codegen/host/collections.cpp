@@ -61,7 +61,8 @@ std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t
   return value << unused >> unused;
 }
 
-/// The places that are taken: the greatest value first, places with the same value in the order of their keys.
+/// The places that are taken: the greatest value first, places with the same value in the order of their
+/// keys.
 const HostRun::Entries& searched(HostRun& run, const Collection& map, std::uint64_t lead) {
   const auto [known, is_new] = run.entries.try_emplace({&map, lead});
   std::vector<std::uint64_t>& entries = known->second.places;

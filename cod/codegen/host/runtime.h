@@ -57,7 +57,8 @@ void host_division_by_zero(HostRun* run, const Expression* place);
 void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
                      std::uint64_t bits);
 void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
-/// What a function of the site table says of instruction or block `index`; for texts the address of a std::string.
+/// What a function of the site table says of instruction or block `index`; for texts the address of a
+/// std::string.
 std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_t index);
 const std::string* host_site_text(HostRun* run, const Expression* call, std::uint64_t index);
 std::uint64_t host_reduce(HostRun* run, const Expression* call);

@@ -42,7 +42,8 @@ class Allocations {
   cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
                        void* pool = nullptr);
 
-  /// Frees what allocate() gave out as one of the two kinds. Errors: cudaErrorInvalidValue for any other pointer.
+  /// Frees what allocate() gave out as one of the two kinds. Errors: cudaErrorInvalidValue for any other
+  /// pointer.
   cudaError_t release(void* pointer, MemoryKind kind, MemoryKind other_kind);
 
   /// Enters memory that is owned elsewhere (registered_host, variable). False when it overlaps an entry.

@@ -11,7 +11,8 @@ struct textureReference;
 struct surfaceReference;
 
 extern "C" {
-// The entry points of nvcc's generated host code (crt/host_runtime.h); the toolkit has no public header for them.
+// The entry points of nvcc's generated host code (crt/host_runtime.h); the toolkit has no public header for
+// them.
 void** __cudaRegisterFatBinary(void* wrapper);
 void __cudaRegisterFatBinaryEnd(void** handle);
 void __cudaUnregisterFatBinary(void** handle);

@@ -12,7 +12,8 @@ namespace {
 
 enum class Side { device, host, any };
 
-/// Whether `bytes` at `pointer` may be one side of a copy: known to the device, not the device's own, or either.
+/// Whether `bytes` at `pointer` may be one side of a copy: known to the device, not the device's own, or
+/// either.
 cudaError_t check_side(const void* pointer, size_t bytes, Side side) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   const auto found = allocations().find(pointer);

@@ -1,6 +1,7 @@
 // The executor's own exact counters as JSON Lines, one object per launch: the oracle instrumented results are
-// compared with. Members: the launch's totals, `opcodes` (thread executions by whole opcode), `blocks`, and `sites`, the instructions that a warp
-// reached, in order of function and place, without the members that are zero. Their meaning: executor.h.
+// compared with. Members: the launch's totals, `opcodes` (thread executions by whole opcode), `blocks`, and
+// `sites`, the instructions that a warp reached, in order of function and place, without the members that are
+// zero. Their meaning: executor.h.
 #pragma once
 
 #include <cstdint>

@@ -72,8 +72,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const v
   attributes->localSizeBytes = info.local_bytes;
   attributes->maxThreadsPerBlock =
       static_cast<int>(std::min<std::uint32_t>(info.max_threads, max_threads_per_block));
-  attributes->numRegs =
-      static_cast<int>(std::min<std::uint32_t>(info.registers, 255));  // as hardware would cap them
+  // as hardware would cap them
+  attributes->numRegs = static_cast<int>(std::min<std::uint32_t>(info.registers, 255));
   attributes->ptxVersion = target_of(*loaded->ptx);
   attributes->binaryVersion = compute_capability;
   attributes->maxDynamicSharedSizeBytes = kernel->max_dynamic_shared;

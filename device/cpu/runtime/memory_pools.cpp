@@ -131,8 +131,8 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return memory_pools().is_pool(pool) ? cudaSuccess
-                                      : cudaErrorInvalidValue;  // a pool keeps nothing in reserve
+  // a pool keeps nothing in reserve
+  return memory_pools().is_pool(pool) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 }  // namespace api

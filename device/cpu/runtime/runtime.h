@@ -1,6 +1,7 @@
-// The CUDA runtime API of the cpu device, as a table of functions by exported name, and the device::Device the launch session
-// drives. The API functions have the signatures of the toolkit's public headers (cuda_runtime_api.h) and of the
-// registration entry points nvcc's generated host code calls (__cudaRegisterFatBinary, …).
+// The CUDA runtime API of the cpu device, as a table of functions by exported name, and the device::Device
+// the launch session drives. The API functions have the signatures of the toolkit's public headers
+// (cuda_runtime_api.h) and of the registration entry points nvcc's generated host code calls
+// (__cudaRegisterFatBinary, …).
 #pragma once
 
 #include <span>
@@ -29,8 +30,8 @@ struct KernelIdentity {
 using LaunchInterceptor = bool (*)(const Launch& launch, const KernelIdentity& kernel);
 void set_launch_interceptor(LaunchInterceptor interceptor);
 
-/// The one cpu device. Its variants run synchronously; counters (LYNXPP_CPU_COUNTERS) are written for program launches
-/// that are not intercepted.
+/// The one cpu device. Its variants run synchronously; counters (LYNXPP_CPU_COUNTERS) are written for program
+/// launches that are not intercepted.
 Device& cpu_device();
 
 }  // namespace lynxpp::device::cpu

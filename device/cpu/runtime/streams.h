@@ -33,7 +33,8 @@ struct Event {
   std::chrono::steady_clock::time_point time;
 };
 
-/// While it lives on a thread, the null stream means that thread's own stream (the _ptsz and _ptds entry points).
+/// While it lives on a thread, the null stream means that thread's own stream (the _ptsz and _ptds entry
+/// points).
 class PerThreadDefaultStream {
  public:
   PerThreadDefaultStream();

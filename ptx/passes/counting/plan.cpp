@@ -151,7 +151,8 @@ class Planner {
     }
   }
 
-  /// From which calls threads may not come back because they have left the kernel. `trap` ends the whole launch.
+  /// From which calls threads may not come back because they have left the kernel. `trap` ends the whole
+  /// launch.
   void find_exits() {
     std::vector<bool> may_exit(unit_.functions.size());
     for (bool changed = true; changed;) {
@@ -324,7 +325,8 @@ class Planner {
     return plan;
   }
 
-  /// What lanes count for their warps in loops, as far as it follows from what is counted for threads or counts itself.
+  /// What lanes count for their warps in loops, as far as it follows from what is counted for threads or
+  /// counts itself.
   static void find_lane_terms_of(Draft& draft) {
     FunctionPlan& plan = draft.plan;
     const std::optional<FlowPlan> unwanted =
@@ -431,7 +433,8 @@ class Planner {
     });
     const std::uint32_t limit = draft.loses_registers ? 0 : plan_.is_wide ? wide_registers : narrow_registers;
     const std::uint32_t kept = limit - std::min(limit, registers_of_loops(plan));
-    // The registers are flushed for the sake of one counter in a loop, or of several others; more may come along.
+    // The registers are flushed for the sake of one counter in a loop, or of several others; more may come
+    // along.
     const auto many = std::ranges::count_if(
         order, [&](std::uint32_t index) { return plan.counters[index].weight >= likely; });
     const bool expects = many != 0 && many < enough_bits && may_leave_together(draft) &&
@@ -513,7 +516,8 @@ class Planner {
     }
   }
 
-  /// The function's tallies: those of repeated blocks get registers first. Position in the plan's counters, which are appended to `order`.
+  /// The function's tallies: those of repeated blocks get registers first. Position in the plan's counters,
+  /// which are appended to `order`.
   std::map<Tally, std::uint32_t> place_tallies(Draft& draft, std::uint32_t limit,
                                                std::vector<std::uint32_t>& order) {
     FunctionPlan& plan = draft.plan;

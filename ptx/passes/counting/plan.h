@@ -1,13 +1,16 @@
 // Which numbers the device has to count so that the host can tell how often every block ran.
 //
-// Threads: what enters a block leaves it, so counters on the chords of a spanning tree determine all blocks (ptx/analysis/edge_placement.h). How
-// many threads enter the kernel is known from the launch, and how many enter a function from the blocks that call it.
+// Threads: what enters a block leaves it, so counters on the chords of a spanning tree determine all blocks
+// (ptx/analysis/edge_placement.h). How many threads enter the kernel is known from the launch, and how many
+// enter a function from the blocks that call it.
 //
-// Warps: a warp's execution of a block is conserved as long as its lanes stay together. Behind a branch that divides them, behind calls, and where
-// ways meet again, an execution begins anew ("source"): there a lane elected on the spot counts. Where a divided region has one beginning and
-// one end in the same loop, its end runs as often as its beginning. In a loop that lanes enter together and leave in different iterations, the lane
-// that goes on longest counts for the warp; which one that was, the lanes find out where they meet behind the loop. A block is `whole` when all launched lanes of the warp pass it together: lane 0
-// counts for the warp there, with no election.
+// Warps: a warp's execution of a block is conserved as long as its lanes stay together. Behind a branch that
+// divides them, behind calls, and where ways meet again, an execution begins anew ("source"): there a lane
+// elected on the spot counts. Where a divided region has one beginning and one end in the same loop, its end
+// runs as often as its beginning. In a loop that lanes enter together and leave in different iterations, the
+// lane that goes on longest counts for the warp; which one that was, the lanes find out where they meet
+// behind the loop. A block is `whole` when all launched lanes of the warp pass it together: lane 0 counts for
+// the warp there, with no election.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +45,8 @@ struct CountPlace {
     vote,    ///< before the branch `instruction`, by all lanes when one of the warp goes on to block `target`
     divides,  ///< before `instruction`, when its guard holds for some of the warp's lanes and not for others
     switch_target,  ///< before the brx.idx at the block's end, for the lanes that go on to block `target`
-    leaves_apart,  ///< at the block's start: `instruction` is a way out of FunctionPlan::loops[target], see Leaving
+    /// at the block's start: `instruction` is a way out of FunctionPlan::loops[target], see Leaving
+    leaves_apart,
     iterations,  ///< where FunctionPlan::iterations[target] is read, by its number
     region_end,  ///< at the block's end, by what the marks of the region add up to, see PathPlan::sum
   };
@@ -54,7 +58,8 @@ struct CountPlace {
   auto operator<=>(const CountPlace&) const = default;
 };
 
-/// `constant`, and other counters of the lane added to it or subtracted. They are in registers, or bits, that were zero when it began.
+/// `constant`, and other counters of the lane added to it or subtracted. They are in registers, or bits, that
+/// were zero when it began.
 struct LaneCount {
   struct Term {
     std::uint32_t counter = 0;  ///< in FunctionPlan::counters, or in FunctionPlan::iterations
@@ -63,7 +68,8 @@ struct LaneCount {
   };
   std::vector<Term> terms;
   std::int32_t constant = 0;
-  /// Instead of the terms: how often the lane has gone on past that one of Leaving::ways; their number: how often it has gone back.
+  /// Instead of the terms: how often the lane has gone on past that one of Leaving::ways; their number: how
+  /// often it has gone back.
   std::optional<std::uint32_t> passed_way;
 };
 
@@ -74,8 +80,11 @@ struct Counter {
     summed,       ///< a register of every lane; their sum counts
     from_lane_0,  ///< a register of every lane; that of lane 0 counts
     most,         ///< a register of every lane; the greatest of them counts (FunctionPlan::leaves_together)
-    any,  ///< a bit of every lane; counts one for the warp when one of them is set (FunctionPlan::leaves_together)
-    both,  ///< two bits of every lane, for a guard that holds and one that does not; counts one when each is set in some lane
+    /// a bit of every lane; counts one for the warp when one of them is set (FunctionPlan::leaves_together)
+    any,
+    /// two bits of every lane, for a guard that holds and one that does not; counts one when each is set in
+    /// some lane
+    both,
     path,  ///< counters of PathPlan::marks added and subtracted (Counter::path_terms)
   };
   bool counts_warps = false;
@@ -84,33 +93,33 @@ struct Counter {
   double weight = 1;         ///< estimated executions per entry of the function
   bool is_repeated = false;  ///< perhaps more than once for an entry of the function
   bool is_whole = false;     ///< only raised while all launched lanes of a warp are together
-  bool is_once =
-      false;  ///< a warp raises it at most once, all lanes that ever do together; a maximum: at the loop's end
+  /// a warp raises it at most once, all lanes that ever do together; a maximum: at the loop's end
+  bool is_once = false;
   bool is_even = false;        ///< summed; all lanes have counted the same
   bool is_tally = false;       ///< raised by a routine, see Tally
   bool is_complement = false;  ///< what counts is the launched warps less those for which it was raised
-  bool is_alike =
-      false;  ///< in registers of the kernel; the first block counts for all, see CountPlan::alike
-  bool is_expected =
-      false;  ///< a bit that is set when a warp leaves as most do, see FunctionPlan::exceptions
+  /// in registers of the kernel; the first block counts for all, see CountPlan::alike
+  bool is_alike = false;
+  /// a bit that is set when a warp leaves as most do, see FunctionPlan::exceptions
+  bool is_expected = false;
   bool is_expected_not = false;  ///< of two bits (Storage::both), the other one is
   bool is_silent = false;        ///< never raised, taken for 0: nobody needs it, or another one counts for it
   std::uint32_t slot = 0;
   std::uint32_t reg = 0;  ///< of the function; counters with the same places share one
-  bool is_bit =
-      false;  ///< not a register of its own: raised at most once, it is one bit of a register of the function's
-  std::uint32_t bit =
-      0;  ///< its number, below FunctionPlan::bits; with Storage::both below FunctionPlan::bit_pairs
-  /// In FunctionPlan::loops: each lane raises `lane_reg` at `places`, and at the loop's end the counter grows by the most that one of the lanes has
-  /// counted since the loop's begin.
+  /// not a register of its own: raised at most once, it is one bit of a register of the function's
+  bool is_bit = false;
+  /// its number, below FunctionPlan::bits; with Storage::both below FunctionPlan::bit_pairs
+  std::uint32_t bit = 0;
+  /// In FunctionPlan::loops: each lane raises `lane_reg` at `places`, and at the loop's end the counter grows
+  /// by the most that one of the lanes has counted since the loop's begin.
   std::uint32_t maximum_in = no_counter;
   std::uint32_t lane_reg = no_counter;
   std::uint32_t frame_word = no_counter;  ///< see FunctionPlan::returned
-  std::uint32_t lane_start =
-      no_counter;  ///< register with `lane_reg` as it was at the begin; no_counter: it was zero
+  /// register with `lane_reg` as it was at the begin; no_counter: it was zero
+  std::uint32_t lane_start = no_counter;
 
-  std::optional<LaneCount>
-      lane_count;  ///< what the lane has counted, instead of lane_reg; `places` are not raised then
+  /// what the lane has counted, instead of lane_reg; `places` are not raised then
+  std::optional<LaneCount> lane_count;
 
   /// One of PathPlan::marks.
   struct PathTerm {
@@ -123,8 +132,9 @@ struct Counter {
   bool is_maximum() const { return maximum_in != no_counter; }
 };
 
-/// How often a thread has run `block` of a loop, told by a register of the program that changes by the same step each time (iterations.h).
-/// Read at `place`, where all threads come to that enter the loop, once for each time they do.
+/// How often a thread has run `block` of a loop, told by a register of the program that changes by the same
+/// step each time (iterations.h). Read at `place`, where all threads come to that enter the loop, once for
+/// each time they do.
 struct Iterations {
   std::uint32_t loop = 0;   ///< in LoopNest::loops()
   std::uint32_t block = 0;  ///< in the loop, run once in each full iteration
@@ -138,8 +148,9 @@ struct Iterations {
   std::uint32_t initial = 0;  ///< its low word before the loop; of 64 bits: divided by 2^shift first
   bool keeps_start = false;   ///< `initial` is not known; `start_reg` takes it at `entries`
   std::vector<CountPlace> entries;
-  /// Threads come to `place` that have not entered the loop and have something else in the register: `entered_reg` is 0 from the start of this block
-  /// on, and all ones from `entries` on. no_block: there are none.
+  /// Threads come to `place` that have not entered the loop and have something else in the register:
+  /// `entered_reg` is 0 from the start of this block on, and all ones from `entries` on. no_block: there are
+  /// none.
   std::uint32_t above = 0xffffffff;
   /// Lanes that enter the loop together run `block` together and come to `place` together.
   bool is_together = false;
@@ -148,9 +159,10 @@ struct Iterations {
   std::uint32_t entered_reg = no_counter;  ///< register with all ones when the loop was entered
 };
 
-/// When and where a lane leaves a loop: what `iterations` or `counter` tell, times two to the power of `shift`, plus the number of its way out, is
-/// greater the later it leaves, and 0 for lanes that have not entered the loop. Less one its low bits are the position in `ways`, and the others tell
-/// how often it has gone back.
+/// When and where a lane leaves a loop: what `iterations` or `counter` tell, times two to the power of
+/// `shift`, plus the number of its way out, is greater the later it leaves, and 0 for lanes that have not
+/// entered the loop. Less one its low bits are the position in `ways`, and the others tell how often it has
+/// gone back.
 struct Leaving {
   struct Way {
     std::uint32_t block = 0;  ///< that the way out leaves from
@@ -158,8 +170,8 @@ struct Leaving {
     std::int32_t number = 0;
   };
   std::uint32_t iterations = no_counter;  ///< in FunctionPlan::iterations; no_counter: `counter` tells
-  std::uint32_t counter =
-      no_counter;  ///< in FunctionPlan::counters: what each lane counts of the loop for the warp
+  /// in FunctionPlan::counters: what each lane counts of the loop for the warp
+  std::uint32_t counter = no_counter;
   std::uint32_t shift = 0;
   std::vector<Way> ways;            ///< in the order in which an iteration comes to them
   std::uint32_t usual = 0;          ///< the way that a lane takes unless it comes by another's place
@@ -168,18 +180,20 @@ struct Leaving {
   std::uint32_t reg = no_counter;  ///< register with the number of the way; no_counter: all are 0
 };
 
-/// A loop whose lanes count for the warp (Counter::maximum_in). Lanes that pass `begin` together all come to the start of block `end`.
+/// A loop whose lanes count for the warp (Counter::maximum_in). Lanes that pass `begin` together all come to
+/// the start of block `end`.
 struct LoopPlan {
   CountPlace begin;
   std::uint32_t end = 0;
-  std::uint32_t mask_reg =
-      no_counter;  ///< register with the lanes that passed `begin` together, where these look at each other at the end
+  /// register with the lanes that passed `begin` together, where these look at each other at the end
+  std::uint32_t mask_reg = no_counter;
   std::uint32_t loop = 0;  ///< in LoopNest::loops()
   std::optional<Leaving> leaving;
 };
 
-/// Divided regions in loops at whose end lane i counts for the warp how often one of its lanes came by place i on its way (paths.h).
-/// Or one lane counts what the places are worth together: each sets as many bits as it takes (path_sum.h).
+/// Divided regions in loops at whose end lane i counts for the warp how often one of its lanes came by place
+/// i on its way (paths.h). Or one lane counts what the places are worth together: each sets as many bits as
+/// it takes (path_sum.h).
 struct PathPlan {
   /// What a warp's bits are worth, added up by one of its lanes.
   struct Sum {
@@ -211,15 +225,16 @@ struct FlowPlan {
   std::vector<std::vector<std::uint32_t>> edges_into;  ///< per block; together they are its executions
   std::vector<std::uint32_t> fronts;  ///< per block: the node that ways to it lead to, see iterations.h
 
-  /// The last of the edges from one block to another one; no_counter: there is none, or a node is none of the function's blocks.
+  /// The last of the edges from one block to another one; no_counter: there is none, or a node is none of the
+  /// function's blocks.
   std::uint32_t edge_between(std::uint32_t source, std::uint32_t target) const;
 };
 
 /// A guarded instruction whose executions are wanted.
 struct GuardPlan {
   std::uint32_t instruction = 0;  ///< in the function
-  std::uint32_t counter =
-      no_counter;            ///< counted; else the executions of the block less those that fall through
+  /// counted; else the executions of the block less those that fall through
+  std::uint32_t counter = no_counter;
   bool is_opposite = false;  ///< the counter counts the lanes for which the guard does not hold
   std::uint32_t fall_through_edge = 0;
 };
@@ -238,28 +253,33 @@ struct FunctionPlan {
   std::uint32_t bit_pairs = 0;  ///< those with two bits, 32 in two registers
   /// Lanes wait for each other before they leave: all that were launched give their registers away together.
   bool leaves_together = false;
-  /// Counts the warps that did not leave with the expected bits set, of all lanes, and no others; the rest had nothing to add (expected.h).
+  /// Counts the warps that did not leave with the expected bits set, of all lanes, and no others; the rest
+  /// had nothing to add (expected.h).
   std::uint32_t exceptions = no_counter;
   std::optional<FlowPlan> threads;
   std::optional<FlowPlan> warps;
-  /// The kernel's: what device functions have counted. Where they return, threads add their registers and bits to words of the frame
-  /// (Counter::frame_word), and where they leave the kernel they give these away with its own.
+  /// The kernel's: what device functions have counted. Where they return, threads add their registers and
+  /// bits to words of the frame (Counter::frame_word), and where they leave the kernel they give these away
+  /// with its own.
   std::vector<Counter> returned;
   std::vector<GuardPlan> thread_guards;
   std::vector<GuardPlan> warp_guards;
   std::vector<GuardPlan> warp_divisions;
-  /// The calls that lead here, as (function plan, block); empty for the kernel and where the entry is counted.
+  /// The calls that lead here, as (function plan, block); empty for the kernel and where the entry is
+  /// counted.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> callers;
 };
 
-/// A register that the routine of a probe adds to at one instruction. Where it lies in memory (Storage::memory), tallies of the same number share a register
-/// of the function: zero before the routine, and given away right behind it.
+/// A register that the routine of a probe adds to at one instruction. Where it lies in memory
+/// (Storage::memory), tallies of the same number share a register of the function: zero before the routine,
+/// and given away right behind it.
 struct Tally {
   std::uint32_t probe = 0;        ///< in InstrumentationUnit::probes
   std::uint32_t number = 0;       ///< one of Probe::tallies
   bool is_high = false;           ///< counts how often the other one has wrapped around
   std::uint32_t instruction = 0;  ///< id in the unit
-  /// Nobody wants to know how much it is, but whether it is 0. One for a function, set at any place of it (ptx/passes/memory/index_checks.h).
+  /// Nobody wants to know how much it is, but whether it is 0. One for a function, set at any place of it
+  /// (ptx/passes/memory/index_checks.h).
   bool is_mark = false;
   /// Counts executions by warps that are not like RowSectors.
   bool is_exception = false;
@@ -294,8 +314,8 @@ struct CountDemand {
   }
 };
 
-/// How often everything in demand was executed; 0 for what was not in demand. With CountDemand::sums only these are right: counters that mean the same to
-/// them are not told apart.
+/// How often everything in demand was executed; 0 for what was not in demand. With CountDemand::sums only
+/// these are right: counters that mean the same to them are not told apart.
 struct Executions {
   std::vector<std::uint64_t> thread_blocks, warp_blocks;  ///< per block
   std::map<std::uint32_t, std::uint64_t> thread_guards, warp_guards, warp_divisions;
@@ -323,9 +343,11 @@ struct CountPlan {
   std::uint32_t stride = 0;
   std::uint32_t replicas = 0;
   bool is_wide = false;  ///< registers of 64 bits
-  /// So many counters lie in registers of device functions that these give them away by the shortest text, not by the fastest.
+  /// So many counters lie in registers of device functions that these give them away by the shortest text,
+  /// not by the fastest.
   bool has_short_flushes = false;
-  /// Counters that are alike (alike.h) are given away by blocks whose index is 0 in these dimensions only, 0: there are none.
+  /// Counters that are alike (alike.h) are given away by blocks whose index is 0 in these dimensions only, 0:
+  /// there are none.
   GridDimensions alike = 0;
 
   std::uint64_t slots() const { return std::uint64_t{stride} * replicas; }
@@ -333,7 +355,8 @@ struct CountPlan {
   Executions evaluate(std::span<const std::uint64_t> slots, const LaunchedGrid& launched) const;
 };
 
-/// Guarded instructions may be in demand only where they have a guard. Failure: the counters cannot be placed.
+/// Guarded instructions may be in demand only where they have a guard. Failure: the counters cannot be
+/// placed.
 Result<std::shared_ptr<const CountPlan>> make_count_plan(const InstrumentationUnit& unit,
                                                          const CountDemand& demand, bool is_wide);
 

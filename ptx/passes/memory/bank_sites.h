@@ -1,8 +1,9 @@
 // At which accesses the banks of shared memory need not be looked at.
 //
-// Which lanes meet at a bank follows from the differences of their addresses, in whole words. So accesses of one basic block that have one lane pattern,
-// size and kind add the same to their tallies every time: the first of them finds it out, and its tallies count for the others too. And lanes that
-// all have one address meet nowhere, atomic operations apart.
+// Which lanes meet at a bank follows from the differences of their addresses, in whole words. So accesses of
+// one basic block that have one lane pattern, size and kind add the same to their tallies every time: the
+// first of them finds it out, and its tallies count for the others too. And lanes that all have one address
+// meet nowhere, atomic operations apart.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace lynxpp::ptx {
 /// Fills in InstrumentationUnit::bank_sites for all probes of Probe::measures_banks.
 void find_bank_sites(InstrumentationUnit& unit);
 
-/// Where the tallies of a site (ids in the unit) are raised: mostly there. nullopt: nowhere; those of banks are 0, those of sectors the
-/// executions by warps (sector_sites.h).
+/// Where the tallies of a site (ids in the unit) are raised: mostly there. nullopt: nowhere; those of banks
+/// are 0, those of sectors the executions by warps (sector_sites.h).
 std::optional<std::uint32_t> measured_at(const InstrumentationUnit& unit, std::uint32_t probe,
                                          std::uint32_t instruction);
 

@@ -1,8 +1,10 @@
-// Marks launches in which an index wrapped around where the sectors of an access were counted as if it could not (LanePatterns::of_index()).
+// Marks launches in which an index wrapped around where the sectors of an access were counted as if it could
+// not (LanePatterns::of_index()).
 //
-// `a[y * pitch + tid.x]` with indices of 32 bits: between two lanes the index may go from 2^31 - 1 to -2^31, and then their addresses are not 4 bytes apart but
-// 2^34. No lane's index is near that place in a program that was meant to run, so each execution that widens such an index costs one comparison, and
-// a lane that is near sets a mark. What was counted is an estimate then.
+// `a[y * pitch + tid.x]` with indices of 32 bits: between two lanes the index may go from 2^31 - 1 to -2^31,
+// and then their addresses are not 4 bytes apart but 2^34. No lane's index is near that place in a program
+// that was meant to run, so each execution that widens such an index costs one comparison, and a lane that is
+// near sets a mark. What was counted is an estimate then.
 #pragma once
 
 #include <memory>
@@ -11,7 +13,8 @@
 
 namespace lynxpp::ptx {
 
-/// Needs unit.index_checks and the marks (Tally::is_mark) among unit.counting->tallies, one for each function with checks.
+/// Needs unit.index_checks and the marks (Tally::is_mark) among unit.counting->tallies, one for each function
+/// with checks.
 std::unique_ptr<Pass> make_index_checks_pass();
 
 }  // namespace lynxpp::ptx

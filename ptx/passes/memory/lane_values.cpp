@@ -239,9 +239,10 @@ class FunctionLanes {
     return wanted.value == sector_threshold_value && std::ranges::all_of(wanted.pattern.terms, is_index);
   }
 
-  /// `text`, but for warps of thread blocks with one row, or whose rows are made of warps, where patterns of thread indices differ as the
-  /// numbers of the lanes do, what it finds out at once; and for warps that are made of rows where only the position in a row counts. Sites with RowSectors need full
-  /// warps, all others the lanes from the first one on.
+  /// `text`, but for warps of thread blocks with one row, or whose rows are made of warps, where patterns of
+  /// thread indices differ as the numbers of the lanes do, what it finds out at once; and for warps that are
+  /// made of rows where only the position in a row counts. Sites with RowSectors need full warps, all others
+  /// the lanes from the first one on.
   static std::string in_whole_rows(const LanePattern& pattern, std::uint32_t site, const std::string& reg,
                                    const std::string& text, bool has_rows) {
     std::int64_t step = 0;
@@ -275,7 +276,8 @@ class FunctionLanes {
            ":\n\t}\n";
   }
 
-  /// For the first lanes of warps that are made of rows, where a lane's address is that of the lane in the row before.
+  /// For the first lanes of warps that are made of rows, where a lane's address is that of the lane in the
+  /// row before.
   static std::string in_repeated_rows(std::uint32_t site, const std::string& reg, const std::string& distance,
                                       const std::string& known) {
     const std::string other = "$lynxpp_no_rows_" + std::to_string(site);

@@ -1,9 +1,12 @@
-// What the lanes of a warp find out about the differences of their addresses, once for many accesses (ptx/analysis/lane_pattern.h).
+// What the lanes of a warp find out about the differences of their addresses, once for many accesses
+// (ptx/analysis/lane_pattern.h).
 //
-// A routine that asks for such a value has two forms: InstrumentationUnit::Probe::routine finds it out by itself, Probe::with_lane_values takes it from a
-// register. The pass chooses the accesses whose pattern is known and for which that pays, and writes the code that fills the registers at the
-// patterns' places. The splice pass takes the second form there. Where branches have divided the lanes since, they have found out whom each would meet at
-// a bank, and the splice pass writes before the routine what finds out from that how many of those are there.
+// A routine that asks for such a value has two forms: InstrumentationUnit::Probe::routine finds it out by
+// itself, Probe::with_lane_values takes it from a register. The pass chooses the accesses whose pattern is
+// known and for which that pays, and writes the code that fills the registers at the patterns' places. The
+// splice pass takes the second form there. Where branches have divided the lanes since, they have found out
+// whom each would meet at a bank, and the splice pass writes before the routine what finds out from that how
+// many of those are there.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +23,8 @@ namespace lynxpp::ptx {
 /// The site values that this is about, named as in cod::SiteValue.
 inline constexpr std::string_view sector_threshold_value = "sector_threshold";
 inline constexpr std::string_view hoisted_banks_value = "hoisted_banks";
-/// Found out by more lanes than make the access; hoisted_banks follows from it there, which the routine banks_of_some_lanes finds out.
+/// Found out by more lanes than make the access; hoisted_banks follows from it there, which the routine
+/// banks_of_some_lanes finds out.
 inline constexpr std::string_view bank_lanes_value = "bank_lanes";
 inline constexpr std::string_view banks_of_some_lanes_value = "banks_of_some_lanes";
 /// What the routine that finds one out writes.
@@ -36,8 +40,8 @@ struct LaneValuePlan {
   std::map<std::pair<LaneSite, std::string>, std::string, std::less<>> registers;
   /// Sites where hoisted_banks is found out from bank_lanes; by site the register of the latter.
   std::map<LaneSite, std::string> bank_lanes;
-  /// By site with RowSectors: the register that is odd where the warp is no full row, and otherwise, modulo 32, how far the address of lane 0 is from the
-  /// lane's.
+  /// By site with RowSectors: the register that is odd where the warp is no full row, and otherwise, modulo
+  /// 32, how far the address of lane 0 is from the lane's.
   std::map<LaneSite, std::string> rows;
 
   const std::string* find(const LaneSite& site, std::string_view value) const;

@@ -204,8 +204,9 @@ void SectorLanes::append_comparison(const Access& access, std::string& text) {
       known + ";\n" + in_any_order(access, is_near, known) + known + ":\n\t}\n";
 }
 
-/// Sectors within 32 of the lowest one are the bits of a word, of which each of the first lanes takes one: a reduction takes as long as match.any for one
-/// number, and match.any twice as long for 64 bits (docs/measurements/2026-11-22-h200-gathers.md).
+/// Sectors within 32 of the lowest one are the bits of a word, of which each of the first lanes takes one: a
+/// reduction takes as long as match.any for one number, and match.any twice as long for 64 bits
+/// (docs/measurements/2026-11-22-h200-gathers.md).
 std::string SectorLanes::in_any_order(const Access& access, bool is_near, const std::string& known) const {
   const std::string first(first_register);
   const std::string sector = low_register(access.place);

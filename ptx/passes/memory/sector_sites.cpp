@@ -20,8 +20,8 @@ std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1)
 struct Key {
   LanePattern pattern;
   std::uint32_t block = 0;
-  std::vector<Term>
-      place;  ///< the address modulo 32, coefficients and constant; empty where it does not matter
+  /// the address modulo 32, coefficients and constant; empty where it does not matter
+  std::vector<Term> place;
   std::int64_t constant = 0;
   auto operator<=>(const Key&) const = default;
 };

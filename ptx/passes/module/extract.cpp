@@ -64,7 +64,8 @@ class Extract final : public Pass {
         for (const std::string_view target : list.targets) collect_name(target);
       }
     }
-    // What a kept variable's initialiser names is needed too, and what the functions need that such a table points at, transitively.
+    // What a kept variable's initialiser names is needed too, and what the functions need that such a table
+    // points at, transitively.
     std::set<std::string_view> done;
     for (bool grown = true; grown;) {
       grown = false;
@@ -146,8 +147,8 @@ class Extract final : public Pass {
   std::unordered_set<std::string_view> names_;  ///< all of the module
   std::set<std::string_view> functions_;        ///< those that stay
   std::set<std::string_view> variables_;
-  std::optional<std::string_view>
-      names_kernel_;  ///< what stays and is not instrumented, but has the kernel's address
+  /// what stays and is not instrumented, but has the kernel's address
+  std::optional<std::string_view> names_kernel_;
 };
 
 }  // namespace

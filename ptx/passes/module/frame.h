@@ -1,4 +1,5 @@
-// How the hidden words and the per-thread state reach device functions: through a frame in the local memory of the kernel.
+// How the hidden words and the per-thread state reach device functions: through a frame in the local memory
+// of the kernel.
 #pragma once
 
 #include <string>

@@ -14,8 +14,9 @@ inline bool continues_identifier(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
 }
 
-/// Calls `identifier` with each name in `text` and `other` with what lies between, in order. What follows a dot is a modifier and no name, comments
-/// are left out, and `call.uni` becomes `call`: LLVM writes it everywhere, also where lanes are apart.
+/// Calls `identifier` with each name in `text` and `other` with what lies between, in order. What follows a
+/// dot is a modifier and no name, comments are left out, and `call.uni` becomes `call`: LLVM writes it
+/// everywhere, also where lanes are apart.
 template <typename Identifier, typename Other>
 void split_identifiers(std::string_view text, Identifier identifier, Other other) {
   std::size_t position = 0;

@@ -1,4 +1,5 @@
-// Values that the routines in a function's loops read from registers: filled at the function's entry, each once, whoever wants it.
+// Values that the routines in a function's loops read from registers: filled at the function's entry, each
+// once, whoever wants it.
 #pragma once
 
 #include <map>
@@ -12,8 +13,8 @@ class KeptValues {
  public:
   KeptValues(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit), function_(function) {}
 
-  /// Lets a copy of `routine` in `block` take its invariants from registers; leaves `binding` as it is outside of loops and where there are enough
-  /// registers of this kind already.
+  /// Lets a copy of `routine` in `block` take its invariants from registers; leaves `binding` as it is
+  /// outside of loops and where there are enough registers of this kind already.
   void bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding);
 
   /// Declares the registers and fills them. Behind everything else that is inserted at the entry.

@@ -20,15 +20,16 @@ class MinimumCut {
   /// With `from` on the source's side and `to` on the sink's, the cut costs `cost` more.
   void add_edge(std::uint32_t from, std::uint32_t to, std::uint32_t cost);
 
-  /// By node, whether it is on the source's side; of cuts that cost the same, the one with most nodes there. There has to be one without unbounded edges.
-  /// Takes time in proportion to what the cut costs times the edges; once per graph.
+  /// By node, whether it is on the source's side; of cuts that cost the same, the one with most nodes there.
+  /// There has to be one without unbounded edges. Takes time in proportion to what the cut costs times the
+  /// edges; once per graph.
   std::vector<bool> source_side();
 
  private:
   struct Edge {
     std::uint32_t to = 0;
-    std::uint32_t left =
-        0;  ///< what still fits through; the edge back stands beside it, at the index with the last bit flipped
+    /// what still fits through; the edge back stands beside it, at the index with the last bit flipped
+    std::uint32_t left = 0;
   };
 
   bool push_along_shortest_path();

@@ -1,9 +1,11 @@
 // Long routines with many sites: one function in the variant, and a call at each site.
 //
-// ptxas needs memory and time that grow faster than the code of one function, so copies of a long routine at hundreds of sites make a variant that
-// cannot be assembled. The function gets what the routine reads of its site, of the hidden parameter and of the thread's state by value and hands back what
-// it changes. Values of the site that are immediates and the same at many sites (the size of an access, say) are part of the function, so that it
-// holds what those sites need and no more; there is then a function for each of their combinations.
+// ptxas needs memory and time that grow faster than the code of one function, so copies of a long routine at
+// hundreds of sites make a variant that cannot be assembled. The function gets what the routine reads of its
+// site, of the hidden parameter and of the thread's state by value and hands back what it changes. Values of
+// the site that are immediates and the same at many sites (the size of an access, say) are part of the
+// function, so that it holds what those sites need and no more; there is then a function for each of their
+// combinations.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +32,12 @@ class Outliner {
  public:
   Outliner(InstrumentationUnit& unit, std::uint32_t& next_tally_label);
 
-  /// Whether a call stands at a site of the probe with these tallies. Places with all tallies in registers run most and are few: they keep copies
-  /// unless the rule takes every handler.
+  /// Whether a call stands at a site of the probe with these tallies. Places with all tallies in registers
+  /// run most and are few: they keep copies unless the rule takes every handler.
   bool is_outlined(const Probe& probe, const std::vector<OutlinedTally>& tallies) const;
 
-  /// Writes the call that stands for a copy of the routine with `binding`, whose site_value is asked for all values but the tallies.
+  /// Writes the call that stands for a copy of the routine with `binding`, whose site_value is asked for all
+  /// values but the tallies.
   void append_call(const Probe& probe, const SiteBinding& binding, const std::vector<OutlinedTally>& tallies,
                    std::string& text);
 
@@ -45,8 +48,8 @@ class Outliner {
   InstrumentationUnit& unit_;
   std::uint32_t& next_tally_label_;
   std::vector<bool> outlined_;  ///< by probe
-  std::vector<std::map<std::string, std::uint32_t>>
-      functions_;  ///< by probe, and by what is part of the function
+  /// by probe, and by what is part of the function
+  std::vector<std::map<std::string, std::uint32_t>> functions_;
 };
 
 }  // namespace lynxpp::ptx

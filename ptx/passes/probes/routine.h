@@ -1,12 +1,15 @@
-// A probe routine: the PTX of a compiled handler, ready to be written into another function any number of times.
+// A probe routine: the PTX of a compiled handler, ready to be written into another function any number of
+// times.
 //
-// Registers are renamed into lynxpp's own name space and live in a PTX scope of their own, labels carry the number of the site,
-// and `ret` becomes a jump to the end of the copy. Memory of the routine's own (`.local`) becomes the local depot that all copies in a
-// function share, since nothing in it outlives a copy. Functions that it calls stand once in the variant (routine_functions.h), and each copy
-// has the calls. Four kinds of placeholder are filled in per site:
+// Registers are renamed into lynxpp's own name space and live in a PTX scope of their own, labels carry the
+// number of the site, and `ret` becomes a jump to the end of the copy. Memory of the routine's own (`.local`)
+// becomes the local depot that all copies in a function share, since nothing in it outlives a copy. Functions
+// that it calls stand once in the variant (routine_functions.h), and each copy has the calls. Four kinds of
+// placeholder are filled in per site:
 //   mov.b64 d, <word prefix>3;    a word of the hidden parameter
 //   <state prefix>0               a per-thread state register, read or written
-//   <variable prefix>1            the name of a variable of the variant, declared in InstrumentationUnit::variables
+//   <variable prefix>1            the name of a variable of the variant, declared in
+//                                 InstrumentationUnit::variables
 //   <site prefix>basic_block_id   a value known at the site: an immediate or a register
 #pragma once
 
@@ -41,14 +44,16 @@ struct SiteBinding {
   std::function<std::string(std::string_view)> site_value;
   /// What word_opcode reads instead of memory at word_base.
   std::function<std::string(std::uint32_t)> word = {};
-  /// In a loop: the register that holds invariant `index` of the routine's. Empty: the copy computes them itself.
+  /// In a loop: the register that holds invariant `index` of the routine's. Empty: the copy computes them
+  /// itself.
   std::function<std::string(std::uint32_t)> invariant = {};
 };
 
 class ProbeRoutine {
  public:
-  /// `function` is the routine; it and the functions it calls have their bodies parsed, and the latter are added to `functions`. Failure: it
-  /// declares memory that is not `.local`, calls what add_function() refuses, or calls at all while `functions` is null.
+  /// `function` is the routine; it and the functions it calls have their bodies parsed, and the latter are
+  /// added to `functions`. Failure: it declares memory that is not `.local`, calls what add_function()
+  /// refuses, or calls at all while `functions` is null.
   static Result<ProbeRoutine> make(const Module& module, const Function& function,
                                    const PlaceholderPrefixes& prefixes,
                                    RoutineFunctions* functions = nullptr);
@@ -58,7 +63,8 @@ class ProbeRoutine {
 
   /// Values that copies in loops may take from registers (routine_invariants.h), each of 32 or of 64 bits.
   const std::vector<std::uint32_t>& invariant_bits() const { return invariant_bits_; }
-  /// What computes invariant `index` into `target`, a scope of its own; the same text for the same value of any routine.
+  /// What computes invariant `index` into `target`, a scope of its own; the same text for the same value of
+  /// any routine.
   void append_invariant(std::uint32_t index, const SiteBinding& binding, const std::string& target,
                         std::string& out) const;
 

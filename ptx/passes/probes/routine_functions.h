@@ -1,7 +1,9 @@
-// Functions that probe routines call: each stands once in a variant, whatever number of sites, handlers and specifications calls it.
+// Functions that probe routines call: each stands once in a variant, whatever number of sites, handlers and
+// specifications calls it.
 //
-// A function knows nothing of the site it is called from. What it needs of a site, of the hidden parameter's words and of the thread's state comes in
-// by value, and results go back the same way, so functions of the same text are the same function.
+// A function knows nothing of the site it is called from. What it needs of a site, of the hidden parameter's
+// words and of the thread's state comes in by value, and results go back the same way, so functions of the
+// same text are the same function.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +19,9 @@ namespace lynxpp::ptx {
 
 class RoutineFunctions {
  public:
-  /// The number of a function whose text is the same, else of a new one. In `text`, `own_name` stands for the function's name. `callees` are numbers
-  /// of functions that it calls; their names (see name()) stand in `text`.
+  /// The number of a function whose text is the same, else of a new one. In `text`, `own_name` stands for the
+  /// function's name. `callees` are numbers of functions that it calls; their names (see name()) stand in
+  /// `text`.
   std::uint32_t add(std::string_view text, std::set<std::uint32_t> callees, std::uint32_t instructions);
 
   /// Notes that the variant calls the function, and so those that it calls.
@@ -43,9 +46,9 @@ class RoutineFunctions {
   std::vector<Entry> entries_;
 };
 
-/// Adds the function `name` of `module`, bodies parsed, with all that it calls. Labels, parameters and local variables are named anew, so that
-/// the same code compiled twice has one text. Failure: it has no body, calls itself, calls through a pointer, or names what starts with one of
-/// `placeholders`.
+/// Adds the function `name` of `module`, bodies parsed, with all that it calls. Labels, parameters and local
+/// variables are named anew, so that the same code compiled twice has one text. Failure: it has no body,
+/// calls itself, calls through a pointer, or names what starts with one of `placeholders`.
 Result<std::uint32_t> add_function(const Module& module, std::string_view name,
                                    const std::vector<std::string_view>& placeholders,
                                    RoutineFunctions& functions);

@@ -89,7 +89,8 @@ class InvariantFinder {
 
   RegisterId result_of(std::uint32_t at) const { return usage_.writes(at)[0].reg; }
 
-  /// What a copy still has to compute of all that stays the same, by instruction, where the chosen values lie in registers.
+  /// What a copy still has to compute of all that stays the same, by instruction, where the chosen values lie
+  /// in registers.
   std::set<std::uint32_t> needed() const {
     std::set<std::uint32_t> result;
     for (std::uint32_t at = 0; at < body_.instructions.size(); ++at) {
@@ -98,7 +99,8 @@ class InvariantFinder {
     return result;
   }
 
-  /// The instructions that what `at` reads takes, all before them too, as far as nobody has the values at hand.
+  /// The instructions that what `at` reads takes, all before them too, as far as nobody has the values at
+  /// hand.
   void add_needed(std::uint32_t at, const std::set<RegisterId>& at_hand,
                   std::set<std::uint32_t>& result) const {
     std::vector<std::uint32_t> readers{at};
@@ -112,8 +114,8 @@ class InvariantFinder {
     }
   }
 
-  /// The cheapest of all choices, at a price of `fewest_instructions` for a register; where that takes too many registers, at the price that makes it few
-  /// enough.
+  /// The cheapest of all choices, at a price of `fewest_instructions` for a register; where that takes too
+  /// many registers, at the price that makes it few enough.
   void choose() {
     const std::size_t all = needed().size();
     if (all > most_instructions) return;
@@ -132,8 +134,9 @@ class InvariantFinder {
     }
   }
 
-  /// Each value is at hand (on the source's side) or is not, and is computed by the copy (likewise) or not. What is computed costs one, what is at hand
-  /// without that costs registers; what is read has to be at hand.
+  /// Each value is at hand (on the source's side) or is not, and is computed by the copy (likewise) or not.
+  /// What is computed costs one, what is at hand without that costs registers; what is read has to be at
+  /// hand.
   std::set<RegisterId> cheapest_values(std::uint32_t price) const {
     struct Nodes {
       std::uint32_t at_hand = 0, computed = 0;

@@ -1,9 +1,11 @@
-// What a routine computes from nothing but the thread and the launch, such as the number of its warp or the place of that warp's number in an array:
-// the same every time a thread comes by.
+// What a routine computes from nothing but the thread and the launch, such as the number of its warp or the
+// place of that warp's number in an array: the same every time a thread comes by.
 //
-// In a loop such a value is read from a register that the function's entry has filled, where that saves enough. ptxas does not do that by itself: what
-// stands behind a branch stays there (27 instructions for `counts[warpId()]`, seen in the code of ptxas 13.0 -O3). Which values: the cheapest cut through
-// the graph of all that stays the same (minimum_cut.h), where an instruction costs one and a register of 32 bits what makes it worth while.
+// In a loop such a value is read from a register that the function's entry has filled, where that saves
+// enough. ptxas does not do that by itself: what stands behind a branch stays there (27 instructions for
+// `counts[warpId()]`, seen in the code of ptxas 13.0 -O3). Which values: the cheapest cut through the graph
+// of all that stays the same (minimum_cut.h), where an instruction costs one and a register of 32 bits what
+// makes it worth while.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +30,8 @@ struct RoutineInvariants {
   std::set<std::uint32_t> spared;
 };
 
-/// `word_prefix`: of operands that stand for words of the hidden parameter, which are constants of the launch. What is known at a site only is none.
+/// `word_prefix`: of operands that stand for words of the hidden parameter, which are constants of the
+/// launch. What is known at a site only is none.
 RoutineInvariants find_invariants(const Body& body, std::string_view word_prefix);
 
 }  // namespace lynxpp::ptx

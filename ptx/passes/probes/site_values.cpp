@@ -259,7 +259,8 @@ std::string SiteValues::instruction_operand(const Probe& probe, std::string_view
   return number(probe.constant ? probe.constant(name, instruction) : 0);
 }
 
-/// 0 stands for the block behind the branch, where lanes go whose guard does not hold; other blocks for the first entry that leads there.
+/// 0 stands for the block behind the branch, where lanes go whose guard does not hold; other blocks for the
+/// first entry that leads there.
 void SiteValues::append_branch_target(const Instruction& branch, std::string& text) const {
   const auto index = static_cast<std::size_t>(&branch - body_.instructions.data());
   const BasicBlock& range = function_.graph.blocks[function_.graph.block_of[index]];

@@ -1,6 +1,6 @@
-// What a routine can know of the place it stands at. Most values are immediates; those that the thread has to find out are put into
-// registers right before the routine, or, for routines behind an instruction, before the instruction, which may overwrite what they
-// come from.
+// What a routine can know of the place it stands at. Most values are immediates; those that the thread has to
+// find out are put into registers right before the routine, or, for routines behind an instruction, before
+// the instruction, which may overwrite what they come from.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ class SiteValues {
   /// The operand that stands for the value `name`.
   std::string operand(const Probe& probe, std::string_view name, const Site& site) const;
 
-  // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may be overwritten
+  // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may
+  // be overwritten
   void append_block_start(std::uint32_t block, std::string& text) const;
   /// Before an instruction that does not end its block.
   void append_guard_count(std::uint32_t block, const Instruction& instruction, std::string& text) const;

@@ -120,7 +120,8 @@ class FunctionSplicer {
     if (!text.empty()) unit_.edits.insert_before(entry_position(*function_.function), "\n" + text);
   }
 
-  /// `.pragma "used_bytes_mask 0xf"` speaks of the next load, and text that loads something may stand between the two now. Nothing depends on it.
+  /// `.pragma "used_bytes_mask 0xf"` speaks of the next load, and text that loads something may stand between
+  /// the two now. Nothing depends on it.
   void drop_masks_of_loads() {
     for (const Statement& statement : body_.statements) {
       const bool is_mask = statement.kind == StatementKind::directive && statement.name == ".pragma" &&
@@ -160,7 +161,8 @@ class FunctionSplicer {
     }
   }
 
-  /// Behind an instruction: its probes, and behind the last one the exit of a block that falls through, or what follows a call.
+  /// Behind an instruction: its probes, and behind the last one the exit of a block that falls through, or
+  /// what follows a call.
   void splice_behind(std::uint32_t block, std::uint32_t index, const std::string& probes) {
     const BasicBlock& range = function_.graph.blocks[block];
     const Instruction& instruction = body_.instructions[index];
@@ -183,8 +185,8 @@ class FunctionSplicer {
     text += probes;
   }
 
-  /// Whether the body ends behind the block's last instruction, with threads that come there: it may be a branch whose guard does not hold, or a
-  /// call that returns.
+  /// Whether the body ends behind the block's last instruction, with threads that come there: it may be a
+  /// branch whose guard does not hold, or a call that returns.
   bool may_run_off_behind(std::uint32_t block, const Instruction& last) const {
     const bool goes_elsewhere = leaves(last) || last.traits.kind == OpcodeClass::branch;
     return block + 1 == function_.graph.blocks.size() && (last.guarded() || !goes_elsewhere);
@@ -200,7 +202,8 @@ class FunctionSplicer {
     }
   }
 
-  /// What leaving through `instruction` needs: kernel-exit probes, the state handed back to the caller or on to the callee.
+  /// What leaving through `instruction` needs: kernel-exit probes, the state handed back to the caller or on
+  /// to the callee.
   void append_departure(std::uint32_t block, const Instruction& instruction, std::string& text) {
     if (leaves(instruction) && (is_kernel_ || instruction.traits.is_thread_exit)) {
       std::string probes;
@@ -259,8 +262,8 @@ class FunctionSplicer {
     return {function_.first_instruction + index, site.access};
   }
 
-  /// The probes behind an instruction; what they need of the registers before it goes to `before`. Nothing stands behind an instruction that
-  /// control leaves.
+  /// The probes behind an instruction; what they need of the registers before it goes to `before`. Nothing
+  /// stands behind an instruction that control leaves.
   std::string probes_behind(std::uint32_t block, const Instruction& instruction, std::string& before) {
     if (instruction.traits.kind == OpcodeClass::branch || leaves(instruction)) return {};
     std::string probes;
@@ -352,7 +355,8 @@ class FunctionSplicer {
     if (!apart.empty()) text += apart + ":\n\t}\n";
   }
 
-  /// Whether the lanes find out at the access itself who is the first in his sector, and nothing else is to be done there.
+  /// Whether the lanes find out at the access itself who is the first in his sector, and nothing else is to
+  /// be done there.
   bool compares_sectors(const Probe& probe, const Site& site) const {
     if (site.instruction == nullptr) return false;
     const MemoryAccesses accesses = memory_accesses(*site.instruction);
@@ -393,7 +397,8 @@ class FunctionSplicer {
                            values_.operand(probe, "memory_address", site), raise, text);
   }
 
-  /// Where warps that are full rows need not be counted: goes by for them, and counts one for others. Begins a scope that ends at the label returned.
+  /// Where warps that are full rows need not be counted: goes by for them, and counts one for others. Begins
+  /// a scope that ends at the label returned.
   std::string append_skip_of_rows(const Probe& probe, const Site& site, std::string& text) {
     if (site.instruction == nullptr || unit_.counting == nullptr) return {};
     const auto number_of_probe = static_cast<std::uint32_t>(&probe - unit_.probes.data());
@@ -443,7 +448,8 @@ class FunctionSplicer {
         next_tally_label_);
   }
 
-  /// Of accesses to words nothing is to be added where nobody meets: begins a scope that ends at the label returned. Empty: there is always something.
+  /// Of accesses to words nothing is to be added where nobody meets: begins a scope that ends at the label
+  /// returned. Empty: there is always something.
   std::string append_skip_of_apart(const Probe& probe, const Site& site, std::string& text) {
     const auto found = unit_.lane_values->bank_lanes.find(lane_site(site));
     const MemoryAccesses accesses = memory_accesses(*site.instruction);

@@ -8,10 +8,12 @@ namespace lynxpp::ptx {
 
 /// Writes the probes' routines into the functions.
 ///
-/// Places: kernel entry before the first label or instruction; kernel exit before every ret, exit and trap of the kernel and every exit and
-/// trap of a device function (under the exit's guard); block entry before the block's first instruction; block exit before its branch,
-/// call or return, or after its last instruction when it falls through; instruction probes before the instruction, for the lanes whose
-/// guard holds (branches: for all active lanes), or behind it, for the lanes that executed it (branches and exits: nowhere). Blocks that nothing reaches are instrumented like all others.
+/// Places: kernel entry before the first label or instruction; kernel exit before every ret, exit and trap of
+/// the kernel and every exit and trap of a device function (under the exit's guard); block entry before the
+/// block's first instruction; block exit before its branch, call or return, or after its last instruction
+/// when it falls through; instruction probes before the instruction, for the lanes whose guard holds
+/// (branches: for all active lanes), or behind it, for the lanes that executed it (branches and exits:
+/// nowhere). Blocks that nothing reaches are instrumented like all others.
 std::unique_ptr<Pass> make_splice_pass();
 
 }  // namespace lynxpp::ptx

@@ -1,4 +1,5 @@
-// Cooperative groups: tiles, coalesced groups, reductions, asynchronous copies, grids and (from sm_90) clusters.
+// Cooperative groups: tiles, coalesced groups, reductions, asynchronous copies, grids and (from sm_90)
+// clusters.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

@@ -1,4 +1,5 @@
-// Device functions of all kinds: recursion, pointers, virtual functions, tables nobody calls through, variable arguments, allocation.
+// Device functions of all kinds: recursion, pointers, virtual functions, tables nobody calls through,
+// variable arguments, allocation.
 #include <cassert>
 #include <cstdio>
 

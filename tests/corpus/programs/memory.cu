@@ -1,4 +1,5 @@
-// Memory in all its spaces: textures and surfaces, constants, caching hints, atomics of all scopes, parameters of 4 KB and more.
+// Memory in all its spaces: textures and surfaces, constants, caching hints, atomics of all scopes,
+// parameters of 4 KB and more.
 #include <cuda_fp16.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The driver functions that the fake libcuda.so.1 has, declared once for it and for the programs that call it.
+// The driver functions that the fake libcuda.so.1 has, declared once for it and for the programs that call
+// it.
 #pragma once
 
 #include <cstdint>

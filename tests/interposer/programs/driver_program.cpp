@@ -1,5 +1,6 @@
 // Launches kernels through the driver API. Usage: driver_program DOOR ACTION...
-//   DOOR    linked (bound by the dynamic linker), dlsym, proc (cuGetProcAddress_v2), proc_v1 (cuGetProcAddress)
+//   DOOR    linked (bound by the dynamic linker), dlsym, proc (cuGetProcAddress_v2), proc_v1
+//           (cuGetProcAddress)
 //   ACTION  see actions() at the end
 #include <dlfcn.h>
 #include <sys/wait.h>

@@ -10,8 +10,8 @@ EXPORT int which() { return 1 + 10 * reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT
 EXPORT int which() { return 2; }
 #elif defined(LIBRARY_OPENER)
 EXPORT void* open_hidden() {
-  void* volatile handle =
-      dlopen("libhidden.so", RTLD_NOW);  // volatile: a tail call would make the program the caller
+  // volatile: a tail call would make the program the caller
+  void* volatile handle = dlopen("libhidden.so", RTLD_NOW);
   return handle;
 }
 #elif defined(LIBRARY_HIDDEN)

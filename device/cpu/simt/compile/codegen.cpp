@@ -244,8 +244,8 @@ void FunctionCodegen::note_call_registers(const CallSite& call) {
   }
 }
 
-/// Registers are live out of a segment when some successor reads them first, or passes them on. A device function's
-/// results in registers are live where it returns.
+/// Registers are live out of a segment when some successor reads them first, or passes them on. A device
+/// function's results in registers are live where it returns.
 void FunctionCodegen::solve_liveness() {
   std::vector<std::vector<std::uint32_t>> successors(states_.size());
   std::set<std::uint32_t> at_return;
@@ -270,7 +270,8 @@ void FunctionCodegen::solve_liveness() {
       for (const std::uint32_t successor : successors[i]) {
         state.live_out.insert(live_in[successor].begin(), live_in[successor].end());
       }
-      // Lanes that are inactive here take other paths, and keep their values in memory. A guarded write reads first.
+      // Lanes that are inactive here take other paths, and keep their values in memory. A guarded write reads
+      // first.
       std::set<std::uint32_t> in = state.read_first;
       for (const std::uint32_t id : state.live_out) {
         if (!state.written.contains(id)) in.insert(id);

@@ -1,8 +1,10 @@
-// PTX instructions ▶ LLVM IR over vectors of 32 lanes. Internal to device/cpu; the only header here that shows LLVM.
+// PTX instructions ▶ LLVM IR over vectors of 32 lanes. Internal to device/cpu; the only header here that
+// shows LLVM.
 //
-// A register is a vector <32 x iN> (a predicate <32 x i1>) inside a segment and lies in the warp's register file
-// between segments. Inactive lanes compute values nobody sees: write-back merges by the active mask, and everything with a
-// side effect (memory, atomics, division) goes through helpers that visit the active lanes only.
+// A register is a vector <32 x iN> (a predicate <32 x i1>) inside a segment and lies in the warp's register
+// file between segments. Inactive lanes compute values nobody sees: write-back merges by the active mask, and
+// everything with a side effect (memory, atomics, division) goes through helpers that visit the active lanes
+// only.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

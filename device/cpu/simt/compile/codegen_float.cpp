@@ -229,7 +229,8 @@ void FunctionCodegen::convert_integer(DataType to, DataType from) {
   const unsigned bits = bits_of(to);
   Value* value = read(1, from);
   if (!opcode_->has("sat")) return write(0, to, resize(value, bits, is_signed(from)));
-  // Clamp in 65 bits' worth of range: 64-bit values of the source's sign are wide enough for every pair but u64 ▶ s64.
+  // Clamp in 65 bits' worth of range: 64-bit values of the source's sign are wide enough for every pair but
+  // u64 ▶ s64.
   value = resize(value, 64, is_signed(from));
   const std::uint64_t highest =
       is_signed(to) ? ~std::uint64_t{0} >> (65 - bits) : ~std::uint64_t{0} >> (64 - bits);
@@ -293,7 +294,8 @@ void FunctionCodegen::convert_float(DataType to, DataType from) {
   finish_float(to, builder_.CreateFPTrunc(source, float_type(to)));
 }
 
-/// To and from half precision. Everything goes through double or 64-bit integers, which hold every source exactly.
+/// To and from half precision. Everything goes through double or 64-bit integers, which hold every source
+/// exactly.
 void FunctionCodegen::convert_narrow(DataType to, DataType from) {
   using enum DataType;
   const bool pair = to == f16x2 || to == bf16x2;

@@ -443,7 +443,8 @@ bool is_pair(DataType type) { return type == DataType::f16x2 || type == DataType
 
 }  // namespace
 
-/// The comparison of setp and set on operands 1 and 2, before it is combined. Of a pair: the low or the high half.
+/// The comparison of setp and set on operands 1 and 2, before it is combined. Of a pair: the low or the high
+/// half.
 Value* FunctionCodegen::comparison(DataType type, bool high_half) {
   std::string_view name;
   for (const std::string_view modifier : opcode_->modifiers) {
@@ -487,8 +488,8 @@ Value* FunctionCodegen::combine(Value* compared, const ptx::Operand& other) {
                          : builder_.CreateXor(compared, predicate);
 }
 
-/// setp.cmp{.bool}.type p{|q}, a, b {, c}: q gets the complement of the comparison, combined likewise; of pairs of
-/// halves the comparison of the high ones.
+/// setp.cmp{.bool}.type p{|q}, a, b {, c}: q gets the complement of the comparison, combined likewise; of
+/// pairs of halves the comparison of the high ones.
 void FunctionCodegen::emit_compare() {
   const DataType type = opcode_->type();
   Value* const compared = comparison(type, false);

@@ -11,8 +11,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// Parameters and results first, then the body's .param and .local variables, each at its alignment. A kernel's
-/// own parameters are not part of its frame.
+/// Parameters and results first, then the body's .param and .local variables, each at its alignment. A
+/// kernel's own parameters are not part of its frame.
 class FrameLayout {
  public:
   explicit FrameLayout(const ptx::Function& function);

@@ -73,7 +73,8 @@ std::uint32_t Planner::add(std::uint32_t module_function, bool direct) {
   return static_cast<std::uint32_t>(program_.functions.size() - 1);
 }
 
-/// Grows the program until it is closed under calls. Directly called functions propagate failures, others keep them.
+/// Grows the program until it is closed under calls. Directly called functions propagate failures, others
+/// keep them.
 Status Planner::reach() {
   for (std::uint32_t i = 0; i < program_.functions.size(); ++i) {
     ptx::Function& function = module_.functions[program_.functions[i].module_function];

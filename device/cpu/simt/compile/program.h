@@ -1,7 +1,8 @@
 // A kernel and everything it can reach, cut into segments and compiled.
 //
-// A segment is a basic block, or a part of one between barriers. It runs without interruption for the active lanes of a warp; what comes
-// next (branch, call, barrier, …) is data that the scheduler (scheduler.h) acts on.
+// A segment is a basic block, or a part of one between barriers. It runs without interruption for the active
+// lanes of a warp; what comes next (branch, call, barrier, …) is data that the scheduler (scheduler.h) acts
+// on.
 #pragma once
 
 #include <cstdint>
@@ -127,8 +128,8 @@ struct Program {
   const CompiledFunction* find(std::uint32_t module_function) const;
 };
 
-/// Plans and compiles `kernel`. The module's bodies are parsed as needed. `name` stands in diagnostics as the file.
-/// Failure: an unsupported instruction in what the kernel reaches, with its PTX line.
+/// Plans and compiles `kernel`. The module's bodies are parsed as needed. `name` stands in diagnostics as the
+/// file. Failure: an unsupported instruction in what the kernel reaches, with its PTX line.
 Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
                                                        std::uint32_t kernel, bool counting,
                                                        const std::string& name);

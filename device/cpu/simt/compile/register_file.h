@@ -26,7 +26,8 @@ class RegisterFile {
  public:
   explicit RegisterFile(const ptx::Function& function) : function_(function) {}
 
-  /// The register `name` means in `scope`; space is given to it on first use. Nullopt: it is no register, or one of a vector type.
+  /// The register `name` means in `scope`; space is given to it on first use. Nullopt: it is no register, or
+  /// one of a vector type.
   std::optional<RegisterSlot> find(std::string_view name, std::uint32_t scope);
   /// The carry flag CC.CF, a predicate.
   RegisterSlot carry() { return allocate({nullptr, "cc"}, 1); }

@@ -60,8 +60,8 @@ struct WarpContext {
   Fault fault;
 };
 
-/// A segment of straight-line code run for the lanes in `mask` (never 0). Returns the lanes for which the guard of
-/// its last instruction holds (all of `mask` when that is unguarded).
+/// A segment of straight-line code run for the lanes in `mask` (never 0). Returns the lanes for which the
+/// guard of its last instruction holds (all of `mask` when that is unguarded).
 using SegmentFunction = std::uint32_t (*)(WarpContext* warp, std::uint32_t mask);
 
 }  // namespace lynxpp::device::cpu

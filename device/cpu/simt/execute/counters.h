@@ -1,5 +1,6 @@
-// What the executor counts by itself, instruction by instruction: the oracle of the metrics. Nothing of it runs unless a launch asks for
-// counters, and then the kernel is compiled a second time, with the calls that count.
+// What the executor counts by itself, instruction by instruction: the oracle of the metrics. Nothing of it
+// runs unless a launch asks for counters, and then the kernel is compiled a second time, with the calls that
+// count.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct SegmentCounts {
   std::uint64_t lanes = 0;  ///< active lanes, summed
 };
 
-/// What one worker saw of one instruction. Compiled code adds to the first two members, and only for guarded instructions: the others execute as
-/// often as their segment runs.
+/// What one worker saw of one instruction. Compiled code adds to the first two members, and only for guarded
+/// instructions: the others execute as often as their segment runs.
 struct SiteCounts {
   std::uint64_t executing_warps = 0;  ///< warps with at least one lane whose guard held
   std::uint64_t lanes = 0;            ///< lanes whose guard held
@@ -37,19 +38,21 @@ struct WorkerCounts {
 enum class AccessSpace : std::uint32_t { global, shared, generic };
 enum class AccessKind : std::uint32_t { load, store, atomic };
 
-/// Called by compiled code before an access of `bytes` per lane by the lanes in `mask`. Addresses are those of the space: shared ones are offsets.
-/// Generic accesses count for the space each lane's address lies in; constants, parameters and local memory are not counted.
+/// Called by compiled code before an access of `bytes` per lane by the lanes in `mask`. Addresses are those
+/// of the space: shared ones are offsets. Generic accesses count for the space each lane's address lies in;
+/// constants, parameters and local memory are not counted.
 void count_access(WarpContext* warp, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t site,
                   std::uint32_t bytes, std::uint32_t space, std::uint32_t kind);
 
 /// Distinct sectors of 32 bytes that the accesses touch.
 std::uint32_t count_sectors(const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes);
 
-/// Shared memory has 32 banks of 4 bytes; a bank serves one word in a wavefront, to any number of lanes. Accesses of 8 bytes are made for
-/// half warps, of 16 bytes for quarter warps, one after the other. Loads of two neighbouring groups are made as one when in both
-/// together every lane reads what its neighbour lane^1 reads, or every lane what lane^2 reads (lanes that do not load agree with all). Atomic operations of
-/// lanes that meet at a bank take turns, at the same word too. These rules are an H200's (docs/measurements); that of 8-byte
-/// atomics is not measured.
+/// Shared memory has 32 banks of 4 bytes; a bank serves one word in a wavefront, to any number of lanes.
+/// Accesses of 8 bytes are made for half warps, of 16 bytes for quarter warps, one after the other. Loads of
+/// two neighbouring groups are made as one when in both together every lane reads what its neighbour lane^1
+/// reads, or every lane what lane^2 reads (lanes that do not load agree with all). Atomic operations of lanes
+/// that meet at a bank take turns, at the same word too. These rules are an H200's (docs/measurements); that
+/// of 8-byte atomics is not measured.
 struct Wavefronts {
   std::uint32_t made = 0;
   std::uint32_t least = 0;  ///< what the same lanes would take without conflicts

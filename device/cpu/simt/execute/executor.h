@@ -1,7 +1,8 @@
 // The cpu device's processor: PTX ▶ LLVM IR ▶ ORC, executed in SIMT fashion.
 //
-// A warp is 32 lanes with an active mask; divergent branches reconverge at the immediate post-dominator. Thread blocks are spread over the
-// host's cores; the warps of one block take turns between barriers. Global memory is host memory: addresses are host pointers.
+// A warp is 32 lanes with an active mask; divergent branches reconverge at the immediate post-dominator.
+// Thread blocks are spread over the host's cores; the warps of one block take turns between barriers. Global
+// memory is host memory: addresses are host pointers.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct LaunchShape {
   std::uint32_t shared_bytes = 0;  ///< dynamic
 };
 
-/// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis' control flow
-/// graph, per function.
+/// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis'
+/// control flow graph, per function.
 struct BlockCounters {
   std::string function;  ///< the kernel or a device function it called
   std::uint32_t block = 0;
@@ -38,7 +39,8 @@ struct BlockCounters {
   std::uint64_t thread_instructions = 0;  ///< lanes that executed an instruction: active and guard true
 };
 
-/// Accesses to global memory: a request is one instruction of one warp with at least one lane whose guard holds.
+/// Accesses to global memory: a request is one instruction of one warp with at least one lane whose guard
+/// holds.
 struct GlobalAccessCounts {
   std::uint64_t requests = 0;
   std::uint64_t sectors = 0;  ///< distinct sectors of 32 bytes of each request, summed
@@ -89,8 +91,8 @@ struct LaunchCounters {
   MemoryCounters loads, stores, atomics;  ///< atomics are not among loads and stores
   BranchCounters branches;
   BarrierCounters barriers;
-  std::vector<BlockCounters>
-      blocks;  ///< those of every function that was reached, in order of function and block
+  /// those of every function that was reached, in order of function and block
+  std::vector<BlockCounters> blocks;
   std::vector<SiteCounters> sites;  ///< the same functions', in order of function and instruction
 };
 
@@ -124,8 +126,9 @@ class LoadedModule {
   /// Compiles the kernel now, so that its first launch takes no longer than the others. Failure: as launch.
   virtual Status compile(const std::string& kernel) = 0;
 
-  /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are ignored).
-  /// Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a barrier that can never complete.
+  /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
+  /// ignored). Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a
+  /// barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
                         std::span<const std::byte> parameters, LaunchCounters* counters) = 0;
 };
@@ -133,7 +136,8 @@ class LoadedModule {
 /// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily.
 Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name);
 
-/// Properties of the cpu device: 32-lane warps, compute capability 9.0, as many multiprocessors as the host has cores.
+/// Properties of the cpu device: 32-lane warps, compute capability 9.0, as many multiprocessors as the host
+/// has cores.
 inline constexpr int compute_capability = 90;
 std::uint32_t multiprocessors();
 

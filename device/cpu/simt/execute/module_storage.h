@@ -11,7 +11,8 @@ namespace lynxpp::device::cpu {
 /// Owns the memory; the symbols point into it.
 class ModuleStorage {
  public:
-  /// Places and initialises every variable. Failure: an initial value that cannot be understood, or no memory.
+  /// Places and initialises every variable. Failure: an initial value that cannot be understood, or no
+  /// memory.
   static Result<ModuleStorage> create(const ptx::Module& module, const std::string& name);
 
   const ModuleSymbols& symbols() const { return symbols_; }

@@ -12,8 +12,9 @@ namespace {
 
 /// Segments a warp runs before the next one gets its turn.
 constexpr std::uint32_t slice_segments = 4096;
-/// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them. Loops that just update memory often go
-/// through as many: a warp whose lanes need not part has the same counts in every run. Once a launch has locks, it has more of them.
+/// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them.
+/// Loops that just update memory often go through as many: a warp whose lanes need not part has the same
+/// counts in every run. Once a launch has locks, it has more of them.
 constexpr std::uint32_t patient_slices = 512;
 constexpr std::uint32_t patient_slices_with_locks = 8;
 constexpr std::uint32_t barrier_count = 16;
@@ -256,7 +257,8 @@ void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t tak
   }
 }
 
-/// The top group splits. It stays as the place where the sides join, unless the group below already is that place.
+/// The top group splits. It stays as the place where the sides join, unless the group below already is that
+/// place.
 void BlockRunner::diverge(Frame& frame, std::uint32_t reconvergence, std::span<const LaneGroup> sides) {
   LaneGroup& group = frame.groups.back();
   if (reconvergence == no_segment || reconvergence == group.reconvergence) {
@@ -317,8 +319,8 @@ void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
   complete_barriers();
 }
 
-/// Brings another group of the top frame to the top, one that does not depend on the groups above it; lanes that wait
-/// to be joined go on alone. False: there is none.
+/// Brings another group of the top frame to the top, one that does not depend on the groups above it; lanes
+/// that wait to be joined go on alone. False: there is none.
 bool BlockRunner::give_way(Warp& warp) {
   std::vector<LaneGroup>& groups = warp.top().groups;
   for (std::size_t i = 0; i + 1 < groups.size(); ++i) {

@@ -29,7 +29,8 @@ struct LaunchState {
   std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }
 };
 
-/// Memory on a boundary of 128 bytes, so that generic addresses of shared memory tell the bank; what was in it is lost when it grows.
+/// Memory on a boundary of 128 bytes, so that generic addresses of shared memory tell the bank; what was in
+/// it is lost when it grows.
 class AlignedBuffer {
  public:
   std::byte* reserve(std::size_t bytes);

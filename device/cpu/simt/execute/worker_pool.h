@@ -5,8 +5,9 @@
 
 namespace lynxpp::device::cpu {
 
-/// Calls work(0) … work(count - 1), work(0) on the calling thread, and returns when all have returned. Several threads may call
-/// at once. The threads are started when first needed and are never joined: the process may end at any time.
+/// Calls work(0) … work(count - 1), work(0) on the calling thread, and returns when all have returned.
+/// Several threads may call at once. The threads are started when first needed and are never joined: the
+/// process may end at any time.
 void run_on_workers(unsigned count, const std::function<void(unsigned)>& work);
 
 }  // namespace lynxpp::device::cpu

@@ -20,7 +20,8 @@ using Table = std::map<std::string, LaneOperation, std::less<>>;
 
 // ---------------------------------------------------------------- integers
 
-/// The quotient of a division by zero has all bits set, the remainder is the dividend: what the hardware gives.
+/// The quotient of a division by zero has all bits set, the remainder is the dividend: what the hardware
+/// gives.
 struct Divide {
   template <typename T>
   T operator()(T a, T b) const {
@@ -42,7 +43,8 @@ struct Remainder {
   }
 };
 
-/// Position of the most significant bit that differs from the sign (of the top one bit when unsigned); all ones when there is none.
+/// Position of the most significant bit that differs from the sign (of the top one bit when unsigned); all
+/// ones when there is none.
 template <typename T, bool shift_amount>
 struct BitFind {
   std::uint32_t operator()(T a) const {
@@ -239,8 +241,8 @@ void add_integer_table(Table& table) {
 
 // ---------------------------------------------------------------- directed rounding
 
-/// Runs `operation` in a rounding mode. Operands and result go through volatile objects, so that the operation
-/// cannot move across the changes of mode.
+/// Runs `operation` in a rounding mode. Operands and result go through volatile objects, so that the
+/// operation cannot move across the changes of mode.
 template <int mode, typename T, typename... A>
 T rounded(T (*operation)(A...), A... operands) {
   const int before = std::fegetround();

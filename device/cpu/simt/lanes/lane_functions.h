@@ -8,7 +8,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// Computes dst[lane] = f(a[lane], b[lane], c[lane]) for every lane in `mask`. Operands that the operation lacks are null.
+/// Computes dst[lane] = f(a[lane], b[lane], c[lane]) for every lane in `mask`. Operands that the operation
+/// lacks are null.
 using LaneFunction = void (*)(std::uint32_t mask, void* dst, const void* a, const void* b, const void* c);
 
 struct LaneOperation {
@@ -17,8 +18,8 @@ struct LaneOperation {
   std::uint8_t operand_bits[3] = {0, 0, 0};
 };
 
-/// By a key made of the opcode and the modifiers that matter: "div.s32", "add.rz.f32", "ex2.f32", "fma.rn.f16x2",
-/// "cvt.rz.f32.s64". Null when there is no such operation.
+/// By a key made of the opcode and the modifiers that matter: "div.s32", "add.rz.f32", "ex2.f32",
+/// "fma.rn.f16x2", "cvt.rz.f32.s64". Null when there is no such operation.
 const LaneOperation* find_lane_operation(std::string_view key);
 
 // Memory. Addresses are host addresses (global), offsets into shared memory, or local addresses, by the name.
@@ -32,11 +33,13 @@ enum class AddressKind { host, shared, local };
 LoadFunction find_load(AddressKind kind, unsigned bytes, unsigned count);
 StoreFunction find_store(AddressKind kind, unsigned bytes, unsigned count);
 
-/// Turns shared or local addresses into host addresses, in place. Returns the lanes whose access of `bytes` lies in range.
+/// Turns shared or local addresses into host addresses, in place. Returns the lanes whose access of `bytes`
+/// lies in range.
 std::uint32_t resolve_addresses(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask,
                                 std::uint32_t kind, std::uint32_t bytes, std::uint32_t line);
 
-/// dst[lane] = old value at the host address, which becomes f(old, b) or, for cas, c where it was b. One lane after the other.
+/// dst[lane] = old value at the host address, which becomes f(old, b) or, for cas, c where it was b. One lane
+/// after the other.
 using AtomicFunction = void (*)(WarpContext* warp, void* dst, const std::uint64_t* addresses, const void* b,
                                 const void* c, std::uint32_t mask, std::uint32_t line);
 struct AtomicOperation {

@@ -51,8 +51,8 @@ LaneOperation ternary() {
           {sizeof(A) * 8, sizeof(B) * 8, sizeof(C) * 8}};
 }
 
-/// The compiler's own conversion of 64-bit unsigned values is only right in round-to-nearest; `mode` is an FE_ constant
-/// other than that.
+/// The compiler's own conversion of 64-bit unsigned values is only right in round-to-nearest; `mode` is an
+/// FE_ constant other than that.
 template <typename T>
 T unsigned_to_float(std::uint64_t value, int mode) {
   constexpr int digits = std::numeric_limits<T>::digits;

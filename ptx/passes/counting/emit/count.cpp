@@ -171,7 +171,8 @@ class FunctionCounting {
     if (counters.empty() && divisions.empty()) return;
     const LoopPlan& loop = plan_.loops[index];
     if (loop.leaving && loop.leaving->reg != no_counter) mark_ways(*loop.leaving);
-    // Lanes that have gone on to the loop have been counted on their way; those that are still to go have not.
+    // Lanes that have gone on to the loop have been counted on their way; those that are still to go have
+    // not.
     const bool is_behind = loop.begin.kind == CountPlace::Kind::fall_through;
     write(position_of(loop.begin).first, is_behind ? Rank::loop_begin_behind : Rank::loop_begin,
           text_.begin_loop(loop, counters));
@@ -198,8 +199,8 @@ class FunctionCounting {
           text_.find_elsewhere(unit_.counting->alike));
   }
 
-  /// Elections and votes for counters that the first block alone gives away are its own: the others jump over them, which is one instruction. What
-  /// else the same lanes raise for it on the spot comes along.
+  /// Elections and votes for counters that the first block alone gives away are its own: the others jump over
+  /// them, which is one instruction. What else the same lanes raise for it on the spot comes along.
   void raise_in_first_block() {
     if (!is_kernel_ || unit_.counting->alike == 0 || unit_.launch.has_few_waves) return;
     find_read_everywhere();
@@ -315,7 +316,8 @@ class FunctionCounting {
     return range.size() != 0 && body_.instructions[range.end - 1].text.begin == position;
   }
 
-  /// Where counters stand that count all who take one of the ways of the branch at the block's end, and who these are.
+  /// Where counters stand that count all who take one of the ways of the branch at the block's end, and who
+  /// these are.
   std::vector<std::pair<Key, Guard>> ways_behind(std::uint32_t block) const {
     const std::vector<BasicBlock>& blocks = function_.graph.blocks;
     const BasicBlock& range = blocks[block];
@@ -411,7 +413,8 @@ class FunctionCounting {
                                  branch.guard, place.target == block.fall_through);
   }
 
-  /// The registers go to memory before every instruction by which a thread leaves, and where a body ends without one.
+  /// The registers go to memory before every instruction by which a thread leaves, and where a body ends
+  /// without one.
   void flush_everywhere() {
     for (const Counter& counter : plan_.counters) {
       const bool is_raised = !counter.places.empty() || counter.is_tally;

@@ -1,6 +1,7 @@
 // The PTX of what the first block of the grid counts for all (alike.h).
 //
-// Other blocks jump over it. Where there is much of it, its numbers lie in local memory, so that no register lives through the kernel for them.
+// Other blocks jump over it. Where there is much of it, its numbers lie in local memory, so that no register
+// lives through the kernel for them.
 #include "ptx/passes/counting/emit/text.h"
 
 namespace lynxpp::ptx {
@@ -32,7 +33,8 @@ std::string CountText::declare_elsewhere() const {
   return text;
 }
 
-/// ptxas would keep local memory in registers, did it know where in it the words are: the highest bits of an address are 0.
+/// ptxas would keep local memory in registers, did it know where in it the words are: the highest bits of an
+/// address are 0.
 std::string CountText::find_local_words() const {
   return "\tld.param.b64 %lynxpp_alike_base, [" + std::string(probe_parameter) + "+" +
          number(8 * std::uint64_t{target_.word}) +
@@ -55,8 +57,8 @@ std::string CountText::unless_elsewhere(const std::string& text) {
   return jump_elsewhere(has_local ? find_local_words() + text : text);
 }
 
-/// The way back is never taken: where the predicate holds, nobody is here. Without it ptxas makes conditional instructions of the text, which all
-/// blocks would issue.
+/// The way back is never taken: where the predicate holds, nobody is here. Without it ptxas makes conditional
+/// instructions of the text, which all blocks would issue.
 std::string CountText::jump_elsewhere(const std::string& text) {
   const std::string again = label();
   const std::string done = label();

@@ -1,7 +1,8 @@
 // How the counters of a warp's lanes come together and go to memory when its threads leave.
 //
-// A whole warp adds all counters by one access, lane i the i-th of up to 32. The sums over the lanes take most of the time, so numbers whose sums
-// fit a byte or a half word are summed four or two at a time; which it is, a vote of the warp says.
+// A whole warp adds all counters by one access, lane i the i-th of up to 32. The sums over the lanes take
+// most of the time, so numbers whose sums fit a byte or a half word are summed four or two at a time; which
+// it is, a vote of the warp says.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -42,7 +43,8 @@ Share share_of(const Counter* counter) {
   return !is_summed(counter) ? Share::of_lane_0 : counter->is_even ? Share::even : Share::each;
 }
 
-/// Which byte of its group's word a bit becomes, and by how much the word is shifted for it: position 8·byte + shift.
+/// Which byte of its group's word a bit becomes, and by how much the word is shifted for it: position 8·byte
+/// + shift.
 std::uint32_t mask_of(const std::vector<const Counter*>& group, Share share) {
   std::uint32_t mask = 0;
   for (const Counter* counter : group) {
@@ -66,8 +68,8 @@ std::string of_any(const std::string& word) { return word + "_any"; }
 /// A word of sums.
 std::string sum_name(std::uint32_t sum) { return "%lynxpp_total" + number(sum); }
 
-/// %lynxpp_amount = the sum number %lynxpp_lower, in the lanes for which it lies in one of `groups`, whose words hold `per` numbers and begin with the
-/// one named sum_name(first).
+/// %lynxpp_amount = the sum number %lynxpp_lower, in the lanes for which it lies in one of `groups`, whose
+/// words hold `per` numbers and begin with the one named sum_name(first).
 std::string take_sum(const SumGroups& groups, std::uint32_t first, std::uint32_t per) {
   if (groups.empty()) return {};
   const std::uint32_t bits = 32 / per;
@@ -90,7 +92,8 @@ std::string take_sum(const SumGroups& groups, std::uint32_t first, std::uint32_t
   return text + "\tor.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_word;\n";
 }
 
-/// %lynxpp_amount |= the bit number %lynxpp_lower + `ahead` of `word`, where there is such a one. Bits lie as CountText::position_of() says.
+/// %lynxpp_amount |= the bit number %lynxpp_lower + `ahead` of `word`, where there is such a one. Bits lie as
+/// CountText::position_of() says.
 std::string take_bit(const std::string& word, std::uint32_t ahead) {
   return "\tadd.u32 %lynxpp_group, %lynxpp_lower, " + number(ahead) +
          ";\n\tsetp.lt.u32 %lynxpp_leads, %lynxpp_group, " + number(word_bits) +
@@ -240,10 +243,11 @@ std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters
   return text + some + ":\n" + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
 }
 
-/// %lynxpp_lower |= bits that are not as expected, and something when not all lanes of the warp were launched.
+/// %lynxpp_lower |= bits that are not as expected, and something when not all lanes of the warp were
+/// launched.
 std::string CountText::unexpected_bits(const std::vector<const Counter*>& counters) {
-  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>>
-      words;  // bits of the counters, those expected
+  // bits of the counters, those expected
+  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> words;
   for (const Counter* counter : counters) {
     if (!is_bit(counter)) continue;
     const std::uint32_t bit = 1u << position_of(*counter);
@@ -264,8 +268,8 @@ std::string CountText::unexpected_bits(const std::vector<const Counter*>& counte
   return text;
 }
 
-/// The lanes that are here add the numbers in turn, each one of them at a time, so that memory sees one access for as many counters as there are
-/// lanes. `per` numbers are summed at a time.
+/// The lanes that are here add the numbers in turn, each one of them at a time, so that memory sees one
+/// access for as many counters as there are lanes. `per` numbers are summed at a time.
 std::string CountText::flush_sums(const std::vector<const Counter*>& counters, std::uint32_t per,
                                   const std::string& done) {
   // Lane 0 alone counts what all lanes have counted together; perhaps it leaves elsewhere.
@@ -274,7 +278,8 @@ std::string CountText::flush_sums(const std::vector<const Counter*>& counters, s
       "\tmov.u32 %lynxpp_rank, %lanemask_lt;\n\tand.b32 %lynxpp_rank, %lynxpp_rank, %lynxpp_mask;\n"
       "\tpopc.b32 %lynxpp_rank, %lynxpp_rank;\n\tpopc.b32 %lynxpp_lanes, %lynxpp_mask;\n" +
       any_bits(counters);
-  // Four bits that are neighbours in their register are neighbours in memory, whether all of them are wanted or not.
+  // Four bits that are neighbours in their register are neighbours in memory, whether all of them are wanted
+  // or not.
   const Counter& front = *counters.front();
   const std::uint32_t first = is_bit(&front) ? front.slot - front.bit % 4 : front.slot;
   for (std::uint32_t base = first; base <= counters.back()->slot; base += lanes) {
@@ -342,8 +347,8 @@ std::map<std::pair<std::string, std::string>, std::vector<const Counter*>> Count
   return words;
 }
 
-/// %lynxpp_part = the sums of the members, each in its `bits`, that of the slot `base` lowest. What lane 0 alone counts is the same in all lanes; what is even
-/// needs no sum either.
+/// %lynxpp_part = the sums of the members, each in its `bits`, that of the slot `base` lowest. What lane 0
+/// alone counts is the same in all lanes; what is even needs no sum either.
 std::string CountText::sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t base,
                                         std::uint32_t bits) const {
   std::array<std::string, 3> texts;
@@ -404,7 +409,8 @@ std::string CountText::sum_of_bits(const std::vector<const Counter*>& members) c
   return sum_of(part(Share::each), part(Share::of_lane_0), part(Share::even));
 }
 
-/// %lynxpp_part = the sum over the lanes of what `summed` leaves there, and what `whole` and `even` leave in %lynxpp_other.
+/// %lynxpp_part = the sum over the lanes of what `summed` leaves there, and what `whole` and `even` leave in
+/// %lynxpp_other.
 std::string CountText::sum_of(const std::string& summed, const std::string& whole,
                               const std::string& even) const {
   std::string text = summed.empty() ? "\tmov.b32 %lynxpp_part, 0;\n" : summed;

@@ -1,7 +1,8 @@
 // The PTX of regions whose lanes note their paths (paths.h).
 //
-// Lane i counts bit i in a register. Where it is missing, because it has left the loop or was never launched, the lowest lane that is there counts for
-// it in vertical counters: bit i of register k is bit k of the count. What overflows them is added to memory at once.
+// Lane i counts bit i in a register. Where it is missing, because it has left the loop or was never launched,
+// the lowest lane that is there counts for it in vertical counters: bit i of register k is bit k of the
+// count. What overflows them is added to memory at once.
 #include "ptx/passes/counting/emit/text.h"
 
 namespace lynxpp::ptx {
@@ -41,8 +42,9 @@ std::string CountText::mark_path(const PathPlan& paths, std::uint32_t mark, cons
          number(paths.sum ? paths.sum->bits[mark] : 1u << mark) + ";\n";
 }
 
-/// `amount` more for each mark whose bit is set. Clears `bits`. Few registers are in use at a time: there are as many for the whole kernel as at the
-/// place that needs most. The time tells the replica, which ptxas would read long before and keep were it the warp's.
+/// `amount` more for each mark whose bit is set. Clears `bits`. Few registers are in use at a time: there are
+/// as many for the whole kernel as at the place that needs most. The time tells the replica, which ptxas
+/// would read long before and keep were it the warp's.
 std::string CountText::add_each_bit(const std::string& bits, std::uint32_t slot, const std::string& amount) {
   const std::string again = label();
   return again + ":\n\tbfind.u32 %lynxpp_other, " + bits + ";\n" + amount +

@@ -43,7 +43,8 @@ class CountText {
   std::string zero(std::uint32_t reg) const;
   /// At the function's entry.
   std::string begin(const FunctionPlan& plan) const;
-  /// Counts one execution for each of `counters`, which stand at the same place; with a guard for the lanes for which it holds.
+  /// Counts one execution for each of `counters`, which stand at the same place; with a guard for the lanes
+  /// for which it holds.
   std::string raise(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … for the warp, when the guard holds for some of its lanes and not for others.
   std::string raise_division(const std::vector<const Counter*>& counters, const Guard& guard);
@@ -51,8 +52,9 @@ class CountText {
   std::string raise_bypass(const std::vector<const Counter*>& counters, const Guard& guard);
   /// … in all lanes of the warp, when the guard holds for some.
   std::string raise_vote(const std::vector<const Counter*>& counters, const Guard& guard);
-  /// … for the lanes whose `index` is one of `indices` and for which the guard, if any, holds; with `or_falls` also for those for which it
-  /// does not hold. All are counted before they part: code on one of two ways to the same block would keep them apart.
+  /// … for the lanes whose `index` is one of `indices` and for which the guard, if any, holds; with
+  /// `or_falls` also for those for which it does not hold. All are counted before they part: code on one of
+  /// two ways to the same block would keep them apart.
   std::string raise_at_switch(const std::vector<const Counter*>& counters, const std::string& index,
                               const std::vector<std::uint32_t>& indices, const Guard& guard, bool or_falls);
   /// Sets the bit where `raised` is 1 instead of 0; `raised` is a register of 32 bits, which is overwritten.
@@ -74,15 +76,18 @@ class CountText {
                        const std::vector<Division>& divisions, const FunctionPlan& plan);
   /// Where lanes take a way out, or the loop's entry.
   static std::string mark_way(const Leaving& leaving, std::uint32_t way, const Guard& guard);
-  /// From now on these registers' counters lie in local memory. They are raised in texts of unless_elsewhere() only.
+  /// From now on these registers' counters lie in local memory. They are raised in texts of
+  /// unless_elsewhere() only.
   void keep_local(const std::set<std::uint32_t>& registers);
-  /// A predicate that holds in all blocks but those whose index is 0 in these dimensions of the grid, which count for the others.
+  /// A predicate that holds in all blocks but those whose index is 0 in these dimensions of the grid, which
+  /// count for the others.
   std::string declare_elsewhere() const;
   /// At the kernel's entry.
   std::string find_elsewhere(GridDimensions first_in);
   /// The text, which blocks go around in which the predicate holds.
   std::string unless_elsewhere(const std::string& text);
-  /// Adds the registers and bits of `counters` of a device function to their words of the frame, for the lanes for which the guard holds.
+  /// Adds the registers and bits of `counters` of a device function to their words of the frame, for the
+  /// lanes for which the guard holds.
   std::string add_to_frame(const std::vector<const Counter*>& counters, const Guard& guard);
   /// In the kernel: takes them from there to their registers.
   std::string take_from_frame(const std::vector<Counter>& counters) const;
@@ -94,12 +99,13 @@ class CountText {
   std::string end_region(const FunctionPlan& plan, const PathPlan::Region& region);
   /// Adds what marks have counted to memory, for the lanes for which the guard holds.
   std::string flush_paths(const PathPlan& paths, const Guard& guard, bool leaves_together);
-  /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard holds. Neighbouring slots make it cheap; bits
-  /// are counted from a slot whose distance to the first one is a multiple of 4.
-  /// With `first_in` only those blocks do whose index is 0 in these dimensions of the grid.
+  /// Adds the registers of `counters`, ascending in slots, to memory, for the lanes for which the guard
+  /// holds. Neighbouring slots make it cheap; bits are counted from a slot whose distance to the first one is
+  /// a multiple of 4. With `first_in` only those blocks do whose index is 0 in these dimensions of the grid.
   std::string flush(const std::vector<const Counter*>& counters, const Guard& guard,
                     bool leaves_together = false, GridDimensions first_in = 0);
-  /// Adds the register of `counter` to memory and sets it to 0, in each lane where it is not: for counters that few lanes raise.
+  /// Adds the register of `counter` to memory and sets it to 0, in each lane where it is not: for counters
+  /// that few lanes raise.
   std::string give(const Counter& counter);
 
  private:

@@ -64,7 +64,8 @@ bool EdgePlaces::is_short_end(std::uint32_t block) const {
                              graph_.blocks[block].size() <= short_end && !is_repeated(function_, block));
 }
 
-/// An early way out: most threads have something to do, unless two numbers have to be equal for it. The way out of a loop is none.
+/// An early way out: most threads have something to do, unless two numbers have to be equal for it. The way
+/// out of a loop is none.
 bool EdgePlaces::is_rare(std::uint32_t source, std::uint32_t target) const {
   if (is_repeated(function_, source)) return false;
   const auto is_short = [&](std::uint32_t way) { return is_short_end(way); };

@@ -19,8 +19,8 @@ struct CountedFunction {
   bool leaves_together = false;     ///< see FunctionPlan
   std::vector<bool> call_may_exit;  ///< per block: it ends with a call from which threads may not come back
   std::vector<Iterations> iterations;  ///< at hand
-  std::vector<std::uint32_t>
-      path_begins;  ///< ascending: blocks whose executions by warps cost next to nothing (paths.h)
+  /// ascending: blocks whose executions by warps cost next to nothing (paths.h)
+  std::vector<std::uint32_t> path_begins;
 };
 
 /// An edge of a flow, and the counter that it gets when it has to be counted.
@@ -30,7 +30,8 @@ struct CountedEdge {
   bool is_entry = false;
 };
 
-/// A flow. Nodes are the blocks, and those in front of some; number `nodes` is the outside. Unreachable blocks have no edges.
+/// A flow. Nodes are the blocks, and those in front of some; number `nodes` is the outside. Unreachable
+/// blocks have no edges.
 struct FlowGraphEdges {
   std::vector<CountedEdge> edges;
   std::uint32_t nodes = 0;
@@ -44,11 +45,13 @@ struct WarpEdges {
 };
 
 FlowGraphEdges thread_flow(const CountedFunction& function);
-/// Edges that go on in a loop that lanes leave in different iterations are counted by its lanes where `counts_loops`.
+/// Edges that go on in a loop that lanes leave in different iterations are counted by its lanes where
+/// `counts_loops`.
 WarpEdges warp_flow(const CountedFunction& function);
 
-/// Where the first branch that may part a warp, which every warp comes to once, probably leads most of them on to a block, the warps that have no
-/// lane going there are counted instead. Behind other branches in loops that a whole warp comes to, a vote counts. `edges` are those of warp_flow.
+/// Where the first branch that may part a warp, which every warp comes to once, probably leads most of them
+/// on to a block, the warps that have no lane going there are counted instead. Behind other branches in loops
+/// that a whole warp comes to, a vote counts. `edges` are those of warp_flow.
 void count_bypasses(const CountedFunction& function, std::vector<CountedEdge>& edges);
 
 /// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.

@@ -156,7 +156,8 @@ bool WarpRegions::passed_together(std::uint32_t index) {
          lanes_iterate_together(loop, index);
 }
 
-/// Whether the lanes that part in a block of the loop, and stay in it, are together again before the next iteration.
+/// Whether the lanes that part in a block of the loop, and stay in it, are together again before the next
+/// iteration.
 bool WarpRegions::stays_together(std::uint32_t division, const Loop& loop, std::uint32_t index) {
   const std::vector<std::uint32_t>& ways = graph_.blocks[division].successors;
   const std::uint32_t meeting = meetings_[division];
@@ -181,8 +182,8 @@ bool WarpRegions::stays_together(std::uint32_t division, const Loop& loop, std::
   return true;
 }
 
-/// Where to note which lanes are to meet at the end: those that come to the end together are those of the block that dominates it, or those that
-/// enter the loop when all of the end's ways lead through it.
+/// Where to note which lanes are to meet at the end: those that come to the end together are those of the
+/// block that dominates it, or those that enter the loop when all of the end's ways lead through it.
 bool WarpRegions::find_begin(DividedLoop& divided, std::uint32_t preheader) {
   const std::uint32_t header = loops_.loops()[divided.loop].header;
   const std::uint32_t above = dominators_.immediate(divided.end);

@@ -1,8 +1,9 @@
 // Where the lanes of a warp part and where they are together again, for the warp flow (warp_flow.cpp).
 //
-// Two shapes tell how often a block runs without looking at every time it does. A region: lanes part at its beginning and all of them come to its
-// end. A divided loop: the lanes of a warp enter together, leave in different iterations, and all of them come to the loop's end.
-// Both are taken only where nothing between makes a lane wait for others or leave: then the end runs once for each time the beginning did.
+// Two shapes tell how often a block runs without looking at every time it does. A region: lanes part at its
+// beginning and all of them come to its end. A divided loop: the lanes of a warp enter together, leave in
+// different iterations, and all of them come to the loop's end. Both are taken only where nothing between
+// makes a lane wait for others or leave: then the end runs once for each time the beginning did.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@
 
 namespace lynxpp::ptx {
 
-/// A loop that the lanes of a warp enter together and leave in different iterations. As long as lanes go on, they are together where an iteration
-/// begins; so what every full iteration passes once is passed by the warp as often as by the lane that passes it most.
+/// A loop that the lanes of a warp enter together and leave in different iterations. As long as lanes go on,
+/// they are together where an iteration begins; so what every full iteration passes once is passed by the
+/// warp as often as by the lane that passes it most.
 struct DividedLoop {
   std::uint32_t loop = 0;  ///< in LoopNest::loops()
   std::uint32_t end = 0;   ///< block where all lanes are together again
@@ -37,8 +39,8 @@ class WarpRegions {
   bool divides(std::uint32_t block) const { return divides_[block]; }
   /// Lanes of the warp that came different ways may be together behind some instruction of the block.
   bool may_join(std::uint32_t block) const { return joins_[block]; }
-  /// The blocks (ascending) between a division and where all its lanes are together again; nullopt when lanes may come in or go away
-  /// elsewhere, or wait.
+  /// The blocks (ascending) between a division and where all its lanes are together again; nullopt when lanes
+  /// may come in or go away elsewhere, or wait.
   std::optional<std::vector<std::uint32_t>> region_of(std::uint32_t begin, std::uint32_t end);
   /// In no particular order.
   std::vector<DividedLoop> divided_loops();

@@ -69,7 +69,8 @@ class WarpFlow {
     }
   }
 
-  /// Of loops that all lanes of the warp go through together, lane 0 tells, of others that are passed together one that is elected behind the loop.
+  /// Of loops that all lanes of the warp go through together, lane 0 tells, of others that are passed
+  /// together one that is elected behind the loop.
   std::vector<ChosenIterations> iterations() const {
     std::vector<ChosenIterations> found;
     for (std::uint32_t index = 0; index < function_.iterations.size(); ++index) {
@@ -250,8 +251,8 @@ class WarpFlow {
     return ways;
   }
 
-  /// Bodies of conditions in loops that nearly all warps enter: either some lane does or all go around, which is as many executions as the division
-  /// has, and as where both ways meet.
+  /// Bodies of conditions in loops that nearly all warps enter: either some lane does or all go around, which
+  /// is as many executions as the division has, and as where both ways meet.
   void find_bodies() {
     if (!function_.path_begins.empty()) return;  // noted by the lanes
     const LikelyWays likely(function_);
@@ -348,7 +349,8 @@ class WarpFlow {
     }
   }
 
-  /// The last lanes to leave go on as the warp; where others left before, what is between the loop and its end is counted anew.
+  /// The last lanes to leave go on as the warp; where others left before, what is between the loop and its
+  /// end is counted anew.
   void leave_loop(std::uint32_t block) {
     const std::uint32_t index = loop_left_[block];
     for (const std::uint32_t way : places_.ways(block)) {
@@ -408,12 +410,12 @@ class WarpFlow {
   std::vector<bool> joins_;  ///< the last blocks of bodies: the warp is whoever comes there, or goes around
   /// Ends of regions, with the blocks whose lanes are awaited there.
   std::map<std::uint32_t, std::set<std::uint32_t>> meets_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>>
-      entered_anew_;  ///< ways into divided loops that are counted anew
+  /// ways into divided loops that are counted anew
+  std::set<std::pair<std::uint32_t, std::uint32_t>> entered_anew_;
   std::vector<DividedLoop> loops_;
   std::vector<std::uint32_t> token_to_;  ///< per divided loop: where the warp goes on behind it, or outside_
-  std::vector<std::uint32_t>
-      loop_left_;  ///< per block with a way out of a divided loop: its position in loops_
+  /// per block with a way out of a divided loop: its position in loops_
+  std::vector<std::uint32_t> loop_left_;
   std::vector<CountedEdge> edges_;
 };
 

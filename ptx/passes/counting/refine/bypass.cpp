@@ -1,12 +1,14 @@
 // Ways of warps that branches lead away from: a vote before the branch instead of an election behind it.
 //
-// Where all lanes of a warp come to a branch, a vote finds out whether some of them take it, and all lanes count the same. An election behind the branch reads
-// a special register and takes twice the instructions, which also keep the assembler from making short bodies conditional instructions.
+// Where all lanes of a warp come to a branch, a vote finds out whether some of them take it, and all lanes
+// count the same. An election behind the branch reads a special register and takes twice the instructions,
+// which also keep the assembler from making short bodies conditional instructions.
 //
 // Ways that nearly all warps take are counted where they are not taken.
 //
-// `if (index < size)` leads all warps but the last ones into the body of a kernel. A lane elected there to count adds to memory once for each warp, which
-// short kernels feel; a vote before the branch costs next to nothing.
+// `if (index < size)` leads all warps but the last ones into the body of a kernel. A lane elected there to
+// count adds to memory once for each warp, which short kernels feel; a vote before the branch costs next to
+// nothing.
 #include <algorithm>
 #include <vector>
 

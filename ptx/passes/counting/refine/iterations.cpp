@@ -111,7 +111,8 @@ class IterationFinder {
         !find_entries(variable, result))
       return std::nullopt;
     if (is_entered) return result;
-    // A step other than one is that of an unrolled loop, in which one more addition costs less than telling the threads apart.
+    // A step other than one is that of an unrolled loop, in which one more addition costs less than telling
+    // the threads apart.
     if (is_scaled(result)) return std::nullopt;
     result.above = dominators_.immediate(end);
     if (result.above == no_block || loops_.loop_of(result.above) != loop.parent ||
@@ -201,7 +202,8 @@ class IterationFinder {
     return registers_.find(registers_.registers()[reg].name, instruction) == reg;
   }
 
-  /// At the end the variable is what the loop left, or what it was before the loop for those that did not enter it.
+  /// At the end the variable is what the loop left, or what it was before the loop for those that did not
+  /// enter it.
   bool is_known_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end) const {
     for (const ValueId phi : ssa_.phis(end)) {
       if (ssa_.values()[phi].reg != variable.reg) continue;

@@ -104,8 +104,8 @@ class LaneTerms {
   std::vector<bool> passed_;  ///< between the loop's begin and its end
 };
 
-/// Calls `action` with the terms of the loop, the threads' edge and the counter of each edge of the warps' flow that lanes count, where threads have
-/// one like it.
+/// Calls `action` with the terms of the loop, the threads' edge and the counter of each edge of the warps'
+/// flow that lanes count, where threads have one like it.
 template <typename Action>
 void for_counted_by_lanes(const FunctionPlan& plan, const FlowPlan& threads, const CountedFunction& function,
                           const Action& action) {

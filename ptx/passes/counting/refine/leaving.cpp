@@ -44,7 +44,8 @@ class LeavingFinder {
   }
 
  private:
-  /// Sets what tells how often a lane has iterated. The block at whose start it is counted or, by a counter, at whose end; no_block: there is none.
+  /// Sets what tells how often a lane has iterated. The block at whose start it is counted or, by a counter,
+  /// at whose end; no_block: there is none.
   std::uint32_t find_count(const FunctionPlan& plan, std::uint32_t index, Leaving& leaving) const {
     const LoopPlan& loop = plan.loops[index];
     const auto iterations = std::ranges::find(plan.iterations, loop.loop, &Iterations::loop);

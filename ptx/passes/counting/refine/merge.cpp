@@ -104,7 +104,8 @@ class Columns {
   Factors falls_;  ///< of edges of one function
 };
 
-/// What is raised at the same places shares a register already; such counters merge with those of other places together or not at all.
+/// What is raised at the same places shares a register already; such counters merge with those of other
+/// places together or not at all.
 class FunctionMerge {
  public:
   FunctionMerge(const MergedFunction& function, const std::vector<Column>& columns)

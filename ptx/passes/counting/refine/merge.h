@@ -1,8 +1,9 @@
 // Counters that mean the same to the host become one.
 //
-// What the host makes of executions are sums, and each sum is linear in what the counters count. Two counters of a function that all sums take with the
-// same factors need not be told apart: one register, raised where either of them would be, does for both. So copies of a loop's body (the compiler
-// unrolled it) cost the registers of one. What no sum takes is not counted.
+// What the host makes of executions are sums, and each sum is linear in what the counters count. Two counters
+// of a function that all sums take with the same factors need not be told apart: one register, raised where
+// either of them would be, does for both. So copies of a loop's body (the compiler unrolled it) cost the
+// registers of one. What no sum takes is not counted.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,12 @@ struct MergedFunction {
   const CountedFunction* counted = nullptr;
 };
 
-/// Of functions whose flows and guards are planned, storage is not; callers before callees. Counters that go become silent.
+/// Of functions whose flows and guards are planned, storage is not; callers before callees. Counters that go
+/// become silent.
 void merge_counters(const std::vector<MergedFunction>& functions, const CountDemand& demand);
 
-/// Sets Counter::is_even: of threads where lane 0 counts for the warp in the same register, so that all lanes are there. Storage is chosen.
+/// Sets Counter::is_even: of threads where lane 0 counts for the warp in the same register, so that all lanes
+/// are there. Storage is chosen.
 void find_even_counters(FunctionPlan& plan);
 
 }  // namespace lynxpp::ptx

@@ -12,8 +12,8 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::size_t most_marks = 32;
-/// Elections of a region that are worth its end, a reduction and six instructions, more where lanes are missing, and eight registers. Where elections
-/// share registers it takes more of them.
+/// Elections of a region that are worth its end, a reduction and six instructions, more where lanes are
+/// missing, and eight registers. Where elections share registers it takes more of them.
 constexpr std::size_t enough_elections = 6;
 constexpr std::size_t enough_merged_elections = 12;
 constexpr std::size_t most_visits = 10'000'000;  // of blocks, so that planning stays near-linear
@@ -135,7 +135,8 @@ class Paths {
     counter.storage = Counter::Storage::path;
   }
 
-  /// The region's blocks that a warp executes at most once for a time at its beginning, with all lanes that ever come there.
+  /// The region's blocks that a warp executes at most once for a time at its beginning, with all lanes that
+  /// ever come there.
   void find_once() {
     once_.assign(graph_.blocks.size(), false);
     once_[region_->begin] = true;
@@ -163,7 +164,8 @@ class Paths {
     return ways;
   }
 
-  /// What is raised at `place` as places where each lane that comes by sets a bit; false: it is no sum of such.
+  /// What is raised at `place` as places where each lane that comes by sets a bit; false: it is no sum of
+  /// such.
   bool find_terms(const CountPlace& place, PathTerms& terms) {
     const std::uint32_t block = place.block;
     const BasicBlock& range = graph_.blocks[block];
@@ -243,7 +245,8 @@ class Paths {
     return all;
   }
 
-  /// Branches of the region that part lanes which are together again at the block, without those behind another one of them.
+  /// Branches of the region that part lanes which are together again at the block, without those behind
+  /// another one of them.
   std::vector<std::uint32_t> outermost_that_meet_at(std::uint32_t block) const {
     std::vector<std::uint32_t> found;
     const auto known = meeting_at_.find(block);
@@ -300,8 +303,8 @@ class Paths {
   const Region* region_ = nullptr;
   std::vector<bool> once_;
   std::map<std::uint32_t, std::optional<Places>> marks_of_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>>
-      meeting_at_;  ///< its branches that part lanes, by where these meet
+  /// its branches that part lanes, by where these meet
+  std::map<std::uint32_t, std::vector<std::uint32_t>> meeting_at_;
 };
 
 }  // namespace

@@ -6,7 +6,8 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Those in registers first, then the bits, four to a word and in the order they have there: lanes beside each other add them.
+/// Those in registers first, then the bits, four to a word and in the order they have there: lanes beside
+/// each other add them.
 void place_flushed(FunctionPlan& plan, const std::vector<std::uint32_t>& order, bool is_alike,
                    std::uint32_t& next) {
   using Storage = Counter::Storage;

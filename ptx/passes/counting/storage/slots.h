@@ -8,8 +8,8 @@
 
 namespace lynxpp::ptx {
 
-/// Gives those of `order`, whose storage is chosen, the slots from `next` on, which is then behind the last one. What is given away together lies
-/// together.
+/// Gives those of `order`, whose storage is chosen, the slots from `next` on, which is then behind the last
+/// one. What is given away together lies together.
 void place_slots(FunctionPlan& plan, const std::vector<std::uint32_t>& order, std::uint32_t& next);
 
 /// How many counters the function adds to memory from registers, one for each exit.
