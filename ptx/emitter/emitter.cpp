@@ -2,8 +2,22 @@
 
 #include <algorithm>
 
+#include "ptx/emitter/code_printer.h"
+
 namespace lynxpp::ptx {
 namespace {
+
+/// Declarations of what code uses, behind the opening braces.
+std::vector<Edit> declarations_of(const EditList& edits) {
+  std::vector<Edit> declarations;
+  for (const auto& [brace, names] : edits.names()) {
+    std::string text = print_declarations(names);
+    if (text.empty()) continue;
+    text.pop_back();
+    declarations.push_back({{brace + 1, brace + 1}, "\n" + text});
+  }
+  return declarations;
+}
 
 /// Textual order; at one place insertions come before a replacement, otherwise the order of addition stays.
 std::vector<const Edit*> sorted(std::vector<const Edit*> edits) {
@@ -14,39 +28,83 @@ std::vector<const Edit*> sorted(std::vector<const Edit*> edits) {
   return edits;
 }
 
-std::string apply(std::string_view source, TextRange range, const std::vector<const Edit*>& edits) {
-  std::size_t size = range.end - range.begin;
-  for (const Edit* edit : edits) size += edit->text.size();
-  std::string result;
-  result.reserve(size);
-  std::uint32_t position = range.begin;
-  for (const Edit* edit : edits) {
-    if (edit->range.begin < position) continue;  // inside a range that is replaced as a whole
-    if (edit->range.begin > position) result += source.substr(position, edit->range.begin - position);
-    result += edit->text;
-    position = std::max(position, edit->range.end);
+/// Applies edits one after another.
+class EditWriter {
+ public:
+  EditWriter(std::string_view source, TextRange range)
+      : source_(source), position_(range.begin), end_(range.end) {
+    result_.reserve(range.end - range.begin);
   }
-  if (position < range.end) result += source.substr(position, range.end - position);
-  return result;
+
+  void add(const Edit& edit) {
+    if (edit.range.begin < position_) return;  // inside a range that is replaced as a whole
+    copy_to(edit.range.begin);
+    position_ = std::max(position_, edit.range.end);
+    if (const std::string* const text = edit.text()) {
+      result_ += *text;
+    } else if (const Code* const code = edit.code()) {
+      add_code(*code);
+    } else {
+      result_ += print(std::get<CodeOperand>(edit.content));
+    }
+  }
+
+  std::string finish() {
+    copy_to(end_);
+    return std::move(result_);
+  }
+
+ private:
+  void copy_to(std::uint32_t end) {
+    if (end <= position_) return;
+    result_ += source_.substr(position_, end - position_);
+    position_ = end;
+  }
+
+  /// On lines of its own: what stands before it ends its line, and what follows begins one.
+  void add_code(const Code& code) {
+    if (code.empty()) return;
+    const std::size_t last = result_.find_last_not_of(" \t");
+    result_.resize(last == std::string::npos ? 0 : last + 1);
+    if (!result_.empty() && result_.back() != '\n') result_ += '\n';
+    result_ += print(code);
+    const bool ends_line = position_ >= source_.size() || source_[position_] == '\n';
+    if (ends_line) {
+      result_.pop_back();
+    } else {
+      result_ += '\t';
+    }
+  }
+
+  const std::string_view source_;
+  std::uint32_t position_;
+  const std::uint32_t end_;
+  std::string result_;
+};
+
+std::string apply(std::string_view source, TextRange range, const std::vector<const Edit*>& edits) {
+  EditWriter writer(source, range);
+  for (const Edit* edit : edits) writer.add(*edit);
+  return writer.finish();
 }
 
 }  // namespace
 
 std::string emit(const Module& module, const EditList& edits) {
-  std::vector<const Edit*> all;
-  all.reserve(edits.edits().size());
-  for (const Edit& edit : edits.edits()) all.push_back(&edit);
-  const TextRange range{0, static_cast<std::uint32_t>(module.source().size())};
-  return apply(module.source(), range, sorted(std::move(all)));
+  return emit_range(module, {0, static_cast<std::uint32_t>(module.source().size()) + 1}, edits);
 }
 
 std::string emit_range(const Module& module, TextRange range, const EditList& edits) {
+  const std::vector<Edit> declarations = declarations_of(edits);
   std::vector<const Edit*> inside;
-  for (const Edit& edit : edits.edits()) {
+  const auto add = [&](const Edit& edit) {
     const bool is_inside =
         edit.range.begin >= range.begin && edit.range.end <= range.end && edit.range.begin < range.end;
     if (is_inside) inside.push_back(&edit);
-  }
+  };
+  std::ranges::for_each(declarations, add);
+  std::ranges::for_each(edits.edits(), add);
+  range.end = std::min(range.end, static_cast<std::uint32_t>(module.source().size()));
   return apply(module.source(), range, sorted(std::move(inside)));
 }
 

@@ -1,17 +1,27 @@
 // IR ▶ text. The original bytes with a list of edits applied; no edit, same bytes.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "ptx/ir/code.h"
+#include "ptx/ir/code_builder.h"
 #include "ptx/ir/module.h"
 
 namespace lynxpp::ptx {
 
-/// Replaces `range` (empty: inserts before range.begin) by `text`.
+/// Replaces `range` (empty: inserts before range.begin) by what it holds.
 struct Edit {
   TextRange range;
-  std::string text;
+  /// Text stands as it is; code stands on lines of its own, wherever the range begins and ends.
+  std::variant<std::string, Code, CodeOperand> content;
+
+  /// Null: it is something else.
+  const std::string* text() const { return std::get_if<std::string>(&content); }
+  const Code* code() const { return std::get_if<Code>(&content); }
 };
 
 /// Edits collected by passes. Insertions at the same place keep the order in which they were added. What lies
@@ -21,15 +31,29 @@ class EditList {
   void insert_before(std::uint32_t position, std::string text) {
     edits_.push_back({{position, position}, std::move(text)});
   }
+  /// Empty code is no edit.
+  void insert_before(std::uint32_t position, Code code) {
+    if (!code.empty()) edits_.push_back({{position, position}, std::move(code)});
+  }
   void replace(TextRange range, std::string text) { edits_.push_back({range, std::move(text)}); }
-  void erase(TextRange range) { edits_.push_back({range, {}}); }
-  /// Other text for the edit at `index` of edits().
-  void set_text(std::size_t index, std::string text) { edits_[index].text = std::move(text); }
+  void replace(TextRange range, Code code) { edits_.push_back({range, std::move(code)}); }
+  void replace(TextRange range, CodeOperand operand) { edits_.push_back({range, std::move(operand)}); }
+  void erase(TextRange range) { edits_.push_back({range, std::string()}); }
+  /// Other text or code for the edit at `index` of edits().
+  void set_text(std::size_t index, std::string text) { edits_[index].content = std::move(text); }
+  void set_code(std::size_t index, Code code) { edits_[index].content = std::move(code); }
   const std::vector<Edit>& edits() const { return edits_; }
   bool empty() const { return edits_.empty(); }
 
+  /// Numbers the registers and labels of code that is added to the function, which has a body. The registers
+  /// are declared behind its opening brace. The reference stays valid.
+  NameSource& names(const Function& function) { return names_[function.body_text.begin]; }
+  /// By the place of the function's opening brace.
+  const std::map<std::uint32_t, NameSource>& names() const { return names_; }
+
  private:
   std::vector<Edit> edits_;
+  std::map<std::uint32_t, NameSource> names_;
 };
 
 /// The module's text with all edits applied.

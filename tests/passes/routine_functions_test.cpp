@@ -116,11 +116,11 @@ TEST(RoutineFunctions, RoutinesCallThemAtEverySite) {
   std::string text;
   routine->append({}, text);
   EXPECT_EQ(text,
-            "\t{\n\t.reg .b32 %lynxpp_r<3>;\n\tactivemask.b32 %lynxpp_r1;\n\t{\n"
+            "\t{\n\t.reg .b32 %lynxpp_own_r<3>;\n\tactivemask.b32 %lynxpp_own_r1;\n\t{\n"
             "\t.param .b32 __lynxpp_param0;\n\t.param .align 8 .b8 __lynxpp_retval0[4];\n"
-            "\tst.param.b32 [__lynxpp_param0+0], %lynxpp_r1;\n"
+            "\tst.param.b32 [__lynxpp_param0+0], %lynxpp_own_r1;\n"
             "\tcall (__lynxpp_retval0), \n__lynxpp_function_1, \n(\n__lynxpp_param0\n);\n"
-            "\tld.param.b32 %lynxpp_r2, [__lynxpp_retval0+0];\n\t}\n\t}\n");
+            "\tld.param.b32 %lynxpp_own_r2, [__lynxpp_retval0+0];\n\t}\n\t}\n");
 }
 
 }  // namespace

@@ -43,9 +43,9 @@ TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
   binding.first_word = 3;
   binding.first_state = 4;
   EXPECT_EQ(copy(*routine, binding),
-            "\t{\n\t.reg .b64 %lynxpp_rd<3>;\n\t.reg .b32 %lynxpp_r<2>;\n"
-            "\tld.param.b64 %lynxpp_rd1, [__lynxpp_probe+40];\n"
-            "\tmov.b32 %lynxpp_r1, 7;\n\tmov.b64 %lynxpp_state_5, %lynxpp_rd1;\n\t}\n");
+            "\t{\n\t.reg .b64 %lynxpp_own_rd<3>;\n\t.reg .b32 %lynxpp_own_r<2>;\n"
+            "\tld.param.b64 %lynxpp_own_rd1, [__lynxpp_probe+40];\n"
+            "\tmov.b32 %lynxpp_own_r1, 7;\n\tmov.b64 %lynxpp_state_5, %lynxpp_own_rd1;\n\t}\n");
   EXPECT_TRUE(routine->reads_site_value("basic_block_id"));
   EXPECT_FALSE(routine->reads_site_value("memory_address"));
 }
@@ -57,7 +57,7 @@ TEST(ProbeRoutine, EarlyReturnJumpsToTheEndAndLabelsCarryTheSite) {
   SiteBinding binding;
   binding.site = 12;
   const std::string text = copy(*routine, binding);
-  EXPECT_THAT(text, HasSubstr("@%lynxpp_p1 bra $lynxpp_12_end;\n"));
+  EXPECT_THAT(text, HasSubstr("@%lynxpp_own_p1 bra $lynxpp_12_end;\n"));
   EXPECT_THAT(text, HasSubstr("$lynxpp_12_end:\n"));
   EXPECT_THAT(text, HasSubstr("$lynxpp_12__L__BB0_1:\n"));
   EXPECT_THAT(text, Not(HasSubstr("ret;")));
@@ -66,7 +66,7 @@ TEST(ProbeRoutine, EarlyReturnJumpsToTheEndAndLabelsCarryTheSite) {
 TEST(ProbeRoutine, SpecialRegistersKeepTheirNames) {
   const Result<ProbeRoutine> routine = make(".reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;\nret;\n");
   ASSERT_TRUE(routine.ok());
-  EXPECT_THAT(copy(*routine), HasSubstr("mov.u32 %lynxpp_r1, %tid.x;"));
+  EXPECT_THAT(copy(*routine), HasSubstr("mov.u32 %lynxpp_own_r1, %tid.x;"));
 }
 
 TEST(ProbeRoutine, KeepsInnerScopesAndRenamesWhatTheyDeclare) {
@@ -75,9 +75,11 @@ TEST(ProbeRoutine, KeepsInnerScopesAndRenamesWhatTheyDeclare) {
       "{ .reg .b32 tmp; mov.b64 {tmp, %r2}, %rd1; }\nret;\n");
   ASSERT_TRUE(routine.ok());
   EXPECT_EQ(copy(*routine),
-            "\t{\n\t.reg .b32 %lynxpp_r<3>;\n\t.reg .b64 %lynxpp_rd<2>;\n"
-            "\t{\n\t.reg .b32 %lynxpp_tmp;\n\tmov.b64 {%lynxpp_tmp, %lynxpp_r1}, %lynxpp_rd1;\n\t}\n"
-            "\t{\n\t.reg .b32 %lynxpp_tmp;\n\tmov.b64 {%lynxpp_tmp, %lynxpp_r2}, %lynxpp_rd1;\n\t}\n\t}\n");
+            "\t{\n\t.reg .b32 %lynxpp_own_r<3>;\n\t.reg .b64 %lynxpp_own_rd<2>;\n"
+            "\t{\n\t.reg .b32 %lynxpp_own_tmp;\n\tmov.b64 {%lynxpp_own_tmp, %lynxpp_own_r1}, "
+            "%lynxpp_own_rd1;\n\t}\n"
+            "\t{\n\t.reg .b32 %lynxpp_own_tmp;\n\tmov.b64 {%lynxpp_own_tmp, %lynxpp_own_r2}, "
+            "%lynxpp_own_rd1;\n\t}\n\t}\n");
 }
 
 TEST(ProbeRoutine, RefusesCallsAndMemoryThatOutlivesIt) {
@@ -94,9 +96,9 @@ TEST(ProbeRoutine, LocalMemoryMovesToTheDepotOfTheFunction) {
   ASSERT_TRUE(routine.ok());
   EXPECT_EQ(routine->depot_bytes(), 48u);
   EXPECT_EQ(copy(*routine),
-            "\t{\n\t.reg .b64 %lynxpp_SPL;\n\t.reg .b64 %lynxpp_rd<2>;\n"
-            "\tmov.u64 %lynxpp_SPL, __lynxpp_depot;\n\tmov.u64 %lynxpp_rd1, __lynxpp_depot+32;\n"
-            "\tst.local.b64 [%lynxpp_SPL+8], %lynxpp_rd1;\n\t}\n");
+            "\t{\n\t.reg .b64 %lynxpp_own_SPL;\n\t.reg .b64 %lynxpp_own_rd<2>;\n"
+            "\tmov.u64 %lynxpp_own_SPL, __lynxpp_depot;\n\tmov.u64 %lynxpp_own_rd1, __lynxpp_depot+32;\n"
+            "\tst.local.b64 [%lynxpp_own_SPL+8], %lynxpp_own_rd1;\n\t}\n");
 }
 
 TEST(ProbeRoutine, NamesTheVariantsVariables) {
@@ -105,7 +107,7 @@ TEST(ProbeRoutine, NamesTheVariantsVariables) {
   ASSERT_TRUE(routine.ok());
   SiteBinding binding;
   binding.first_variable = 3;
-  EXPECT_THAT(copy(*routine, binding), HasSubstr("mov.b64 %lynxpp_rd1, __lynxpp_variable_4;"));
+  EXPECT_THAT(copy(*routine, binding), HasSubstr("mov.b64 %lynxpp_own_rd1, __lynxpp_variable_4;"));
 }
 
 TEST(Splice, CountsItsSites) {

@@ -10,11 +10,25 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// What text that may end a block contains: a guard, a branch, a call, a fence.
-bool may_end_block(std::string_view text) {
-  constexpr std::array<std::string_view, 5> signs{"@", "bra", "call", "membar", "fence"};
-  return std::ranges::any_of(
-      signs, [&](std::string_view sign) { return text.find(sign) != std::string_view::npos; });
+/// The begins of opcodes that end a block.
+constexpr std::array<std::string_view, 4> block_ends{"bra", "call", "membar", "fence"};
+
+/// Whether a block may end in what is added: at a guard, a branch, a call, a fence.
+bool may_end_block(const Edit& edit) {
+  if (const Code* const code = edit.code()) {
+    return std::ranges::any_of(code->statements, [](const CodeStatement& statement) {
+      const auto* const instruction = std::get_if<CodeInstruction>(&statement);
+      if (instruction == nullptr) return false;
+      return instruction->guard || std::ranges::any_of(block_ends, [&](std::string_view begin) {
+               return instruction->opcode.starts_with(begin);
+             });
+    });
+  }
+  const std::string* const text = edit.text();
+  return text != nullptr &&
+         (text->find('@') != std::string::npos || std::ranges::any_of(block_ends, [&](std::string_view sign) {
+            return text->find(sign) != std::string::npos;
+          }));
 }
 
 /// The type of registers that hold a value, and of the instructions that copy it.
@@ -40,7 +54,7 @@ class KeepContraction final : public Pass {
     const std::size_t before = unit.edits.edits().size();
     std::vector<std::uint32_t> probes;
     for (const Edit& edit : unit.edits.edits()) {
-      if (may_end_block(edit.text)) probes.push_back(edit.range.begin);
+      if (may_end_block(edit)) probes.push_back(edit.range.begin);
     }
     if (probes.empty()) return false;
     std::ranges::sort(probes);

@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ptx/emitter/code_printer.h"
 #include "ptx/passes/module/entry.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-/// What stays the same as long as the thread lives, and the register that keeps it.
-struct Hoisted {
-  std::string_view special;
-  std::string_view kept;
-};
-constexpr std::array<Hoisted, 2> hoisted_registers{
-    {{"%lanemask_lt;", "%lynxpp_kept_lanes_below"}, {"%laneid;", "%lynxpp_kept_lane"}}};
+/// Special registers that stay the same as long as the thread lives.
+constexpr std::array<std::string_view, 2> constant_registers{"%lanemask_lt", "%laneid"};
 
 /// The instructions of one function that stand in loops.
 class LoopText {
@@ -44,44 +41,82 @@ class LoopText {
   std::vector<TextRange> ranges_;
 };
 
-bool replace_all(std::string& text, std::string_view old, const std::string& by) {
-  bool any = false;
-  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + by.size())) {
-    text.replace(at, old.size(), by);
-    any = true;
+/// The registers of one function that keep what its loops read.
+class KeptRegisters {
+ public:
+  explicit KeptRegisters(NameSource& names) : names_(names) {}
+
+  /// Whether it changed anything.
+  bool replace_in(Code& code) {
+    bool any = false;
+    for (CodeStatement& statement : code.statements) {
+      auto* const instruction = std::get_if<CodeInstruction>(&statement);
+      if (instruction == nullptr) continue;
+      for (std::size_t i = 1; i < instruction->operands.size(); ++i) {
+        CodeOperand& operand = instruction->operands[i];
+        const auto* const special = std::get_if<SpecialRegister>(&operand.value);
+        const auto known = special == nullptr ? constant_registers.end()
+                                              : std::ranges::find(constant_registers, special->name);
+        if (known == constant_registers.end()) continue;
+        operand = kept(static_cast<std::size_t>(known - constant_registers.begin()));
+        any = true;
+      }
+    }
+    return any;
   }
-  return any;
-}
+
+  /// Likewise, of edits that are text still.
+  bool replace_in(std::string& text) {
+    bool any = false;
+    for (std::size_t k = 0; k < constant_registers.size(); ++k) {
+      const std::string old = std::string(constant_registers[k]) + ";";
+      for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at)) {
+        text.replace(at, old.size(), print(kept(k)) + ";");
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  /// What fills them.
+  Code reads() const {
+    CodeBuilder code(names_);
+    for (std::size_t k = 0; k < kept_.size(); ++k) {
+      if (kept_[k]) code.mov(*kept_[k], SpecialRegister{std::string(constant_registers[k])});
+    }
+    return code.take();
+  }
+
+ private:
+  VirtualRegister kept(std::size_t k) {
+    if (!kept_[k]) kept_[k] = names_.fresh(RegisterType::b32);
+    return *kept_[k];
+  }
+
+  NameSource& names_;
+  std::array<std::optional<VirtualRegister>, constant_registers.size()> kept_;
+};
 
 bool hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
   const LoopText loops(function, unit.analyses.of(*function.function).loops());
   if (loops.empty()) return false;
   const TextRange body = function.function->body_text;
-  std::array<bool, hoisted_registers.size()> wanted{};
+  KeptRegisters kept(unit.edits.names(*function.function));
   for (std::size_t i = 0; i < unit.edits.edits().size(); ++i) {
     const Edit& edit = unit.edits.edits()[i];
-    if (edit.range.begin < body.begin || edit.range.begin >= body.end || edit.text.empty()) continue;
+    if (edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
     if (!loops.contains(edit.range.begin)) continue;
-    std::string text = edit.text;
-    bool changed = false;
-    for (std::size_t k = 0; k < hoisted_registers.size(); ++k) {
-      const bool found =
-          replace_all(text, hoisted_registers[k].special, std::string(hoisted_registers[k].kept) + ";");
-      wanted[k] |= found;
-      changed |= found;
+    if (const Code* const old = edit.code()) {
+      Code code = *old;
+      if (kept.replace_in(code)) unit.edits.set_code(i, std::move(code));
+    } else if (const std::string* const old_text = edit.text()) {
+      std::string text = *old_text;
+      if (kept.replace_in(text)) unit.edits.set_text(i, std::move(text));
     }
-    if (changed) unit.edits.set_text(i, std::move(text));
   }
-  std::string declarations, reads;
-  for (std::size_t k = 0; k < hoisted_registers.size(); ++k) {
-    if (!wanted[k]) continue;
-    const std::string kept(hoisted_registers[k].kept);
-    declarations += "\n\t.reg .b32 " + kept + ";";
-    reads += "\n\tmov.u32 " + kept + ", " + std::string(hoisted_registers[k].special);
-  }
+  Code reads = kept.reads();
   if (reads.empty()) return false;
-  unit.edits.insert_before(body.begin + 1, declarations);
-  unit.edits.insert_before(entry_position(*function.function), reads + "\n");
+  unit.edits.insert_before(entry_position(*function.function), std::move(reads));
   return true;
 }
 

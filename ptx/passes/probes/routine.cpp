@@ -17,7 +17,7 @@ constexpr std::string_view argument_prefix = "__lynxpp_";
 
 std::string renamed_register(std::string_view name) {
   if (name.starts_with('%')) name.remove_prefix(1);
-  return "%lynxpp_" + std::string(name);
+  return "%lynxpp_own_" + std::string(name);
 }
 
 std::string_view type_name(DataType type) {

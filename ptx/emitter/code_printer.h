@@ -1,0 +1,20 @@
+// Code ▶ PTX. Registers are called %lynxpp_p3, %lynxpp_h3, %lynxpp_r12, %lynxpp_rd4 and %lynxpp_rq1, labels
+// $lynxpp_5; programs have no such names.
+#pragma once
+
+#include <string>
+
+#include "ptx/ir/code.h"
+#include "ptx/ir/code_builder.h"
+
+namespace lynxpp::ptx {
+
+std::string print(const CodeOperand& operand);
+
+/// One line for each statement, each with "\n" at its end, and "\t" in front unless it is a label.
+std::string print(const Code& code);
+
+/// Lines that declare the registers: "\t.reg .b32 %lynxpp_r<13>;\n" for each type that has some.
+std::string print_declarations(const NameSource& names);
+
+}  // namespace lynxpp::ptx

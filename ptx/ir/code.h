@@ -1,0 +1,158 @@
+// Code that passes add to a function, as values: nobody reads or changes added code as text, and only the
+// emitter (ptx/emitter/code_printer.h) knows how it is written. code_builder.h makes it.
+//
+//   Code             statements in order: instructions, labels, scopes, lines of text
+//   CodeInstruction  a guard, an opcode with its modifiers, operands
+//   VirtualRegister  a register that lynxpp adds to the function, numbered by NameSource (code_builder.h) and
+//                    declared by the emitter; no two pieces of code meet in one by accident, and ptxas
+//                    allocates
+//   Label            likewise
+//   Name             what has a name already: the program's registers, variables, labels and functions, and
+//                    what lynxpp declares by itself
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ptx/ir/module.h"
+
+namespace lynxpp::ptx {
+
+/// By size alone: registers of bits serve instructions on integers and floats.
+enum class RegisterType : std::uint8_t { pred, b16, b32, b64, b128 };
+inline constexpr std::size_t register_types = 5;
+
+/// The register that holds values of that size in bytes; nothing for sizes that have none.
+std::optional<RegisterType> register_of_bytes(std::uint32_t bytes);
+
+/// A register of one function.
+struct VirtualRegister {
+  RegisterType type = RegisterType::b32;
+  std::uint32_t id = 0;  ///< from 0 within its type
+  auto operator<=>(const VirtualRegister&) const = default;
+};
+
+/// A place in one function.
+struct Label {
+  std::uint32_t id = 0;
+  auto operator<=>(const Label&) const = default;
+};
+
+/// Written as it is: "%rd4", "__lynxpp_probe", "$L__BB0_2", "0f3F800000", "_".
+struct Name {
+  std::string text;
+  auto operator<=>(const Name&) const = default;
+};
+
+/// "%laneid", "%tid.x"
+struct SpecialRegister {
+  std::string name;
+  auto operator<=>(const SpecialRegister&) const = default;
+};
+
+using CodeRegister = std::variant<VirtualRegister, Name>;
+
+/// A predicate register, or the opposite of what it holds.
+struct CodePredicate {
+  CodeRegister reg;
+  bool is_negated = false;
+
+  CodePredicate(VirtualRegister r, bool negated = false) : reg(r), is_negated(negated) {}
+  CodePredicate(Name r, bool negated = false) : reg(std::move(r)), is_negated(negated) {}
+  CodePredicate operator!() const {
+    CodePredicate opposite = *this;
+    opposite.is_negated = !is_negated;
+    return opposite;
+  }
+  bool operator==(const CodePredicate&) const = default;
+};
+
+/// The guard of a program's instruction; nothing when it is unguarded.
+std::optional<CodePredicate> predicate_of(const Guard& guard);
+
+/// [base+offset]
+struct CodeAddress {
+  CodeRegister base;  ///< or a variable's or parameter's name
+  std::int64_t offset = 0;
+  bool operator==(const CodeAddress&) const = default;
+};
+
+struct CodeOperand;
+
+struct CodeList {
+  enum class Kind : std::uint8_t {
+    vector,     ///< {a, b}
+    arguments,  ///< (a, b) of a call
+    pair        ///< a|b
+  };
+  Kind kind = Kind::vector;
+  std::vector<CodeOperand> elements;
+  bool operator==(const CodeList& other) const;
+};
+
+struct CodeOperand {
+  using Value = std::variant<VirtualRegister, Name, SpecialRegister, std::int64_t, Label, CodePredicate,
+                             CodeAddress, CodeList>;
+  Value value;
+
+  CodeOperand(VirtualRegister reg) : value(reg) {}
+  CodeOperand(Name name) : value(std::move(name)) {}
+  CodeOperand(SpecialRegister special) : value(std::move(special)) {}
+  CodeOperand(Label label) : value(label) {}
+  CodeOperand(CodeAddress address) : value(std::move(address)) {}
+  CodeOperand(CodeList list) : value(std::move(list)) {}
+  CodeOperand(const CodeRegister& reg);
+  /// A predicate that is not negated is a register like any other.
+  CodeOperand(const CodePredicate& predicate);
+  /// An immediate, by its 64 bits: a number of 2^63 or more is written as a negative one, which is the same
+  /// to every instruction.
+  template <std::integral Number>
+  requires(!std::same_as<Number, bool>) CodeOperand(Number number)
+      : value(static_cast<std::int64_t>(number)) {}
+
+  bool operator==(const CodeOperand&) const = default;
+};
+
+inline bool CodeList::operator==(const CodeList& other) const = default;
+
+struct CodeInstruction {
+  std::optional<CodePredicate> guard;
+  std::string opcode;  ///< with all modifiers, "add.u32"
+  std::vector<CodeOperand> operands;
+  bool operator==(const CodeInstruction&) const = default;
+};
+
+/// `{` or `}`: for what calls declare, `.param .b32 value;`. Registers need none.
+struct CodeScope {
+  bool opens = true;
+  bool operator==(const CodeScope&) const = default;
+};
+
+/// Whole lines that no pass looks into: a declaration, or an instruction of the program's that is repeated.
+struct CodeText {
+  std::string text;                ///< without white space around it
+  std::uint32_t instructions = 0;  ///< how many these are
+  bool operator==(const CodeText&) const = default;
+};
+
+using CodeStatement = std::variant<CodeInstruction, Label, CodeScope, CodeText>;
+
+struct Code {
+  std::vector<CodeStatement> statements;
+
+  bool empty() const { return statements.empty(); }
+  /// How many instructions it has.
+  std::size_t size() const;
+  void append(Code other);
+
+  bool operator==(const Code&) const = default;
+};
+
+}  // namespace lynxpp::ptx

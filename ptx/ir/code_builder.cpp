@@ -1,0 +1,89 @@
+#include "ptx/ir/code_builder.h"
+
+#include <iterator>
+
+namespace lynxpp::ptx {
+namespace {
+
+/// "mov.b32"; special registers are read by "mov.u32".
+std::string mov_opcode(RegisterType type, const CodeOperand& source) {
+  const std::string sign = std::holds_alternative<SpecialRegister>(source.value) ? "mov.u" : "mov.b";
+  switch (type) {
+    case RegisterType::pred: return "mov.pred";
+    case RegisterType::b16: return sign + "16";
+    case RegisterType::b32: return sign + "32";
+    case RegisterType::b64: return sign + "64";
+    case RegisterType::b128: break;
+  }
+  return "mov.b128";
+}
+
+}  // namespace
+
+std::optional<RegisterType> register_of_bytes(std::uint32_t bytes) {
+  switch (bytes) {
+    case 1:
+    case 2: return RegisterType::b16;
+    case 4: return RegisterType::b32;
+    case 8: return RegisterType::b64;
+    case 16: return RegisterType::b128;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<CodePredicate> predicate_of(const Guard& guard) {
+  if (guard.predicate.empty()) return std::nullopt;
+  return CodePredicate(Name{std::string(guard.predicate)}, guard.negated);
+}
+
+CodeOperand::CodeOperand(const CodeRegister& reg)
+    : value(std::visit([](const auto& each) { return Value(each); }, reg)) {}
+
+CodeOperand::CodeOperand(const CodePredicate& predicate)
+    : value(predicate.is_negated ? Value(predicate) : CodeOperand(predicate.reg).value) {}
+
+std::size_t Code::size() const {
+  std::size_t instructions = 0;
+  for (const CodeStatement& statement : statements) {
+    if (std::holds_alternative<CodeInstruction>(statement)) ++instructions;
+    if (const auto* const text = std::get_if<CodeText>(&statement)) instructions += text->instructions;
+  }
+  return instructions;
+}
+
+void Code::append(Code other) {
+  if (statements.empty()) {
+    statements = std::move(other.statements);
+    return;
+  }
+  statements.insert(statements.end(), std::make_move_iterator(other.statements.begin()),
+                    std::make_move_iterator(other.statements.end()));
+}
+
+void CodeBuilder::emit_if(std::optional<CodePredicate> guard, std::string opcode,
+                          std::vector<CodeOperand> operands) {
+  code_.statements.emplace_back(CodeInstruction{std::move(guard), std::move(opcode), std::move(operands)});
+}
+
+VirtualRegister CodeBuilder::compute(RegisterType result, std::string opcode,
+                                     std::vector<CodeOperand> sources) {
+  const VirtualRegister target = fresh(result);
+  sources.insert(sources.begin(), target);
+  emit(std::move(opcode), std::move(sources));
+  return target;
+}
+
+void CodeBuilder::mov_if(std::optional<CodePredicate> guard, VirtualRegister target, CodeOperand source) {
+  std::string opcode = mov_opcode(target.type, source);
+  emit_if(std::move(guard), std::move(opcode), {target, std::move(source)});
+}
+
+VirtualRegister CodeBuilder::elect_leader(CodeOperand mask, const std::optional<CodePredicate>& among) {
+  const VirtualRegister below = fresh(RegisterType::b32);
+  mov(below, SpecialRegister{"%lanemask_lt"});
+  const VirtualRegister others = compute(RegisterType::b32, "and.b32", {below, std::move(mask)});
+  if (among) return compute(RegisterType::pred, "setp.eq.and.u32", {others, 0, *among});
+  return compute(RegisterType::pred, "setp.eq.u32", {others, 0});
+}
+
+}  // namespace lynxpp::ptx
