@@ -31,14 +31,19 @@ bool may_end_block(const Edit& edit) {
           }));
 }
 
-/// The type of registers that hold a value, and of the instructions that copy it.
-std::string register_type(DataType type) {
+/// Of a value, and of the instructions that copy it.
+struct ValueType {
+  RegisterType reg;
+  std::string_view name;
+};
+
+ValueType value_type(DataType type) {
   switch (type) {
-    case DataType::f64: return "f64";
-    case DataType::f32: return "f32";
+    case DataType::f64: return {RegisterType::b64, "f64"};
+    case DataType::f32: return {RegisterType::b32, "f32"};
     case DataType::f16x2:
-    case DataType::bf16x2: return "b32";
-    default: return "b16";
+    case DataType::bf16x2: return {RegisterType::b32, "b32"};
+    default: return {RegisterType::b16, "b16"};
   }
 }
 
@@ -65,8 +70,7 @@ class KeepContraction final : public Pass {
  private:
   void rewrite(const Function& function, const std::vector<std::uint32_t>& probes) {
     body_ = &*function.body;
-    declarations_.clear();
-    registers_ = 0;
+    names_ = &unit_->edits.names(function);
     const auto is_parted = [&](const std::pair<std::uint32_t, std::uint32_t>& pair) {
       const auto first = std::ranges::lower_bound(probes, at(pair.first).text.end);
       return first != probes.end() && *first <= at(pair.second).text.begin;
@@ -74,11 +78,10 @@ class KeepContraction final : public Pass {
     for (const ContractionStretch& stretch : find_contractions(unit_->analyses.of(function))) {
       if (std::ranges::any_of(stretch.pairs, is_parted)) rewrite(stretch);
     }
-    if (!declarations_.empty()) unit_->edits.insert_before(function.body_text.begin + 1, declarations_);
   }
 
   void rewrite(const ContractionStretch& stretch) {
-    std::map<std::uint32_t, std::pair<std::string, std::string>> factors;  // by product
+    std::map<std::uint32_t, Factors> factors;  // by product
     std::set<std::uint32_t> done;
     for (const Contraction& contraction : stretch.fused) {
       auto [found, is_new] = factors.try_emplace(contraction.product);
@@ -95,52 +98,43 @@ class KeepContraction final : public Pass {
     }
   }
 
+  using Factors = std::pair<VirtualRegister, VirtualRegister>;
+
   /// Copies of both, in front of the product: their registers may be written anew before the sum.
-  std::pair<std::string, std::string> keep_factors(std::uint32_t product) {
+  Factors keep_factors(std::uint32_t product) {
     const Instruction& instruction = at(product);
-    const std::string type = register_type(instruction.traits.type);
-    std::pair<std::string, std::string> kept{new_register(type), new_register(type)};
-    unit_->edits.insert_before(instruction.text.begin, "mov." + type + " " + kept.first + ", " +
-                                                           text(instruction.operands[1]) + ";\n\tmov." +
-                                                           type + " " + kept.second + ", " +
-                                                           text(instruction.operands[2]) + ";\n\t");
-    return kept;
+    const ValueType type = value_type(instruction.traits.type);
+    const std::string mov = "mov." + std::string(type.name);
+    CodeBuilder code(*names_);
+    const VirtualRegister first = code.compute(type.reg, mov, {operand(instruction, 1)});
+    const VirtualRegister second = code.compute(type.reg, mov, {operand(instruction, 2)});
+    unit_->edits.insert_before(instruction.text.begin, code.take());
+    return {first, second};
   }
 
-  void fuse(const Contraction& contraction, const std::pair<std::string, std::string>& factors) {
+  /// In the place of the sum.
+  void fuse(const Contraction& contraction, const Factors& factors) {
     const Instruction& sum = at(contraction.sum);
     const bool subtracts = sum.opcode.starts_with("sub");
-    const Operand& other = sum.operands[3 - contraction.operand];
-    std::string first = factors.first;
-    std::string addend = text(other);
-    if (contraction.is_negated != (subtracts && contraction.operand == 2)) first = negated(sum, first);
-    if (subtracts && contraction.operand == 1) addend = negated(sum, addend);
-    const TextRange opcode = opcode_range(sum);
-    unit_->edits.replace({opcode.begin, opcode.begin + 3}, "fma.rn");
-    unit_->edits.replace(sum.operands[1].text, first + ", " + factors.second);
-    unit_->edits.replace(sum.operands[2].text, addend);
+    CodeBuilder code(*names_);
+    CodeOperand first = factors.first;
+    CodeOperand addend = operand(sum, 3 - contraction.operand);
+    if (contraction.is_negated != (subtracts && contraction.operand == 2)) first = negated(sum, first, code);
+    if (subtracts && contraction.operand == 1) addend = negated(sum, addend, code);
+    code.emit_if(predicate_of(sum.guard), "fma.rn" + std::string(sum.opcode.substr(3)),
+                 {operand(sum, 0), first, factors.second, addend});
+    unit_->edits.replace(sum.text, code.take());
   }
 
-  /// The register of `value` with the other sign, made in front of `sum`.
-  std::string negated(const Instruction& sum, const std::string& value) {
-    const DataType type = sum.traits.type;
-    const std::string result = new_register(register_type(type));
-    const std::size_t dot = sum.opcode.rfind('.');
-    unit_->edits.insert_before(
-        sum.text.begin, "neg" + std::string(sum.opcode.substr(dot)) + " " + result + ", " + value + ";\n\t");
-    return result;
-  }
-
-  std::string new_register(const std::string& type) {
-    const std::string name = "%lynxpp_factor" + std::to_string(registers_++);
-    declarations_ += "\n\t.reg ." + type + " " + name + ";";
-    return name;
+  /// `value` with the other sign.
+  static VirtualRegister negated(const Instruction& sum, const CodeOperand& value, CodeBuilder& code) {
+    const std::string type(sum.opcode.substr(sum.opcode.rfind('.')));
+    return code.compute(value_type(sum.traits.type).reg, "neg" + type, {value});
   }
 
   const Instruction& at(std::uint32_t index) const { return body_->instructions[index]; }
-  std::string text(const Operand& operand) const {
-    return std::string(
-        unit_->module.source().substr(operand.text.begin, operand.text.end - operand.text.begin));
+  Name operand(const Instruction& instruction, std::size_t index) const {
+    return {std::string(unit_->module.text(instruction.operands[index].text))};
   }
   TextRange opcode_range(const Instruction& instruction) const {
     return body_->opcode_range(instruction, unit_->module.source());
@@ -148,8 +142,7 @@ class KeepContraction final : public Pass {
 
   InstrumentationUnit* unit_ = nullptr;
   const Body* body_ = nullptr;
-  std::string declarations_;
-  std::uint32_t registers_ = 0;
+  NameSource* names_ = nullptr;
 };
 
 }  // namespace

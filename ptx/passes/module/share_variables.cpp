@@ -5,8 +5,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::string_view address_register = "%lynxpp_address";
-
 class ShareVariables final : public Pass {
  public:
   std::string_view name() const override { return "share-variables"; }
@@ -34,26 +32,18 @@ class ShareVariables final : public Pass {
 
   void rewrite(const FunctionUnit& function) {
     const Body& body = *function.function->body;
-    bool needs_register = false;
-    for (const Instruction& instruction : body.instructions) {
-      needs_register |= rewrite(body, instruction, body.statements[instruction.statement].scope);
-    }
-    if (needs_register) {
-      unit_->edits.insert_before(function.function->body_text.begin + 1,
-                                 "\n\t.reg .b64 " + std::string(address_register) + ";");
-    }
+    names_ = &unit_->edits.names(*function.function);
+    for (const Instruction& instruction : body.instructions)
+      rewrite(body, instruction, body.statements[instruction.statement].scope);
   }
 
-  /// True when the address register is used.
-  bool rewrite(const Body& body, const Instruction& instruction, std::uint32_t scope) {
+  void rewrite(const Body& body, const Instruction& instruction, std::uint32_t scope) {
     const std::string_view opcode = instruction.opcode;
     const bool converts_address = opcode.starts_with("cvta") && names_shared_space(opcode);
-    bool used = false;
     bool immediate_in_conversion = false;
-    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-      const Operand& operand = instruction.operands[i];
+    for (const Operand& operand : instruction.operands) {
       if (operand.kind == OperandKind::address && !operand.elements.empty()) {
-        used |= rewrite_address(body, instruction, operand, scope);
+        rewrite_address(body, instruction, operand, scope);
       } else {
         immediate_in_conversion |= rewrite_value(body, operand, scope) && converts_address;
       }
@@ -65,7 +55,6 @@ class ShareVariables final : public Pass {
       // The address is generic already; cvta does not take an immediate either.
       unit_->edits.replace(body.opcode_range(instruction, unit_->module.source()), "mov.b64");
     }
-    return used;
   }
 
   static bool names_shared_space(std::string_view opcode) {
@@ -73,36 +62,29 @@ class ShareVariables final : public Pass {
            opcode.find(".global") != std::string_view::npos;
   }
 
-  bool rewrite_address(const Body& body, const Instruction& instruction, const Operand& operand,
+  void rewrite_address(const Body& body, const Instruction& instruction, const Operand& operand,
                        std::uint32_t scope) {
     const Operand& base = operand.elements[0];
     const std::uint64_t* address = address_of(base, body, scope);
-    if (address == nullptr) return false;
-    if (const auto element = array_element(operand))
-      return rewrite_element(body, instruction, operand, *element, *address);
-    unit_->edits.insert_before(instruction.text.begin, "mov.b64 " + std::string(address_register) + ", " +
-                                                           std::to_string(*address) + ";\n\t");
-    const std::uint32_t begin = base.text.begin;
-    if (begin == operand.text.begin) {  // a[1], without brackets around it
-      unit_->edits.replace(operand.text,
-                           "[" + std::string(address_register) + "+" + std::to_string(operand.offset) + "]");
-      return true;
+    if (address == nullptr) return;
+    CodeBuilder code(*names_);
+    const VirtualRegister target = code.fresh(RegisterType::b64);
+    if (const auto element =
+            array_element(operand)) {  // a[%r1], the address itself where nothing is accessed
+      add_element_offset(body, instruction, *element, target, code);
+      code.emit("add.s64", {target, target, *address});
+      const bool accesses = instruction.traits.is_memory_access();
+      unit_->edits.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);
+    } else {
+      code.mov(target, *address);
+      const std::uint32_t begin = base.text.begin;
+      if (begin == operand.text.begin) {  // a[1], without brackets around it
+        unit_->edits.replace(operand.text, CodeAddress{target, operand.offset});
+      } else {
+        unit_->edits.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())}, target);
+      }
     }
-    unit_->edits.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())},
-                         std::string(address_register));
-    return true;
-  }
-
-  /// a[%r1], the address itself where nothing is accessed.
-  bool rewrite_element(const Body& body, const Instruction& instruction, const Operand& operand,
-                       const ArrayElement& element, std::uint64_t address) {
-    const std::string target(address_register);
-    std::string text;
-    append_element_offset(body, instruction, element, target, text);
-    text += "\tadd.s64 " + target + ", " + target + ", " + std::to_string(address) + ";\n\t";
-    unit_->edits.insert_before(instruction.text.begin, text.substr(1));  // behind the instruction's own tab
-    unit_->edits.replace(operand.text, instruction.traits.is_memory_access() ? "[" + target + "]" : target);
-    return true;
+    unit_->edits.insert_before(instruction.text.begin, code.take());
   }
 
   bool rewrite_value(const Body& body, const Operand& operand, std::uint32_t scope) {
@@ -110,7 +92,7 @@ class ShareVariables final : public Pass {
     for (const Operand& element : operand.elements) rewritten |= rewrite_value(body, element, scope);
     const std::uint64_t* address = address_of(operand, body, scope);
     if (address == nullptr) return rewritten;
-    unit_->edits.replace(operand.text, std::to_string(*address + static_cast<std::uint64_t>(operand.offset)));
+    unit_->edits.replace(operand.text, CodeOperand(*address + static_cast<std::uint64_t>(operand.offset)));
     return true;
   }
 
@@ -124,6 +106,7 @@ class ShareVariables final : public Pass {
   }
 
   InstrumentationUnit* unit_ = nullptr;
+  NameSource* names_ = nullptr;
 };
 
 }  // namespace

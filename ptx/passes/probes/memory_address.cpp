@@ -1,58 +1,64 @@
 #include "ptx/passes/probes/memory_address.h"
 
 namespace lynxpp::ptx {
+namespace {
 
-void append_element_offset(const Body& body, const Instruction& instruction, const ArrayElement& element,
-                           std::string_view target_register, std::string& text) {
-  const std::string target(target_register);
+/// ptxas computes offsets of elements modulo 2^32.
+constexpr std::int64_t low_word = 0xffffffff;
+
+/// Of `base`, a name.
+void add_base(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
+              const Operand& base, VirtualRegister target, CodeBuilder& code) {
+  const Name name{std::string(base.name)};
+  const std::uint32_t scope = body.statements[instruction.statement].scope;
+  if (const RegisterDeclaration* declared = body.find_register(base.name, scope)) {
+    code.emit(size_of(declared->type) == 4 ? "cvt.u64.u32" : "mov.b64", {target, name});
+    return;
+  }
+  const auto shared = unit.shared_variables.find(base.name);
+  if (shared != unit.shared_variables.end()) {
+    code.mov(target, shared->second);
+  } else if (instruction.traits.space == StateSpace::param) {
+    code.mov(target, 0);
+  } else {
+    code.emit("mov.u64", {target, name});
+  }
+}
+
+}  // namespace
+
+void add_element_offset(const Body& body, const Instruction& instruction, const ArrayElement& element,
+                        VirtualRegister target, CodeBuilder& code) {
   const Operand& index = *element.index;
   const std::uint32_t scope = body.statements[instruction.statement].scope;
   const RegisterDeclaration* declared = body.find_register(index.name, scope);
-  const std::string source = declared != nullptr && size_of(declared->type) == 2 ? "u16" : "u32";
-  text += "\tcvt.u64." + source + " " + target + ", " + std::string(index.name) + ";\n";
-  if (index.offset != 0)
-    text += "\tadd.s64 " + target + ", " + target + ", " + std::to_string(index.offset) + ";\n";
-  text += "\tmul.lo.u64 " + target + ", " + target + ", " + std::to_string(element.bytes) + ";\n";
-  text += "\tand.b64 " + target + ", " + target + ", 0xffffffff;\n";
+  const bool is_short = declared != nullptr && size_of(declared->type) == 2;
+  code.emit(is_short ? "cvt.u64.u16" : "cvt.u64.u32", {target, Name{std::string(index.name)}});
+  if (index.offset != 0) code.emit("add.s64", {target, target, index.offset});
+  code.emit("mul.lo.u64", {target, target, element.bytes});
+  code.emit("and.b64", {target, target, low_word});
 }
 
-void append_memory_address(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
-                           const Operand* address, std::string_view target_register, std::string& text) {
-  const std::string target(target_register);
-  if (address == nullptr || address->elements.empty()) {
-    text += "\tmov.b64 " + target + ", 0;\n";
-    return;
-  }
+void add_memory_address(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
+                        const Operand* address, VirtualRegister target, CodeBuilder& code) {
+  if (address == nullptr || address->elements.empty()) return code.mov(target, 0);
   const Operand& base = address->elements[0];
-  const std::uint32_t scope = body.statements[instruction.statement].scope;
   const std::int64_t offset = address->offset + base.offset;
-  if (base.kind == OperandKind::integer) {
-    text += "\tmov.b64 " + target + ", " + std::to_string(base.integer + offset) + ";\n";
-    return;
-  }
-  const std::string name(base.name);
+  if (base.kind == OperandKind::integer) return code.mov(target, base.integer + offset);
   const std::optional<ArrayElement> element = array_element(*address);
   if (element && instruction.traits.space != StateSpace::param) {
+    const std::uint32_t scope = body.statements[instruction.statement].scope;
     const auto shared = unit.shared_variables.find(base.name);
     if (shared != unit.shared_variables.end() && body.find_variable(base.name, scope) == nullptr) {
-      append_element_offset(body, instruction, *element, target, text);
-      text += "\tadd.s64 " + target + ", " + target + ", " + std::to_string(shared->second) + ";\n";
+      add_element_offset(body, instruction, *element, target, code);
+      code.emit("add.s64", {target, target, shared->second});
     } else {
-      text += "\tmov.u64 " + target + ", " + std::string(unit.module.text(address->text)) + ";\n";
+      code.emit("mov.u64", {target, Name{std::string(unit.module.text(address->text))}});
     }
     return;
   }
-  if (const RegisterDeclaration* declared = body.find_register(base.name, scope)) {
-    text += (size_of(declared->type) == 4 ? "\tcvt.u64.u32 " : "\tmov.b64 ") + target + ", " + name + ";\n";
-  } else if (const auto shared = unit.shared_variables.find(base.name);
-             shared != unit.shared_variables.end()) {
-    text += "\tmov.b64 " + target + ", " + std::to_string(shared->second) + ";\n";
-  } else if (instruction.traits.space == StateSpace::param) {
-    text += "\tmov.b64 " + target + ", 0;\n";
-  } else {
-    text += "\tmov.u64 " + target + ", " + name + ";\n";
-  }
-  if (offset != 0) text += "\tadd.s64 " + target + ", " + target + ", " + std::to_string(offset) + ";\n";
+  add_base(unit, body, instruction, base, target, code);
+  if (offset != 0) code.emit("add.s64", {target, target, offset});
 }
 
 }  // namespace lynxpp::ptx

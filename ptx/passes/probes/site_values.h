@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "ptx/ir/code_builder.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/unit.h"
 
@@ -27,30 +29,25 @@ inline const ProbeRoutine& routine_at(const Probe& probe, const Site& site) {
   return site.routine != nullptr ? *site.routine : probe.routine;
 }
 
-/// "@%p1 " or "@!%p1 ": the instruction's guard, or its opposite.
-std::string guard_prefix(const Guard& guard, bool opposite);
-
-/// The values at the sites of one function.
+/// The values at the sites of one function. Each has one register there, whatever the site.
 class SiteValues {
  public:
   SiteValues(InstrumentationUnit& unit, const FunctionUnit& function);
 
-  void append_declarations(std::string& text) const;
-
   /// What the probe's values need and stands before its site's instruction.
-  void append_preparation(const Probe& probe, const Site& site, std::string& text) const;
+  void add_preparation(const Probe& probe, const Site& site, CodeBuilder& code);
   /// What it needs besides, behind the instruction.
-  void append_loaded_values(const Probe& probe, const Site& site, std::string& text) const;
+  void add_loaded_values(const Probe& probe, const Site& site, CodeBuilder& code);
   /// The operand that stands for the value `name`.
-  std::string operand(const Probe& probe, std::string_view name, const Site& site) const;
+  CodeOperand operand(const Probe& probe, std::string_view name, const Site& site);
 
   // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may
   // be overwritten
-  void append_block_start(std::uint32_t block, std::string& text) const;
+  void add_block_start(std::uint32_t block, CodeBuilder& code);
   /// Before an instruction that does not end its block.
-  void append_guard_count(std::uint32_t block, const Instruction& instruction, std::string& text) const;
+  void add_guard_count(std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
   /// Before the routines of a block's exit; `terminator` ends the block, or is null.
-  void append_block_total(std::uint32_t block, const Instruction* terminator, std::string& text) const;
+  void add_block_total(std::uint32_t block, const Instruction* terminator, CodeBuilder& code);
 
  private:
   const BasicBlock& range_of(std::uint32_t block) const { return function_.graph.blocks[block]; }
@@ -58,20 +55,29 @@ class SiteValues {
   const Instruction* terminator_of(const BasicBlock& block) const;
   std::uint32_t inner_guarded(const BasicBlock& block) const;
   bool counts_guards(const BasicBlock& block) const;
-  std::string block_operand(std::string_view name, const Site& site) const;
-  std::string instruction_operand(const Probe& probe, std::string_view name, const Site& site) const;
-  void append_value(std::string_view name, const Site& site, std::string& text) const;
-  /// target_register = where the lane goes from this branch; lanes with the same number go to the same block.
-  void append_branch_target(const Instruction& branch, std::string& text) const;
-  void append_operand(std::string_view name, const Site& site, std::string& text) const;
-  void append_space(const MemoryAccess& access, const Site& site, std::string& text) const;
-  void append_bits(std::string_view name, const Site& site, const Operand* operand, std::uint32_t element,
-                   std::uint32_t most_bytes, std::string& text) const;
+  CodeOperand block_operand(std::string_view name, const Site& site);
+  CodeOperand instruction_operand(const Probe& probe, std::string_view name, const Site& site);
+  void add_value(std::string_view name, const Site& site, CodeBuilder& code);
+  /// The register of branch_target = where the lane goes from this branch; lanes with the same number go to
+  /// the same block.
+  void add_branch_target(const Instruction& branch, CodeBuilder& code);
+  void add_operand(std::string_view name, const Site& site, CodeBuilder& code);
+  void add_space(const MemoryAccess& access, const Site& site, CodeBuilder& code);
+  void add_bits(std::string_view name, const Site& site, const Operand* operand, std::uint32_t element,
+                std::uint32_t most_bytes, CodeBuilder& code);
+  /// The register that holds a value, or what it is made of.
+  VirtualRegister word(std::string_view value) { return reg(value, RegisterType::b32); }
+  VirtualRegister wide(std::string_view value) { return reg(value, RegisterType::b64); }
+  VirtualRegister reg(std::string_view value, RegisterType type);
+  /// The two sides of a copy have registers of their own.
+  VirtualRegister address_register(std::uint32_t access);
+  VirtualRegister space_register(std::uint32_t access);
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
   std::set<std::string, std::less<>> wanted_;  ///< what some routine asks for
+  std::map<std::string, VirtualRegister, std::less<>> registers_;
 };
 
 }  // namespace lynxpp::ptx

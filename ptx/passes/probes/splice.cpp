@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ptx/emitter/code_printer.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/counting/emit/text.h"
 #include "ptx/passes/memory/bank_sites.h"
@@ -79,7 +80,6 @@ class FunctionSplicer {
     for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i) {
       text += "\t.reg .b" + number(8 * unit_.state_bytes[i]) + " " + state_register(i) + ";\n";
     }
-    values_.append_declarations(text);
     const auto measures = [](const Probe& probe) { return probe.enabled && probe.measures_sectors; };
     if (SectorLanes::is_possible(unit_) && std::ranges::any_of(unit_.probes, measures))
       sectors_.append_declarations(text);
@@ -136,7 +136,7 @@ class FunctionSplicer {
     const BasicBlock& range = function_.graph.blocks[block];
     std::string text;
     sectors_.begin_block(compared_in(range, block));
-    values_.append_block_start(block, text);
+    append_code(text, [&](CodeBuilder& code) { values_.add_block_start(block, code); });
     append_probes({ProbePoint::block_entry, block}, text);
     if (range.size() == 0) {
       append_block_exit(block, nullptr, text);
@@ -153,7 +153,7 @@ class FunctionSplicer {
         append_block_exit(block, &instruction, text);
         append_departure(block, instruction, text);
       } else {
-        values_.append_guard_count(block, instruction, text);
+        append_code(text, [&](CodeBuilder& code) { values_.add_guard_count(block, instruction, code); });
       }
       insert(instruction.text.begin, text);
       text.clear();
@@ -181,7 +181,7 @@ class FunctionSplicer {
     std::string probes;
     append_probes({ProbePoint::block_exit, block, terminator}, probes);
     if (probes.empty()) return;
-    values_.append_block_total(block, terminator, text);
+    append_code(text, [&](CodeBuilder& code) { values_.add_block_total(block, terminator, code); });
     text += probes;
   }
 
@@ -270,8 +270,8 @@ class FunctionSplicer {
     for (Probe& probe : unit_.probes) {
       if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;
       const Site site = site_at(probe, block, instruction);
-      values_.append_preparation(probe, site, before);
-      values_.append_loaded_values(probe, site, probes);
+      append_code(before, [&](CodeBuilder& code) { values_.add_preparation(probe, site, code); });
+      append_code(probes, [&](CodeBuilder& code) { values_.add_loaded_values(probe, site, code); });
       append_copy(probe, site, probes);
     }
     std::string text;
@@ -297,7 +297,7 @@ class FunctionSplicer {
       return;
     }
     const std::string label = "$lynxpp_skip_" + number(next_site_++);
-    text += "\t" + guard_prefix(guard, true) + "bra " + label + ";\n" + probes + label + ":\n";
+    text += "\t@" + print(!*predicate_of(guard)) + " bra " + label + ";\n" + probes + label + ":\n";
   }
 
   void append_probes(const Site& site, std::string& text, bool initializers = false) {
@@ -308,7 +308,7 @@ class FunctionSplicer {
   }
 
   void append_prepared(Probe& probe, const Site& site, std::string& text) {
-    values_.append_preparation(probe, site, text);
+    append_code(text, [&](CodeBuilder& code) { values_.add_preparation(probe, site, code); });
     append_copy(probe, site, text);
   }
 
@@ -332,7 +332,7 @@ class FunctionSplicer {
     // With values of the lanes at hand the routine is short.
     const bool is_short = &routine_at(probe, site) != &probe.routine;
     if (!is_short && outliner_.is_outlined(probe, tallies)) {
-      binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
+      binding.site_value = [&](std::string_view name) { return print(values_.operand(probe, name, site)); };
       return outliner_.append_call(probe, binding, tallies, text);
     }
     if (compares_sectors(probe, site)) return append_sectors(probe, site, tallies, text);
@@ -343,7 +343,7 @@ class FunctionSplicer {
       // Addresses that begin sectors are compared with the lane's value once, before a loop.
       if (is_short && name == "memory_address" && lies_evenly(probe, site)) return std::string("0");
       return name.starts_with("tally_") ? tally_register(probe, name, site)
-                                        : values_.operand(probe, name, site);
+                                        : print(values_.operand(probe, name, site));
     };
     const std::string bits = declared_bits(tallies);
     if (!bits.empty()) text += "\t{\n" + bits;
@@ -394,7 +394,7 @@ class FunctionSplicer {
     }
     append_tallies(probe, site, raise);
     sectors_.append_access(lane_site(site).first - function_.first_instruction,
-                           values_.operand(probe, "memory_address", site), raise, text);
+                           print(values_.operand(probe, "memory_address", site)), raise, text);
   }
 
   /// Where warps that are full rows need not be counted: goes by for them, and counts one for others. Begins
@@ -431,11 +431,11 @@ class FunctionSplicer {
   }
 
   /// Makes %lynxpp_row_place 0 if the warp is as expected.
-  std::string place_in_row(const Probe& probe, const Site& site, const RowSectors& rows) const {
+  std::string place_in_row(const Probe& probe, const Site& site, const RowSectors& rows) {
     const std::string row = row_register(site);
     if (row.empty()) return {};
     if (rows.is_anywhere) return "\tand.b32 %lynxpp_row_place, " + row + ", 1;\n";
-    return "\tcvt.u32.u64 %lynxpp_row_place, " + values_.operand(probe, "memory_address", site) +
+    return "\tcvt.u32.u64 %lynxpp_row_place, " + print(values_.operand(probe, "memory_address", site)) +
            ";\n\tadd.u32 %lynxpp_row_place, %lynxpp_row_place, " + row +
            ";\n\tadd.u32 %lynxpp_row_place, %lynxpp_row_place, " + number(32 - rows.place) +
            ";\n\tand.b32 %lynxpp_row_place, %lynxpp_row_place, 31;\n";
@@ -468,11 +468,11 @@ class FunctionSplicer {
     Site known = site;
     known.routine = &unit_.lane_routines.find(banks_of_some_lanes_value)->second;
     for (const std::uint32_t each : known.routine->functions()) unit_.routine_functions.use(each);
-    values_.append_preparation(probe, known, text);
+    append_code(text, [&](CodeBuilder& code) { values_.add_preparation(probe, known, code); });
     binding.site = next_site_++;
     binding.site_value = [&](std::string_view name) -> std::string {
       if (name == lane_result_value) return std::string(banks_register);
-      return name == bank_lanes_value ? found->second : values_.operand(probe, name, known);
+      return name == bank_lanes_value ? found->second : print(values_.operand(probe, name, known));
     };
     known.routine->append(binding, text);
   }
@@ -557,6 +557,14 @@ class FunctionSplicer {
     }
   }
 
+  /// What `add` builds, as text.
+  template <typename Add>
+  void append_code(std::string& text, Add add) {
+    CodeBuilder code(unit_.edits.names(*function_.function));
+    add(code);
+    text += print(code.code());
+  }
+
   void insert(std::uint32_t position, const std::string& text) {
     if (!text.empty()) unit_.edits.insert_before(position, "\n" + text + "\t");
   }
@@ -569,7 +577,7 @@ class FunctionSplicer {
   Outliner& outliner_;
   const bool is_kernel_;
   const Frame frame_;
-  const SiteValues values_;
+  SiteValues values_;
   SectorLanes sectors_;
   KeptValues kept_;
 };
