@@ -50,7 +50,7 @@ Limits limits_of_environment() {
 std::uint64_t added_instructions(const ptx::EditList& edits) {
   std::uint64_t added = 0;
   for (const ptx::Edit& edit : edits.edits()) {
-    if (const ptx::Code* const code = edit.code()) added += code->size();
+    added += edit.instructions();
     const std::string* const text = edit.text();
     for (std::string_view rest = text == nullptr ? std::string_view{} : *text; !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());

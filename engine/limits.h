@@ -28,8 +28,8 @@ Limits without_functions(Limits limits);
 /// functions, "none" makes no handler one. What is neither is left alone.
 Limits limits_of_environment();
 
-/// PTX instructions that the edits add: an estimate by counting lines that end in a semicolon and declare
-/// nothing.
+/// PTX instructions that the edits add; of edits that are text an estimate, the lines that end in a semicolon
+/// and declare nothing.
 std::uint64_t added_instructions(const ptx::EditList& edits);
 
 /// Failure: `original` and `added` are together more than the limit. Says by how much, and the variable's

@@ -17,8 +17,6 @@ namespace {
 constexpr const char* file_name = "<instrumented>";
 constexpr std::string_view register_prefix = "%lynxpp_";
 constexpr std::string_view label_prefix = "$lynxpp_";
-/// Routines add to it what nobody wants to know: whatever is in it before.
-constexpr std::string_view unwanted_register = "%lynxpp_unwanted";
 
 /// A set of a body's registers.
 class Registers {
@@ -84,7 +82,7 @@ class BodyVerifier {
       for (std::uint32_t at = graph.blocks[block].begin; at < graph.blocks[block].end; ++at) {
         for (const ptx::RegisterId reg : usage.reads(at)) {
           const std::string_view name = usage.registers()[reg].name;
-          if (!known.contains(reg) && name.starts_with(register_prefix) && name != unwanted_register)
+          if (!known.contains(reg) && name.starts_with(register_prefix))
             return complain("register", name, "is read before it is written", body_.instructions[at].line);
         }
         known.add_written(usage, at);

@@ -113,4 +113,13 @@ std::string print_declarations(const NameSource& names) {
   return text;
 }
 
+std::string print(const CodeFunction& function) {
+  std::string text = ".func ";
+  if (!function.result.empty()) text += "(" + function.result + ") ";
+  text += function.name + "(";
+  for (std::size_t i = 0; i < function.parameters.size(); ++i)
+    text += (i == 0 ? "" : ", ") + function.parameters[i];
+  return text + ")\n{\n" + print_declarations(function.names) + print(function.code) + "}\n";
+}
+
 }  // namespace lynxpp::ptx

@@ -17,4 +17,7 @@ std::string print(const Code& code);
 /// Lines that declare the registers: "\t.reg .b32 %lynxpp_r<13>;\n" for each type that has some.
 std::string print_declarations(const NameSource& names);
 
+/// ".func NAME() {…}" with a line end behind it.
+std::string print(const CodeFunction& function);
+
 }  // namespace lynxpp::ptx

@@ -44,8 +44,11 @@ class EditWriter {
       result_ += *text;
     } else if (const Code* const code = edit.code()) {
       add_code(*code);
+    } else if (const auto* const operand = std::get_if<CodeOperand>(&edit.content)) {
+      result_ += print(*operand);
     } else {
-      result_ += print(std::get<CodeOperand>(edit.content));
+      for (const CodeFunction& each : std::get<std::vector<CodeFunction>>(edit.content))
+        result_ += print(each) + "\n";
     }
   }
 
@@ -89,6 +92,15 @@ std::string apply(std::string_view source, TextRange range, const std::vector<co
 }
 
 }  // namespace
+
+std::size_t Edit::instructions() const {
+  if (const Code* const added = code()) return added->size();
+  std::size_t sum = 0;
+  if (const auto* const functions = std::get_if<std::vector<CodeFunction>>(&content)) {
+    for (const CodeFunction& each : *functions) sum += each.code.size();
+  }
+  return sum;
+}
 
 std::string emit(const Module& module, const EditList& edits) {
   return emit_range(module, {0, static_cast<std::uint32_t>(module.source().size()) + 1}, edits);

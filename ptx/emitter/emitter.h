@@ -1,6 +1,7 @@
 // IR ▶ text. The original bytes with a list of edits applied; no edit, same bytes.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,11 +18,13 @@ namespace lynxpp::ptx {
 struct Edit {
   TextRange range;
   /// Text stands as it is; code stands on lines of its own, wherever the range begins and ends.
-  std::variant<std::string, Code, CodeOperand> content;
+  std::variant<std::string, Code, CodeOperand, std::vector<CodeFunction>> content;
 
   /// Null: it is something else.
   const std::string* text() const { return std::get_if<std::string>(&content); }
   const Code* code() const { return std::get_if<Code>(&content); }
+  /// Instructions of code and functions; of text nobody knows.
+  std::size_t instructions() const;
 };
 
 /// Edits collected by passes. Insertions at the same place keep the order in which they were added. What lies
@@ -34,6 +37,10 @@ class EditList {
   /// Empty code is no edit.
   void insert_before(std::uint32_t position, Code code) {
     if (!code.empty()) edits_.push_back({{position, position}, std::move(code)});
+  }
+  /// Between items of the module.
+  void insert_before(std::uint32_t position, std::vector<CodeFunction> functions) {
+    if (!functions.empty()) edits_.push_back({{position, position}, std::move(functions)});
   }
   void replace(TextRange range, std::string text) { edits_.push_back({range, std::move(text)}); }
   void replace(TextRange range, Code code) { edits_.push_back({range, std::move(code)}); }

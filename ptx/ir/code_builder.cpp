@@ -60,6 +60,13 @@ void Code::append(Code other) {
                     std::make_move_iterator(other.statements.end()));
 }
 
+NameSource::Numbers NameSource::reserve(const NameSource& other) {
+  const Numbers numbers{registers_, labels_};
+  for (std::size_t i = 0; i < register_types; ++i) registers_[i] += other.registers_[i];
+  labels_ += other.labels_;
+  return numbers;
+}
+
 void CodeBuilder::emit_if(std::optional<CodePredicate> guard, std::string opcode,
                           std::vector<CodeOperand> operands) {
   code_.statements.emplace_back(CodeInstruction{std::move(guard), std::move(opcode), std::move(operands)});
@@ -78,12 +85,23 @@ void CodeBuilder::mov_if(std::optional<CodePredicate> guard, VirtualRegister tar
   emit_if(std::move(guard), std::move(opcode), {target, std::move(source)});
 }
 
-VirtualRegister CodeBuilder::elect_leader(CodeOperand mask, const std::optional<CodePredicate>& among) {
+VirtualRegister CodeBuilder::lanes_below(CodeOperand mask) {
   const VirtualRegister below = fresh(RegisterType::b32);
   mov(below, SpecialRegister{"%lanemask_lt"});
-  const VirtualRegister others = compute(RegisterType::b32, "and.b32", {below, std::move(mask)});
-  if (among) return compute(RegisterType::pred, "setp.eq.and.u32", {others, 0, *among});
-  return compute(RegisterType::pred, "setp.eq.u32", {others, 0});
+  return compute(RegisterType::b32, "and.b32", {below, std::move(mask)});
+}
+
+VirtualRegister CodeBuilder::elect_leader(CodeOperand mask, const std::optional<CodePredicate>& among) {
+  const VirtualRegister leads = fresh(RegisterType::pred);
+  elect_leader_into(leads, std::move(mask), among);
+  return leads;
+}
+
+void CodeBuilder::elect_leader_into(VirtualRegister leads, CodeOperand mask,
+                                    const std::optional<CodePredicate>& among) {
+  const VirtualRegister lower = lanes_below(std::move(mask));
+  if (among) return emit("setp.eq.and.u32", {leads, lower, 0, *among});
+  emit("setp.eq.u32", {leads, lower, 0});
 }
 
 }  // namespace lynxpp::ptx

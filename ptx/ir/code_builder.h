@@ -30,9 +30,33 @@ class NameSource {
   /// How many registers of the type there are.
   std::uint32_t registers(RegisterType type) const { return registers_[static_cast<std::size_t>(type)]; }
 
+  /// What the registers and labels of other code are called in this function.
+  struct Numbers {
+    std::array<std::uint32_t, register_types> first{};
+    std::uint32_t first_label = 0;
+    VirtualRegister of(VirtualRegister reg) const {
+      return {reg.type, reg.id + first[static_cast<std::size_t>(reg.type)]};
+    }
+    Label of(Label label) const { return {label.id + first_label}; }
+  };
+  /// Numbers as many as `other` has given out.
+  Numbers reserve(const NameSource& other);
+
+  bool operator==(const NameSource&) const = default;
+
  private:
   std::array<std::uint32_t, register_types> registers_{};
   std::uint32_t labels_ = 0;
+};
+
+/// A function that lynxpp adds to a module.
+struct CodeFunction {
+  std::string name;                     ///< empty where equal functions are to be one
+  std::string result;                   ///< its declaration, ".param .b32 value"; empty: there is none
+  std::vector<std::string> parameters;  ///< likewise
+  NameSource names;                     ///< of its registers and labels
+  Code code;                            ///< `ret` included
+  bool operator==(const CodeFunction&) const = default;
 };
 
 class CodeBuilder {
@@ -58,9 +82,13 @@ class CodeBuilder {
 
   /// The lanes that execute this now.
   VirtualRegister active_mask() { return compute(RegisterType::b32, "activemask.b32", {}); }
+  /// Those lanes of `mask` that are lower than this one.
+  VirtualRegister lanes_below(CodeOperand mask);
   /// A predicate that holds in the lowest lane of `mask`, and in all lanes below it; with `among` only where
   /// that holds too. What executes this is part of the mask, so one lane of it leads.
   VirtualRegister elect_leader(CodeOperand mask, const std::optional<CodePredicate>& among = {});
+  void elect_leader_into(VirtualRegister leads, CodeOperand mask,
+                         const std::optional<CodePredicate>& among = {});
 
   void open_scope() { code_.statements.emplace_back(CodeScope{true}); }
   void close_scope() { code_.statements.emplace_back(CodeScope{false}); }

@@ -86,6 +86,12 @@ struct RowSectors {
   bool is_anywhere = false;  ///< the same number at all places
 };
 
+/// Registers of a function that live from its entry to its exits.
+struct ThreadRegisters {
+  std::vector<VirtualRegister> states;   ///< by index in state_bytes
+  std::optional<VirtualRegister> frame;  ///< the frame's address, where functions have one
+};
+
 struct CountPlan;      // ptx/passes/counting/plan.h
 struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
 
@@ -168,13 +174,17 @@ struct InstrumentationUnit {
     return frame_state_offset(static_cast<std::uint32_t>(state_bytes.size()));
   }
   std::uint32_t frame_bytes() const;
+  /// Those of one function, which has a body. Not before state_bytes and words are known.
+  const ThreadRegisters& thread_registers(const Function& function);
+
+ private:
+  std::map<const Function*, ThreadRegisters> thread_registers_;
 };
 
 // Names lynxpp gives to what it adds. PTX identifiers of programs do not start with these.
 inline constexpr std::string_view probe_parameter = "__lynxpp_probe";
 inline constexpr std::string_view frame_parameter = "__lynxpp_frame_parameter";
 inline constexpr std::string_view frame_variable = "__lynxpp_frame";
-inline constexpr std::string_view frame_register = "%lynxpp_frame";
 
 /// The name of the function that a direct call leads to, behind an alias too; empty for an indirect one.
 std::string_view direct_callee(const Module& module, const Instruction& call);

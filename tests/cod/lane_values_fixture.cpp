@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
+#include "ptx/emitter/code_printer.h"
+#include "ptx/passes/memory/lane_values.h"
 #include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {
@@ -90,11 +93,16 @@ std::string MeasuredLaunch::check(bool lane_values) {
   request.launch.has_whole_rows = knows_rows && shape_.x % 32 == 0;
   request.verify = true;
   request.wide_counters = wide_counters;
+  std::shared_ptr<const ptx::LaneValuePlan> plan;
+  request.observer.after = [&](std::string_view, const ptx::InstrumentationUnit& unit) {
+    plan = unit.lane_values;
+  };
   const auto variant = engine::instrument(request);
   if (!variant) {
     ADD_FAILURE() << render(variant.error().diagnostics, ptx_);
     return {};
   }
+  look_at_lanes(plan.get(), variant->ptx);
   const std::uint64_t instructions = variant->instructions;
   std::vector<std::vector<std::uint64_t>> arrays(3, std::vector<std::uint64_t>(instructions));
   std::vector<std::uint64_t> slots(variant->counting->plan->slots());
@@ -123,6 +131,23 @@ std::string MeasuredLaunch::check(bool lane_values) {
   exceptions = variant->counting->plan->tallies.size() - tallies;
   adds_nothing = std::ranges::count(slots, 0u) == std::ssize(slots);
   return variant->ptx;
+}
+
+void MeasuredLaunch::look_at_lanes(const ptx::LaneValuePlan* plan, const std::string& text) {
+  std::set<ptx::VirtualRegister> registers, banks;
+  if (plan != nullptr) {
+    for (const auto& [site, reg] : plan->bank_lanes) {
+      registers.insert(reg);
+      banks.insert(*plan->find(site, ptx::hoisted_banks_value));
+    }
+    for (const auto& [site_and_value, reg] : plan->registers) {
+      if (!banks.contains(reg)) registers.insert(reg);
+    }
+  }
+  lane_registers = static_cast<int>(registers.size());
+  banks_of_some = 0;
+  for (const ptx::VirtualRegister reg : banks)
+    banks_of_some += count_of(text, "mov.b32 " + ptx::print(reg) + ",");
 }
 
 void MeasuredLaunch::compare(const engine::Instrumented& variant,

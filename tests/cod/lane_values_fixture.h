@@ -44,8 +44,11 @@ class MeasuredLaunch {
   std::size_t tallies = 0;     ///< without those of warps that are not as expected
   std::size_t exceptions = 0;  ///< numbers of such warps
   bool adds_nothing = false;   ///< no warp had anything to add to the counters in memory
+  int lane_registers = 0;      ///< that hold what lanes have found out before accesses
+  int banks_of_some = 0;       ///< accesses where that is found out again for those that are there
 
  private:
+  void look_at_lanes(const ptx::LaneValuePlan* plan, const std::string& text);
   void compare(const engine::Instrumented& variant, const std::vector<std::vector<std::uint64_t>>& arrays);
   std::uint64_t* data();
   void run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,

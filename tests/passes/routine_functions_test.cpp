@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ptx/emitter/code_printer.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/probes/routine.h"
 #include "tests/passes/splice_fixture.h"
@@ -60,9 +61,10 @@ TEST(RoutineFunctions, StandInOrderWithoutForwardDeclarationsAndAreWhatPtxasTake
   const Result<std::uint32_t> middle = add(functions_text(1, "leaf"), "middle", functions);
   ASSERT_TRUE(middle.ok()) << reason(middle);
   EXPECT_EQ(*middle, 1u);
-  EXPECT_EQ(functions.definitions(), "");  // until somebody calls them
+  EXPECT_TRUE(functions.definitions().empty());  // until somebody calls them
   functions.use(*middle);
-  const std::string text = functions.definitions();
+  std::string text;
+  for (const CodeFunction& each : functions.definitions()) text += print(each);
   EXPECT_LT(text.find("__lynxpp_function_0("), text.find("__lynxpp_function_1("));
   EXPECT_THAT(text, Not(HasSubstr("leaf")));
   EXPECT_THAT(text, Not(HasSubstr("call.uni")));
@@ -113,14 +115,13 @@ TEST(RoutineFunctions, RoutinesCallThemAtEverySite) {
   ASSERT_TRUE(routine.ok());
   EXPECT_EQ(routine->functions(), (std::set<std::uint32_t>{1}));
   EXPECT_EQ(routine->depot_bytes(), 0u);
-  std::string text;
-  routine->append({}, text);
-  EXPECT_EQ(text,
-            "\t{\n\t.reg .b32 %lynxpp_own_r<3>;\n\tactivemask.b32 %lynxpp_own_r1;\n\t{\n"
+  NameSource names;
+  EXPECT_EQ(print(routine->copy({}, names)),
+            "\tactivemask.b32 %lynxpp_r0;\n\t{\n"
             "\t.param .b32 __lynxpp_param0;\n\t.param .align 8 .b8 __lynxpp_retval0[4];\n"
-            "\tst.param.b32 [__lynxpp_param0+0], %lynxpp_own_r1;\n"
-            "\tcall (__lynxpp_retval0), \n__lynxpp_function_1, \n(\n__lynxpp_param0\n);\n"
-            "\tld.param.b32 %lynxpp_own_r2, [__lynxpp_retval0+0];\n\t}\n\t}\n");
+            "\tst.param.b32 [__lynxpp_param0], %lynxpp_r0;\n"
+            "\tcall (__lynxpp_retval0), __lynxpp_function_1, (__lynxpp_param0);\n"
+            "\tld.param.b32 %lynxpp_r1, [__lynxpp_retval0];\n\t}\n");
 }
 
 }  // namespace

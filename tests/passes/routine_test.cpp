@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ptx/emitter/code_printer.h"
 #include "ptx/parser/parser.h"
 #include "tests/passes/splice_fixture.h"
 
@@ -10,7 +11,6 @@ namespace lynxpp::ptx {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Result<ProbeRoutine> make(const std::string& body) {
   Result<Module> module = parse_module(
@@ -24,13 +24,16 @@ Result<ProbeRoutine> make(const std::string& body) {
       {"__lynxpp_word_", "__lynxpp_state_", "__lynxpp_site_", "__lynxpp_shared_or_table_"});
 }
 
+/// A copy in a function that has no names yet.
 std::string copy(const ProbeRoutine& routine, SiteBinding binding = {}) {
   binding.word_opcode = "ld.param.b64";
-  binding.word_base = "__lynxpp_probe";
-  if (!binding.site_value) binding.site_value = [](std::string_view) { return std::string("7"); };
-  std::string text;
-  routine.append(binding, text);
-  return text;
+  binding.word_base = Name{"__lynxpp_probe"};
+  if (!binding.site_value) binding.site_value = [](std::string_view) { return CodeOperand(7); };
+  if (!binding.state) {
+    binding.state = [](std::uint32_t index) { return CodeOperand(Name{"%state" + std::to_string(index)}); };
+  }
+  NameSource names;
+  return print(routine.copy(binding, names));
 }
 
 TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
@@ -43,43 +46,58 @@ TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
   binding.first_word = 3;
   binding.first_state = 4;
   EXPECT_EQ(copy(*routine, binding),
-            "\t{\n\t.reg .b64 %lynxpp_own_rd<3>;\n\t.reg .b32 %lynxpp_own_r<2>;\n"
-            "\tld.param.b64 %lynxpp_own_rd1, [__lynxpp_probe+40];\n"
-            "\tmov.b32 %lynxpp_own_r1, 7;\n\tmov.b64 %lynxpp_state_5, %lynxpp_own_rd1;\n\t}\n");
+            "\tld.param.b64 %lynxpp_rd0, [__lynxpp_probe+40];\n\tmov.b32 %lynxpp_r0, 7;\n"
+            "\tmov.b64 %state5, %lynxpp_rd0;\n");
   EXPECT_TRUE(routine->reads_site_value("basic_block_id"));
   EXPECT_FALSE(routine->reads_site_value("memory_address"));
 }
 
-TEST(ProbeRoutine, EarlyReturnJumpsToTheEndAndLabelsCarryTheSite) {
+TEST(ProbeRoutine, WhatNobodyWantsIsNotWrittenAndIsZero) {
+  const Result<ProbeRoutine> routine = make(
+      ".reg .b32 %r<3>;\nadd.u32 __lynxpp_site_tally_0, __lynxpp_site_tally_0, 1;\n"
+      "mov.b32 %r1, __lynxpp_site_tally_0;\nadd.u32 %r2, %r1, 2;\nret;\n");
+  ASSERT_TRUE(routine.ok());
+  SiteBinding binding;
+  binding.site_value = [](std::string_view) -> std::optional<CodeOperand> { return std::nullopt; };
+  EXPECT_EQ(copy(*routine, binding), "\tmov.b32 %lynxpp_r0, 0;\n\tadd.u32 %lynxpp_r1, %lynxpp_r0, 2;\n");
+}
+
+TEST(ProbeRoutine, EarlyReturnJumpsToTheEndAndCopiesHaveNamesOfTheirOwn) {
   const Result<ProbeRoutine> routine =
       make(".reg .pred %p<2>;\n@%p1 ret;\n$L__BB0_1:\nbra $L__BB0_1;\nret;\n");
   ASSERT_TRUE(routine.ok());
-  SiteBinding binding;
-  binding.site = 12;
-  const std::string text = copy(*routine, binding);
-  EXPECT_THAT(text, HasSubstr("@%lynxpp_own_p1 bra $lynxpp_12_end;\n"));
-  EXPECT_THAT(text, HasSubstr("$lynxpp_12_end:\n"));
-  EXPECT_THAT(text, HasSubstr("$lynxpp_12__L__BB0_1:\n"));
-  EXPECT_THAT(text, Not(HasSubstr("ret;")));
+  EXPECT_EQ(copy(*routine), "\t@%lynxpp_p0 bra $lynxpp_0;\n$lynxpp_1:\n\tbra $lynxpp_1;\n$lynxpp_0:\n");
+  NameSource names;
+  names.fresh_label();
+  names.fresh(RegisterType::pred);
+  EXPECT_EQ(print(routine->copy({}, names)),
+            "\t@%lynxpp_p1 bra $lynxpp_1;\n$lynxpp_2:\n\tbra $lynxpp_2;\n$lynxpp_1:\n");
+  EXPECT_EQ(names.registers(RegisterType::pred), 2u);
 }
 
 TEST(ProbeRoutine, SpecialRegistersKeepTheirNames) {
   const Result<ProbeRoutine> routine = make(".reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;\nret;\n");
   ASSERT_TRUE(routine.ok());
-  EXPECT_THAT(copy(*routine), HasSubstr("mov.u32 %lynxpp_own_r1, %tid.x;"));
+  NameSource names;
+  const Code code = routine->copy({}, names);
+  ASSERT_EQ(code.statements.size(), 1u);
+  EXPECT_EQ(std::get<CodeInstruction>(code.statements[0]).operands[1], SpecialRegister{"%tid.x"});
 }
 
-TEST(ProbeRoutine, KeepsInnerScopesAndRenamesWhatTheyDeclare) {
+TEST(ProbeRoutine, RegistersOfInnerScopesAreOthers) {
   const Result<ProbeRoutine> routine = make(
       ".reg .b32 %r<3>;\n.reg .b64 %rd<2>;\n{ .reg .b32 tmp; mov.b64 {tmp, %r1}, %rd1; }\n"
       "{ .reg .b32 tmp; mov.b64 {tmp, %r2}, %rd1; }\nret;\n");
   ASSERT_TRUE(routine.ok());
   EXPECT_EQ(copy(*routine),
-            "\t{\n\t.reg .b32 %lynxpp_own_r<3>;\n\t.reg .b64 %lynxpp_own_rd<2>;\n"
-            "\t{\n\t.reg .b32 %lynxpp_own_tmp;\n\tmov.b64 {%lynxpp_own_tmp, %lynxpp_own_r1}, "
-            "%lynxpp_own_rd1;\n\t}\n"
-            "\t{\n\t.reg .b32 %lynxpp_own_tmp;\n\tmov.b64 {%lynxpp_own_tmp, %lynxpp_own_r2}, "
-            "%lynxpp_own_rd1;\n\t}\n\t}\n");
+            "\tmov.b64 {%lynxpp_r0, %lynxpp_r1}, %lynxpp_rd0;\n"
+            "\tmov.b64 {%lynxpp_r2, %lynxpp_r3}, %lynxpp_rd0;\n");
+}
+
+TEST(ProbeRoutine, RefusesWhatHasNoPlaceInOtherCode) {
+  EXPECT_FALSE(make(".reg .b64 %rd<2>;\nadd.s64 %rd1, __lynxpp_word_0, 8;\nret;\n").ok());
+  EXPECT_FALSE(make(".reg .v2 .b32 %v;\nmov.b64 %v, 0;\nret;\n").ok());
+  EXPECT_FALSE(make(".reg .b32 %r<2>;\nts: .branchtargets A;\nbrx.idx %r1, ts;\nA:\nret;\n").ok());
 }
 
 TEST(ProbeRoutine, RefusesCallsAndMemoryThatOutlivesIt) {
@@ -96,9 +114,8 @@ TEST(ProbeRoutine, LocalMemoryMovesToTheDepotOfTheFunction) {
   ASSERT_TRUE(routine.ok());
   EXPECT_EQ(routine->depot_bytes(), 48u);
   EXPECT_EQ(copy(*routine),
-            "\t{\n\t.reg .b64 %lynxpp_own_SPL;\n\t.reg .b64 %lynxpp_own_rd<2>;\n"
-            "\tmov.u64 %lynxpp_own_SPL, __lynxpp_depot;\n\tmov.u64 %lynxpp_own_rd1, __lynxpp_depot+32;\n"
-            "\tst.local.b64 [%lynxpp_own_SPL+8], %lynxpp_own_rd1;\n\t}\n");
+            "\tmov.u64 %lynxpp_rd0, __lynxpp_depot;\n\tmov.u64 %lynxpp_rd1, __lynxpp_depot+32;\n"
+            "\tst.local.b64 [%lynxpp_rd0+8], %lynxpp_rd1;\n");
 }
 
 TEST(ProbeRoutine, NamesTheVariantsVariables) {
@@ -107,7 +124,7 @@ TEST(ProbeRoutine, NamesTheVariantsVariables) {
   ASSERT_TRUE(routine.ok());
   SiteBinding binding;
   binding.first_variable = 3;
-  EXPECT_THAT(copy(*routine, binding), HasSubstr("mov.b64 %lynxpp_own_rd1, __lynxpp_variable_4;"));
+  EXPECT_THAT(copy(*routine, binding), HasSubstr("mov.b64 %lynxpp_rd0, __lynxpp_variable_4;"));
 }
 
 TEST(Splice, CountsItsSites) {

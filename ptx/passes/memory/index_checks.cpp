@@ -2,15 +2,15 @@
 
 #include <map>
 
+#include "ptx/emitter/code_printer.h"
 #include "ptx/passes/counting/emit/text.h"
+#include "ptx/passes/probes/tallies.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 /// Labels of the passes before have the numbers below.
 constexpr std::uint32_t first_label = 3u << 29;
-
-const std::string predicate = "%lynxpp_wraps";
 
 class IndexChecks final : public Pass {
  public:
@@ -30,7 +30,13 @@ class IndexChecks final : public Pass {
       for (const IndexCheck& check : checks) {
         const Instruction& widens = function.function->body->instructions[check.instruction];
         const std::string reg(unit.analyses.of(*function.function).registers().registers()[check.reg].name);
-        unit.edits.insert_before(widens.text.begin, "\n" + text_of(check, reg, *mark, counts) + "\t");
+        CodeBuilder code(unit.edits.names(*function.function));
+        const VirtualRegister wraps =
+            check.is_signed ? code.compute(RegisterType::pred, "setp.lt.s32",
+                                           {Name{reg}, static_cast<std::int32_t>(check.bound())})
+                            : code.compute(RegisterType::pred, "setp.ge.u32", {Name{reg}, check.bound()});
+        code.append(code_of_lines(counts.set_mark(*mark, print(wraps))));
+        unit.edits.insert_before(widens.text.begin, code.take());
       }
     }
     return true;
@@ -51,16 +57,6 @@ class IndexChecks final : public Pass {
     const auto end = function.first_instruction + function.function->body->instructions.size();
     const auto found = marks.lower_bound(function.first_instruction);
     return found == marks.end() || found->first >= end ? nullptr : found->second;
-  }
-
-  static std::string text_of(const IndexCheck& check, const std::string& reg, const Counter& mark,
-                             CountText& counts) {
-    std::string text = "\t{\n\t.reg .pred " + predicate + ";\n";
-    text += check.is_signed
-                ? "\tsetp.lt.s32 " + predicate + ", " + reg + ", " +
-                      std::to_string(static_cast<std::int32_t>(check.bound())) + ";\n"
-                : "\tsetp.ge.u32 " + predicate + ", " + reg + ", " + std::to_string(check.bound()) + ";\n";
-    return text + counts.set_mark(mark, predicate) + "\t}\n";
   }
 };
 

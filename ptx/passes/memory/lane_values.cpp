@@ -19,20 +19,16 @@ constexpr double loop_iterations = 8;
 constexpr std::uint32_t deepest = 6;
 /// Executions of accesses for one of the code at the pattern's place; where that is quick, one is enough.
 constexpr double paying = 2;
-/// Labels of the splice pass have the numbers below, those of its tallies the numbers above.
-constexpr std::uint32_t first_label = 1u << 29;
+/// Whether the lanes of `mask` are the first ones of the warp, and `also` holds.
+VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, CodeBuilder& code) {
+  const VirtualRegister behind = code.compute(RegisterType::b32, "add.u32", {mask, 1});
+  const VirtualRegister holes = code.compute(RegisterType::b32, "and.b32", {behind, mask});
+  return code.compute(RegisterType::pred, "setp.eq.and.u32", {holes, 0, also});
+}
 
-const std::string sum_register = "%lynxpp_lane_sum";
-const std::string wide_register = "%lynxpp_lane_wide";
-const std::string word_register = "%lynxpp_lane_word";
-
-/// Of the active mask in %lynxpp_lanes: they are the first ones of the warp.
-constexpr std::string_view are_first_lanes =
-    "\t{\n\t.reg .b32 %lynxpp_behind;\n\tadd.u32 %lynxpp_behind, %lynxpp_lanes, 1;\n"
-    "\tand.b32 %lynxpp_behind, %lynxpp_behind, %lynxpp_lanes;\n"
-    "\tsetp.eq.and.u32 %lynxpp_row, %lynxpp_behind, 0, %lynxpp_row;\n\t}\n";
-
-std::string number(std::int64_t value) { return std::to_string(value); }
+VirtualRegister special(const char* name, CodeBuilder& code) {
+  return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
+}
 
 std::uint64_t access_kind(const OpcodeTraits& traits) {
   if (traits.kind == OpcodeClass::atomic) return 2;
@@ -63,14 +59,13 @@ struct Group {
 
 class FunctionLanes {
  public:
-  FunctionLanes(InstrumentationUnit& unit, const FunctionUnit& function, LaneValuePlan& plan,
-                std::uint32_t& next_label)
+  FunctionLanes(InstrumentationUnit& unit, const FunctionUnit& function, LaneValuePlan& plan)
       : unit_(unit),
         function_(function),
         body_(*function.function->body),
         analyses_(unit.analyses.of(*function.function)),
-        plan_(plan),
-        next_label_(next_label) {}
+        names_(unit.edits.names(*function.function)),
+        plan_(plan) {}
 
   bool run() {
     collect();
@@ -84,35 +79,33 @@ class FunctionLanes {
         chosen, [](const auto& left, const auto& right) { return left.second.weight > right.second.weight; });
     if (chosen.size() > most_registers) chosen.resize(most_registers);
     if (chosen.empty()) return false;
-    std::string text = "\n\t.reg .b64 " + sum_register + ", " + wide_register + ";\n\t.reg .b32 " +
-                       word_register + ", " + std::string(banks_register) + ";\n";
-    std::map<Wanted, std::string> registers;
-    for (std::size_t i = 0; i < chosen.size(); ++i)
-      registers.emplace(chosen[i].first, "%lynxpp_lane_" + std::to_string(i));
+    std::map<Wanted, VirtualRegister> registers;
+    for (const auto& [wanted, group] : chosen) registers.emplace(wanted, names_.fresh(RegisterType::b32));
+    banks_ = names_.fresh(RegisterType::b32);
     for (const auto& [wanted, group] : chosen) {
-      const std::string& reg = registers.at(wanted);
+      const VirtualRegister reg = registers.at(wanted);
       const auto known = group.from ? registers.find(*group.from) : registers.end();
-      const bool has_rows = group.has_rows && is_quick(wanted);
-      text += "\t.reg .b32 " + reg + ";\n";
-      if (has_rows) text += "\t.reg .b32 " + row_register(reg) + ";\n";
-      write(wanted, reg, known == registers.end() ? std::string() : known->second, has_rows);
+      const std::optional<VirtualRegister> bank_lanes =
+          known == registers.end() ? std::nullopt : std::optional(known->second);
+      std::optional<VirtualRegister> row;
+      if (group.has_rows && is_quick(wanted)) row = names_.fresh(RegisterType::b32);
+      write(wanted, reg, bank_lanes, row);
       for (const LaneSite& site : group.sites) {
         keep(wanted.value, site, reg);
-        if (has_rows) plan_.rows.emplace(site, row_register(reg));
+        if (row) plan_.rows.emplace(site, *row);
       }
     }
-    unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
     return true;
   }
 
  private:
-  void keep(const std::string& value, const LaneSite& site, const std::string& reg) {
+  void keep(const std::string& value, const LaneSite& site, VirtualRegister reg) {
     if (value != bank_lanes_value) {
       plan_.registers.emplace(std::pair(site, value), reg);
       return;
     }
     plan_.bank_lanes.emplace(site, reg);
-    plan_.registers.emplace(std::pair(site, std::string(hoisted_banks_value)), banks_register);
+    plan_.registers.emplace(std::pair(site, std::string(hoisted_banks_value)), banks_);
   }
 
   /// What is found out inside a loop or branch may follow from what lanes know before.
@@ -203,34 +196,31 @@ class FunctionLanes {
     return Wanted{pattern, value, access.bytes, bank_kind(access.bytes, instruction.traits)};
   }
 
-  static std::string row_register(const std::string& reg) {
-    return "%lynxpp_row_" + reg.substr(reg.rfind('_') + 1);
-  }
-
-  /// `bank_lanes`: the register that has them, if the value follows from it.
-  void write(const Wanted& wanted, const std::string& reg, const std::string& bank_lanes, bool has_rows) {
-    std::string text = "\n\tmov.b64 " + sum_register + ", 0;\n";
-    for (const LaneTerm& term : wanted.pattern.terms) append_term(term, wanted.pattern.bits, text);
+  /// `bank_lanes`: the register that has them, if the value follows from it. `row`: see LaneValuePlan::rows.
+  void write(const Wanted& wanted, VirtualRegister reg, std::optional<VirtualRegister> bank_lanes,
+             std::optional<VirtualRegister> row) {
+    CodeBuilder code(names_);
+    const VirtualRegister sum = code.compute(RegisterType::b64, "mov.b64", {0});
+    for (const LaneTerm& term : wanted.pattern.terms) add_term(term, wanted.pattern.bits, sum, code);
     SiteBinding binding;
-    binding.site = next_label_++;
-    binding.site_value = [&](std::string_view name) -> std::string {
+    binding.site_value = [&](std::string_view name) -> CodeOperand {
       if (name == lane_result_value) return reg;
-      if (name == bank_lanes_value) return bank_lanes;
-      if (name == "access_size") return number(wanted.bytes);
-      if (name == "access_kind") return number(static_cast<std::int64_t>(wanted.kind));
-      return sum_register;
+      if (name == bank_lanes_value && bank_lanes) return *bank_lanes;
+      if (name == "access_size") return wanted.bytes;
+      if (name == "access_kind") return wanted.kind;
+      return sum;
     };
-    const ProbeRoutine& routine = bank_lanes.empty()
-                                      ? unit_.lane_routines.at(wanted.value)
-                                      : unit_.lane_routines.find(banks_of_some_lanes_value)->second;
+    const ProbeRoutine& routine = bank_lanes ? unit_.lane_routines.find(banks_of_some_lanes_value)->second
+                                             : unit_.lane_routines.at(wanted.value);
     for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
     const bool may_ascend = wanted.value == sector_threshold_value && SectorLanes::is_possible(unit_);
-    const std::string known = "$lynxpp_ascending_" + std::to_string(binding.site);
-    if (may_ascend) text += SectorLanes::threshold_where_ascending(sum_register, reg, known);
-    routine.append(binding, text);
-    if (may_ascend) text += known + ":\n";
-    if (is_quick(wanted)) text = in_whole_rows(wanted.pattern, binding.site, reg, text, has_rows);
-    unit_.edits.insert_before(body_.instructions[wanted.pattern.instruction].text.begin, text + "\t");
+    const Label known = code.fresh_label();
+    if (may_ascend) SectorLanes::add_threshold_where_ascending(sum, reg, known, code);
+    code.append(routine.copy(binding, names_));
+    if (may_ascend) code.place(known);
+    Code all = code.take();
+    if (is_quick(wanted)) all = in_whole_rows(wanted.pattern, reg, row, std::move(all));
+    unit_.edits.insert_before(body_.instructions[wanted.pattern.instruction].text.begin, std::move(all));
   }
 
   /// See in_whole_rows().
@@ -239,12 +229,12 @@ class FunctionLanes {
     return wanted.value == sector_threshold_value && std::ranges::all_of(wanted.pattern.terms, is_index);
   }
 
-  /// `text`, but for warps of thread blocks with one row, or whose rows are made of warps, where patterns of
-  /// thread indices differ as the numbers of the lanes do, what it finds out at once; and for warps that are
-  /// made of rows where only the position in a row counts. Sites with RowSectors need full warps, all others
-  /// the lanes from the first one on.
-  static std::string in_whole_rows(const LanePattern& pattern, std::uint32_t site, const std::string& reg,
-                                   const std::string& text, bool has_rows) {
+  /// `otherwise`, but for warps of thread blocks with one row, or whose rows are made of warps, where
+  /// patterns of thread indices differ as the numbers of the lanes do, what it finds out at once; and for
+  /// warps that are made of rows where only the position in a row counts. Sites with RowSectors (which have
+  /// `row`) need full warps, all others the lanes from the first one on.
+  Code in_whole_rows(const LanePattern& pattern, VirtualRegister reg, std::optional<VirtualRegister> row,
+                     Code otherwise) {
     std::int64_t step = 0;
     for (const LaneTerm& term : pattern.terms) {
       if (term.id == 0) step = term.coefficient;
@@ -252,73 +242,76 @@ class FunctionLanes {
     const bool descends = step < 0;
     const std::uint64_t size =
         descends ? -static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
-    const std::string distance = number(static_cast<std::int64_t>(std::min(size, sector_bytes)));
-    const std::string known = "$lynxpp_row_" + std::to_string(site);
-    const std::string row = row_register(reg);
-    const std::string distance_to_first =
-        "\tmul.lo.s32 " + row + ", %lynxpp_lanes, " + number(-(step % std::int64_t{sector_bytes})) + ";\n";
-    const std::string unless_row = "\tselp.b32 " + row + ", " + row + ", 1, %lynxpp_row;\n";
+    const std::uint64_t distance = std::min(size, sector_bytes);
+    CodeBuilder code(names_);
+    const Label known = code.fresh_label();
+    const VirtualRegister lane = special("%laneid", code);
+    const VirtualRegister begins = code.compute(RegisterType::pred, "setp.eq.u32", {lane, descends ? 31 : 0});
+    code.emit("selp.b32", {reg, sector_bytes, distance, begins});
+    if (row) code.emit("mul.lo.s32", {*row, lane, -(step % static_cast<std::int64_t>(sector_bytes))});
+    const VirtualRegister width = special("%ntid.x", code);
+    const VirtualRegister mask = code.active_mask();
+    VirtualRegister is_row = has_one_row(width, code);
+    is_row = row || descends ? code.compute(RegisterType::pred, "setp.eq.and.u32", {mask, -1, is_row})
+                             : are_first_lanes(mask, is_row, code);
+    if (row) code.emit("selp.b32", {*row, *row, 1, is_row});
+    code.branch_if(CodePredicate(is_row), known);
     const bool repeats = step > 0 && pattern.terms.size() == 1;
-    return "\n\t{\n\t.reg .pred %lynxpp_row;\n\t.reg .b32 %lynxpp_lanes, %lynxpp_rows;\n"
-           "\tmov.u32 %lynxpp_lanes, %laneid;\n\tsetp.eq.u32 %lynxpp_row, %lynxpp_lanes, " +
-           std::string(descends ? "31" : "0") + ";\n\tselp.b32 " + reg + ", " + number(sector_bytes) + ", " +
-           distance + ", %lynxpp_row;\n" + (has_rows ? distance_to_first : "") +
-           "\tmov.u32 %lynxpp_lanes, %ntid.y;\n\tmov.u32 %lynxpp_rows, %ntid.z;\n"
-           "\tor.b32 %lynxpp_rows, %lynxpp_rows, %lynxpp_lanes;\n\tsetp.eq.u32 %lynxpp_row, %lynxpp_rows, "
-           "1;\n"
-           "\tmov.u32 %lynxpp_lanes, %ntid.x;\n\tand.b32 %lynxpp_lanes, %lynxpp_lanes, 31;\n"
-           "\tsetp.eq.or.u32 %lynxpp_row, %lynxpp_lanes, 0, %lynxpp_row;\n\tactivemask.b32 %lynxpp_lanes;\n" +
-           (has_rows || descends
-                ? std::string("\tsetp.eq.and.u32 %lynxpp_row, %lynxpp_lanes, -1, %lynxpp_row;\n")
-                : std::string(are_first_lanes)) +
-           (has_rows ? unless_row : "") + "\t@%lynxpp_row bra " + known + ";\n" +
-           (repeats ? in_repeated_rows(site, reg, distance, known) : std::string()) + text + known +
-           ":\n\t}\n";
+    if (repeats) add_repeated_rows(reg, distance, width, mask, known, code);
+    code.append(std::move(otherwise));
+    code.place(known);
+    return code.take();
+  }
+
+  /// A predicate: the thread block has one row, or its rows are made of warps.
+  static VirtualRegister has_one_row(VirtualRegister width, CodeBuilder& code) {
+    const VirtualRegister rows =
+        code.compute(RegisterType::b32, "or.b32", {special("%ntid.z", code), special("%ntid.y", code)});
+    const VirtualRegister is_one = code.compute(RegisterType::pred, "setp.eq.u32", {rows, 1});
+    const VirtualRegister rest = code.compute(RegisterType::b32, "and.b32", {width, 31});
+    return code.compute(RegisterType::pred, "setp.eq.or.u32", {rest, 0, is_one});
   }
 
   /// For the first lanes of warps that are made of rows, where a lane's address is that of the lane in the
   /// row before.
-  static std::string in_repeated_rows(std::uint32_t site, const std::string& reg, const std::string& distance,
-                                      const std::string& known) {
-    const std::string other = "$lynxpp_no_rows_" + std::to_string(site);
-    return "\tmov.u32 %lynxpp_rows, %ntid.x;\n\tsetp.le.u32 %lynxpp_row, %lynxpp_rows, 32;\n" +
-           std::string(are_first_lanes) +
-           "\tadd.u32 %lynxpp_lanes, %lynxpp_rows, -1;\n\tand.b32 %lynxpp_rows, %lynxpp_rows, "
-           "%lynxpp_lanes;\n\tsetp.eq.and.u32 %lynxpp_row, %lynxpp_rows, 0, %lynxpp_row;\n\t@!%lynxpp_row "
-           "bra " +
-           other +
-           ";\n\tmov.u32 %lynxpp_rows, %laneid;\n\tand.b32 %lynxpp_rows, %lynxpp_rows, %lynxpp_lanes;\n"
-           "\tsetp.eq.u32 %lynxpp_row, %lynxpp_rows, 0;\n\tselp.b32 " +
-           reg + ", " + number(sector_bytes) + ", " + distance +
-           ", %lynxpp_row;\n\tmov.u32 %lynxpp_rows, %laneid;\n\tsetp.gt.u32 %lynxpp_row, %lynxpp_rows, "
-           "%lynxpp_lanes;\n\tselp.b32 " +
-           reg + ", 0, " + reg + ", %lynxpp_row;\n\tbra " + known + ";\n" + other + ":\n";
+  static void add_repeated_rows(VirtualRegister reg, std::uint64_t distance, VirtualRegister width,
+                                VirtualRegister mask, Label known, CodeBuilder& code) {
+    const Label other = code.fresh_label();
+    VirtualRegister fits = code.compute(RegisterType::pred, "setp.le.u32", {width, 32});
+    fits = are_first_lanes(mask, fits, code);
+    const VirtualRegister last = code.compute(RegisterType::b32, "add.u32", {width, -1});
+    const VirtualRegister common = code.compute(RegisterType::b32, "and.b32", {width, last});
+    fits = code.compute(RegisterType::pred, "setp.eq.and.u32", {common, 0, fits});
+    code.branch_if(!CodePredicate(fits), other);
+    const VirtualRegister lane = special("%laneid", code);
+    const VirtualRegister position = code.compute(RegisterType::b32, "and.b32", {lane, last});
+    const VirtualRegister begins = code.compute(RegisterType::pred, "setp.eq.u32", {position, 0});
+    code.emit("selp.b32", {reg, sector_bytes, distance, begins});
+    const VirtualRegister repeats = code.compute(RegisterType::pred, "setp.gt.u32", {lane, last});
+    code.emit("selp.b32", {reg, 0, reg, repeats});
+    code.branch(known);
+    code.place(other);
   }
 
-  void append_term(const LaneTerm& term, std::uint8_t bits, std::string& text) {
-    std::string source = word_register;
-    if (term.kind == LaneTerm::Kind::thread_index) {
-      text += "\tmov.u32 " + word_register + ", %tid." + static_cast<char>('x' + term.id) + ";\n";
-    } else {
-      source = std::string(analyses_.registers().registers()[term.id].name);
-    }
-    if (term.kind == LaneTerm::Kind::value && bits == 64) {
-      text += "\tmov.b64 " + wide_register + ", " + source + ";\n";
-    } else {
-      const bool is_signed = term.kind == LaneTerm::Kind::sign_extended;
-      text += std::string("\tcvt.") + (is_signed ? "s64.s32 " : "u64.u32 ") + wide_register + ", " + source +
-              ";\n";
-    }
-    text += "\tmad.lo.s64 " + sum_register + ", " + wide_register + ", " + number(term.coefficient) + ", " +
-            sum_register + ";\n";
+  void add_term(const LaneTerm& term, std::uint8_t bits, VirtualRegister sum, CodeBuilder& code) {
+    const bool is_index = term.kind == LaneTerm::Kind::thread_index;
+    const std::string index = std::string("%tid.") + static_cast<char>('x' + term.id);
+    const CodeOperand source =
+        is_index ? CodeOperand(special(index.c_str(), code))
+                 : CodeOperand(Name{std::string(analyses_.registers().registers()[term.id].name)});
+    const char* widen = term.kind == LaneTerm::Kind::sign_extended ? "cvt.s64.s32" : "cvt.u64.u32";
+    if (term.kind == LaneTerm::Kind::value && bits == 64) widen = "mov.b64";
+    const VirtualRegister wide = code.compute(RegisterType::b64, widen, {source});
+    code.emit("mad.lo.s64", {sum, wide, term.coefficient, sum});
   }
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
+  NameSource& names_;
   LaneValuePlan& plan_;
-  std::uint32_t& next_label_;
+  VirtualRegister banks_;  ///< holds hoisted_banks where they are found out at the site
   std::map<Wanted, Group> groups_;
   std::set<std::pair<LaneSite, std::string>> seen_;  ///< several probes may ask for the same
 };
@@ -330,10 +323,9 @@ class LaneValues final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     if (unit.lane_routines.empty()) return false;
     auto plan = std::make_shared<LaneValuePlan>();
-    std::uint32_t next_label = first_label;
     bool changed = false;
     for (const FunctionUnit& function : unit.functions) {
-      if (function.instrumented) changed |= FunctionLanes(unit, function, *plan, next_label).run();
+      if (function.instrumented) changed |= FunctionLanes(unit, function, *plan).run();
     }
     unit.lane_values = std::move(plan);
     return changed;
@@ -346,7 +338,7 @@ bool is_lane_value(std::string_view site_value) {
   return site_value == sector_threshold_value || site_value == hoisted_banks_value;
 }
 
-const std::string* LaneValuePlan::find(const LaneSite& site, std::string_view value) const {
+const VirtualRegister* LaneValuePlan::find(const LaneSite& site, std::string_view value) const {
   const auto found = registers.find(std::pair(site, std::string(value)));
   return found == registers.end() ? nullptr : &found->second;
 }

@@ -37,20 +37,17 @@ using LaneSite = std::pair<std::uint32_t, std::uint32_t>;
 
 struct LaneValuePlan {
   /// The register that holds a value at a site.
-  std::map<std::pair<LaneSite, std::string>, std::string, std::less<>> registers;
+  std::map<std::pair<LaneSite, std::string>, VirtualRegister, std::less<>> registers;
   /// Sites where hoisted_banks is found out from bank_lanes; by site the register of the latter.
-  std::map<LaneSite, std::string> bank_lanes;
+  std::map<LaneSite, VirtualRegister> bank_lanes;
   /// By site with RowSectors: the register that is odd where the warp is no full row, and otherwise, modulo
   /// 32, how far the address of lane 0 is from the lane's.
-  std::map<LaneSite, std::string> rows;
+  std::map<LaneSite, VirtualRegister> rows;
 
-  const std::string* find(const LaneSite& site, std::string_view value) const;
+  const VirtualRegister* find(const LaneSite& site, std::string_view value) const;
   /// Whether all lane values that the routine reads are at hand.
   bool serves(const LaneSite& site, const ProbeRoutine& routine) const;
 };
-
-/// What holds hoisted_banks where it is found out at the site.
-inline constexpr std::string_view banks_register = "%lynxpp_lane_banks";
 
 /// Needs unit.lane_routines; fills in unit.lane_values. Without routines nothing happens.
 std::unique_ptr<Pass> make_lane_values_pass();

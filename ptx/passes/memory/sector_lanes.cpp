@@ -14,66 +14,32 @@ constexpr std::size_t least_shared = 3;
 constexpr std::uint32_t most_groups = 4;
 constexpr std::uint32_t most_open = 12;
 
-std::string number(std::uint64_t value) { return std::to_string(value); }
-std::string wide_register(std::uint32_t place) { return "%lynxpp_sector_at" + number(place); }
-std::string low_register(std::uint32_t place) { return "%lynxpp_sector_low" + number(place); }
-std::string threshold_register(std::uint32_t group) { return "%lynxpp_sector_threshold" + number(group); }
-
-constexpr std::string_view lane_registers =
-    "\t.reg .pred %lynxpp_sector_lowest;\n"
-    "\t.reg .b32 %lynxpp_sector_lanes, %lynxpp_sector_next, %lynxpp_sector_high;\n";
-
-/// Who is there, and for each lane the next lower one; for the lowest itself.
-constexpr std::string_view find_lanes =
-    "\tactivemask.b32 %lynxpp_sector_lanes;\n\t{\n\t.reg .b32 %lynxpp_lower;\n"
-    "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n"
-    "\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_sector_lanes;\n"
-    "\tsetp.eq.u32 %lynxpp_sector_lowest, %lynxpp_lower, 0;\n"
-    "\tbfind.u32 %lynxpp_sector_next, %lynxpp_lower;\n"
-    "\tmov.u32 %lynxpp_lower, %laneid;\n"
-    "\tselp.b32 %lynxpp_sector_next, %lynxpp_lower, %lynxpp_sector_next, %lynxpp_sector_lowest;\n\t}\n";
-
-/// The upper half of some lane's address: where it is that of all, lower halves tell addresses apart.
-std::string high_of(const std::string& address) {
-  return "\t{\n\t.reg .b32 %lynxpp_highest;\n\t.reg .b64 %lynxpp_wide;\n\tshr.u64 %lynxpp_wide, " + address +
-         ", 32;\n\tcvt.u32.u64 %lynxpp_sector_high, %lynxpp_wide;\n"
-         "\tbfind.u32 %lynxpp_highest, %lynxpp_sector_lanes;\n"
-         "\tshfl.sync.idx.b32 %lynxpp_sector_high, %lynxpp_sector_high, %lynxpp_highest, 31, "
-         "%lynxpp_sector_lanes;\n\t}\n";
+VirtualRegister upper_half(VirtualRegister wide, CodeBuilder& code) {
+  const VirtualRegister shifted = code.compute(RegisterType::b64, "shr.u64", {wide, 32});
+  return code.compute(RegisterType::b32, "cvt.u32.u64", {shifted});
 }
 
-/// How far the next lower address is, a sector's length at most.
-std::string threshold_of(const std::string& address, const std::string& threshold, const std::string& known) {
-  return "\t{\n\t.reg .pred %lynxpp_ascends;\n\t.reg .b32 %lynxpp_place, %lynxpp_lower;\n"
-         "\t.reg .b64 %lynxpp_wide;\n\tcvt.u32.u64 %lynxpp_place, " +
-         address +
-         ";\n\tshfl.sync.idx.b32 %lynxpp_lower, %lynxpp_place, %lynxpp_sector_next, 31, "
-         "%lynxpp_sector_lanes;\n\tsub.u32 " +
-         threshold + ", %lynxpp_place, %lynxpp_lower;\n\tmin.u32 " + threshold + ", " + threshold +
-         ", 32;\n\tselp.b32 " + threshold + ", 32, " + threshold +
-         ", %lynxpp_sector_lowest;\n\tsetp.ge.u32 %lynxpp_ascends, %lynxpp_place, %lynxpp_lower;\n"
-         "\tshr.u64 %lynxpp_wide, " +
-         address +
-         ", 32;\n\tcvt.u32.u64 %lynxpp_lower, %lynxpp_wide;\n"
-         "\tsetp.eq.and.u32 %lynxpp_ascends, %lynxpp_lower, %lynxpp_sector_high, %lynxpp_ascends;\n"
-         "\tvote.sync.all.pred %lynxpp_ascends, %lynxpp_ascends, %lynxpp_sector_lanes;\n"
-         "\t@%lynxpp_ascends bra " +
-         known + ";\n\t}\n";
+/// The number of the sector, modulo 2^32.
+void add_sector(VirtualRegister sector, const CodeOperand& address, CodeBuilder& code) {
+  const VirtualRegister shifted = code.compute(RegisterType::b64, "shr.u64", {address, 5});
+  code.emit("cvt.u32.u64", {sector, shifted});
+}
+
+VirtualRegister holds_for_all(VirtualRegister predicate, VirtualRegister mask, CodeBuilder& code) {
+  return code.compute(RegisterType::pred, "vote.sync.all.pred", {predicate, mask});
 }
 
 }  // namespace
 
-SectorLanes::SectorLanes(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_label)
+SectorLanes::SectorLanes(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit),
       function_(function),
       body_(*function.function->body),
-      analyses_(unit.analyses.of(*function.function)),
-      next_label_(next_label) {}
+      analyses_(unit.analyses.of(*function.function)) {}
 
-void SectorLanes::append_declarations(std::string& text) const {
-  text += std::string(lane_registers) + "\t.reg .pred " + std::string(first_register) +
-          ";\n\t.reg .b32 %lynxpp_sector_threshold<" + number(most_groups) + ">, %lynxpp_sector_low<" +
-          number(most_open) + ">;\n\t.reg .b64 %lynxpp_sector_at<" + number(most_open) + ">;\n";
+VirtualRegister SectorLanes::first() {
+  if (!first_) first_ = unit_.edits.names(*function_.function).fresh(RegisterType::pred);
+  return *first_;
 }
 
 void SectorLanes::begin_block(const std::vector<std::uint32_t>& instructions) {
@@ -123,157 +89,185 @@ bool SectorLanes::is_near(std::uint32_t instruction) const {
   return analyses_.lane_patterns().is_near(instruction, *accesses.access[0].address);
 }
 
-void SectorLanes::append_access(std::uint32_t instruction, const std::string& address,
-                                const std::string& raise, std::string& text) {
-  if (!open_.empty() && open_.back().instruction == instruction) {
-    open_.back().raise += raise;
-    return;
-  }
-  if (open_.size() == most_open) append_comparisons(text);
-  const auto place = static_cast<std::uint32_t>(open_.size());
+void SectorLanes::add_access(std::uint32_t instruction, const CodeOperand& address, Code raise,
+                             CodeBuilder& code) {
+  if (!open_.empty() && open_.back().instruction == instruction)
+    return open_.back().raise.append(std::move(raise));
+  if (open_.size() == most_open) add_comparisons(code);
   const auto group = groups_.find(instruction);
   const bool follows = group != groups_.end() && std::ranges::any_of(open_, [&](const Access& access) {
                          const auto other = groups_.find(access.instruction);
                          return other != groups_.end() && other->second == group->second;
                        });
-  open_.push_back({instruction, place, raise});
+  Access& access = open_.emplace_back(Access{instruction, std::move(raise)});
   if (follows) return;
   if (group != groups_.end() || !is_near(instruction)) {
-    text += "\tmov.b64 " + wide_register(place) + ", " + address + ";\n";
+    access.address = code.compute(RegisterType::b64, "mov.b64", {address});
   } else {
-    text += "\t{\n\t.reg .b64 %lynxpp_wide;\n\tshr.u64 %lynxpp_wide, " + address + ", 5;\n\tcvt.u32.u64 " +
-            low_register(place) + ", %lynxpp_wide;\n\t}\n";
+    access.sector = code.fresh(RegisterType::b32);
+    add_sector(*access.sector, address, code);
   }
 }
 
-void SectorLanes::append_before(const Instruction& instruction, std::string& text) {
-  if (may_join_lanes(instruction)) append_comparisons(text);
+void SectorLanes::add_before(const Instruction& instruction, CodeBuilder& code) {
+  if (may_join_lanes(instruction)) add_comparisons(code);
 }
 
-void SectorLanes::append_behind(std::uint32_t instruction, std::string& text) {
-  if (instruction == last_) append_comparisons(text);
+void SectorLanes::add_behind(std::uint32_t instruction, CodeBuilder& code) {
+  if (instruction == last_) add_comparisons(code);
 }
 
-void SectorLanes::append_comparisons(std::string& text) {
+void SectorLanes::add_comparisons(CodeBuilder& code) {
   if (open_.empty()) return;
-  has_high_ = false;
-  known_.clear();
-  text += find_lanes;
+  Lanes lanes = find_lanes(code);
+  struct Known {
+    const Access* access;  ///< that was compared
+    VirtualRegister threshold;
+  };
+  std::map<std::uint32_t, Known> known;  // by group
   for (const Access& access : open_) {
     const auto group = groups_.find(access.instruction);
     if (group == groups_.end()) {
-      append_comparison(access, text);
+      add_comparison(access, lanes, code);
     } else {
-      if (known_.emplace(group->second, access).second) append_threshold(access, group->second, text);
-      append_place(access, group->second, text);
+      auto found = known.find(group->second);
+      if (found == known.end()) {
+        found = known.emplace(group->second, Known{&access, code.fresh(RegisterType::b32)}).first;
+        add_threshold(access, lanes, found->second.threshold, code);
+      }
+      add_place(access, *found->second.access, found->second.threshold, code);
     }
-    text += access.raise;
+    code.append(access.raise);
   }
   open_.clear();
 }
 
-void SectorLanes::append_high(const std::string& address, std::string& text) {
-  if (!has_high_) text += high_of(address);
-  has_high_ = true;
+void SectorLanes::add_comparison(const Access& access, Lanes& lanes, CodeBuilder& code) {
+  const bool is_near = access.sector.has_value();
+  const VirtualRegister sector = is_near ? *access.sector : code.fresh(RegisterType::b32);
+  if (!is_near) {
+    high_of(*access.address, lanes, code);
+    add_sector(sector, *access.address, code);
+  }
+  const Label known = code.fresh_label();
+  const VirtualRegister lower =
+      code.compute(RegisterType::b32, "shfl.sync.idx.b32", {sector, lanes.next, 31, lanes.mask});
+  code.emit("setp.ne.or.u32", {first(), sector, lower, lanes.lowest});
+  VirtualRegister ascends = code.compute(RegisterType::pred, "setp.ge.u32", {sector, lower});
+  if (!is_near) {
+    const VirtualRegister high = upper_half(*access.address, code);
+    ascends = code.compute(RegisterType::pred, "setp.eq.and.u32", {high, *lanes.high, ascends});
+  }
+  code.branch_if(CodePredicate(holds_for_all(ascends, lanes.mask, code)), known);
+  if (!is_near) add_far_match(*access.address, lanes, known, code);
+  add_any_order(sector, lanes, known, code);
+  code.place(known);
 }
 
-void SectorLanes::append_comparison(const Access& access, std::string& text) {
-  const bool is_near = this->is_near(access.instruction);
-  const std::string address = wide_register(access.place);
-  const std::string sector = low_register(access.place);
-  if (!is_near) {
-    append_high(address, text);
-    text += "\t{\n\t.reg .b64 %lynxpp_wide;\n\tshr.u64 %lynxpp_wide, " + address + ", 5;\n\tcvt.u32.u64 " +
-            sector + ", %lynxpp_wide;\n\t}\n";
-  }
-  const std::string known = "$lynxpp_sector_" + number(next_label_++);
-  const std::string all_near = "\tshr.u64 %lynxpp_wide, " + address +
-                               ", 32;\n\tcvt.u32.u64 %lynxpp_high, %lynxpp_wide;\n"
-                               "\tsetp.eq.and.u32 %lynxpp_ascends, %lynxpp_high, %lynxpp_sector_high, "
-                               "%lynxpp_ascends;\n";
-  text +=
-      "\t{\n\t.reg .pred %lynxpp_ascends;\n\t.reg .b32 %lynxpp_lower, %lynxpp_high;\n"
-      "\t.reg .b64 %lynxpp_wide;\n\tshfl.sync.idx.b32 %lynxpp_lower, " +
-      sector + ", %lynxpp_sector_next, 31, %lynxpp_sector_lanes;\n\tsetp.ne.or.u32 " +
-      std::string(first_register) + ", " + sector +
-      ", %lynxpp_lower, %lynxpp_sector_lowest;\n"
-      "\tsetp.ge.u32 %lynxpp_ascends, " +
-      sector + ", %lynxpp_lower;\n" + (is_near ? std::string() : all_near) +
-      "\tvote.sync.all.pred %lynxpp_ascends, %lynxpp_ascends, %lynxpp_sector_lanes;\n"
-      "\t@%lynxpp_ascends bra " +
-      known + ";\n" + in_any_order(access, is_near, known) + known + ":\n\t}\n";
+/// Where upper halves differ.
+void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Label known, CodeBuilder& code) {
+  const Label near = code.fresh_label();
+  const VirtualRegister high = upper_half(address, code);
+  const VirtualRegister is_near = code.compute(RegisterType::pred, "setp.eq.u32", {high, *lanes.high});
+  code.branch_if(CodePredicate(holds_for_all(is_near, lanes.mask, code)), near);
+  const VirtualRegister sector = code.compute(RegisterType::b64, "shr.u64", {address, 5});
+  const VirtualRegister same = code.compute(RegisterType::b32, "match.any.sync.b64", {sector, lanes.mask});
+  code.elect_leader_into(first(), same);
+  code.branch(known);
+  code.place(near);
 }
 
 /// Sectors within 32 of the lowest one are the bits of a word, of which each of the first lanes takes one: a
 /// reduction takes as long as match.any for one number, and match.any twice as long for 64 bits
 /// (docs/measurements/2026-11-22-h200-gathers.md).
-std::string SectorLanes::in_any_order(const Access& access, bool is_near, const std::string& known) const {
-  const std::string first(first_register);
-  const std::string sector = low_register(access.place);
-  const std::string address = wide_register(access.place);
-  const std::string stands =
-      "\tmov.u32 %lynxpp_high, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, "
-      "%lynxpp_high;\n\tsetp.eq.u32 " +
-      first + ", %lynxpp_lower, 0;\n";
-  std::string text;
-  if (!is_near) {
-    const std::string near = known + "_near";
-    text += "\tshr.u64 %lynxpp_wide, " + address +
-            ", 32;\n\tcvt.u32.u64 %lynxpp_high, %lynxpp_wide;\n"
-            "\tsetp.eq.u32 %lynxpp_ascends, %lynxpp_high, %lynxpp_sector_high;\n"
-            "\tvote.sync.all.pred %lynxpp_ascends, %lynxpp_ascends, %lynxpp_sector_lanes;\n"
-            "\t@%lynxpp_ascends bra " +
-            near + ";\n\tshr.u64 %lynxpp_wide, " + address +
-            ", 5;\n\tmatch.any.sync.b64 %lynxpp_lower, %lynxpp_wide, %lynxpp_sector_lanes;\n" + stands +
-            "\tbra " + known + ";\n" + near + ":\n";
-  }
+void SectorLanes::add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code) {
   if (unit_.target.sm >= 80) {
-    const std::string far = known + "_far";
-    text += "\tredux.sync.min.u32 %lynxpp_lower, " + sector +
-            ", %lynxpp_sector_lanes;\n\tsub.u32 %lynxpp_high, " + sector +
-            ", %lynxpp_lower;\n\tsetp.lt.u32 %lynxpp_ascends, %lynxpp_high, 32;\n"
-            "\tvote.sync.all.pred %lynxpp_ascends, %lynxpp_ascends, %lynxpp_sector_lanes;\n"
-            "\t@!%lynxpp_ascends bra " +
-            far +
-            ";\n\tmov.b32 %lynxpp_lower, 1;\n\tshl.b32 %lynxpp_high, %lynxpp_lower, %lynxpp_high;\n"
-            "\tredux.sync.or.b32 %lynxpp_lower, %lynxpp_high, %lynxpp_sector_lanes;\n"
-            "\tpopc.b32 %lynxpp_lower, %lynxpp_lower;\n\tmov.u32 %lynxpp_high, %lanemask_lt;\n"
-            "\tand.b32 %lynxpp_high, %lynxpp_high, %lynxpp_sector_lanes;\n"
-            "\tpopc.b32 %lynxpp_high, %lynxpp_high;\n\tsetp.lt.u32 " +
-            first + ", %lynxpp_high, %lynxpp_lower;\n\tbra " + known + ";\n" + far + ":\n";
+    const Label far = code.fresh_label();
+    const VirtualRegister least = code.compute(RegisterType::b32, "redux.sync.min.u32", {sector, lanes.mask});
+    const VirtualRegister distance = code.compute(RegisterType::b32, "sub.u32", {sector, least});
+    const VirtualRegister fits = code.compute(RegisterType::pred, "setp.lt.u32", {distance, 32});
+    code.branch_if(!CodePredicate(holds_for_all(fits, lanes.mask, code)), far);
+    const VirtualRegister one = code.compute(RegisterType::b32, "mov.b32", {1});
+    const VirtualRegister bit = code.compute(RegisterType::b32, "shl.b32", {one, distance});
+    const VirtualRegister bits = code.compute(RegisterType::b32, "redux.sync.or.b32", {bit, lanes.mask});
+    const VirtualRegister sectors = code.compute(RegisterType::b32, "popc.b32", {bits});
+    const VirtualRegister position =
+        code.compute(RegisterType::b32, "popc.b32", {code.lanes_below(lanes.mask)});
+    code.emit("setp.lt.u32", {first(), position, sectors});
+    code.branch(known);
+    code.place(far);
   }
-  return text + "\tmatch.any.sync.b32 %lynxpp_lower, " + sector + ", %lynxpp_sector_lanes;\n" + stands;
+  const VirtualRegister same = code.compute(RegisterType::b32, "match.any.sync.b32", {sector, lanes.mask});
+  code.elect_leader_into(first(), same);
 }
 
-void SectorLanes::append_threshold(const Access& access, std::uint32_t group, std::string& text) {
-  const std::string address = wide_register(access.place);
-  const std::string threshold = threshold_register(group);
-  append_high(address, text);
+void SectorLanes::add_threshold(const Access& access, Lanes& lanes, VirtualRegister threshold,
+                                CodeBuilder& code) {
+  const VirtualRegister address = *access.address;
   SiteBinding binding;
-  binding.site = next_label_++;
-  binding.site_value = [&](std::string_view name) { return name == lane_result_value ? threshold : address; };
-  const std::string known = "$lynxpp_sector_" + number(binding.site);
-  text += threshold_of(address, threshold, known);
+  binding.site_value = [&](std::string_view name) {
+    return name == lane_result_value ? CodeOperand(threshold) : CodeOperand(address);
+  };
+  const Label known = code.fresh_label();
+  add_threshold_of(address, threshold, lanes, known, code);
   const ProbeRoutine& routine = unit_.lane_routines.find(sector_threshold_value)->second;
   for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
-  routine.append(binding, text);
-  text += known + ":\n";
+  code.append(routine.copy(binding, unit_.edits.names(*function_.function)));
+  code.place(known);
 }
 
-void SectorLanes::append_place(const Access& access, std::uint32_t group, std::string& text) const {
-  const Access& known = known_.at(group);
+/// Of an access that shares the comparison of the access `known`.
+void SectorLanes::add_place(const Access& access, const Access& known, VirtualRegister threshold,
+                            CodeBuilder& code) {
   const std::int64_t distance = (constant_of(access.instruction) - constant_of(known.instruction)) & 31;
-  text += "\t{\n\t.reg .b32 %lynxpp_place;\n\tcvt.u32.u64 %lynxpp_place, " + wide_register(known.place) +
-          ";\n\tadd.u32 %lynxpp_place, %lynxpp_place, " + number(static_cast<std::uint64_t>(distance)) +
-          ";\n\tand.b32 %lynxpp_place, %lynxpp_place, 31;\n\tsetp.lt.u32 " + std::string(first_register) +
-          ", %lynxpp_place, " + threshold_register(group) + ";\n\t}\n";
+  const VirtualRegister low = code.compute(RegisterType::b32, "cvt.u32.u64", {*known.address});
+  const VirtualRegister place = code.compute(RegisterType::b32, "add.u32", {low, distance});
+  const VirtualRegister in_sector = code.compute(RegisterType::b32, "and.b32", {place, 31});
+  code.emit("setp.lt.u32", {first(), in_sector, threshold});
 }
 
-std::string SectorLanes::threshold_where_ascending(const std::string& address, const std::string& threshold,
-                                                   const std::string& known) {
-  std::string text = "\t{\n" + std::string(lane_registers);
-  text += find_lanes;
-  return text + high_of(address) + threshold_of(address, threshold, known) + "\t}\n";
+// ---------------------------------------------------------------- lanes that ascend
+
+SectorLanes::Lanes SectorLanes::find_lanes(CodeBuilder& code) {
+  const VirtualRegister mask = code.active_mask();
+  const VirtualRegister lower = code.lanes_below(mask);
+  const VirtualRegister lowest = code.compute(RegisterType::pred, "setp.eq.u32", {lower, 0});
+  const VirtualRegister next = code.compute(RegisterType::b32, "bfind.u32", {lower});
+  const VirtualRegister lane = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
+  return {mask, lowest, code.compute(RegisterType::b32, "selp.b32", {lane, next, lowest})};
+}
+
+/// Where the upper half of some lane's address is that of all, lower halves tell addresses apart.
+VirtualRegister SectorLanes::high_of(VirtualRegister address, Lanes& lanes, CodeBuilder& code) {
+  if (!lanes.high) {
+    const VirtualRegister high = upper_half(address, code);
+    const VirtualRegister highest = code.compute(RegisterType::b32, "bfind.u32", {lanes.mask});
+    lanes.high = code.compute(RegisterType::b32, "shfl.sync.idx.b32", {high, highest, 31, lanes.mask});
+  }
+  return *lanes.high;
+}
+
+/// How far the next lower address is, a sector's length at most.
+void SectorLanes::add_threshold_of(VirtualRegister address, VirtualRegister threshold, Lanes& lanes,
+                                   Label known, CodeBuilder& code) {
+  const VirtualRegister common_high = high_of(address, lanes, code);
+  const VirtualRegister place = code.compute(RegisterType::b32, "cvt.u32.u64", {address});
+  const VirtualRegister lower =
+      code.compute(RegisterType::b32, "shfl.sync.idx.b32", {place, lanes.next, 31, lanes.mask});
+  code.emit("sub.u32", {threshold, place, lower});
+  code.emit("min.u32", {threshold, threshold, 32});
+  code.emit("selp.b32", {threshold, 32, threshold, lanes.lowest});
+  const VirtualRegister ascends = code.compute(RegisterType::pred, "setp.ge.u32", {place, lower});
+  const VirtualRegister high = upper_half(address, code);
+  const VirtualRegister is_known =
+      code.compute(RegisterType::pred, "setp.eq.and.u32", {high, common_high, ascends});
+  code.branch_if(CodePredicate(holds_for_all(is_known, lanes.mask, code)), known);
+}
+
+void SectorLanes::add_threshold_where_ascending(VirtualRegister address, VirtualRegister threshold,
+                                                Label known, CodeBuilder& code) {
+  Lanes lanes = find_lanes(code);
+  add_threshold_of(address, threshold, lanes, known, code);
 }
 
 }  // namespace lynxpp::ptx

@@ -13,73 +13,82 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "ptx/ir/code_builder.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
-/// The text of one function, block after block.
+/// The code of one function, block after block.
 class SectorLanes {
  public:
-  /// Labels and their numbers are those of sites.
-  SectorLanes(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_label);
+  SectorLanes(InstrumentationUnit& unit, const FunctionUnit& function);
 
   static bool is_possible(const InstrumentationUnit& unit) { return unit.target.sm >= 70; }
 
-  void append_declarations(std::string& text) const;
-  /// `instructions`, ascending: those of the block for which append_access() will be called, unguarded and
-  /// with one access each.
+  /// `instructions`, ascending: those of the block for which add_access() will be called, unguarded and with
+  /// one access each.
   void begin_block(const std::vector<std::uint32_t>& instructions);
-  /// Before an access to `address`, a register of 64 bits. `raise` will follow where first_register is known.
-  void append_access(std::uint32_t instruction, const std::string& address, const std::string& raise,
-                     std::string& text);
+  /// Before an access to `address`, of 64 bits. `raise` will follow where first() is known.
+  void add_access(std::uint32_t instruction, const CodeOperand& address, Code raise, CodeBuilder& code);
   /// Before every other instruction of the block.
-  void append_before(const Instruction& instruction, std::string& text);
+  void add_before(const Instruction& instruction, CodeBuilder& code);
   /// Behind every instruction of the block.
-  void append_behind(std::uint32_t instruction, std::string& text);
+  void add_behind(std::uint32_t instruction, CodeBuilder& code);
 
   /// Sets `threshold` as `sector_threshold` of the lane values (lane_values.h) where the addresses of the
-  /// lanes that are there ascend with their numbers, and goes to `known` then. `address` is a register of 64
-  /// bits.
-  static std::string threshold_where_ascending(const std::string& address, const std::string& threshold,
-                                               const std::string& known);
+  /// lanes that are there ascend with their numbers, and goes to `known` then. `address` has 64 bits.
+  static void add_threshold_where_ascending(VirtualRegister address, VirtualRegister threshold, Label known,
+                                            CodeBuilder& code);
 
   /// A predicate: the lane is the first in its sector.
-  static constexpr std::string_view first_register = "%lynxpp_sector_first";
+  VirtualRegister first();
 
  private:
   /// An access whose sectors have not been compared yet.
   struct Access {
     std::uint32_t instruction = 0;
-    /// which registers keep its address, if it does not follow from that of another one
-    std::uint32_t place = 0;
-    std::string raise;
+    Code raise;
+    /// The address, or its sector's number where the lanes' addresses are near each other; nothing: it
+    /// follows from that of another access.
+    std::optional<VirtualRegister> address = {};
+    std::optional<VirtualRegister> sector = {};
+  };
+  /// The lanes that compare.
+  struct Lanes {
+    VirtualRegister mask;
+    VirtualRegister lowest;                    ///< a predicate: the lane is the lowest of them
+    VirtualRegister next;                      ///< the number of the next lower one; for the lowest itself
+    std::optional<VirtualRegister> high = {};  ///< the upper half of some lane's address
   };
 
   bool may_join_between(std::uint32_t first, std::uint32_t end) const;
   bool has_one_base(std::uint32_t instruction, std::uint32_t other) const;
   std::int64_t constant_of(std::uint32_t instruction) const;
   bool is_near(std::uint32_t instruction) const;
-  void append_comparisons(std::string& text);
-  void append_high(const std::string& address, std::string& text);
-  void append_comparison(const Access& access, std::string& text);
-  std::string in_any_order(const Access& access, bool is_near, const std::string& known) const;
-  void append_threshold(const Access& access, std::uint32_t group, std::string& text);
-  void append_place(const Access& access, std::uint32_t group, std::string& text) const;
+  void add_comparisons(CodeBuilder& code);
+  void add_comparison(const Access& access, Lanes& lanes, CodeBuilder& code);
+  void add_far_match(VirtualRegister address, const Lanes& lanes, Label known, CodeBuilder& code);
+  void add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code);
+  void add_threshold(const Access& access, Lanes& lanes, VirtualRegister threshold, CodeBuilder& code);
+  void add_place(const Access& access, const Access& known, VirtualRegister threshold, CodeBuilder& code);
+
+  static Lanes find_lanes(CodeBuilder& code);
+  static VirtualRegister high_of(VirtualRegister address, Lanes& lanes, CodeBuilder& code);
+  static void add_threshold_of(VirtualRegister address, VirtualRegister threshold, Lanes& lanes, Label known,
+                               CodeBuilder& code);
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
-  std::uint32_t& next_label_;
+  std::optional<VirtualRegister> first_;
   std::uint32_t last_ = 0;  ///< of the block's accesses
   std::vector<Access> open_;
   /// by instruction: those with one number share a comparison
   std::map<std::uint32_t, std::uint32_t> groups_;
-  std::map<std::uint32_t, Access> known_;  ///< by group: the one that was compared
-  bool has_high_ = false;                  ///< the upper half of an address is at hand
 };
 
 }  // namespace lynxpp::ptx

@@ -43,11 +43,10 @@ class Extract final : public Pass {
       }
       text += variable.initial.empty() ? ";\n" : "};\n";
     }
-    text += unit_->routine_functions.definitions();
-    if (text.empty()) return;
     for (const Item& item : unit_->module.items) {
       if (item.kind == ItemKind::directive) continue;  // .version, .target and others that have to come first
-      unit_->edits.insert_before(item.text.begin, text);
+      if (!text.empty()) unit_->edits.insert_before(item.text.begin, text);
+      unit_->edits.insert_before(item.text.begin, unit_->routine_functions.definitions());
       return;
     }
   }

@@ -3,54 +3,63 @@
 #include "ptx/passes/counting/plan.h"
 
 namespace lynxpp::ptx {
-namespace {
-
-constexpr std::string_view word_register = "%lynxpp_word";
-
-std::string number(std::uint64_t value) { return std::to_string(value); }
-
-}  // namespace
 
 std::uint32_t InstrumentationUnit::frame_bytes() const {
   const std::uint32_t counts = counting == nullptr ? 0 : counting->frame_words;
   return frame_counts_offset() + (counts + 1) / 2 * 8;
 }
 
-void Frame::append_declarations(std::string& text) const {
-  if (!exists_) return;
-  text += "\t.reg .b64 " + std::string(frame_register) + ";\n";
-  if (!is_kernel_) return;
-  if (unit_.words != 0) text += "\t.reg .b64 " + std::string(word_register) + ";\n";
-  text += "\t.local .align 8 .b8 " + std::string(frame_variable) + "[" + number(unit_.frame_bytes()) + "];\n";
+const ThreadRegisters& InstrumentationUnit::thread_registers(const Function& function) {
+  const auto [known, is_new] = thread_registers_.try_emplace(&function);
+  if (!is_new) return known->second;
+  NameSource& names = edits.names(function);
+  for (const std::uint32_t bytes : state_bytes)
+    known->second.states.push_back(names.fresh(bytes == 8 ? RegisterType::b64 : RegisterType::b32));
+  if (needs_frame()) known->second.frame = names.fresh(RegisterType::b64);
+  return known->second;
 }
 
-void Frame::append_entry(std::string& text) const {
+void Frame::add_declarations(CodeBuilder& code) const {
+  if (!exists_ || !is_kernel_) return;
+  code.add_text(".local .align 8 .b8 " + std::string(frame_variable) + "[" +
+                std::to_string(unit_.frame_bytes()) + "];");
+}
+
+void Frame::add_entry(CodeBuilder& code) const {
   if (!exists_) return;
+  const VirtualRegister frame = *registers_.frame;
   if (!is_kernel_) {
-    text += "\tld.param.b64 " + std::string(frame_register) + ", [" + std::string(frame_parameter) + "];\n";
-    append_load(text);
-    return;
+    code.emit("ld.param.b64", {frame, CodeAddress{Name{std::string(frame_parameter)}}});
+    return add_load(code);
   }
-  text += "\tmov.u64 " + std::string(frame_register) + ", " + std::string(frame_variable) + ";\n";
+  code.emit("mov.u64", {frame, Name{std::string(frame_variable)}});
   for (std::uint32_t i = 0; i < unit_.words; ++i) {
-    const std::string at = number(8 * i);
-    text += "\tld.param.b64 " + std::string(word_register) + ", [" + std::string(probe_parameter) + "+" + at +
-            "];\n\tst.local.b64 [" + std::string(frame_register) + "+" + at + "], " +
-            std::string(word_register) + ";\n";
+    const CodeAddress passed{Name{std::string(probe_parameter)}, 8 * i};
+    const VirtualRegister word = code.compute(RegisterType::b64, "ld.param.b64", {passed});
+    code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, word});
   }
   for (std::uint32_t at = unit_.frame_counts_offset(); at < unit_.frame_bytes(); at += 8)
-    text += "\tst.local.b64 [" + std::string(frame_register) + "+" + number(at) + "], 0;\n";
+    code.emit("st.local.b64", {CodeAddress{frame, at}, 0});
 }
 
-void Frame::append_transfer(std::string& text, bool store) const {
+void Frame::add_store(CodeBuilder& code) const {
   if (!exists_) return;
-  for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i) {
-    const std::string slot =
-        "[" + std::string(frame_register) + "+" + number(unit_.frame_state_offset(i)) + "]";
-    const std::string type = ".b" + number(8 * unit_.state_bytes[i]) + " ";
-    text += store ? "\tst.local" + type + slot + ", " + state_register(i) + ";\n"
-                  : "\tld.local" + type + state_register(i) + ", " + slot + ";\n";
-  }
+  for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i)
+    code.emit(opcode_of("st.local", i), {place_of(i), registers_.states[i]});
+}
+
+void Frame::add_load(CodeBuilder& code) const {
+  if (!exists_) return;
+  for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i)
+    code.emit(opcode_of("ld.local", i), {registers_.states[i], place_of(i)});
+}
+
+std::string Frame::opcode_of(const char* access, std::uint32_t index) const {
+  return std::string(access) + ".b" + std::to_string(8 * unit_.state_bytes[index]);
+}
+
+CodeAddress Frame::place_of(std::uint32_t index) const {
+  return {*registers_.frame, unit_.frame_state_offset(index)};
 }
 
 bool Frame::is_passed_by(const Instruction& instruction) const {

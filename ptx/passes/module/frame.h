@@ -2,33 +2,39 @@
 // of the kernel.
 #pragma once
 
-#include <string>
-
+#include "ptx/ir/code_builder.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
-/// Text for one function. Does nothing in a unit that needs no frame.
+/// Code for one function. Does nothing in a unit that needs no frame.
 class Frame {
  public:
-  Frame(const InstrumentationUnit& unit, bool is_kernel)
-      : unit_(unit), is_kernel_(is_kernel), exists_(unit.needs_frame()) {}
+  Frame(InstrumentationUnit& unit, const FunctionUnit& function)
+      : unit_(unit),
+        registers_(unit.thread_registers(*function.function)),
+        is_kernel_(function.function->is_entry),
+        exists_(unit.needs_frame()) {}
 
-  void append_declarations(std::string& text) const;
+  /// What the kernel declares.
+  void add_declarations(CodeBuilder& code) const;
   /// At the function's entry: the kernel lays the frame out, a device function takes its state from it.
-  void append_entry(std::string& text) const;
+  void add_entry(CodeBuilder& code) const;
   /// State registers ▶ frame, before control goes to the callee or back to the caller.
-  void append_store(std::string& text) const { append_transfer(text, true); }
+  void add_store(CodeBuilder& code) const;
   /// Frame ▶ state registers.
-  void append_load(std::string& text) const { append_transfer(text, false); }
+  void add_load(CodeBuilder& code) const;
 
   /// Whether `instruction` calls a function that expects the frame.
   bool is_passed_by(const Instruction& instruction) const;
 
  private:
-  void append_transfer(std::string& text, bool store) const;
+  /// "ld.local.b64", where state `index` is in the frame.
+  std::string opcode_of(const char* access, std::uint32_t index) const;
+  CodeAddress place_of(std::uint32_t index) const;
 
   const InstrumentationUnit& unit_;
+  const ThreadRegisters& registers_;
   bool is_kernel_;
   bool exists_;
 };

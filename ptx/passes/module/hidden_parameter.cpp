@@ -74,15 +74,18 @@ class HiddenParameter final : public Pass {
       if (call.traits.kind != OpcodeClass::call) continue;
       const FunctionUnit* callee = unit.find(direct_callee(unit.module, call));
       if (callee == nullptr || !callee->instrumented) continue;
-      append_argument(unit, call);
+      append_argument(unit, *caller.function, call);
     }
   }
 
   /// The callee is the first operand that is no list: call (results), callee, (arguments);
-  static void append_argument(InstrumentationUnit& unit, const Instruction& call) {
+  static void append_argument(InstrumentationUnit& unit, const Function& caller, const Instruction& call) {
     const std::string argument(call_argument);
-    unit.edits.insert_before(call.text.begin, "{\n\t.param .b64 " + argument + ";\n\tst.param.b64 [" +
-                                                  argument + "+0], " + std::string(frame_register) + ";\n\t");
+    CodeBuilder code(unit.edits.names(caller));
+    code.open_scope();
+    code.add_text(".param .b64 " + argument + ";");
+    code.emit("st.param.b64", {CodeAddress{Name{argument}}, *unit.thread_registers(caller).frame});
+    unit.edits.insert_before(call.text.begin, code.take());
     bool after_callee = false;
     std::uint32_t callee_end = call.text.end - 1;
     const Operand* arguments = nullptr;
@@ -100,7 +103,8 @@ class HiddenParameter final : public Pass {
     } else {
       unit.edits.insert_before(callee_end, ", (" + argument + ")");
     }
-    unit.edits.insert_before(call.text.end, "\n\t}");
+    code.close_scope();
+    unit.edits.insert_before(call.text.end, code.take());
   }
 };
 

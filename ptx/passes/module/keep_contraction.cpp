@@ -13,22 +13,28 @@ namespace {
 /// The begins of opcodes that end a block.
 constexpr std::array<std::string_view, 4> block_ends{"bra", "call", "membar", "fence"};
 
+bool may_end_block(const std::string& text) {
+  return text.find('@') != std::string::npos || std::ranges::any_of(block_ends, [&](std::string_view sign) {
+           return text.find(sign) != std::string::npos;
+         });
+}
+
+bool may_end_block(const CodeStatement& statement) {
+  if (const auto* const line = std::get_if<CodeText>(&statement)) return may_end_block(line->text);
+  const auto* const instruction = std::get_if<CodeInstruction>(&statement);
+  if (instruction == nullptr) return false;
+  return instruction->guard || std::ranges::any_of(block_ends, [&](std::string_view begin) {
+           return instruction->opcode.starts_with(begin);
+         });
+}
+
 /// Whether a block may end in what is added: at a guard, a branch, a call, a fence.
 bool may_end_block(const Edit& edit) {
   if (const Code* const code = edit.code()) {
-    return std::ranges::any_of(code->statements, [](const CodeStatement& statement) {
-      const auto* const instruction = std::get_if<CodeInstruction>(&statement);
-      if (instruction == nullptr) return false;
-      return instruction->guard || std::ranges::any_of(block_ends, [&](std::string_view begin) {
-               return instruction->opcode.starts_with(begin);
-             });
-    });
+    return std::ranges::any_of(code->statements,
+                               [](const CodeStatement& each) { return may_end_block(each); });
   }
-  const std::string* const text = edit.text();
-  return text != nullptr &&
-         (text->find('@') != std::string::npos || std::ranges::any_of(block_ends, [&](std::string_view sign) {
-            return text->find(sign) != std::string::npos;
-          }));
+  return edit.text() != nullptr && may_end_block(*edit.text());
 }
 
 /// Of a value, and of the instructions that copy it.

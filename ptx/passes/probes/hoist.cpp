@@ -50,6 +50,7 @@ class KeptRegisters {
   bool replace_in(Code& code) {
     bool any = false;
     for (CodeStatement& statement : code.statements) {
+      if (auto* const line = std::get_if<CodeText>(&statement)) any |= replace_in(line->text);
       auto* const instruction = std::get_if<CodeInstruction>(&statement);
       if (instruction == nullptr) continue;
       for (std::size_t i = 1; i < instruction->operands.size(); ++i) {
@@ -65,7 +66,7 @@ class KeptRegisters {
     return any;
   }
 
-  /// Likewise, of edits that are text still.
+  /// Likewise, of what is text still.
   bool replace_in(std::string& text) {
     bool any = false;
     for (std::size_t k = 0; k < constant_registers.size(); ++k) {

@@ -1,6 +1,6 @@
 #include "ptx/passes/probes/kept_values.h"
 
-#include <vector>
+#include <algorithm>
 
 #include "ptx/passes/module/entry.h"
 
@@ -10,40 +10,49 @@ namespace {
 /// Registers of 32 bits that all routines of a function may take: they live as long as the function.
 constexpr std::uint32_t most_units = 8;
 
-/// Where the name of the register goes; no name of PTX.
-const std::string place = "?";
+std::uint32_t units_of(RegisterType type) { return type == RegisterType::b64 ? 2 : 1; }
+
+/// What computes the value, the same for all routines that have it.
+Code computation_of(const ProbeRoutine& routine, std::uint32_t index, const SiteBinding& binding) {
+  NameSource names;
+  const VirtualRegister result = names.fresh(routine.invariants()[index]);
+  return routine.invariant(index, binding, result, names);
+}
 
 }  // namespace
 
+const KeptValues::Kept* KeptValues::find(const Code& computation) const {
+  const auto found = std::ranges::find(kept_, computation, &Kept::computation);
+  return found == kept_.end() ? nullptr : &*found;
+}
+
 void KeptValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding) {
-  if (routine.invariant_bits().empty()) return;
+  if (routine.invariants().empty()) return;
   if (unit_.analyses.of(*function_.function).loops().loop_of(block) == no_loop) return;
-  std::vector<std::string> texts(routine.invariant_bits().size());
+  std::vector<Code> computations;
   std::uint32_t more = 0;
-  for (std::uint32_t i = 0; i < texts.size(); ++i) {
-    routine.append_invariant(i, binding, place, texts[i]);
-    if (!kept_.contains(texts[i])) more += routine.invariant_bits()[i] / 32;
+  for (std::uint32_t i = 0; i < routine.invariants().size(); ++i) {
+    computations.push_back(computation_of(routine, i, binding));
+    if (find(computations[i]) == nullptr) more += units_of(routine.invariants()[i]);
   }
   if (units_ + more > most_units) return;
   units_ += more;
-  std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < texts.size(); ++i) {
-    const Kept kept{"%lynxpp_invariant_" + std::to_string(kept_.size()), routine.invariant_bits()[i]};
-    names.push_back(kept_.try_emplace(texts[i], kept).first->second.name);
+  NameSource& names = unit_.edits.names(*function_.function);
+  std::vector<VirtualRegister> registers;
+  for (std::uint32_t i = 0; i < computations.size(); ++i) {
+    const Kept* known = find(computations[i]);
+    if (known == nullptr) {
+      const VirtualRegister reg = names.fresh(routine.invariants()[i]);
+      code_.append(routine.invariant(i, binding, reg, names));
+      known = &kept_.emplace_back(std::move(computations[i]), reg);
+    }
+    registers.push_back(known->reg);
   }
-  binding.invariant = [names](std::uint32_t index) { return names[index]; };
+  binding.invariants = std::move(registers);
 }
 
-void KeptValues::insert() const {
-  if (kept_.empty()) return;
-  std::string declarations = "\n", text = "\n";
-  for (const auto& [computation, kept] : kept_) {
-    declarations += "\t.reg .b" + std::to_string(kept.bits) + " " + kept.name + ";\n";
-    const std::size_t at = computation.find(place);
-    text += computation.substr(0, at) + kept.name + computation.substr(at + place.size());
-  }
-  unit_.edits.insert_before(function_.function->body_text.begin + 1, declarations);
-  unit_.edits.insert_before(entry_position(*function_.function), text);
+void KeptValues::insert() {
+  unit_.edits.insert_before(entry_position(*function_.function), std::move(code_));
 }
 
 }  // namespace lynxpp::ptx

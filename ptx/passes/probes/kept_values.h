@@ -2,8 +2,7 @@
 // once, whoever wants it.
 #pragma once
 
-#include <map>
-#include <string>
+#include <vector>
 
 #include "ptx/passes/unit.h"
 
@@ -17,19 +16,21 @@ class KeptValues {
   /// outside of loops and where there are enough registers of this kind already.
   void bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding);
 
-  /// Declares the registers and fills them. Behind everything else that is inserted at the entry.
-  void insert() const;
+  /// Fills the registers. Behind everything else that is inserted at the entry.
+  void insert();
 
  private:
   struct Kept {
-    std::string name;
-    std::uint32_t bits = 0;
+    Code computation;  ///< with names of its own: equal where the value is
+    VirtualRegister reg;
   };
+  const Kept* find(const Code& computation) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
-  std::map<std::string, Kept> kept_;  ///< by what computes it, with an empty name for the register
-  std::uint32_t units_ = 0;           ///< of 32 bits
+  std::vector<Kept> kept_;
+  Code code_;                ///< that fills them
+  std::uint32_t units_ = 0;  ///< of 32 bits
 };
 
 }  // namespace lynxpp::ptx

@@ -1,9 +1,6 @@
 #include "ptx/passes/probes/outline.h"
 
 #include <algorithm>
-#include <cctype>
-
-#include "ptx/passes/counting/emit/text.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -37,81 +34,88 @@ std::uint64_t length_of_copy(const Probe& probe) {
   return probe.routine.instructions() + of_tally * probe.tallies.size();
 }
 
-bool is_immediate(std::string_view operand) {
-  return !operand.empty() && (std::isdigit(static_cast<unsigned char>(operand[0])) != 0 || operand[0] == '-');
-}
-
 /// Immediates that tell sites apart: no function for each of them.
 bool tells_sites_apart(std::string_view value) {
   return value == "instruction_id" || value.starts_with("basic_block");
 }
 
+std::string type_of(const char* opcode, std::uint32_t bytes) { return opcode + (".b" + number(8 * bytes)); }
+
 /// Parameters and results of one function, and what stands for them on both sides.
 class Signature {
  public:
-  /// `value` at the site ▶ the register `name` of the function.
-  void add_parameter(const std::string& name, std::uint32_t bytes, const std::string& value) {
-    parameters_.push_back({name, bytes, value});
+  /// `value` at the site ▶ the register `reg` of the function.
+  void add_parameter(VirtualRegister reg, std::uint32_t bytes, CodeOperand value) {
+    parameters_.push_back({reg, bytes, std::move(value), {}});
   }
-  /// The register `name` of the function ▶ `value` at the site.
-  void add_result(const std::string& name, std::uint32_t bytes, const std::string& value) {
-    results_.push_back({name, bytes, value});
+  /// A word of the hidden parameter ▶ the register `reg` of the function.
+  void add_word(VirtualRegister reg, std::uint32_t word) { parameters_.push_back({reg, 8, 0, word}); }
+  /// The register `reg` of the function ▶ `value` at the site.
+  void add_result(VirtualRegister reg, std::uint32_t bytes, CodeOperand value) {
+    results_.push_back({reg, bytes, std::move(value), {}});
   }
 
-  std::string header() const {
-    std::string text = ".func ";
-    if (!results_.empty()) text += "(.param .align 8 .b8 __lynxpp_result[" + result_bytes() + "]) ";
-    text += std::string(1, RoutineFunctions::own_name) + "(";
+  void declare(CodeFunction& function) const {
+    if (!results_.empty()) function.result = declaration_of_results();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) function.parameters.push_back(declaration(i));
+  }
+
+  void add_entry(CodeBuilder& code) const {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      text += (i == 0 ? "" : ", ") + declaration(".param", i, parameter(i));
-    return text + ")\n{\n";
+      code.emit(type_of("ld.param", parameters_[i].bytes), {parameters_[i].reg, CodeAddress{parameter(i)}});
   }
 
-  std::string entry() const {
-    std::string text;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      text += "\t" + declaration(".reg", i, parameters_[i].name) + ";\n\tld.param" + type(parameters_[i]) +
-              " " + parameters_[i].name + ", [" + parameter(i) + "];\n";
-    }
-    return text;
-  }
-
-  std::string exit() const {
-    std::string text;
+  void add_exit(CodeBuilder& code) const {
     for (std::size_t i = 0; i < results_.size(); ++i)
-      text += "\tst.param" + type(results_[i]) + " " + result(i) + ", " + results_[i].name + ";\n";
-    return text + "\tret;\n}\n";
+      code.emit(type_of("st.param", results_[i].bytes), {result(i), results_[i].reg});
+    code.emit("ret", {});
   }
 
-  void append_call(const std::string& callee, const std::string& loads, std::string& text) const {
-    text += "\t{\n" + loads;
-    std::string arguments;
+  /// `binding`: how the site reads words.
+  void add_call(const std::string& callee, const SiteBinding& binding, CodeBuilder& code) const {
+    CodeList arguments{CodeList::Kind::arguments, {}};
+    code.open_scope();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      text += "\t" + declaration(".param", i, parameter(i)) + ";\n\tst.param" + type(parameters_[i]) + " [" +
-              parameter(i) + "], " + parameters_[i].value + ";\n";
-      arguments += (i == 0 ? "" : ", ") + parameter(i);
+      CodeOperand value = parameters_[i].value;
+      if (const std::optional<std::uint32_t> word = parameters_[i].word) {
+        const CodeAddress address{binding.word_base, std::int64_t{8} * *word};
+        value = code.compute(RegisterType::b64, binding.word_opcode, {address});
+      }
+      code.add_text(declaration(i) + ";");
+      code.emit(type_of("st.param", parameters_[i].bytes), {CodeAddress{parameter(i)}, std::move(value)});
+      arguments.elements.push_back(parameter(i));
     }
-    if (!results_.empty()) text += "\t.param .align 8 .b8 __lynxpp_result[" + result_bytes() + "];\n";
-    text += std::string("\tcall ") + (results_.empty() ? "" : "(__lynxpp_result), ") + callee +
-            (arguments.empty() ? "" : ", (" + arguments + ")") + ";\n";
+    std::vector<CodeOperand> operands{Name{callee}};
+    if (!results_.empty()) {
+      code.add_text(declaration_of_results() + ";");
+      operands.insert(operands.begin(), CodeList{CodeList::Kind::arguments, {Name{result_name}}});
+    }
+    if (!arguments.elements.empty()) operands.push_back(std::move(arguments));
+    code.emit("call", std::move(operands));
     for (std::size_t i = 0; i < results_.size(); ++i)
-      text += "\tld.param" + type(results_[i]) + " " + results_[i].value + ", " + result(i) + ";\n";
-    text += "\t}\n";
+      code.emit(type_of("ld.param", results_[i].bytes), {results_[i].value, result(i)});
+    code.close_scope();
   }
 
  private:
+  static constexpr const char* result_name = "__lynxpp_result";
+
   struct Passed {
-    std::string name;
+    VirtualRegister reg;
     std::uint32_t bytes = 4;
-    std::string value;
+    CodeOperand value;
+    std::optional<std::uint32_t> word;  ///< instead of the value
   };
-  static std::string type(const Passed& passed) { return ".b" + number(8 * passed.bytes); }
-  static std::string parameter(std::size_t index) { return "__lynxpp_parameter_" + number(index); }
-  static std::string result(std::size_t index) { return "[__lynxpp_result+" + number(8 * index) + "]"; }
-  std::string declaration(const char* space, std::size_t index, const std::string& name) const {
-    return std::string(space) + " " + type(parameters_[index]) + " " + name;
+  static Name parameter(std::size_t index) { return {"__lynxpp_parameter_" + number(index)}; }
+  static CodeAddress result(std::size_t index) {
+    return {Name{result_name}, static_cast<std::int64_t>(8 * index)};
   }
-  std::string result_bytes() const { return number(8 * results_.size()); }
+  std::string declaration(std::size_t index) const {
+    return type_of(".param ", parameters_[index].bytes) + " " + parameter(index).text;
+  }
+  std::string declaration_of_results() const {
+    return std::string(".param .align 8 .b8 ") + result_name + "[" + number(8 * results_.size()) + "]";
+  }
 
   std::vector<Passed> parameters_, results_;
 };
@@ -122,7 +126,7 @@ class Signature {
 class OutlinedCall {
  public:
   OutlinedCall(InstrumentationUnit& unit, const Probe& probe, const SiteBinding& binding,
-               const std::vector<OutlinedTally>& tallies, bool is_specialised)
+               const std::vector<SiteTally>& tallies, bool is_specialised)
       : unit_(unit),
         routine_(probe.routine),
         binding_(binding),
@@ -137,118 +141,122 @@ class OutlinedCall {
   /// Calls with the same key call the same function.
   const std::string& key() const { return key_; }
 
-  std::string function_text(std::uint32_t& next_label) const {
-    std::string text = signature_.header();
-    if (routine_.depot_bytes() != 0) {
-      text += "\t.local .align 16 .b8 " + std::string(depot_variable) + "[" + number(routine_.depot_bytes()) +
-              "];\n";
-    }
-    text += signature_.entry() + declarations_;
+  CodeFunction function(std::uint32_t& next_label) const {
+    CodeFunction made;
+    signature_.declare(made);
+    made.names = names_;
+    CodeBuilder code(made.names);
+    if (routine_.depot_bytes() != 0) code.add_text(declaration_of_depot(routine_.depot_bytes()));
+    signature_.add_entry(code);
+    for (const Flushed& each : flushed_) code.mov(each.sum, 0);
     SiteBinding inner;
-    inner.word_opcode = "mov.b64";
     inner.first_variable = binding_.first_variable;
-    inner.word = word_register;
+    inner.word = [&](std::uint32_t index) { return CodeOperand(words_.at(index)); };
+    inner.state = [&](std::uint32_t index) { return CodeOperand(states_.at(index)); };
     inner.site_value = [&](std::string_view name) { return inner_values_.find(name)->second; };
-    routine_.append(inner, text);
-    append_flushes(next_label, text);
-    return text + signature_.exit();
+    code.append(routine_.copy(inner, made.names));
+    add_flushes(next_label, code);
+    signature_.add_exit(code);
+    made.code = code.take();
+    return made;
   }
 
-  void append(const std::string& callee, std::string& text) const {
-    signature_.append_call(callee, loads_, text);
+  void add(const std::string& callee, CodeBuilder& code) const {
+    signature_.add_call(callee, binding_, code);
   }
 
  private:
-  static std::string word_register(std::uint32_t index) { return "%lynxpp_word_" + number(index); }
-
-  /// A word of the hidden parameter comes in a register on both sides of the call.
-  void load_word(const std::string& name, std::uint32_t word) {
-    loads_ += "\t.reg .b64 " + name + ";\n\t" + binding_.word_opcode + " " + name + ", [" +
-              binding_.word_base + "+" + number(8 * std::uint64_t{word}) + "];\n";
-    signature_.add_parameter(name, 8, name);
-  }
-
   void pass_words() {
-    for (const std::uint32_t word : routine_.words())
-      load_word(word_register(word), binding_.first_word + word);
+    for (const std::uint32_t word : routine_.words()) {
+      words_.emplace(word, names_.fresh(RegisterType::b64));
+      signature_.add_word(words_.at(word), binding_.first_word + word);
+    }
   }
 
   void pass_states() {
     for (const std::uint32_t state : routine_.states()) {
       const std::uint32_t outer = binding_.first_state + state;
       const std::uint32_t bytes = unit_.state_bytes[outer];
-      signature_.add_parameter(state_register(state), bytes, state_register(outer));
-      if (routine_.writes_state(state))
-        signature_.add_result(state_register(state), bytes, state_register(outer));
+      const VirtualRegister inner = fresh(bytes);
+      states_.emplace(state, inner);
+      signature_.add_parameter(inner, bytes, binding_.state(outer));
+      if (routine_.writes_state(state)) signature_.add_result(inner, bytes, binding_.state(outer));
     }
   }
 
   void pass_site_values() {
     for (const std::string& name : routine_.site_values()) {
       if (name.starts_with("tally_")) continue;
-      const std::string value = binding_.site_value(name);
-      if (is_specialised_ && is_immediate(value) && !tells_sites_apart(name)) {
-        key_ += name + "=" + value + ";";
-        inner_values_[name] = value;
+      const CodeOperand value = *binding_.site_value(name);
+      const auto* const immediate = std::get_if<std::int64_t>(&value.value);
+      if (is_specialised_ && immediate != nullptr && !tells_sites_apart(name)) {
+        key_ += name + "=" + std::to_string(*immediate) + ";";
+        inner_values_.emplace(name, value);
         continue;
       }
-      // Another register than the site's: its name is taken by what the routine declares, perhaps.
-      const std::string inner = "%lynxpp_of_site_" + name;
-      signature_.add_parameter(inner, routine_.is_wide(name) ? 8 : 4, value);
-      inner_values_[name] = inner;
+      const std::uint32_t bytes = routine_.is_wide(name) ? 8 : 4;
+      const VirtualRegister inner = fresh(bytes);
+      signature_.add_parameter(inner, bytes, value);
+      inner_values_.emplace(name, inner);
     }
   }
 
   /// Those in registers of the thread go in and come back; those in memory are added there by the function.
   void pass_tallies() {
-    const bool is_wide = unit_.counting != nullptr && unit_.counting->is_wide;
-    const std::string type = is_wide ? "b64 " : "b32 ";
-    bool adds_to_memory = false;
-    for (const OutlinedTally& tally : tallies_) {
-      const std::string inner = "%lynxpp_" + tally.name;
-      inner_values_[tally.name] = inner;
+    const std::uint32_t bytes = unit_.counting != nullptr && unit_.counting->is_wide ? 8 : 4;
+    for (const SiteTally& tally : tallies_) {
       const bool is_register = tally.counter != nullptr && tally.counter->storage != Counter::Storage::memory;
       key_ += tally.name + (is_register ? "=register;" : tally.counter != nullptr ? "=memory;" : "=none;");
-      if (is_register) {
-        const std::string outer = CountText::name(tally.counter->reg);
-        signature_.add_parameter(inner, is_wide ? 8 : 4, outer);
-        signature_.add_result(inner, is_wide ? 8 : 4, outer);
+      if (tally.counter == nullptr) {
+        inner_values_.emplace(tally.name, std::nullopt);
         continue;
       }
-      declarations_ += "\t.reg ." + type + inner + ";\n\tmov." + type + inner + ", 0;\n";
-      if (tally.counter == nullptr) continue;
-      adds_to_memory = true;
-      signature_.add_parameter(inner + "_offset", 8, number(8 * std::uint64_t{tally.counter->slot}));
+      const VirtualRegister inner = fresh(bytes);
+      inner_values_.emplace(tally.name, inner);
+      if (is_register) {
+        signature_.add_parameter(inner, bytes, Tallies::reg(*tally.counter));
+        signature_.add_result(inner, bytes, Tallies::reg(*tally.counter));
+        continue;
+      }
+      const VirtualRegister offset = fresh(8);
+      signature_.add_parameter(offset, 8, std::int64_t{8} * tally.counter->slot);
+      flushed_.push_back({tally.counter, inner, offset});
     }
-    if (adds_to_memory) load_word("%lynxpp_slots", unit_.counter_word);
+    if (flushed_.empty()) return;
+    slots_ = fresh(8);
+    signature_.add_word(slots_, unit_.counter_word);
   }
 
-  void append_flushes(std::uint32_t& next_label, std::string& text) const {
-    for (const OutlinedTally& tally : tallies_) {
-      if (tally.counter == nullptr || tally.counter->storage != Counter::Storage::memory) continue;
-      const std::string inner = "%lynxpp_" + tally.name;
-      const CountPlan& plan = *unit_.counting;
-      Counter given = *tally.counter;
-      given.storage = Counter::Storage::summed;
-      given.slot = 0;
-      CountText counts(
-          {plan.is_wide, unit_.target.sm >= 80, true, 0, plan.replicas, plan.stride, inner + "_offset"},
-          next_label);
-      text += "\tadd.u64 " + inner + "_offset, " + inner + "_offset, %lynxpp_slots;\n\t{\n\t.reg " +
-              (plan.is_wide ? ".b64 " : ".b32 ") + CountText::name(given.reg) + ";\n\tmov." +
-              (plan.is_wide ? "b64 " : "b32 ") + CountText::name(given.reg) + ", " + inner + ";\n" +
-              counts.flush({&given}, {}) + "\t}\n";
+  void add_flushes(std::uint32_t& next_label, CodeBuilder& code) const {
+    for (const Flushed& each : flushed_) {
+      const VirtualRegister place = code.compute(RegisterType::b64, "add.u64", {each.offset, slots_});
+      Tallies::add_flush(unit_, *each.counter, each.sum, place, next_label, code);
     }
   }
+
+  VirtualRegister fresh(std::uint32_t bytes) {
+    return names_.fresh(bytes == 8 ? RegisterType::b64 : RegisterType::b32);
+  }
+
+  /// A tally in memory: what the function adds, and where.
+  struct Flushed {
+    const Counter* counter;
+    VirtualRegister sum;
+    VirtualRegister offset;  ///< of the slot, in bytes
+  };
 
   InstrumentationUnit& unit_;
   const ProbeRoutine& routine_;
   const SiteBinding& binding_;
-  const std::vector<OutlinedTally>& tallies_;
+  const std::vector<SiteTally>& tallies_;
   const bool is_specialised_;
+  NameSource names_;  ///< of the function
   Signature signature_;
-  std::string key_, loads_, declarations_;
-  std::map<std::string, std::string, std::less<>> inner_values_;
+  std::string key_;
+  std::map<std::uint32_t, VirtualRegister> words_, states_;  ///< of the routine, in the function
+  std::map<std::string, std::optional<CodeOperand>, std::less<>> inner_values_;
+  std::vector<Flushed> flushed_;
+  VirtualRegister slots_;
 };
 
 Outliner::Outliner(InstrumentationUnit& unit, std::uint32_t& next_tally_label)
@@ -259,38 +267,38 @@ Outliner::Outliner(InstrumentationUnit& unit, std::uint32_t& next_tally_label)
   }
 }
 
-bool Outliner::is_outlined(const Probe& probe, const std::vector<OutlinedTally>& tallies) const {
+bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const {
   if (!outlined_[static_cast<std::size_t>(&probe - unit_.probes.data())]) return false;
-  const auto is_in_register = [](const OutlinedTally& tally) {
+  const auto is_in_register = [](const SiteTally& tally) {
     return tally.counter == nullptr || tally.counter->storage != Counter::Storage::memory;
   };
-  const auto is_bit = [](const OutlinedTally& tally) {
+  const auto is_bit = [](const SiteTally& tally) {
     return tally.counter != nullptr && tally.counter->is_bit;
   };
   if (std::ranges::any_of(tallies, is_bit)) return false;
   return unit_.outline.instructions == 0 || tallies.empty() || !std::ranges::all_of(tallies, is_in_register);
 }
 
-void Outliner::append_call(const Probe& probe, const SiteBinding& binding,
-                           const std::vector<OutlinedTally>& tallies, std::string& text) {
+void Outliner::add_call(const Probe& probe, const SiteBinding& binding, const std::vector<SiteTally>& tallies,
+                        CodeBuilder& code) {
   const auto index = static_cast<std::size_t>(&probe - unit_.probes.data());
   std::map<std::string, std::uint32_t>& functions = functions_[index];
   const OutlinedCall special(unit_, probe, binding, tallies, true);
   if (functions.contains(special.key()) || functions.size() < most_functions)
-    return append_call(probe, special, functions, text);
-  append_call(probe, OutlinedCall(unit_, probe, binding, tallies, false), functions, text);
+    return add_call(probe, special, functions, code);
+  add_call(probe, OutlinedCall(unit_, probe, binding, tallies, false), functions, code);
 }
 
-void Outliner::append_call(const Probe& probe, const OutlinedCall& call,
-                           std::map<std::string, std::uint32_t>& functions, std::string& text) {
+void Outliner::add_call(const Probe& probe, const OutlinedCall& call,
+                        std::map<std::string, std::uint32_t>& functions, CodeBuilder& code) {
   auto known = functions.find(call.key());
   if (known == functions.end()) {
-    const std::uint32_t function = unit_.routine_functions.add(
-        call.function_text(next_tally_label_), probe.routine.functions(), probe.routine.instructions());
+    const std::uint32_t function =
+        unit_.routine_functions.add(call.function(next_tally_label_), probe.routine.functions());
     known = functions.emplace(call.key(), function).first;
   }
   unit_.routine_functions.use(known->second);
-  call.append(RoutineFunctions::name(known->second), text);
+  call.add(RoutineFunctions::name(known->second), code);
 }
 
 }  // namespace lynxpp::ptx

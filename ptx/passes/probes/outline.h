@@ -10,21 +10,13 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "ptx/passes/counting/plan.h"
+#include "ptx/passes/probes/tallies.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
-
-/// A tally of a routine at one site: its name among the site's values, and where its numbers go.
-struct OutlinedTally {
-  std::string name;
-  const Counter* counter = nullptr;  ///< null: nobody wants them
-};
 
 class OutlinedCall;
 
@@ -34,16 +26,16 @@ class Outliner {
 
   /// Whether a call stands at a site of the probe with these tallies. Places with all tallies in registers
   /// run most and are few: they keep copies unless the rule takes every handler.
-  bool is_outlined(const Probe& probe, const std::vector<OutlinedTally>& tallies) const;
+  bool is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const;
 
-  /// Writes the call that stands for a copy of the routine with `binding`, whose site_value is asked for all
+  /// Adds the call that stands for a copy of the routine with `binding`, whose site_value is asked for all
   /// values but the tallies.
-  void append_call(const Probe& probe, const SiteBinding& binding, const std::vector<OutlinedTally>& tallies,
-                   std::string& text);
+  void add_call(const Probe& probe, const SiteBinding& binding, const std::vector<SiteTally>& tallies,
+                CodeBuilder& code);
 
  private:
-  void append_call(const Probe& probe, const OutlinedCall& call,
-                   std::map<std::string, std::uint32_t>& functions, std::string& text);
+  void add_call(const Probe& probe, const OutlinedCall& call, std::map<std::string, std::uint32_t>& functions,
+                CodeBuilder& code);
 
   InstrumentationUnit& unit_;
   std::uint32_t& next_tally_label_;

@@ -1,11 +1,10 @@
-// A probe routine: the PTX of a compiled handler, ready to be written into another function any number of
+// A probe routine: the code of a compiled handler, ready to be copied into other functions any number of
 // times.
 //
-// Registers are renamed into lynxpp's own name space and live in a PTX scope of their own, labels carry the
-// number of the site, and `ret` becomes a jump to the end of the copy. Memory of the routine's own (`.local`)
-// becomes the local depot that all copies in a function share, since nothing in it outlives a copy. Functions
-// that it calls stand once in the variant (routine_functions.h), and each copy has the calls. Four kinds of
-// placeholder are filled in per site:
+// Each copy has registers and labels of its own, and `ret` becomes a branch to the end of the copy. Memory of
+// the routine's own (`.local`) becomes the local depot that all copies in a function share, since nothing in
+// it outlives a copy. Functions that it calls stand once in the variant (routine_functions.h), and each copy
+// has the calls. Operands whose names begin with one of four prefixes are values that a SiteBinding tells:
 //   mov.b64 d, <word prefix>3;    a word of the hidden parameter
 //   <state prefix>0               a per-thread state register, read or written
 //   <variable prefix>1            the name of a variable of the variant, declared in
@@ -15,11 +14,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ptx/ir/code_builder.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/probes/routine_functions.h"
 #include "support/result.h"
@@ -33,20 +35,38 @@ struct PlaceholderPrefixes {
   std::string_view variable = {};  ///< empty: there are none
 };
 
-/// What the placeholders stand for at one site.
+/// What a routine reads and writes besides its own registers, at one site.
 struct SiteBinding {
-  std::uint32_t site = 0;            ///< unique in the function; makes labels unique
   std::string word_opcode;           ///< "ld.param.b64"
-  std::string word_base;             ///< "__lynxpp_probe": word k is [base + 8 * (first_word + k)]
+  CodeRegister word_base = Name{};   ///< word k is [base + 8 * (first_word + k)]
   std::uint32_t first_word = 0;      ///< of the routine's specification
   std::uint32_t first_state = 0;     ///< likewise
   std::uint32_t first_variable = 0;  ///< likewise
-  std::function<std::string(std::string_view)> site_value;
-  /// What word_opcode reads instead of memory at word_base.
-  std::function<std::string(std::uint32_t)> word = {};
-  /// In a loop: the register that holds invariant `index` of the routine's. Empty: the copy computes them
-  /// itself.
-  std::function<std::string(std::uint32_t)> invariant = {};
+  /// Of all specifications.
+  std::function<CodeOperand(std::uint32_t)> state = {};
+  /// By name. Nothing: nobody wants to know; it is 0, and what is written to it is left out.
+  std::function<std::optional<CodeOperand>(std::string_view)> site_value = {};
+  /// What is moved instead of the memory at word_base.
+  std::function<CodeOperand(std::uint32_t)> word = {};
+  /// In a loop: the registers that hold the routine's invariants. Empty: the copy computes them itself.
+  std::vector<VirtualRegister> invariants = {};
+};
+
+/// Code in which some registers are no registers, but stand for what a binding tells.
+struct CodeTemplate {
+  struct Placeholder {
+    enum class Kind { word, state, variable, site_value, invariant };
+    Kind kind = Kind::word;
+    std::uint32_t index = 0;
+    std::string name = {};  ///< site_value
+  };
+
+  NameSource names;  ///< of its registers and labels
+  Code code;
+  std::map<VirtualRegister, Placeholder> placeholders;
+
+  /// A copy with names of its own.
+  Code copy(const SiteBinding& binding, NameSource& names_of_function) const;
 };
 
 class ProbeRoutine {
@@ -58,15 +78,17 @@ class ProbeRoutine {
                                    const PlaceholderPrefixes& prefixes,
                                    RoutineFunctions* functions = nullptr);
 
-  /// Appends one copy, a scope `{ … }` of its own, to `out`.
-  void append(const SiteBinding& binding, std::string& out) const;
+  /// One copy, for the function that takes its names from there.
+  Code copy(const SiteBinding& binding, NameSource& names) const {
+    return (binding.invariants.empty() ? whole_ : in_loops_).copy(binding, names);
+  }
 
-  /// Values that copies in loops may take from registers (routine_invariants.h), each of 32 or of 64 bits.
-  const std::vector<std::uint32_t>& invariant_bits() const { return invariant_bits_; }
-  /// What computes invariant `index` into `target`, a scope of its own; the same text for the same value of
-  /// any routine.
-  void append_invariant(std::uint32_t index, const SiteBinding& binding, const std::string& target,
-                        std::string& out) const;
+  /// Values that copies in loops may take from registers (routine_invariants.h), by type.
+  const std::vector<RegisterType>& invariants() const { return invariant_types_; }
+  /// What computes invariant `index` into `target`; equal code for the same value of any routine, if `names`
+  /// are.
+  Code invariant(std::uint32_t index, const SiteBinding& binding, VirtualRegister target,
+                 NameSource& names) const;
 
   bool reads_site_value(std::string_view name) const { return site_values_.contains(name); }
   const std::set<std::string, std::less<>>& site_values() const { return site_values_; }
@@ -81,19 +103,12 @@ class ProbeRoutine {
   bool is_wide(std::string_view site_value) const { return wide_site_values_.contains(site_value); }
 
  private:
-  struct Piece {
-    enum class Kind { text, word, word_opcode, state, variable, site_value, label, invariant };
-    Kind kind;
-    std::string text;         ///< text; site_value: its name; label: the part after the site number
-    std::uint32_t index = 0;  ///< word, state, variable, invariant
-  };
   friend class RoutineBuilder;
-  static void append(const std::vector<Piece>& pieces, const SiteBinding& binding, std::string& out);
 
-  std::vector<Piece> pieces_;
-  std::vector<Piece> loop_pieces_;  ///< of copies with invariants in registers; empty: there are none
-  std::vector<std::vector<Piece>> invariant_pieces_;  ///< what computes each; the last register is its own
-  std::vector<std::uint32_t> invariant_bits_;
+  CodeTemplate whole_;
+  CodeTemplate in_loops_;                           ///< with invariants in registers, if there are some
+  std::vector<CodeTemplate> invariant_code_;        ///< each moves its result to placeholder 0
+  std::vector<RegisterType> invariant_types_;       ///< b32 or b64
   std::set<std::string, std::less<>> site_values_;  ///< names of those that it reads
   std::set<std::string, std::less<>> wide_site_values_;
   std::set<std::uint32_t> functions_, words_, states_, written_states_;
@@ -101,13 +116,12 @@ class ProbeRoutine {
   std::uint64_t depot_bytes_ = 0;
 };
 
-/// The name of state register `index` in an instrumented function.
-std::string state_register(std::uint32_t index);
-
 /// The name of variable `index` of InstrumentationUnit::variables.
 std::string variable_name(std::uint32_t index);
 
 /// The local memory of a function's probes, aligned to 16 bytes.
 inline constexpr std::string_view depot_variable = "__lynxpp_depot";
+/// Its declaration.
+std::string declaration_of_depot(std::uint64_t bytes);
 
 }  // namespace lynxpp::ptx

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ptx/passes/module/identifiers.h"
+#include "ptx/passes/probes/code_reader.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
@@ -34,10 +34,9 @@ class FunctionReader {
       names[std::string(callee)] = RoutineFunctions::name(*number);
     }
     add_local_names(*function, names);
-    Result<std::string> text = copy(*function, names);
-    if (!text) return text.error();
-    const std::uint32_t number = functions_.add(
-        *text, std::move(callees), static_cast<std::uint32_t>(function->body->instructions.size()));
+    Result<CodeFunction> code = code_of(*function, names);
+    if (!code) return code.error();
+    const std::uint32_t number = functions_.add(std::move(*code), std::move(callees));
     open_.erase(function->name);
     done_.emplace(function->name, number);
     return number;
@@ -48,10 +47,10 @@ class FunctionReader {
     return failure("a handler calls the function '" + std::string(name) + "', " + why);
   }
 
-  /// LLVM numbers labels and variables over the whole module.
-  static void add_local_names(const Function& function,
-                              std::map<std::string, std::string, std::less<>>& names) {
-    names[function.name] = std::string(1, RoutineFunctions::own_name);
+  using Names = std::map<std::string, std::string, std::less<>>;
+
+  /// LLVM numbers variables over the whole module.
+  static void add_local_names(const Function& function, Names& names) {
     std::uint32_t variables = 0;
     const auto add_variables = [&](const std::vector<Variable>& declared) {
       for (const Variable& variable : declared) {
@@ -61,32 +60,49 @@ class FunctionReader {
     add_variables(function.returns);
     add_variables(function.parameters);
     add_variables(function.body->variables);
-    std::uint32_t labels = 0;
-    for (const Statement& statement : function.body->statements) {
-      if (statement.kind == StatementKind::label)
-        names[std::string(statement.name)] = "$lynxpp_" + std::to_string(labels++);
-    }
   }
 
-  Result<std::string> copy(const Function& function,
-                           const std::map<std::string, std::string, std::less<>>& names) const {
-    std::string text;
-    std::string_view placeholder;
-    split_identifiers(
-        module_.text(function.text),
-        [&](std::string_view name) {
-          const auto is_prefix = [&](std::string_view prefix) {
-            return !prefix.empty() && name.starts_with(prefix);
-          };
-          if (std::ranges::any_of(placeholders_, is_prefix)) placeholder = name;
-          const auto renamed = names.find(name);
-          text += renamed != names.end() ? std::string_view(renamed->second) : name;
-        },
-        [&](std::string_view other) { text += other; });
+  Result<CodeFunction> code_of(const Function& function, const Names& names) const {
+    CodeFunction made;
+    if (Status declared = declare(function, names, made); !declared) return declared.error();
+    std::string placeholder;
+    const auto rename = [&](std::string_view name) -> std::optional<CodeReader::Renamed> {
+      const auto is_prefix = [&](std::string_view prefix) {
+        return !prefix.empty() && name.starts_with(prefix);
+      };
+      if (std::ranges::any_of(placeholders_, is_prefix)) placeholder = name;
+      const auto renamed = names.find(name);
+      if (renamed == names.end()) return std::nullopt;
+      return CodeReader::Renamed{Name{renamed->second}};
+    };
+    CodeReader reader(module_, *function.body, made.names, rename);
+    CodeBuilder code(made.names);
+    const Status read =
+        reader.read_all([&](const Instruction& instruction) { return reader.read(instruction, code); }, code);
     if (!placeholder.empty())
-      return refuse(function.name, "which names '" + std::string(placeholder) +
+      return refuse(function.name, "which names '" + placeholder +
                                        "': what belongs to a site has to come in as a parameter");
-    return text;
+    if (!read) return refuse(function.name, "and " + read.error().diagnostics.front().message);
+    made.code = code.take();
+    return made;
+  }
+
+  static Status declare(const Function& function, const Names& names, CodeFunction& made) {
+    const auto declaration = [&](const Variable& variable) {
+      return declaration_of(variable, names.find(variable.name)->second);
+    };
+    if (function.returns.size() > 1) return refuse(function.name, "which has several results");
+    for (const Variable& variable : function.returns) {
+      const Result<std::string> text = declaration(variable);
+      if (!text) return text.error();
+      made.result = *text;
+    }
+    for (const Variable& variable : function.parameters) {
+      const Result<std::string> text = declaration(variable);
+      if (!text) return text.error();
+      made.parameters.push_back(*text);
+    }
+    return success();
   }
 
   const Module& module_;
@@ -102,11 +118,10 @@ std::string RoutineFunctions::name(std::uint32_t function) {
   return std::string(routine_function_prefix) + std::to_string(function);
 }
 
-std::uint32_t RoutineFunctions::add(std::string_view text, std::set<std::uint32_t> callees,
-                                    std::uint32_t instructions) {
-  const auto known = std::ranges::find(entries_, text, &Entry::text);
+std::uint32_t RoutineFunctions::add(CodeFunction function, std::set<std::uint32_t> callees) {
+  const auto known = std::ranges::find(entries_, function, &Entry::function);
   if (known != entries_.end()) return static_cast<std::uint32_t>(known - entries_.begin());
-  entries_.push_back({std::string(text), std::move(callees), instructions});
+  entries_.push_back({std::move(function), std::move(callees)});
   return static_cast<std::uint32_t>(entries_.size() - 1);
 }
 
@@ -117,25 +132,19 @@ void RoutineFunctions::use(std::uint32_t function) {
   for (const std::uint32_t callee : entry.callees) use(callee);
 }
 
-std::string RoutineFunctions::definitions() const {
-  std::string text;
+std::vector<CodeFunction> RoutineFunctions::definitions() const {
+  std::vector<CodeFunction> functions;
   for (std::uint32_t i = 0; i < entries_.size(); ++i) {
     if (!entries_[i].is_used) continue;
-    for (const char c : entries_[i].text) {
-      if (c == own_name) {
-        text += name(i);
-      } else {
-        text += c;
-      }
-    }
-    text += "\n";
+    functions.push_back(entries_[i].function);
+    functions.back().name = name(i);
   }
-  return text;
+  return functions;
 }
 
 std::uint64_t RoutineFunctions::instructions() const {
   std::uint64_t sum = 0;
-  for (const Entry& entry : entries_) sum += entry.is_used ? entry.instructions : 0;
+  for (const Entry& entry : entries_) sum += entry.is_used ? entry.function.code.size() : 0;
   return sum;
 }
 

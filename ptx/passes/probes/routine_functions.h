@@ -3,7 +3,7 @@
 //
 // A function knows nothing of the site it is called from. What it needs of a site, of the hidden parameter's
 // words and of the thread's state comes in by value, and results go back the same way, so functions of the
-// same text are the same function.
+// same code are the same function.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx/ir/code_builder.h"
 #include "ptx/ir/module.h"
 #include "support/result.h"
 
@@ -19,36 +20,31 @@ namespace lynxpp::ptx {
 
 class RoutineFunctions {
  public:
-  /// The number of a function whose text is the same, else of a new one. In `text`, `own_name` stands for the
-  /// function's name. `callees` are numbers of functions that it calls; their names (see name()) stand in
-  /// `text`.
-  std::uint32_t add(std::string_view text, std::set<std::uint32_t> callees, std::uint32_t instructions);
+  /// The number of an equal function, else of a new one; it has no name yet. `callees` are numbers of functions that it calls, by
+  /// the names that name() gives them.
+  std::uint32_t add(CodeFunction function, std::set<std::uint32_t> callees);
 
   /// Notes that the variant calls the function, and so those that it calls.
   void use(std::uint32_t function);
 
   static std::string name(std::uint32_t function);
   /// The used ones, callees first: no forward declaration is needed.
-  std::string definitions() const;
+  std::vector<CodeFunction> definitions() const;
   /// PTX instructions of the used ones.
   std::uint64_t instructions() const;
 
-  /// In nothing that PTX is made of.
-  static constexpr char own_name = '#';
-
  private:
   struct Entry {
-    std::string text;
+    CodeFunction function;
     std::set<std::uint32_t> callees;
-    std::uint32_t instructions = 0;
     bool is_used = false;
   };
   std::vector<Entry> entries_;
 };
 
-/// Adds the function `name` of `module`, bodies parsed, with all that it calls. Labels, parameters and local
-/// variables are named anew, so that the same code compiled twice has one text. Failure: it has no body,
-/// calls itself, calls through a pointer, or names what starts with one of `placeholders`.
+/// Adds the function `name` of `module`, bodies parsed, with all that it calls. Registers, labels, parameters
+/// and local variables are named anew, so that the same code compiled twice is one function. Failure: it has
+/// no body, calls itself, calls through a pointer, or names what starts with one of `placeholders`.
 Result<std::uint32_t> add_function(const Module& module, std::string_view name,
                                    const std::vector<std::string_view>& placeholders,
                                    RoutineFunctions& functions);

@@ -1,11 +1,8 @@
 #include "ptx/passes/probes/splice.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include "ptx/emitter/code_printer.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/counting/emit/text.h"
 #include "ptx/passes/memory/bank_sites.h"
 #include "ptx/passes/memory/lane_values.h"
 #include "ptx/passes/memory/sector_lanes.h"
@@ -14,20 +11,13 @@
 #include "ptx/passes/probes/kept_values.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/site_values.h"
+#include "ptx/passes/probes/tallies.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 /// Labels of the count pass have the numbers below.
 constexpr std::uint32_t first_tally_label = 1u << 30;
-
-std::string number(std::uint64_t value) { return std::to_string(value); }
-
-/// What routines add to at places where nobody wants to know the sum.
-constexpr std::string_view unwanted_register = "%lynxpp_unwanted";
-
-/// Keeps the guard of an instruction that overwrites it.
-constexpr std::string_view guard_register = "%lynxpp_guard";
 
 bool writes_register(const Operand& operand, std::string_view name) {
   if (operand.name == name) return true;
@@ -47,21 +37,22 @@ bool overwrites_guard(const Instruction& instruction) {
 
 bool leaves(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
 
-/// Splices one function: finds the places and writes the routines there.
+/// Splices one function: finds the places and adds the routines there.
 class FunctionSplicer {
  public:
-  FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_site,
-                  std::uint32_t& next_tally_label, Outliner& outliner)
+  FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_tally_label,
+                  Outliner& outliner)
       : unit_(unit),
         function_(function),
         body_(*function.function->body),
-        next_site_(next_site),
-        next_tally_label_(next_tally_label),
+        names_(unit.edits.names(*function.function)),
+        registers_(unit.thread_registers(*function.function)),
         outliner_(outliner),
         is_kernel_(function.function->is_entry),
-        frame_(unit, is_kernel_),
+        frame_(unit, function),
+        tallies_(unit, function, next_tally_label),
         values_(unit, function),
-        sectors_(unit, function, next_site),
+        sectors_(unit, function),
         kept_(unit, function) {}
 
   void run() {
@@ -73,51 +64,31 @@ class FunctionSplicer {
   }
 
  private:
-  // ---- registers and entry
+  // ---- memory and entry
 
   void declare() {
-    std::string text = "\n";
-    for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i) {
-      text += "\t.reg .b" + number(8 * unit_.state_bytes[i]) + " " + state_register(i) + ";\n";
-    }
-    const auto measures = [](const Probe& probe) { return probe.enabled && probe.measures_sectors; };
-    if (SectorLanes::is_possible(unit_) && std::ranges::any_of(unit_.probes, measures))
-      sectors_.append_declarations(text);
-    const bool stands_behind = std::any_of(unit_.probes.begin(), unit_.probes.end(), [](const Probe& probe) {
-      return probe.enabled && probe.point == ProbePoint::instruction_after;
-    });
-    if (stands_behind) text += "\t.reg .pred " + std::string(guard_register) + ";\n";
-    const bool has_tallies =
-        std::ranges::any_of(unit_.probes, [](const Probe& probe) { return !probe.tallies.empty(); });
-    if (has_tallies && unit_.counting != nullptr) {
-      text += std::string("\t.reg .b") + (unit_.counting->is_wide ? "64 " : "32 ") +
-              std::string(unwanted_register) + ";\n";
-    }
-    frame_.append_declarations(text);
+    CodeBuilder code(names_);
+    frame_.add_declarations(code);
     std::uint64_t depot_bytes = 0;
     for (const Probe& probe : unit_.probes) {
       depot_bytes = std::max(depot_bytes, probe.routine.depot_bytes());
       if (probe.with_lane_values) depot_bytes = std::max(depot_bytes, probe.with_lane_values->depot_bytes());
     }
-    if (depot_bytes != 0) {
-      text += "\t.local .align 16 .b8 " + std::string(depot_variable) + "[" + number(depot_bytes) + "];\n";
-    }
-    unit_.edits.insert_before(function_.function->body_text.begin + 1, text);
+    if (depot_bytes != 0) code.add_text(declaration_of_depot(depot_bytes));
+    unit_.edits.insert_before(function_.function->body_text.begin + 1, code.take());
   }
 
   void enter() {
-    std::string text;
+    CodeBuilder code(names_);
     if (is_kernel_) {
-      for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i) {
-        text += "\tmov.b" + number(8 * unit_.state_bytes[i]) + " " + state_register(i) + ", 0;\n";
-      }
+      for (const VirtualRegister state : registers_.states) code.mov(state, 0);
     }
-    frame_.append_entry(text);
+    frame_.add_entry(code);
     if (is_kernel_) {
-      append_probes({ProbePoint::kernel_entry}, text, true);
-      append_probes({ProbePoint::kernel_entry}, text, false);
+      add_probes({ProbePoint::kernel_entry}, code, true);
+      add_probes({ProbePoint::kernel_entry}, code, false);
     }
-    if (!text.empty()) unit_.edits.insert_before(entry_position(*function_.function), "\n" + text);
+    unit_.edits.insert_before(entry_position(*function_.function), code.take());
   }
 
   /// `.pragma "used_bytes_mask 0xf"` speaks of the next load, and text that loads something may stand between
@@ -134,55 +105,54 @@ class FunctionSplicer {
 
   void splice_block(std::uint32_t block) {
     const BasicBlock& range = function_.graph.blocks[block];
-    std::string text;
+    CodeBuilder code(names_);
     sectors_.begin_block(compared_in(range, block));
-    append_code(text, [&](CodeBuilder& code) { values_.add_block_start(block, code); });
-    append_probes({ProbePoint::block_entry, block}, text);
+    values_.add_block_start(block, code);
+    add_probes({ProbePoint::block_entry, block}, code);
     if (range.size() == 0) {
-      append_block_exit(block, nullptr, text);
-      append_fall_off(range, block, text);
-      insert(function_.function->body_text.end - 1, text);
+      add_block_exit(block, nullptr, code);
+      add_fall_off(range, block, code);
+      unit_.edits.insert_before(function_.function->body_text.end - 1, code.take());
       return;
     }
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       const Instruction& instruction = body_.instructions[i];
-      sectors_.append_before(instruction, text);
-      append_instruction_probes(block, instruction, text);
-      const std::string behind = probes_behind(block, instruction, text);
+      sectors_.add_before(instruction, code);
+      add_instruction_probes(block, instruction, code);
+      Code behind = probes_behind(block, instruction, code);
       if (i + 1 == range.end && instruction.traits.ends_block()) {
-        append_block_exit(block, &instruction, text);
-        append_departure(block, instruction, text);
+        add_block_exit(block, &instruction, code);
+        add_departure(block, instruction, code);
       } else {
-        append_code(text, [&](CodeBuilder& code) { values_.add_guard_count(block, instruction, code); });
+        values_.add_guard_count(block, instruction, code);
       }
-      insert(instruction.text.begin, text);
-      text.clear();
-      splice_behind(block, i, behind);
+      unit_.edits.insert_before(instruction.text.begin, code.take());
+      splice_behind(block, i, std::move(behind));
     }
   }
 
   /// Behind an instruction: its probes, and behind the last one the exit of a block that falls through, or
   /// what follows a call.
-  void splice_behind(std::uint32_t block, std::uint32_t index, const std::string& probes) {
+  void splice_behind(std::uint32_t block, std::uint32_t index, Code probes) {
     const BasicBlock& range = function_.graph.blocks[block];
     const Instruction& instruction = body_.instructions[index];
-    std::string text;
-    if (frame_.is_passed_by(instruction)) frame_.append_load(text);
-    sectors_.append_behind(index, text);
-    text += probes;
+    CodeBuilder code(names_);
+    if (frame_.is_passed_by(instruction)) frame_.add_load(code);
+    sectors_.add_behind(index, code);
+    code.append(std::move(probes));
     if (index + 1 == range.end) {
-      if (!instruction.traits.ends_block()) append_block_exit(block, nullptr, text);
-      if (may_run_off_behind(block, instruction)) append_fall_off(range, block, text);
+      if (!instruction.traits.ends_block()) add_block_exit(block, nullptr, code);
+      if (may_run_off_behind(block, instruction)) add_fall_off(range, block, code);
     }
-    if (!text.empty()) unit_.edits.insert_before(instruction.text.end, "\n" + text);
+    unit_.edits.insert_before(instruction.text.end, code.take());
   }
 
-  void append_block_exit(std::uint32_t block, const Instruction* terminator, std::string& text) {
-    std::string probes;
-    append_probes({ProbePoint::block_exit, block, terminator}, probes);
+  void add_block_exit(std::uint32_t block, const Instruction* terminator, CodeBuilder& code) {
+    CodeBuilder probes(names_);
+    add_probes({ProbePoint::block_exit, block, terminator}, probes);
     if (probes.empty()) return;
-    append_code(text, [&](CodeBuilder& code) { values_.add_block_total(block, terminator, code); });
-    text += probes;
+    values_.add_block_total(block, terminator, code);
+    code.append(probes.take());
   }
 
   /// Whether the body ends behind the block's last instruction, with threads that come there: it may be a
@@ -193,43 +163,43 @@ class FunctionSplicer {
   }
 
   /// A body that ends without ret returns there.
-  void append_fall_off(const BasicBlock& range, std::uint32_t block, std::string& text) {
+  void add_fall_off(const BasicBlock& range, std::uint32_t block, CodeBuilder& code) {
     if (!range.leaves_function) return;
     if (is_kernel_) {
-      append_probes({ProbePoint::kernel_exit, block}, text);
+      add_probes({ProbePoint::kernel_exit, block}, code);
     } else {
-      frame_.append_store(text);
+      frame_.add_store(code);
     }
   }
 
   /// What leaving through `instruction` needs: kernel-exit probes, the state handed back to the caller or on
   /// to the callee.
-  void append_departure(std::uint32_t block, const Instruction& instruction, std::string& text) {
+  void add_departure(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
     if (leaves(instruction) && (is_kernel_ || instruction.traits.is_thread_exit)) {
-      std::string probes;
-      append_probes({ProbePoint::kernel_exit, block, &instruction}, probes);
-      append_guarded(instruction, probes, text);
+      CodeBuilder probes(names_);
+      add_probes({ProbePoint::kernel_exit, block, &instruction}, probes);
+      add_guarded(predicate_of(instruction.guard), probes.take(), code);
     } else if (frame_.is_passed_by(instruction) || (!is_kernel_ && instruction.traits.is_return)) {
-      frame_.append_store(text);
+      frame_.add_store(code);
     }
   }
 
   // ---- probes
 
-  void append_instruction_probes(std::uint32_t block, const Instruction& instruction, std::string& text) {
-    std::string probes;
+  void add_instruction_probes(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
+    CodeBuilder probes(names_);
     for (Probe& probe : unit_.probes) {
       if (!stands_at(probe, ProbePoint::instruction, instruction)) continue;
       if (is_measured_elsewhere(probe, instruction)) {
         ++probe.sites;
         continue;
       }
-      append_prepared(probe, site_at(probe, block, instruction), probes);
+      add_prepared(probe, site_at(probe, block, instruction), probes);
     }
     if (instruction.traits.kind == OpcodeClass::branch) {
-      text += probes;
+      code.append(probes.take());
     } else {
-      append_guarded(instruction, probes, text);
+      add_guarded(predicate_of(instruction.guard), probes.take(), code);
     }
   }
 
@@ -264,95 +234,103 @@ class FunctionSplicer {
 
   /// The probes behind an instruction; what they need of the registers before it goes to `before`. Nothing
   /// stands behind an instruction that control leaves.
-  std::string probes_behind(std::uint32_t block, const Instruction& instruction, std::string& before) {
+  Code probes_behind(std::uint32_t block, const Instruction& instruction, CodeBuilder& before) {
     if (instruction.traits.kind == OpcodeClass::branch || leaves(instruction)) return {};
-    std::string probes;
+    CodeBuilder probes(names_);
     for (Probe& probe : unit_.probes) {
       if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;
       const Site site = site_at(probe, block, instruction);
-      append_code(before, [&](CodeBuilder& code) { values_.add_preparation(probe, site, code); });
-      append_code(probes, [&](CodeBuilder& code) { values_.add_loaded_values(probe, site, code); });
-      append_copy(probe, site, probes);
+      values_.add_preparation(probe, site, before);
+      values_.add_loaded_values(probe, site, probes);
+      add_copy(probe, site, probes);
     }
-    std::string text;
-    if (probes.empty()) return text;
-    Guard guard = instruction.guard;
-    if (overwrites_guard(instruction)) {
-      before += "\tmov.pred " + std::string(guard_register) + ", " + std::string(guard.predicate) + ";\n";
-      guard.predicate = guard_register;
+    if (probes.empty()) return {};
+    std::optional<CodePredicate> guard = predicate_of(instruction.guard);
+    if (guard && overwrites_guard(instruction)) {
+      const VirtualRegister kept = before.compute(RegisterType::pred, "mov.pred", {guard->reg});
+      guard = CodePredicate(kept, guard->is_negated);
     }
-    append_guarded(guard, probes, text);
-    return text;
-  }
-
-  void append_guarded(const Instruction& instruction, const std::string& probes, std::string& text) {
-    append_guarded(instruction.guard, probes, text);
+    CodeBuilder code(names_);
+    add_guarded(guard, probes.take(), code);
+    return code.take();
   }
 
   /// `probes` for the lanes whose guard holds.
-  void append_guarded(const Guard& guard, const std::string& probes, std::string& text) {
+  static void add_guarded(const std::optional<CodePredicate>& guard, Code probes, CodeBuilder& code) {
     if (probes.empty()) return;
-    if (guard.predicate.empty()) {
-      text += probes;
-      return;
-    }
-    const std::string label = "$lynxpp_skip_" + number(next_site_++);
-    text += "\t@" + print(!*predicate_of(guard)) + " bra " + label + ";\n" + probes + label + ":\n";
+    if (!guard) return code.append(std::move(probes));
+    const Label skip = code.fresh_label();
+    code.branch_if(!*guard, skip);
+    code.append(std::move(probes));
+    code.place(skip);
   }
 
-  void append_probes(const Site& site, std::string& text, bool initializers = false) {
+  void add_probes(const Site& site, CodeBuilder& code, bool initializers = false) {
     for (Probe& probe : unit_.probes) {
       if (probe.enabled && probe.point == site.point && probe.is_initializer == initializers)
-        append_prepared(probe, site, text);
+        add_prepared(probe, site, code);
     }
   }
 
-  void append_prepared(Probe& probe, const Site& site, std::string& text) {
-    append_code(text, [&](CodeBuilder& code) { values_.add_preparation(probe, site, code); });
-    append_copy(probe, site, text);
+  void add_prepared(Probe& probe, const Site& site, CodeBuilder& code) {
+    values_.add_preparation(probe, site, code);
+    add_copy(probe, site, code);
   }
 
-  void append_copy(Probe& probe, const Site& site, std::string& text) {
+  void add_copy(Probe& probe, const Site& site, CodeBuilder& code) {
     ++probe.sites;
     for (const std::uint32_t each : routine_at(probe, site).functions()) unit_.routine_functions.use(each);
     SiteBinding binding;
-    binding.site = next_site_++;
     binding.word_opcode = is_kernel_ ? "ld.param.b64" : "ld.local.b64";
-    binding.word_base = is_kernel_ ? probe_parameter : frame_register;
+    // Device functions without a frame have no words, either.
+    if (is_kernel_) {
+      binding.word_base = Name{std::string(probe_parameter)};
+    } else if (registers_.frame) {
+      binding.word_base = *registers_.frame;
+    }
     binding.first_word = probe.first_word;
     binding.first_state = probe.first_state;
     binding.first_variable = probe.first_variable;
-    const std::string in_row = append_skip_of_rows(probe, site, text);
-    append_routine(probe, site, binding, text);
-    if (!in_row.empty()) text += in_row + ":\n\t}\n";
+    binding.state = [&](std::uint32_t index) { return CodeOperand(registers_.states[index]); };
+    const std::optional<Label> in_row = add_skip_of_rows(probe, site, code);
+    add_routine(probe, site, binding, code);
+    if (in_row) code.place(*in_row);
   }
 
-  void append_routine(Probe& probe, const Site& site, SiteBinding& binding, std::string& text) {
-    const std::vector<OutlinedTally> tallies = tallies_at(probe, site);
+  void add_routine(const Probe& probe, const Site& site, SiteBinding& binding, CodeBuilder& code) {
+    const std::vector<SiteTally> tallies = tallies_.at(probe, site);
     // With values of the lanes at hand the routine is short.
     const bool is_short = &routine_at(probe, site) != &probe.routine;
     if (!is_short && outliner_.is_outlined(probe, tallies)) {
-      binding.site_value = [&](std::string_view name) { return print(values_.operand(probe, name, site)); };
-      return outliner_.append_call(probe, binding, tallies, text);
+      binding.site_value = [&](std::string_view name) { return values_.operand(probe, name, site); };
+      return outliner_.add_call(probe, binding, tallies, code);
     }
-    if (compares_sectors(probe, site)) return append_sectors(probe, site, tallies, text);
-    const std::string apart = is_short ? append_skip_of_apart(probe, site, text) : std::string();
-    if (is_short) append_banks_of_some(probe, site, binding, text);
-    binding.site_value = [&](std::string_view name) {
+    if (compares_sectors(probe, site)) return add_sectors(probe, site, tallies, code);
+    const std::optional<Label> apart = is_short ? add_skip_of_apart(probe, site, code) : std::nullopt;
+    if (is_short) add_banks_of_some(probe, site, binding, code);
+    std::map<std::string_view, CodeOperand> of_tallies;
+    for (const SiteTally& tally : tallies) {
+      if (tally.counter == nullptr) continue;
+      const bool is_bit = tally.counter->is_bit;
+      of_tallies.emplace(tally.name, is_bit ? code.compute(RegisterType::b32, "mov.b32", {0})
+                                            : Tallies::reg(*tally.counter));
+    }
+    binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
       if (is_lane_value(name)) return *unit_.lane_values->find(lane_site(site), name);
       // Addresses that begin sectors are compared with the lane's value once, before a loop.
-      if (is_short && name == "memory_address" && lies_evenly(probe, site)) return std::string("0");
-      return name.starts_with("tally_") ? tally_register(probe, name, site)
-                                        : print(values_.operand(probe, name, site));
+      if (is_short && name == "memory_address" && lies_evenly(probe, site)) return 0;
+      if (!name.starts_with("tally_")) return values_.operand(probe, name, site);
+      const auto found = of_tallies.find(name);
+      return found == of_tallies.end() ? std::nullopt : std::optional(found->second);
     };
-    const std::string bits = declared_bits(tallies);
-    if (!bits.empty()) text += "\t{\n" + bits;
     if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
-    routine_at(probe, site).append(binding, text);
-    append_bits(tallies, text);
-    if (!bits.empty()) text += "\t}\n";
-    append_tallies(probe, site, text);
-    if (!apart.empty()) text += apart + ":\n\t}\n";
+    code.append(routine_at(probe, site).copy(binding, names_));
+    for (const SiteTally& tally : tallies) {
+      if (tally.counter != nullptr && tally.counter->is_bit)
+        Tallies::add_bit(*tally.counter, std::get<VirtualRegister>(of_tallies.at(tally.name).value), code);
+    }
+    tallies_.add_flushes(probe, site, code);
+    if (apart) code.place(*apart);
   }
 
   /// Whether the lanes find out at the access itself who is the first in his sector, and nothing else is to
@@ -363,7 +341,7 @@ class FunctionSplicer {
     return SectorLanes::is_possible(unit_) && probe.measures_sectors && site.routine == nullptr &&
            site.point == ProbePoint::instruction && !site.instruction->guarded() &&
            unit_.counting != nullptr && accesses.count == 1 && accesses.access[0].address != nullptr &&
-           !outliner_.is_outlined(probe, tallies_at(probe, site));
+           !outliner_.is_outlined(probe, tallies_.at(probe, site));
   }
 
   std::vector<std::uint32_t> compared_in(const BasicBlock& range, std::uint32_t block) const {
@@ -381,202 +359,91 @@ class FunctionSplicer {
     return compared;
   }
 
-  void append_sectors(const Probe& probe, const Site& site, const std::vector<OutlinedTally>& tallies,
-                      std::string& text) {
-    const std::string first(SectorLanes::first_register);
-    std::string raise;
-    for (const OutlinedTally& tally : tallies) {
-      if (tally.counter == nullptr) continue;
-      const std::string name = CountText::name(tally.counter->reg);
-      raise += tally.counter->is_bit ? count_text().set_mark(*tally.counter, first)
-                                     : "\t@" + first + " add.u" + (unit_.counting->is_wide ? "64 " : "32 ") +
-                                           name + ", " + name + ", 1;\n";
+  void add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
+                   CodeBuilder& code) {
+    CodeBuilder raise(names_);
+    for (const SiteTally& tally : tallies) {
+      if (tally.counter != nullptr) tallies_.add_one(*tally.counter, sectors_.first(), raise);
     }
-    append_tallies(probe, site, raise);
-    sectors_.append_access(lane_site(site).first - function_.first_instruction,
-                           print(values_.operand(probe, "memory_address", site)), raise, text);
+    tallies_.add_flushes(probe, site, raise);
+    sectors_.add_access(lane_site(site).first - function_.first_instruction,
+                        values_.operand(probe, "memory_address", site), raise.take(), code);
   }
 
-  /// Where warps that are full rows need not be counted: goes by for them, and counts one for others. Begins
-  /// a scope that ends at the label returned.
-  std::string append_skip_of_rows(const Probe& probe, const Site& site, std::string& text) {
-    if (site.instruction == nullptr || unit_.counting == nullptr) return {};
+  /// Where warps that are full rows need not be counted: goes by for them to the label, and counts one for
+  /// others.
+  std::optional<Label> add_skip_of_rows(const Probe& probe, const Site& site, CodeBuilder& code) {
+    if (site.instruction == nullptr) return std::nullopt;
     const auto number_of_probe = static_cast<std::uint32_t>(&probe - unit_.probes.data());
     const auto rows = unit_.row_sectors.find({number_of_probe, lane_site(site).first});
-    if (rows == unit_.row_sectors.end()) return {};
-    const auto exception = std::ranges::find_if(unit_.counting->tallies, [&](const auto& each) {
-      return each.first.is_exception && each.first.probe == number_of_probe &&
-             each.first.instruction == lane_site(site).first;
-    });
-    if (exception == unit_.counting->tallies.end()) return {};
-    std::string label = "$lynxpp_in_row_" + number(next_site_++);
-    text += "\t{\n\t.reg .pred %lynxpp_in_row;\n\t.reg .b32 %lynxpp_row_place, %lynxpp_row_lower;\n" +
-            place_in_row(probe, site, rows->second);
-    if (!row_register(site).empty()) {
-      text += "\tsetp.eq.u32 %lynxpp_in_row, %lynxpp_row_place, 0;\n\t@%lynxpp_in_row bra " + label + ";\n";
+    const Counter* const exception = tallies_.exception_at(probe, site);
+    if (rows == unit_.row_sectors.end() || exception == nullptr) return std::nullopt;
+    const Label label = code.fresh_label();
+    if (const std::optional<VirtualRegister> row = row_register(site)) {
+      const VirtualRegister place = place_in_row(probe, site, rows->second, *row, code);
+      const VirtualRegister is_row = code.compute(RegisterType::pred, "setp.eq.u32", {place, 0});
+      code.branch_if(CodePredicate(is_row), label);
     }
-    text +=
-        "\tactivemask.b32 %lynxpp_row_place;\n\tmov.u32 %lynxpp_row_lower, %lanemask_lt;\n\tand.b32 "
-        "%lynxpp_row_lower, %lynxpp_row_lower, %lynxpp_row_place;\n\tsetp.eq.u32 %lynxpp_in_row, "
-        "%lynxpp_row_lower, 0;\n" +
-        count_text().set_mark(exception->second, "%lynxpp_in_row");
+    tallies_.add_mark(*exception, code.elect_leader(code.active_mask()), code);
     return label;
   }
 
-  /// Empty: the lanes have not found out whether they are a full row.
-  std::string row_register(const Site& site) const {
-    if (unit_.lane_values == nullptr) return {};
+  /// Nothing: the lanes have not found out whether they are a full row.
+  std::optional<VirtualRegister> row_register(const Site& site) const {
+    if (unit_.lane_values == nullptr) return std::nullopt;
     const auto found = unit_.lane_values->rows.find(lane_site(site));
-    return found == unit_.lane_values->rows.end() ? std::string() : found->second;
+    return found == unit_.lane_values->rows.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// Makes %lynxpp_row_place 0 if the warp is as expected.
-  std::string place_in_row(const Probe& probe, const Site& site, const RowSectors& rows) {
-    const std::string row = row_register(site);
-    if (row.empty()) return {};
-    if (rows.is_anywhere) return "\tand.b32 %lynxpp_row_place, " + row + ", 1;\n";
-    return "\tcvt.u32.u64 %lynxpp_row_place, " + print(values_.operand(probe, "memory_address", site)) +
-           ";\n\tadd.u32 %lynxpp_row_place, %lynxpp_row_place, " + row +
-           ";\n\tadd.u32 %lynxpp_row_place, %lynxpp_row_place, " + number(32 - rows.place) +
-           ";\n\tand.b32 %lynxpp_row_place, %lynxpp_row_place, 31;\n";
+  /// 0 if the warp is as expected.
+  VirtualRegister place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
+                               VirtualRegister row, CodeBuilder& code) {
+    if (rows.is_anywhere) return code.compute(RegisterType::b32, "and.b32", {row, 1});
+    const VirtualRegister low =
+        code.compute(RegisterType::b32, "cvt.u32.u64", {values_.operand(probe, "memory_address", site)});
+    const VirtualRegister of_first = code.compute(RegisterType::b32, "add.u32", {low, row});
+    const VirtualRegister distance = code.compute(RegisterType::b32, "add.u32", {of_first, 32 - rows.place});
+    return code.compute(RegisterType::b32, "and.b32", {distance, 31});
   }
 
-  CountText count_text() {
-    const CountPlan& plan = *unit_.counting;
-    return CountText(
-        {plan.is_wide, unit_.target.sm >= 80, is_kernel_, unit_.counter_word, plan.replicas, plan.stride},
-        next_tally_label_);
-  }
-
-  /// Of accesses to words nothing is to be added where nobody meets: begins a scope that ends at the label
-  /// returned. Empty: there is always something.
-  std::string append_skip_of_apart(const Probe& probe, const Site& site, std::string& text) {
+  /// Of accesses to words nothing is to be added where nobody meets: goes to the label then. Nothing: there
+  /// is always something.
+  std::optional<Label> add_skip_of_apart(const Probe& probe, const Site& site, CodeBuilder& code) {
     const auto found = unit_.lane_values->bank_lanes.find(lane_site(site));
     const MemoryAccesses accesses = memory_accesses(*site.instruction);
     const bool is_word = site.access < accesses.count && accesses.access[site.access].bytes <= 4;
-    if (found == unit_.lane_values->bank_lanes.end() || !is_word || !probe.measures_banks) return {};
-    std::string label = "$lynxpp_apart_" + number(next_site_++);
-    text += "\t{\n\t.reg .pred %lynxpp_is_apart;\n\tsetp.eq.b32 %lynxpp_is_apart, " + found->second +
-            ", 0;\n\t@%lynxpp_is_apart bra " + label + ";\n";
-    return label;
+    if (found == unit_.lane_values->bank_lanes.end() || !is_word || !probe.measures_banks)
+      return std::nullopt;
+    const Label apart = code.fresh_label();
+    const VirtualRegister is_apart = code.compute(RegisterType::pred, "setp.eq.b32", {found->second, 0});
+    code.branch_if(CodePredicate(is_apart), apart);
+    return apart;
   }
 
   /// Where lanes know whom they would meet at a bank: what that comes to for those that are here.
-  void append_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding, std::string& text) {
+  void add_banks_of_some(const Probe& probe, const Site& site, SiteBinding binding, CodeBuilder& code) {
     const auto found = unit_.lane_values->bank_lanes.find(lane_site(site));
     if (found == unit_.lane_values->bank_lanes.end()) return;
     Site known = site;
     known.routine = &unit_.lane_routines.find(banks_of_some_lanes_value)->second;
     for (const std::uint32_t each : known.routine->functions()) unit_.routine_functions.use(each);
-    append_code(text, [&](CodeBuilder& code) { values_.add_preparation(probe, known, code); });
-    binding.site = next_site_++;
-    binding.site_value = [&](std::string_view name) -> std::string {
-      if (name == lane_result_value) return std::string(banks_register);
-      return name == bank_lanes_value ? found->second : print(values_.operand(probe, name, known));
+    values_.add_preparation(probe, known, code);
+    binding.site_value = [&](std::string_view name) -> CodeOperand {
+      if (name == lane_result_value) return *unit_.lane_values->find(lane_site(site), hoisted_banks_value);
+      return name == bank_lanes_value ? found->second : values_.operand(probe, name, known);
     };
-    known.routine->append(binding, text);
-  }
-
-  // ---- tallies
-
-  /// Null: nothing is added to it here.
-  const Counter* find_tally(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const {
-    if (unit_.counting == nullptr || site.instruction == nullptr) return nullptr;
-    const auto index = static_cast<std::uint32_t>(site.instruction - body_.instructions.data());
-    const Tally tally{static_cast<std::uint32_t>(&probe - unit_.probes.data()), number, is_high,
-                      function_.first_instruction + index};
-    const auto found = unit_.counting->tallies.find(tally);
-    return found == unit_.counting->tallies.end() ? nullptr : &found->second;
-  }
-
-  /// `name`: "tally_0", "tally_high_0"
-  const Counter* find_tally(const Probe& probe, std::string_view name, const Site& site) const {
-    const bool is_high = name.starts_with("tally_high_");
-    const std::string_view digits = name.substr(name.rfind('_') + 1);
-    std::uint32_t number = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return find_tally(probe, number, is_high, site);
-  }
-
-  std::string tally_register(const Probe& probe, std::string_view name, const Site& site) const {
-    const Counter* counter = find_tally(probe, name, site);
-    if (counter == nullptr) return std::string(unwanted_register);
-    return counter->is_bit ? raised_register(name) : CountText::name(counter->reg);
-  }
-
-  /// What the routine adds to in the place of a tally that is a bit.
-  static std::string raised_register(std::string_view tally) {
-    return "%lynxpp_raised_" + std::string(tally);
-  }
-
-  static std::string declared_bits(const std::vector<OutlinedTally>& tallies) {
-    std::string text;
-    for (const OutlinedTally& tally : tallies) {
-      if (tally.counter == nullptr || !tally.counter->is_bit) continue;
-      const std::string name = raised_register(tally.name);
-      text += "\t.reg .b32 " + name + ";\n\tmov.b32 " + name + ", 0;\n";
-    }
-    return text;
-  }
-
-  static void append_bits(const std::vector<OutlinedTally>& tallies, std::string& text) {
-    for (const OutlinedTally& tally : tallies) {
-      if (tally.counter != nullptr && tally.counter->is_bit)
-        text += CountText::raise_bit(*tally.counter, raised_register(tally.name));
-    }
-  }
-
-  std::vector<OutlinedTally> tallies_at(const Probe& probe, const Site& site) const {
-    std::vector<OutlinedTally> tallies;
-    for (const std::string& name : probe.routine.site_values()) {
-      if (name.starts_with("tally_")) tallies.push_back({name, find_tally(probe, name, site)});
-    }
-    return tallies;
-  }
-
-  /// Tallies without a register of their own go to memory.
-  void append_tallies(const Probe& probe, const Site& site, std::string& text) {
-    for (const std::uint32_t number : probe.tallies) {
-      for (const bool is_high : {false, true}) {
-        const Counter* counter = find_tally(probe, number, is_high, site);
-        if (counter == nullptr || counter->storage != Counter::Storage::memory) continue;
-        const CountPlan& plan = *unit_.counting;
-        Counter given = *counter;
-        given.storage = Counter::Storage::summed;
-        CountText counts = count_text();
-        if (probe.measures_banks) {
-          text += counts.give(given);
-          continue;
-        }
-        // Mostly there is nothing to give.
-        const std::string done = "$lynxpp_given_" + std::to_string(next_site_++);
-        text += "\t{\n\t.reg .pred %lynxpp_is_none;\n\tsetp.eq.u" + std::string(plan.is_wide ? "64" : "32") +
-                " %lynxpp_is_none, " + CountText::name(given.reg) + ", 0;\n\t@%lynxpp_is_none bra " + done +
-                ";\n" + counts.flush({&given}, {}) + counts.zero(given.reg) + done + ":\n\t}\n";
-      }
-    }
-  }
-
-  /// What `add` builds, as text.
-  template <typename Add>
-  void append_code(std::string& text, Add add) {
-    CodeBuilder code(unit_.edits.names(*function_.function));
-    add(code);
-    text += print(code.code());
-  }
-
-  void insert(std::uint32_t position, const std::string& text) {
-    if (!text.empty()) unit_.edits.insert_before(position, "\n" + text + "\t");
+    code.append(known.routine->copy(binding, names_));
   }
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
-  std::uint32_t& next_site_;
-  std::uint32_t& next_tally_label_;
+  NameSource& names_;
+  const ThreadRegisters& registers_;
   Outliner& outliner_;
   const bool is_kernel_;
   const Frame frame_;
+  const Tallies tallies_;
   SiteValues values_;
   SectorLanes sectors_;
   KeptValues kept_;
@@ -589,11 +456,10 @@ class Splice final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     const bool has_probes = std::ranges::any_of(unit.probes, &Probe::enabled);
     if (!has_probes && !unit.needs_frame()) return false;
-    std::uint32_t next_site = 0;
     std::uint32_t next_tally_label = first_tally_label;
     Outliner outliner(unit, next_tally_label);
     for (const FunctionUnit& function : unit.functions) {
-      if (function.instrumented) FunctionSplicer(unit, function, next_site, next_tally_label, outliner).run();
+      if (function.instrumented) FunctionSplicer(unit, function, next_tally_label, outliner).run();
     }
     return true;
   }

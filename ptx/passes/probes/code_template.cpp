@@ -1,0 +1,112 @@
+#include "ptx/passes/probes/routine.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// Makes one copy of a template.
+class Copier {
+ public:
+  Copier(const CodeTemplate& from, const SiteBinding& binding, NameSource& names)
+      : from_(from), binding_(binding), numbers_(names.reserve(from.names)) {}
+
+  void copy(const CodeStatement& statement, Code& copy) const {
+    if (const auto* const instruction = std::get_if<CodeInstruction>(&statement)) {
+      if (std::optional<CodeInstruction> copied = instruction_of(*instruction))
+        copy.statements.emplace_back(std::move(*copied));
+    } else if (const auto* const label = std::get_if<Label>(&statement)) {
+      copy.statements.emplace_back(numbers_.of(*label));
+    } else {
+      copy.statements.push_back(statement);
+    }
+  }
+
+ private:
+  using Kind = CodeTemplate::Placeholder::Kind;
+
+  /// Nothing: it writes what nobody wants to know.
+  std::optional<CodeInstruction> instruction_of(const CodeInstruction& instruction) const {
+    CodeInstruction copy{{}, instruction.opcode, {}};
+    if (instruction.guard) {
+      const auto* const reg = std::get_if<VirtualRegister>(&instruction.guard->reg);
+      copy.guard = reg != nullptr ? CodePredicate(numbers_.of(*reg), instruction.guard->is_negated)
+                                  : *instruction.guard;
+    }
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+      std::optional<CodeOperand> operand = operand_of(instruction.operands[i]);
+      if (!operand && i == 0) return std::nullopt;
+      copy.operands.push_back(operand ? std::move(*operand) : CodeOperand(0));
+      const bool loads_word = is_word(instruction.operands[i]) && !binding_.word;
+      if (loads_word) copy.opcode = binding_.word_opcode;
+    }
+    return copy;
+  }
+
+  const CodeTemplate::Placeholder* placeholder(const CodeOperand& operand) const {
+    const auto* const reg = std::get_if<VirtualRegister>(&operand.value);
+    const auto found = reg == nullptr ? from_.placeholders.end() : from_.placeholders.find(*reg);
+    return found == from_.placeholders.end() ? nullptr : &found->second;
+  }
+
+  bool is_word(const CodeOperand& operand) const {
+    const CodeTemplate::Placeholder* const value = placeholder(operand);
+    return value != nullptr && value->kind == Kind::word;
+  }
+
+  std::optional<CodeOperand> value_of(const CodeTemplate::Placeholder& placeholder) const {
+    switch (placeholder.kind) {
+      case Kind::word:
+        if (binding_.word) return binding_.word(placeholder.index);
+        return CodeAddress{binding_.word_base, std::int64_t{8} * (binding_.first_word + placeholder.index)};
+      case Kind::state: return binding_.state(binding_.first_state + placeholder.index);
+      case Kind::variable: return Name{variable_name(binding_.first_variable + placeholder.index)};
+      case Kind::site_value: return binding_.site_value(placeholder.name);
+      case Kind::invariant: return binding_.invariants[placeholder.index];
+    }
+    return std::nullopt;
+  }
+
+  std::optional<CodeOperand> operand_of(const CodeOperand& operand) const {
+    if (const CodeTemplate::Placeholder* const value = placeholder(operand)) return value_of(*value);
+    return std::visit([&](const auto& value) { return copy_of(value); }, operand.value);
+  }
+
+  template <typename Value>
+  CodeOperand copy_of(const Value& value) const {
+    return value;
+  }
+  CodeOperand copy_of(VirtualRegister reg) const { return numbers_.of(reg); }
+  CodeOperand copy_of(Label label) const { return numbers_.of(label); }
+  CodeOperand copy_of(const CodePredicate& predicate) const {
+    const auto* const reg = std::get_if<VirtualRegister>(&predicate.reg);
+    return reg == nullptr ? predicate : CodePredicate(numbers_.of(*reg), predicate.is_negated);
+  }
+  CodeOperand copy_of(const CodeAddress& address) const {
+    const auto* const reg = std::get_if<VirtualRegister>(&address.base);
+    if (reg == nullptr) return address;
+    const CodeOperand base = operand_of(*reg).value_or(*reg);
+    if (const auto* const name = std::get_if<Name>(&base.value)) return CodeAddress{*name, address.offset};
+    return CodeAddress{std::get<VirtualRegister>(base.value), address.offset};
+  }
+  CodeOperand copy_of(const CodeList& list) const {
+    CodeList copy{list.kind, {}};
+    for (const CodeOperand& element : list.elements)
+      copy.elements.push_back(operand_of(element).value_or(CodeOperand(0)));
+    return copy;
+  }
+
+  const CodeTemplate& from_;
+  const SiteBinding& binding_;
+  const NameSource::Numbers numbers_;
+};
+
+}  // namespace
+
+Code CodeTemplate::copy(const SiteBinding& binding, NameSource& names_of_function) const {
+  const Copier copier(*this, binding, names_of_function);
+  Code copied;
+  copied.statements.reserve(code.statements.size());
+  for (const CodeStatement& statement : code.statements) copier.copy(statement, copied);
+  return copied;
+}
+
+}  // namespace lynxpp::ptx
