@@ -20,8 +20,8 @@ namespace lynxpp::ptx {
 
 class RoutineFunctions {
  public:
-  /// The number of an equal function, else of a new one; it has no name yet. `callees` are numbers of functions that it calls, by
-  /// the names that name() gives them.
+  /// The number of an equal function, else of a new one; it has no name yet. `callees` are numbers of
+  /// functions that it calls, by the names that name() gives them.
   std::uint32_t add(CodeFunction function, std::set<std::uint32_t> callees);
 
   /// Notes that the variant calls the function, and so those that it calls.
