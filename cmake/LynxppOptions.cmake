@@ -11,6 +11,7 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 option(LYNXPP_BUILD_TESTS "Build the tests" ON)
+option(LYNXPP_UNITY "Compile the sources of a folder some at a time: a build from nothing is quick, a missing include may go unseen" OFF)
 option(LYNXPP_WERROR "Treat warnings as errors" ON)
 option(LYNXPP_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 

@@ -1,12 +1,27 @@
-# lynxpp_library(<name> SOURCES <files> DEPENDS <targets> [PRIVATE <targets>])
+# lynxpp_library(<name> [SEPARATE] SOURCES <files> DEPENDS <targets> [PRIVATE <targets>])
 #
 # A static library of one folder. DEPENDS are the folders and libraries its headers show; PRIVATE ones only its .cpp files see.
+# SEPARATE: LYNXPP_UNITY leaves the sources apart, because they use the same local names.
 function(lynxpp_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   lynxpp_warnings(${name})
+  if(NOT ARG_SEPARATE)
+    lynxpp_unity(${name})
+  endif()
+endfunction()
+
+# With LYNXPP_UNITY, compiles the target's sources some at a time. A source with COMPILE_OPTIONS of its own stays alone.
+function(lynxpp_unity name)
+  if(LYNXPP_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    # What is local to a source looks to g++ like something local to a header, and other sources' local names are not in the way.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      target_compile_options(${name} PRIVATE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
+    endif()
+  endif()
 endfunction()
 
 function(lynxpp_warnings name)
@@ -39,4 +54,5 @@ function(lynxpp_antlr target grammar namespace)
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   target_link_libraries(${target} PUBLIC lynxpp_antlr_runtime)
   target_compile_options(${target} PRIVATE -w)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
 endfunction()

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t page_sites = 25;
 
-constexpr std::string_view style =
+constexpr std::string_view page_style =
     "body{font:14px "
     "system-ui,sans-serif;margin:2em;max-width:1200px}table{border-collapse:collapse;margin:1em "
     "0}"
@@ -160,8 +160,8 @@ std::string timing_section(const Summary& summary) {
 
 std::string to_html(const Summary& summary, const std::string& title) {
   std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     escaped(title) + "</title><style>" + std::string(style) + "</style></head><body>\n<h1>" +
-                     escaped(title) + "</h1>\n";
+                     escaped(title) + "</title><style>" + std::string(page_style) +
+                     "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n";
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += coverage_section(summary) + timing_section(summary);
   if (summary.specifications.empty()) html += "<p>No instrumented launch is among the records.</p>\n";

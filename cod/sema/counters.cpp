@@ -9,14 +9,6 @@
 namespace lynxpp::cod {
 namespace {
 
-bool contains_return(const Statement& statement) {
-  if (statement.kind == StatementKind::return_value) return true;
-  for (const StatementPtr& child : statement.children) {
-    if (contains_return(*child)) return true;
-  }
-  return false;
-}
-
 bool is_call_of(const Expression& expression, Api api) {
   return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
 }

@@ -18,12 +18,6 @@ bool asks_about_lanes(const Uses& uses) {
          });
 }
 
-bool contains_return(const Statement& statement) {
-  return statement.kind == StatementKind::return_value ||
-         std::ranges::any_of(statement.children,
-                             [](const StatementPtr& child) { return contains_return(*child); });
-}
-
 }  // namespace
 
 void find_lane_values(Program& program) {

@@ -26,6 +26,12 @@ ExpressionPtr clone(const Expression& expression) {
   return result;
 }
 
+bool contains_return(const Statement& statement) {
+  return statement.kind == StatementKind::return_value ||
+         std::ranges::any_of(statement.children,
+                             [](const StatementPtr& child) { return contains_return(*child); });
+}
+
 SourceLocation location_of(const std::vector<SourceFile>& files, const Position& position) {
   return {files[position.file].path, position.line, position.column, position.length};
 }

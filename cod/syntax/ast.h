@@ -181,6 +181,9 @@ struct Statement {
 };
 using StatementPtr = std::unique_ptr<Statement>;
 
+/// Whether the statement or one within it returns.
+bool contains_return(const Statement& statement);
+
 struct Label {
   std::string name;
   Position position;

@@ -15,8 +15,7 @@ namespace lynxpp::cod {
 namespace {
 
 constexpr std::uint32_t word_bytes = 4;
-constexpr std::uint32_t row_bytes = 128;  // 32 banks
-constexpr std::uint32_t all_lanes = 0xffffffffu;
+constexpr std::uint32_t row_bytes = 128;    // 32 banks
 constexpr int reductions_from = 80;         // compute capability × 10
 constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are below
 

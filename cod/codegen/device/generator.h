@@ -1,6 +1,7 @@
-// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by the files device_*.cpp.
+// A handler ▶ the LLVM function `lynxpp_handler` of a module of its own. Shared by the files of this folder.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,6 +11,11 @@
 #include "cod/codegen/function_generator.h"
 
 namespace lynxpp::cod {
+
+/// What global memory is read and written in.
+inline constexpr std::uint32_t sector_bytes = 32;
+/// The mask of a full warp.
+inline constexpr std::uint32_t all_lanes = 0xffffffffu;
 
 class DeviceGenerator final : public FunctionGenerator {
  public:

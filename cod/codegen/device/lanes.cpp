@@ -10,11 +10,6 @@
 #include "cod/codegen/device/nvptx.h"
 
 namespace lynxpp::cod {
-namespace {
-
-constexpr std::uint32_t sector_bytes = 32;
-
-}  // namespace
 
 /// From the highest of the lanes `lower`, whose addresses are lower in turn if every lane's distance is
 /// positive. A sector's length at most, and where there is no such lane.

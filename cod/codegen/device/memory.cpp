@@ -3,12 +3,6 @@
 #include "cod/codegen/device/generator.h"
 
 namespace lynxpp::cod {
-namespace {
-
-constexpr std::uint64_t sector_bytes = 32;
-constexpr std::uint32_t all_lanes = 0xffffffffu;
-
-}  // namespace
 
 llvm::Value* DeviceGenerator::first_in_sector() {
   if (uses_lane_values_) {

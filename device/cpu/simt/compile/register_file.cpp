@@ -4,7 +4,7 @@ namespace lynxpp::device::cpu {
 namespace {
 
 /// 0 when the type cannot be held in a register of the cpu device.
-std::uint32_t bits_of(ptx::DataType type) {
+std::uint32_t slot_bits(ptx::DataType type) {
   return type == ptx::DataType::pred ? 1 : ptx::size_of(type) <= 8 ? ptx::size_of(type) * 8 : 0;
 }
 
@@ -12,14 +12,14 @@ std::uint32_t bits_of(ptx::DataType type) {
 
 std::optional<RegisterSlot> RegisterFile::find(std::string_view name, std::uint32_t scope) {
   if (const ptx::RegisterDeclaration* declaration = function_.body->find_register(name, scope)) {
-    const std::uint32_t bits = bits_of(declaration->type);
+    const std::uint32_t bits = slot_bits(declaration->type);
     if (bits == 0 || declaration->vector > 1) return std::nullopt;
     return allocate({declaration, std::string(name)}, bits);
   }
   for (const auto* list : {&function_.parameters, &function_.returns}) {
     for (const ptx::Variable& parameter : *list) {
       if (parameter.space != ptx::StateSpace::reg || parameter.name != name) continue;
-      const std::uint32_t bits = bits_of(parameter.type);
+      const std::uint32_t bits = slot_bits(parameter.type);
       if (bits == 0) return std::nullopt;
       return allocate({&parameter, std::string(name)}, bits);
     }
