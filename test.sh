@@ -16,8 +16,9 @@ case $preset in
   *) die "unknown preset '$preset': release, debug or asan" 2 ;;
 esac
 
-"$root/scripts/setup" || exit $?
-configure_and_build "$preset"
+"$root/scripts/setup" --tests || exit $?
+configure "$preset" -DLYNXPP_BUILD_TESTS=ON
+build "$preset"
 
 # The test fuzz.short runs the fuzzers that are there. A machine that is too slow to build them, or has no clang, goes without and says so.
 say "building the fuzzers (ten minutes at most)"

@@ -36,17 +36,26 @@ build_jobs() {
   echo $((cores < memory ? cores : memory))
 }
 
-# configure_and_build <preset>
-configure_and_build() {
-  local preset=$1 jobs log
-  jobs=$(build_jobs)
+# configure <preset> [cmake options…]
+configure() {
+  local preset=$1 log
   log=$root/build/$preset/configure.log
   mkdir -p "$root/build/$preset"
-  say "configuring (preset $preset)"
-  (cd "$root" && cmake --preset "$preset") >"$log" 2>&1 || {
+  (cd "$root" && cmake --preset "$preset" "${@:2}") >"$log" 2>&1 || {
     cat "$log" >&2
     die "cmake --preset $preset failed"
   }
+}
+
+# build <preset> [targets…]: one line of progress on a terminal, none elsewhere; what a failing step prints is shown.
+build() {
+  local preset=$1 jobs started=$SECONDS quiet=()
+  shift
+  jobs=$(build_jobs)
+  [ $# -eq 0 ] || set -- --target "$@"
+  [ -t 1 ] || quiet=(-- --quiet)
   say "building with $jobs jobs (the first time takes some minutes)"
-  (cd "$root" && cmake --build --preset "$preset" -j "$jobs") || die "the build failed"
+  (cd "$root" && NINJA_STATUS='[%f of %t steps, %e s] ' cmake --build --preset "$preset" -j "$jobs" "$@" "${quiet[@]}") ||
+    die "the build failed"
+  say "built in $((SECONDS - started)) s"
 }

@@ -148,6 +148,7 @@ bool same(const char* what, const std::vector<T>& actual, const std::vector<T>& 
 inline int finish(const char* name, bool right, std::uint64_t checksum) {
   std::printf("%s: %s, checksum 0x%016llx\n", name, right ? "ok" : "WRONG",
               static_cast<unsigned long long>(checksum));
+  std::fflush(stdout);  // what lynxpp prints at exit comes last
   return right ? 0 : 1;
 }
 

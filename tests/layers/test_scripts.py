@@ -1,6 +1,7 @@
 """The repository's own scripts: they parse, refuse what they do not know, and read logs right."""
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
@@ -43,6 +44,33 @@ class Scripts(unittest.TestCase):
             result = subprocess.run(command, capture_output=True, text=True)
             self.assertEqual(2, result.returncode, result)
             self.assertIn("unknown", result.stderr)
+
+    def test_demo_refuses_an_unknown_example(self):
+        result = subprocess.run([ROOT / "demo.sh", "mandelbread"], capture_output=True, text=True)
+        self.assertEqual(2, result.returncode, result)
+        self.assertIn("mandelbread", result.stderr)
+        self.assertIn(" mandelbrot ", result.stderr)
+        self.assertEqual("", result.stdout)
+
+    def test_a_build_is_quiet_and_shows_errors(self):
+        """common.sh's build(), whose cmake is a command that prints what ninja would, good or bad."""
+        with tempfile.TemporaryDirectory() as folder:
+            cmake = pathlib.Path(folder, "cmake")
+            cmake.write_text('#!/bin/sh\necho "$*"; [ -z "$BROKEN" ] || { echo "x.cpp:1: error: no"; exit 1; }\n')
+            cmake.chmod(0o755)
+            script = f"set -euo pipefail; source {ROOT}/scripts/common.sh; PATH={folder}:$PATH; build release one two"
+            environment = {"PATH": os.environ["PATH"]}
+            result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
+            self.assertEqual(0, result.returncode, result)
+            start, command, end = result.stdout.splitlines()
+            self.assertRegex(start, "^== building with [1-9]")
+            self.assertRegex(command, "^--build --preset release -j [0-9]+ --target one two -- --quiet$")
+            self.assertRegex(end, "^== built in [0-9]+ s$")
+            environment["BROKEN"] = "1"
+            result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
+            self.assertEqual(1, result.returncode, result)
+            self.assertIn("x.cpp:1: error: no", result.stdout)
+            self.assertEqual("error: the build failed\n", result.stderr)
 
     def test_missing_toolkit_is_one_line(self):
         """setup with a home of the toolkit that holds none: only where no nvcc is installed in a standard place."""
