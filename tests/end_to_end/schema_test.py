@@ -1,4 +1,4 @@
-"""What lynxpp writes against docs/schema/records.schema.json, and the checker against itself and python3-jsonschema.
+"""What lynxpp writes against docs/schema/records.schema.json.
 
 usage: schema_test.py BUILD_FOLDER
 """
@@ -14,7 +14,6 @@ import schema  # noqa: E402
 from harness import Build  # noqa: E402
 
 BUILD = Build(sys.argv.pop())
-SCHEMA = schema.records()
 
 
 class Records(unittest.TestCase):
@@ -34,44 +33,36 @@ class Records(unittest.TestCase):
     def kind(self, name):
         return copy.deepcopy(next(line for line in self.lines if line["record"] == name))
 
+    def test_the_schema_is_one(self):
+        schema.jsonschema.Draft202012Validator.check_schema(schema.SCHEMA)
+
     def test_every_kind_is_written_and_valid(self):
         self.assertEqual({line["record"] for line in self.lines}, {"sites", "launch", "coverage", "timing", "bench", "summary"})
+        every_kind = schema.jsonschema.Draft202012Validator(schema.SCHEMA)
         for line in self.lines:
-            self.assertEqual(SCHEMA.complaint(line), "")
+            self.assertEqual(schema.complaint(line), "")
+            every_kind.validate(line)
+            self.assertFalse(every_kind.is_valid({**line, "further": 1}))
 
     def test_what_is_wrong_is_found(self):
         def spoil(name, change):
             record = self.kind(name)
             change(record)
-            return SCHEMA.complaint(record)
-        self.assertIn("no member 'launch'", spoil("launch", lambda record: record.pop("launch")))
-        self.assertIn("unknown member 'lunch'", spoil("launch", lambda record: record.update(lunch=1)))
-        self.assertIn("record.grid: 2 elements", spoil("launch", lambda record: record["grid"].pop()))
-        self.assertIn("is less than 0", spoil("coverage", lambda record: record.update(launches=-1)))
-        self.assertIn("is not of type boolean", spoil("coverage", lambda record: record.update(instrumented=1)))
-        self.assertIn("is not of type integer", spoil("sites", lambda record: record["blocks"]["first"].append(1.5)))
+            return schema.complaint(record)
+        self.assertIn("'launch' is a required property", spoil("launch", lambda record: record.pop("launch")))
+        self.assertIn("'lunch' was unexpected", spoil("launch", lambda record: record.update(lunch=1)))
+        self.assertRegex(spoil("launch", lambda record: record["grid"].pop()), r"^record.grid: \[.*\] is too short")
+        self.assertIn("record.launches: -1 is less than the minimum of 0", spoil("coverage", lambda record: record.update(launches=-1)))
+        self.assertIn("1 is not of type 'boolean'", spoil("coverage", lambda record: record.update(instrumented=1)))
+        self.assertIn("1.5 is not of type 'integer'", spoil("sites", lambda record: record["blocks"]["first"].append(1.5)))
         self.assertIn("record.results", spoil("launch", lambda record: record["results"].update(n="12")))
-        self.assertIn("'nonsense'", SCHEMA.complaint({"record": "nonsense"}))
-
-    def test_a_keyword_that_is_not_checked_is_an_error(self):
-        with self.assertRaises(ValueError):
-            schema.Schema({"pattern": "x"}).complaint("y")
-
-    def test_the_reference_implementation_agrees(self):
-        try:
-            import jsonschema
-        except ImportError:
-            self.skipTest("python3-jsonschema is not installed")
-        jsonschema.Draft202012Validator.check_schema(SCHEMA.schema)
-        validator = jsonschema.Draft202012Validator(SCHEMA.schema)
-        for line in self.lines:
-            self.assertTrue(validator.is_valid(line))
-            line = copy.deepcopy(line)
-            line["further"] = 1
-            self.assertFalse(validator.is_valid(line))
+        self.assertNotEqual(schema.complaint({"record": "nonsense"}), "")
 
 
 if __name__ == "__main__":
+    if schema.jsonschema is None:
+        print("SKIP: python3-jsonschema is not installed for this Python")
+        sys.exit(77)
     if not (BUILD.examples / "vecadd").exists():
         print("SKIP: the example programs were not built (no nvcc when the build was configured)")
         sys.exit(77)
