@@ -3,6 +3,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,21 @@ class Scripts(unittest.TestCase):
                "2/3 Testing: c.d\nOutput:\n/x/y.cpp:7: Skipped\nno ptxas here\n[  SKIPPED ] c.d (0 ms)\nTest Passed.\n"
                "3/3 Testing: e.f\nOutput:\nfine\nTest Passed.\n")
         self.assertEqual([("a.b", "no nvcc"), ("c.d", "no ptxas here")], list(load("skipped_tests").skipped(log)))
+
+    def test_figures_are_what_the_script_draws(self):
+        """Byte for byte, with the matplotlib they were drawn with: Debian 12's."""
+        version = subprocess.run(["/usr/bin/python3", "-c", "import matplotlib; print(matplotlib.__version__)"], capture_output=True, text=True)
+        if version.stdout.strip() != "3.6.3":
+            self.skipTest("matplotlib 3.6.3 (python3-matplotlib) is not installed")
+        kept = ROOT / "docs" / "figures"
+        with tempfile.TemporaryDirectory() as folder:
+            for data in kept.glob("*.json"):
+                shutil.copy(data, folder)
+            subprocess.run([ROOT / "scripts" / "paper_figures", "--out", folder], capture_output=True, check=True)
+            drawn = sorted(pathlib.Path(folder).glob("*.svg"))
+            self.assertEqual([path.name for path in drawn], sorted(path.name for path in kept.glob("*.svg")))
+            for path in drawn:
+                self.assertEqual(path.read_bytes(), (kept / path.name).read_bytes(), f"{path.name}: run scripts/paper_figures")
 
     def test_check_format_sees_a_bad_file(self):
         if subprocess.run(["sh", "-c", "command -v clang-format"], capture_output=True).returncode != 0:
