@@ -1,11 +1,13 @@
 // device::Device over the executor: what the launch session uses to run instrumented variants of the
 // program's kernels.
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
@@ -22,6 +24,7 @@ struct CpuVariant : Variant {
   std::shared_ptr<LoadedModule> module;
   std::string kernel;
   KernelInfo info;
+  std::atomic<std::uint64_t> launches{0};
 };
 
 /// The launch is over when a readback is asked for, and device memory is host memory: nothing to wait for,
@@ -109,7 +112,8 @@ class CpuDevice : public Device {
       buffer->resize(offset + probe.size_bytes());
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
     }
-    Status status = run(*loaded.module, loaded.kernel, launch, *buffer);
+    const CountedLaunch counted{loaded.kernel, loaded.launches++, true, shape_of(launch)};
+    Status status = run(*loaded.module, counted, *buffer);
     const cudaError_t error = status ? cudaSuccess : error_of(status.error());
     set_variant_error(error);
     // A kernel that ran and died must not run again as the original; one that could not be compiled may.
@@ -141,7 +145,8 @@ class CpuDevice : public Device {
     auto buffer = parameter_buffer(launch, slots);
     if (!buffer) return std::move(buffer.error());
     if (Status compiled = loaded->module->compile(kernel->name); !compiled) return compiled.error();
-    Status status = run(*loaded->module, kernel->name, launch, *buffer);
+    const CountedLaunch counted{kernel->name, kernel->launches++, false, shape_of(launch)};
+    Status status = run(*loaded->module, counted, *buffer);
     set_variant_error(status ? cudaSuccess : error_of(status.error()));
     auto readback = std::make_unique<CpuReadback>(0, 0);
     if (!status) readback->set_failure(std::move(status.error()));
@@ -150,16 +155,22 @@ class CpuDevice : public Device {
   }
 
  private:
-  /// Runs the kernel and keeps the time it took.
-  static Status run(LoadedModule& module, const std::string& kernel, const Launch& launch,
+  static LaunchShape shape_of(const Launch& launch) {
+    return {{launch.grid[0], launch.grid[1], launch.grid[2]},
+            {launch.block[0], launch.block[1], launch.block[2]},
+            launch.shared_bytes};
+  }
+
+  /// Runs the kernel, keeps the time it took, and writes what it counted where that is wanted.
+  static Status run(LoadedModule& module, const CountedLaunch& launch,
                     const std::vector<std::byte>& parameters) {
-    const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
-                            {launch.block[0], launch.block[1], launch.block[2]},
-                            launch.shared_bytes};
+    const auto path = counters_path();
+    LaunchCounters counters;
     const auto begin = std::chrono::steady_clock::now();
-    Status status = module.launch(kernel, shape, parameters, nullptr);
+    Status status = module.launch(launch.kernel, launch.shape, parameters, path ? &counters : nullptr);
     milliseconds_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (status && path) write_counters(*path, launch, counters);
     return status;
   }
 

@@ -212,6 +212,7 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   const auto lines = split(trim(text), '\n');
   ASSERT_EQ(lines.size(), 2u) << "intercepted launches are not the program's";
   const auto first = nlohmann::json::parse(lines[0]);
+  EXPECT_FALSE(first.contains("instrumented"));
   const auto second = nlohmann::json::parse(lines[1]);
   EXPECT_EQ(first["kernel"], "scale");
   EXPECT_EQ(first["launch"], 0);
@@ -229,6 +230,37 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   EXPECT_EQ(second["blocks"][1]["instructions"], 11);
   EXPECT_EQ(second["blocks"][1]["warp_executions"], 1);
   EXPECT_EQ(second["blocks"][1]["thread_executions"], 16);
+}
+
+TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("counters.jsonl");
+  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, 0);
+  ASSERT_TRUE(variant.ok());
+  intercept([&](const Launch& launch, const KernelIdentity&) {
+    const auto buffer = cpu_device().allocate_zeroed(4, launch);
+    const auto factor = cpu_device().variable_address(launch.function, "factor");
+    const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
+    const std::uint64_t probe[] = {*buffer, *factor};
+    EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe).ok());
+    EXPECT_TRUE(cpu_device().read_back_and_free(*buffer, 4, launch).ok());
+    return true;
+  });
+  setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
+  EXPECT_EQ(launch(32), cudaSuccess);
+  EXPECT_EQ(launch(0), cudaSuccess);
+  unsetenv("LYNXPP_CPU_COUNTERS");
+  std::string text;
+  ASSERT_TRUE(read_file(path, text));
+  const auto lines = split(trim(text), '\n');
+  ASSERT_EQ(lines.size(), 2u);
+  const auto first = nlohmann::json::parse(lines[0]);
+  const auto second = nlohmann::json::parse(lines[1]);
+  EXPECT_EQ(first["kernel"], "scale");
+  EXPECT_EQ(first["instrumented"], true);
+  EXPECT_EQ(first["warp_instructions"], 8 + 8 + 1) << "the last of them is lynxpp's";
+  EXPECT_EQ(second["launch"], 1);
+  EXPECT_EQ(second["warp_instructions"], 8 + 1);
 }
 
 }  // namespace

@@ -77,18 +77,19 @@ std::optional<std::string> counters_path() {
   return path;
 }
 
-void write_counters(const std::string& path, const std::string& kernel, std::uint64_t launch,
-                    const LaunchShape& shape, const LaunchCounters& counters) {
+void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters) {
   Json blocks = Json::array();
   for (const BlockCounters& block : counters.blocks) blocks.push_back(to_json(block));
   Json sites = Json::array();
   for (const SiteCounters& site : counters.sites) {
     if (site.warp_issues != 0) sites.push_back(to_json(site));
   }
-  Json line = {{"kernel", kernel},
-               {"launch", launch},
-               {"grid", {shape.grid.x, shape.grid.y, shape.grid.z}},
-               {"block", {shape.block.x, shape.block.y, shape.block.z}}};
+  const auto& [grid, block, shared_bytes] = launch.shape;
+  Json line = {{"kernel", launch.kernel},
+               {"launch", launch.number},
+               {"grid", {grid.x, grid.y, grid.z}},
+               {"block", {block.x, block.y, block.z}}};
+  if (launch.is_instrumented) line["instrumented"] = true;
   line.update(totals(counters));
   line["blocks"] = std::move(blocks);
   line["sites"] = std::move(sites);

@@ -99,7 +99,7 @@ cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch
     }
     return finish(error_of(status.error()));
   }
-  if (path) write_counters(*path, kernel.name, number, shape, counters);
+  if (path) write_counters(*path, {kernel.name, number, false, shape}, counters);
   return cudaSuccess;
 }
 

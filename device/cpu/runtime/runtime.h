@@ -30,8 +30,8 @@ struct KernelIdentity {
 using LaunchInterceptor = bool (*)(const Launch& launch, const KernelIdentity& kernel);
 void set_launch_interceptor(LaunchInterceptor interceptor);
 
-/// The one cpu device. Its variants run synchronously; counters (LYNXPP_CPU_COUNTERS) are written for program
-/// launches that are not intercepted.
+/// The one cpu device. Its variants run synchronously; counters (LYNXPP_CPU_COUNTERS) are written for every
+/// launch, of the program's kernels and of variants.
 Device& cpu_device();
 
 }  // namespace lynxpp::device::cpu
