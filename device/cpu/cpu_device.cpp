@@ -72,7 +72,8 @@ class CpuDevice : public Device {
     variant->module = std::move(*module);
     variant->kernel = kernel;
     variant->info = std::move(*kernel_info);
-    if (Status compiled = variant->module->compile(kernel); !compiled) return compiled.error();
+    if (Status compiled = variant->module->compile(kernel, counters_path().has_value()); !compiled)
+      return compiled.error();
     return std::unique_ptr<Variant>(std::move(variant));
   }
 
@@ -144,7 +145,8 @@ class CpuDevice : public Device {
       slots.push_back({parameter.offset, parameter.bytes});
     auto buffer = parameter_buffer(launch, slots);
     if (!buffer) return std::move(buffer.error());
-    if (Status compiled = loaded->module->compile(kernel->name); !compiled) return compiled.error();
+    if (Status compiled = loaded->module->compile(kernel->name, counters_path().has_value()); !compiled)
+      return compiled.error();
     const CountedLaunch counted{kernel->name, kernel->launches++, false, shape_of(launch)};
     Status status = run(*loaded->module, counted, *buffer);
     set_variant_error(status ? cudaSuccess : error_of(status.error()));

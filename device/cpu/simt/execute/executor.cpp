@@ -56,8 +56,8 @@ class SimtModule final : public LoadedModule {
   std::vector<std::string> kernel_names() const override;
   Result<KernelInfo> kernel(const std::string& name) override;
   std::optional<VariableStorage> variable(const std::string& name) override;
-  Status compile(const std::string& kernel) override {
-    const Compiled compiled = program(kernel, false);
+  Status compile(const std::string& kernel, bool counts) override {
+    const Compiled compiled = program(kernel, counts);
     return compiled ? success() : Status(compiled.error());
   }
   Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,

@@ -123,8 +123,9 @@ class LoadedModule {
   /// A .global or .const variable.
   virtual std::optional<VariableStorage> variable(const std::string& name) = 0;
 
-  /// Compiles the kernel now, so that its first launch takes no longer than the others. Failure: as launch.
-  virtual Status compile(const std::string& kernel) = 0;
+  /// Compiles the kernel now, so that its first launch, with counters or without, takes no longer than the
+  /// others. Failure: as launch.
+  virtual Status compile(const std::string& kernel, bool counts) = 0;
 
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
   /// ignored). Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a
