@@ -4,7 +4,7 @@ namespace lynxpp::interposer {
 namespace {
 
 constexpr std::uint32_t threads_per_warp = 32;
-/// Grids of so many waves of blocks, or fewer, have few (docs/measurements/2026-11-22-h200-shapes.md).
+/// Grids of so many waves of blocks, or fewer, have few (docs/measurements/2026-11-22-h200-overhead.md).
 constexpr std::uint64_t few_waves = 1;
 
 }  // namespace
