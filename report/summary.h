@@ -48,7 +48,7 @@ std::string gap_of(const CoverageRecord& record);
 std::string shape_of(const std::uint32_t (&extent)[3]);
 
 /// One JSON object and a line end: totals by specification and kernel, hot sites, coverage, times
-/// (docs/schema/summary.schema.json).
+/// (docs/schema/records.schema.json).
 std::string to_json(const Summary& summary);
 
 /// A self-contained page: tables, hot sites with their source lines, bar charts.

@@ -1,4 +1,5 @@
-// Kernels that nvcc compiled (ptx/kernels.cu): divergence, barriers, warps, atomics, calls, address spaces.
+// Kernels that nvcc compiled (tests/device_simt/ptx/kernels.cu): divergence, barriers, warps, atomics, calls,
+// address spaces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
