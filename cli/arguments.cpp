@@ -178,8 +178,9 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
                        "Only for launches whose thread blocks have a multiple of 32 threads");
   instrument->add_flag("--whole-rows", arguments.launch.has_whole_rows,
                        "Only for launches whose blockDim.x is a multiple of 32");
-  instrument->add_flag("--few-waves", arguments.launch.has_few_waves,
-                       "Best for grids of no more blocks than the GPU holds at a time");
+  instrument
+      ->add_option("--without", arguments.without, "Leave refinements of counting out (list: names them)")
+      ->type_name("NAME,NAME");
   add_passes(*instrument, "--print-before", "Print the kernel's PTX as it is before this pass, or before all",
              arguments.print_before);
   add_passes(*instrument, "--print-after", "Print the kernel's PTX as it is after this pass, or after all",

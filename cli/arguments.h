@@ -64,6 +64,7 @@ struct InstrumentArguments {
   std::string output;                     ///< empty or "-": standard output
   int sm = 0;                             ///< 0: the module's own target
   ptx::LaunchShape launch;                ///< that the result is for
+  std::string without;                    ///< engine::Limits::without, with commas
   std::vector<std::string> print_before;  ///< names of passes, or "all"
   std::vector<std::string> print_after;
   bool time_passes = false;

@@ -1,8 +1,11 @@
 #include "engine/instrument.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "cli/passes.h"
 #include "instrumentors/catalogue.h"
 #include "ptx/parser/parser.h"
+#include "ptx/passes/counting/refinements.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -172,7 +176,24 @@ void print_engine_failure(Diagnostics diagnostics, const std::string& input, con
 
 }  // namespace
 
+/// nullopt: `names` are refinements, or none.
+std::optional<int> check_refinements(const std::string& names) {
+  const std::span<const ptx::Refinement> table = ptx::refinement_table();
+  if (names == "list") {
+    for (const ptx::Refinement& each : table)
+      std::printf("%-22s %s\n", std::string(each.name).c_str(), std::string(each.summary).c_str());
+    return 0;
+  }
+  for (const std::string& name : engine::names_in(names)) {
+    if (std::ranges::find(table, name, &ptx::Refinement::name) != table.end()) continue;
+    std::fprintf(stderr, "error: there is no refinement '%s'\n  hint: --without list\n", name.c_str());
+    return 2;
+  }
+  return std::nullopt;
+}
+
 int instrument(const InstrumentArguments& arguments) {
+  if (const std::optional<int> status = check_refinements(arguments.without)) return *status;
   if (!are_passes(arguments.print_before) || !are_passes(arguments.print_after)) return exit_usage_error;
   LoadedSpecifications specifications;
   int exit_code = exit_success;
@@ -199,6 +220,7 @@ int instrument(const InstrumentArguments& arguments) {
     request.specifications = specifications.compiled;
     request.device_sm = arguments.sm;
     request.launch = arguments.launch;
+    request.limits.without.merge(engine::names_in(arguments.without));
     request.launch.has_full_warps |= request.launch.has_whole_rows;
     request.observer = printing_observer(arguments);
     request.wants_register_estimate = true;

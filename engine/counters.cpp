@@ -13,7 +13,7 @@
 namespace lynxpp::engine {
 namespace {
 
-using Executions = CountTerm::Executions;
+using Kind = ptx::Quantity::Kind;
 
 /// Collects the terms of one request.
 class TermCollector {
@@ -65,20 +65,20 @@ class TermCollector {
     const ptx::BasicBlock& range = function.graph.blocks[block];
     const std::uint32_t id = function.first_block + block;
     const std::uint64_t element = element_of(id, 0);
-    const Executions executions = counter_->counts_warps ? Executions::warp_block : Executions::thread_block;
+    const Kind kind = counter_->counts_warps ? Kind::warp_block : Kind::thread_block;
     if (counter_->addend != cod::SiteCounter::Addend::executed) {
-      add(element, executions, id, addend_of(function, block));
+      add(element, kind, id, addend_of(function, block));
       return 1;
     }
     std::uint64_t unguarded = 0;
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       if (function.function->body->instructions[i].guarded()) {
-        add(element, Executions::thread_guard, function.first_instruction + i, 1);
+        add(element, Kind::thread_guard, function.first_instruction + i, 1);
       } else {
         ++unguarded;
       }
     }
-    if (unguarded != 0) add(element, Executions::thread_block, id, unguarded);
+    if (unguarded != 0) add(element, Kind::thread_block, id, unguarded);
     return 1;
   }
 
@@ -93,12 +93,12 @@ class TermCollector {
       const std::uint32_t block_id = function.first_block + block;
       const std::uint32_t id = function.first_instruction + i;
       const bool guarded = instruction.guarded() && instruction.traits.kind != ptx::OpcodeClass::branch;
-      const Executions by_threads = guarded ? Executions::thread_guard : Executions::thread_block;
-      const Executions by_warps = guarded ? Executions::warp_guard : Executions::warp_block;
+      const Kind by_threads = guarded ? Kind::thread_guard : Kind::thread_block;
+      const Kind by_warps = guarded ? Kind::warp_guard : Kind::warp_block;
       const std::uint64_t addend = addend_at(function, block, instruction);
       if (counter_->counts_divisions) {
         if (divides(function, block, instruction))
-          add(element_of(block_id, id), Executions::warp_division, id, addend);
+          add(element_of(block_id, id), Kind::divergence, id, addend);
         continue;
       }
       add(element_of(block_id, id), counter_->counts_warps ? by_warps : by_threads, guarded ? id : block_id,
@@ -143,29 +143,29 @@ class TermCollector {
             const std::uint64_t sectors = rows->second.sectors;
             add_by_warps(element, instructions[i], block, id, sectors);
             // One for the handler, whatever its numbers are: they all grow by one for each sector.
-            term_.tally = {first_probe + wanted.handler, static_cast<std::uint32_t>(tallies.size()), false,
-                           *measured};
-            term_.tally.is_exception = true;
-            add(element, Executions::tally, id, 0 - sectors);
+            term_.quantity.tally = {first_probe + wanted.handler, static_cast<std::uint32_t>(tallies.size()),
+                                    false, *measured};
+            term_.quantity.tally.is_exception = true;
+            add(element, Kind::tally, id, 0 - sectors);
           }
           for (const bool is_high : {false, true}) {
             if (is_high && (wanted.adds_one || wanted.is_paced || request_.wide_counters)) continue;
-            term_.tally = {first_probe + wanted.handler, number, is_high, *measured};
-            add(element, Executions::tally, id, is_high ? std::uint64_t{1} << 32 : 1);
+            term_.quantity.tally = {first_probe + wanted.handler, number, is_high, *measured};
+            add(element, Kind::tally, id, is_high ? std::uint64_t{1} << 32 : 1);
           }
         }
       }
     }
-    term_.tally = {};
+    term_.quantity.tally = {};
   }
 
   /// For an access, which no branch is.
   void add_by_warps(std::uint64_t element, const ptx::Instruction& instruction, std::uint32_t block,
                     std::uint32_t id, std::uint64_t addend) {
-    term_.tally = {};
+    term_.quantity.tally = {};
     term_.element = element;
-    term_.executions = instruction.guarded() ? Executions::warp_guard : Executions::warp_block;
-    term_.place = instruction.guarded() ? id : block;
+    term_.quantity.kind = instruction.guarded() ? Kind::warp_guard : Kind::warp_block;
+    term_.quantity.place = instruction.guarded() ? id : block;
     term_.addend = addend;
     terms_.push_back(term_);
   }
@@ -218,11 +218,11 @@ class TermCollector {
     return element;
   }
 
-  void add(std::uint64_t element, Executions executions, std::uint32_t place, std::uint64_t addend) {
-    if (executions != Executions::tally) term_.array = counter_->array;
+  void add(std::uint64_t element, Kind kind, std::uint32_t place, std::uint64_t addend) {
+    if (kind != Kind::tally) term_.array = counter_->array;
     term_.element = element;
-    term_.executions = executions;
-    term_.place = place;
+    term_.quantity.kind = kind;
+    term_.quantity.place = kind == Kind::tally ? 0 : place;
     term_.addend = addend;
     terms_.push_back(term_);
   }
@@ -230,8 +230,7 @@ class TermCollector {
   /// One term for each element and place.
   void merge() {
     const auto key = [](const CountTerm& term) {
-      return std::tuple(term.specification, term.array, term.element, term.executions, term.place,
-                        term.tally);
+      return std::tuple(term.specification, term.array, term.element, term.quantity);
     };
     std::ranges::sort(terms_, {}, key);
     std::size_t kept = 0;
@@ -254,56 +253,18 @@ class TermCollector {
   std::vector<CountTerm> terms_;
 };
 
-std::uint64_t executions_of(const ptx::Executions& executions, const CountTerm& term) {
-  const auto guard = [&](const std::map<std::uint32_t, std::uint64_t>& counts) {
-    const auto found = counts.find(term.place);
-    return found == counts.end() ? 0 : found->second;
-  };
-  switch (term.executions) {
-    case Executions::thread_block: return executions.thread_blocks[term.place];
-    case Executions::warp_block: return executions.warp_blocks[term.place];
-    case Executions::thread_guard: return guard(executions.thread_guards);
-    case Executions::warp_guard: return guard(executions.warp_guards);
-    case Executions::warp_division: return guard(executions.warp_divisions);
-    case Executions::tally: {
-      const auto found = executions.tallies.find(term.tally);
-      return found == executions.tallies.end() ? 0 : found->second;
-    }
-  }
-  return 0;
-}
-
-/// Of others than tallies.
-ptx::CountUse::Executions counted_as(Executions executions) {
-  using Counted = ptx::CountUse::Executions;
-  switch (executions) {
-    case Executions::thread_block: return Counted::thread_block;
-    case Executions::warp_block: return Counted::warp_block;
-    case Executions::thread_guard: return Counted::thread_guard;
-    case Executions::warp_guard: return Counted::warp_guard;
-    case Executions::warp_division:
-    case Executions::tally: break;
-  }
-  return Counted::warp_division;
-}
-
-/// More of them are hardly ever sums of many places, and the plan looks at each by itself.
-constexpr std::uint32_t most_sums = 32;
-
-/// What the arrays are of executions: the elements are sums.
-void name_sums(const std::vector<CountTerm>& terms, ptx::CountDemand& demand) {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> sums;
+/// What the arrays are made of: their elements are sums.
+std::vector<ptx::CountUse> uses_of(const std::vector<CountTerm>& terms, std::uint32_t& sums) {
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> known;
   std::vector<ptx::CountUse> uses;
   for (const CountTerm& term : terms) {
-    if (term.executions == Executions::tally) continue;
-    const auto next = static_cast<std::uint32_t>(sums.size());
+    const auto next = static_cast<std::uint32_t>(known.size());
     const std::uint32_t sum =
-        sums.try_emplace({term.specification, term.array, term.element}, next).first->second;
-    if (sums.size() > most_sums) return;
-    uses.push_back({counted_as(term.executions), term.place, sum, term.addend});
+        known.try_emplace({term.specification, term.array, term.element}, next).first->second;
+    uses.push_back({term.quantity, sum, term.addend});
   }
-  demand.uses = std::move(uses);
-  demand.sums = static_cast<std::uint32_t>(sums.size());
+  sums = static_cast<std::uint32_t>(known.size());
+  return uses;
 }
 
 template <typename Element>
@@ -338,8 +299,7 @@ std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
 bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots) {
   const ptx::CountPlan& plan = *counting.plan;
   return std::ranges::any_of(counting.marks, [&](const ptx::Tally& mark) {
-    const auto counter = plan.tallies.find(mark);
-    for (std::size_t at = counter->second.slot; at < slots.size(); at += plan.stride) {
+    for (std::size_t at = plan.counter(plan.tallies.at(mark)).slot; at < slots.size(); at += plan.stride) {
       if (slots[at] != 0) return true;
     }
     return false;
@@ -348,22 +308,16 @@ bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> s
 
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
   constexpr std::uint32_t fastest_khz = 4'000'000;
-  const auto has_registers = [](const ptx::FunctionPlan& function) {
-    return function.registers != 0 || !function.paths.regions.empty();
+  const auto has_registers = [](const ptx::FunctionCounters& function) { return function.registers != 0; };
+  const auto has_several_places = [](const ptx::FunctionCounters& function) {
+    return std::ranges::any_of(function.accumulators,
+                               [](const ptx::Accumulator& each) { return each.increments.size() > 1; });
   };
-  const auto has_several_places = [](const ptx::FunctionPlan& function) {
-    return std::ranges::any_of(function.counters,
-                               [](const ptx::Counter& counter) { return counter.places.size() > 1; });
-  };
+  const std::vector<ptx::FunctionCounters>& functions = counting.plan->functions;
+  if (counting.plan->is_wide || std::ranges::none_of(functions, has_registers)) return false;
   const bool may_grow_each_cycle =
-      counting.has_paced_tallies || std::ranges::any_of(counting.plan->functions, has_several_places);
-  double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
-  for (const ptx::FunctionPlan& function : counting.plan->functions) {
-    if (!function.paths.sum) continue;
-    constexpr double cycles_of_pass = 16.0;
-    cycles_to_wrap = std::min(cycles_to_wrap, cycles_of_pass * 4294967296.0 / function.paths.sum->most);
-  }
-  if (counting.plan->is_wide || std::ranges::none_of(counting.plan->functions, has_registers)) return false;
+      counting.has_paced_tallies || std::ranges::any_of(functions, has_several_places);
+  const double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
 }
 
@@ -375,23 +329,14 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
   TermCollector collector(request, unit);
   counting.terms = collector.run();
   counting.has_paced_tallies = collector.has_paced_tallies;
-  ptx::CountDemand demand;
-  for (const CountTerm& term : counting.terms) {
-    switch (term.executions) {
-      case Executions::thread_block: demand.thread_blocks.insert(term.place); break;
-      case Executions::warp_block: demand.warp_blocks.insert(term.place); break;
-      case Executions::thread_guard: demand.thread_guards.insert(term.place); break;
-      case Executions::warp_guard: demand.warp_guards.insert(term.place); break;
-      case Executions::warp_division: demand.warp_divisions.insert(term.place); break;
-      case Executions::tally: demand.tallies.insert(term.tally); break;
-    }
-  }
-  name_sums(counting.terms, demand);
-  if (demand.empty()) return std::shared_ptr<const Counting>();
+  if (counting.terms.empty()) return std::shared_ptr<const Counting>();
+  ptx::CountRequest wanted;
+  wanted.is_wide = request.wide_counters;
+  std::vector<ptx::CountUse> uses = uses_of(counting.terms, wanted.sums);
   counting.marks = marks_of(unit);
-  demand.tallies.insert(counting.marks.begin(), counting.marks.end());
-  Result<std::shared_ptr<const ptx::CountPlan>> plan =
-      ptx::make_count_plan(unit, demand, request.wide_counters);
+  for (const ptx::Tally& mark : counting.marks) uses.push_back({{Kind::tally, 0, mark}, wanted.sums++, 1});
+  wanted.uses = uses;
+  Result<std::shared_ptr<const ptx::CountPlan>> plan = ptx::make_count_plan(unit, wanted);
   if (!plan) return plan.error();
   counting.plan = std::move(*plan);
   return std::shared_ptr<const Counting>(std::make_shared<Counting>(std::move(counting)));
@@ -400,9 +345,9 @@ Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
 void fill_counted_arrays(const Counting& counting, const std::vector<SpecificationPtr>& specifications,
                          std::span<const std::uint64_t> slots, const ptx::LaunchedGrid& launched,
                          std::span<const std::vector<std::span<std::byte>>> arrays) {
-  const ptx::Executions executions = counting.plan->evaluate(slots, launched);
+  const std::vector<std::uint64_t> values = counting.plan->evaluate(slots, launched);
   for (const CountTerm& term : counting.terms) {
-    const std::uint64_t amount = term.addend * executions_of(executions, term);
+    const std::uint64_t amount = term.addend * values[counting.plan->quantities.at(term.quantity)];
     const std::span<std::byte> array = arrays[term.specification][term.array];
     if (cod::size_of(specifications[term.specification]->arrays()[term.array].type) == 4) {
       add_to<std::uint32_t>(array, term.element, amount);

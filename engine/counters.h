@@ -16,22 +16,12 @@ namespace lynxpp::engine {
 
 struct Request;
 
-/// `addend` times the executions of a place, added to an element of an array.
+/// `addend` times a quantity, added to an element of an array.
 struct CountTerm {
-  enum class Executions : std::uint8_t {
-    thread_block,
-    warp_block,
-    thread_guard,
-    warp_guard,
-    warp_division,
-    tally
-  };
   std::uint32_t specification = 0;  ///< in Request::specifications
   std::uint32_t array = 0;          ///< in Specification::arrays()
   std::uint64_t element = 0;
-  Executions executions = Executions::thread_block;
-  std::uint32_t place = 0;  ///< a basicBlockId() or instructionId()
-  ptx::Tally tally;         ///< Executions::tally
+  ptx::Quantity quantity;
   std::uint64_t addend = 1;
 };
 
@@ -42,11 +32,10 @@ struct Counting {
   std::vector<ptx::Tally> marks;   ///< ptx::Tally::is_mark
 };
 
-/// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is raised at most once
-/// per iteration of a loop, and an iteration takes two cycles at least; paced tallies grow by one a cycle at
-/// most, and so do counters with several places, each of which is an instruction. What paths are worth
-/// (ptx/passes/counting/refine/path_sum.h) is added once in a pass through a region, which takes 16 cycles at
-/// least: a branch, and a reduction and counts of bits that wait for each other. `clock_khz` 0: not known.
+/// Whether a counter in a register may reach 2^32 in a launch that takes this long: it is incremented at most
+/// once per iteration of a loop, and an iteration takes two cycles at least; paced tallies grow by one a
+/// cycle at most, and so do counters with several places, each of which is an instruction. `clock_khz` 0: not
+/// known.
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
 
 /// Whether counts are wrong perhaps because an index of 32 bits wrapped around between the lanes of an access

@@ -260,7 +260,7 @@ Status add_counters(const Request& request, ptx::InstrumentationUnit& unit, Inst
   const bool has_probes = std::any_of(unit.probes.begin(), unit.probes.end(),
                                       [](const ptx::Probe& probe) { return probe.enabled; });
   if (!has_probes) result.probe.clear();
-  if (unit.counting != nullptr && unit.counting->counters != 0) {
+  if (unit.counting != nullptr && unit.counting->slots_in_use != 0) {
     unit.counter_word = static_cast<std::uint32_t>(result.probe.size());
     result.probe.push_back({0, {}, true});
   }
@@ -318,7 +318,7 @@ std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   if (unit.counting == nullptr) return registers;
   constexpr std::uint32_t bits_of_register = 32;
   const auto words = [](std::uint32_t bits) { return (bits + bits_of_register - 1) / bits_of_register; };
-  for (const ptx::FunctionPlan& function : unit.counting->functions) {
+  for (const ptx::FunctionCounters& function : unit.counting->functions) {
     if (function.unit != 0) continue;
     registers += function.registers * (unit.counting->is_wide ? 2 : 1) + words(function.bits) +
                  2 * words(function.bit_pairs);
@@ -353,7 +353,7 @@ Result<Instrumented> instrument(const Request& request) {
   unit.space_code = space_code;
   unit.assembler_contracts = request.assembler_contracts;
   unit.outline = request.limits.outline;
-  unit.most_flushed_fast = request.limits.most_flushed_fast;
+  unit.without = request.limits.without;
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.parse_ms = watch.lap();
 

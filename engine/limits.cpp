@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* limit_variable = "LYNXPP_VARIANT_LIMIT";
 constexpr const char* outline_variable = "LYNXPP_OUTLINE";
+constexpr const char* without_variable = "LYNXPP_WITHOUT";
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -31,6 +32,16 @@ Limits without_functions(Limits limits) {
   return limits;
 }
 
+std::set<std::string, std::less<>> names_in(std::string_view list) {
+  std::set<std::string, std::less<>> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (const std::string_view name = trim(list.substr(0, comma)); !name.empty()) names.emplace(name);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
 Limits limits_of_environment() {
   Limits limits;
   const std::string_view limit = environment(limit_variable);
@@ -39,11 +50,9 @@ Limits limits_of_environment() {
   if (!limit.empty() && error == std::errc{} && end == limit.data() + limit.size())
     limits.instructions = value;
   const std::string_view outline = environment(outline_variable);
-  if (outline == "all") {
-    limits.outline = {0, 0};
-    limits.most_flushed_fast = 0;
-  }
+  if (outline == "all") limits.outline = {0, 0};
   if (outline == "none") limits = without_functions(limits);
+  limits.without = names_in(environment(without_variable));
   return limits;
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "ptx/passes/unit.h"
 #include "support/result.h"
@@ -11,8 +14,8 @@ namespace lynxpp::engine {
 
 struct Limits {
   ptx::OutlineRule outline;
-  /// InstrumentationUnit::most_flushed_fast
-  std::size_t most_flushed_fast = 1000;
+  /// Refinements of counting to leave out (ptx/passes/counting/refinements.h).
+  std::set<std::string, std::less<>> without;
   /// PTX instructions of a variant, the program's and those that are added; 0: as many as it takes. Above it
   /// the variant is not made: the driver's compiler would run for minutes and take gigabytes inside the
   /// program.
@@ -23,9 +26,12 @@ struct Limits {
 /// take so.
 Limits without_functions(Limits limits);
 
-/// The defaults, changed by LYNXPP_VARIANT_LIMIT (a number: Limits::instructions) and LYNXPP_OUTLINE, which
-/// is for tests: "all" makes every handler a function and takes the shortest texts for counters of device
-/// functions, "none" makes no handler one. What is neither is left alone.
+/// The names in a list with commas between them.
+std::set<std::string, std::less<>> names_in(std::string_view list);
+
+/// The defaults, changed by LYNXPP_VARIANT_LIMIT (a number: Limits::instructions), LYNXPP_WITHOUT (names:
+/// Limits::without) and LYNXPP_OUTLINE, which is for tests: "all" makes every handler a function, "none"
+/// makes no handler one. What is neither is left alone.
 Limits limits_of_environment();
 
 /// PTX instructions that the edits add; of edits that are text an estimate, the lines that end in a semicolon

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "instrumentors/catalogue.h"
-#include "interposer/launch_shapes.h"
+#include "interposer/launch_shape.h"
 #include "interposer/probe_buffer.h"
 #include "interposer/site_record.h"
 #include "support/log.h"
@@ -95,7 +95,6 @@ struct Session::Seen {
   bool wide_counters = false;
   report::CoverageRecord coverage;
   report::TimingRecord timing;
-  LaunchShapes shapes;
   std::vector<std::unique_ptr<Kernel>> kernels;
   /// The site tables of its variants, each once, and whether the report has it.
   struct Sites {
@@ -223,7 +222,7 @@ Session::Seen& Session::seen(const std::string& kernel) {
 
 Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const device::Launch& launch,
                                      const KernelSource& source) {
-  const engine::LaunchShape shape = seen.shapes.of(device, launch);
+  const engine::LaunchShape shape = shape_of(launch);
   const auto found =
       std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& kernel) {
         return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;

@@ -65,8 +65,6 @@ std::optional<EdgePlacement> EdgePlacement::make(std::uint32_t nodes, std::vecto
 /// Each component hangs from one node, the outside where it is part of it; the other nodes' balances give the
 /// edges towards it.
 void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tree) {
-  above_.assign(nodes_ + 1, 0);
-  depth_.assign(nodes_ + 1, 0);
   std::vector<bool> reached(nodes_ + 1);
   std::vector<std::uint32_t> pending;
   for (std::uint32_t i = 0; i <= nodes_; ++i) {
@@ -82,8 +80,6 @@ void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tr
         if (reached[other]) continue;
         reached[other] = true;
         steps_.push_back({edge, other});
-        above_[other] = edge;
-        depth_[other] = depth_[node] + 1;
         pending.push_back(other);
       }
     }
@@ -91,59 +87,26 @@ void EdgePlacement::order_tree(const std::vector<std::vector<std::uint32_t>>& tr
   std::ranges::reverse(steps_);  // found from the roots on
 }
 
-void EdgePlacement::solve(std::vector<std::uint64_t>& flows, std::optional<Walk> walk) const {
-  std::vector<std::uint64_t> surplus(nodes_ + 1);  // in minus out, of the edges whose flow is settled
-  if (walk) {
-    ++surplus[walk->from];
-    --surplus[walk->to];
-  }
-  const auto settle = [&](std::uint32_t edge) {
-    surplus[edges_[edge].target] += flows[edge];
-    surplus[edges_[edge].source] -= flows[edge];
-  };
-  for (const Step& step : steps_) flows[step.edge] = 0;
-  for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) settle(edge);
-  for (const Step& step : steps_) {
-    const bool leaves = edges_[step.edge].source == step.node;
-    flows[step.edge] = leaves ? surplus[step.node] : 0 - surplus[step.node];
-    settle(step.edge);
-  }
-}
-
-/// From the edge's target back to its source, by the tree.
-std::vector<EdgePlacement::Flow> EdgePlacement::flows_of(std::uint32_t counted) const {
-  std::vector<Flow> flows{{counted, 1}};
-  std::uint32_t down = edges_[counted].source;
-  std::uint32_t up = edges_[counted].target;
-  while (down != up) {
-    const bool climbs = depth_[up] >= depth_[down];
-    std::uint32_t& node = climbs ? up : down;
-    const std::uint32_t edge = above_[node];
-    const bool leads_up = edges_[edge].source == node;
-    flows.push_back({edge, leads_up == climbs ? 1 : ~std::uint64_t{0}});
-    node = leads_up ? edges_[edge].target : edges_[edge].source;
-  }
-  return flows;
-}
-
-void EdgePlacement::express_by_counted(std::vector<std::uint64_t>& factors) const {
+std::vector<EdgePlacement::Definition> EdgePlacement::definitions() const {
   std::vector<std::vector<std::uint32_t>> edges_at(nodes_ + 1);
   for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) {
     if (edges_[edge].source == edges_[edge].target) continue;  // enters as often as it leaves
     edges_at[edges_[edge].source].push_back(edge);
     edges_at[edges_[edge].target].push_back(edge);
   }
-  for (std::size_t i = steps_.size(); i-- > 0;) {
-    const Step& step = steps_[i];
-    const std::uint64_t factor = std::exchange(factors[step.edge], 0);
-    if (factor == 0) continue;
+  std::vector<Definition> found;
+  found.reserve(steps_.size());
+  for (const Step& step : steps_) {
+    Definition definition{step.edge, {}};
     const bool leaves = edges_[step.edge].source == step.node;
     for (const std::uint32_t edge : edges_at[step.node]) {
       if (edge == step.edge) continue;
-      const bool is_opposite = (edges_[edge].source == step.node) != leaves;
-      factors[edge] += is_opposite ? factor : 0 - factor;
+      const bool leaves_too = edges_[edge].source == step.node;
+      definition.terms.push_back({edge, leaves_too == leaves});
     }
+    found.push_back(std::move(definition));
   }
+  return found;
 }
 
 }  // namespace lynxpp::ptx

@@ -30,27 +30,17 @@ class EdgePlacement {
   /// The edges to count, ascending; those known are not among them.
   const std::vector<std::uint32_t>& counted() const { return counted_; }
 
-  struct Walk {
-    std::uint32_t from = 0;
-    std::uint32_t to = 0;
-  };
-  /// `flows` has an element for each edge; those of counted and known edges are given, all others are filled
-  /// in. Sums wrap at 64 bits. With a walk: of one who goes from a node to another one, instead of from the
-  /// outside to the outside.
-  void solve(std::vector<std::uint64_t>& flows, std::optional<Walk> walk = std::nullopt) const;
-
-  struct Flow {
+  /// An edge that needs no counter: the sum of other edges' flows, each times 1 or, where is_negative, -1.
+  struct Definition {
+    struct Term {
+      std::uint32_t edge = 0;
+      bool is_negative = false;
+    };
     std::uint32_t edge = 0;
-    std::uint64_t amount = 0;  ///< 1, or -1 modulo 2^64
+    std::vector<Term> terms;
   };
-  /// What solve() gives where one of counted() has flow 1 and the other given ones have none, without the
-  /// edges that have none then.
-  std::vector<Flow> flows_of(std::uint32_t counted) const;
-
-  /// `factors` has an element for each edge: a sum of flows is wanted, each times its factor. Gives it as a
-  /// sum of the flows of counted and known edges alone: their factors change, those of all others become 0.
-  /// Modulo 2^64.
-  void express_by_counted(std::vector<std::uint64_t>& factors) const;
+  /// Of all edges of the tree. Each names only edges that are counted, known or defined before it.
+  std::vector<Definition> definitions() const;
 
  private:
   struct Step {
@@ -63,9 +53,7 @@ class EdgePlacement {
   std::uint32_t nodes_ = 0;
   std::vector<FlowEdge> edges_;
   std::vector<std::uint32_t> counted_;
-  std::vector<Step> steps_;           ///< the tree's edges, leaves first
-  std::vector<std::uint32_t> above_;  ///< per node: the tree's edge towards the root
-  std::vector<std::uint32_t> depth_;  ///< per node: of edges up to the root
+  std::vector<Step> steps_;  ///< the tree's edges, leaves first
 };
 
 }  // namespace lynxpp::ptx

@@ -10,9 +10,6 @@ struct LaunchShape {
   /// %ntid.x is a multiple of 32, and so warps are full: each is 32 threads of one row of the thread block,
   /// and their %tid.x are a multiple of 32 plus their lane.
   bool has_whole_rows = false;
-  /// The grid is so small that what its first block does beyond others' work adds to the kernel's time. Only
-  /// the choice of what is cheap depends on it.
-  bool has_few_waves = false;
 
   bool operator==(const LaunchShape&) const = default;
 };

@@ -19,6 +19,7 @@
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/analysis_cache.h"
+#include "ptx/passes/counting/counters.h"
 #include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
@@ -105,9 +106,8 @@ struct InstrumentationUnit {
   std::unordered_map<std::string_view, std::size_t> positions;  ///< in `functions`, by name
   std::vector<Probe> probes;
   OutlineRule outline;
-  /// Of the counters that device functions add to memory, one for each exit: beyond it by the shortest text,
-  /// which has less than half the instructions.
-  std::size_t most_flushed_fast = 1000;
+  /// Refinements of counting that are left out, by name (ptx/passes/counting/refinements.h).
+  std::set<std::string, std::less<>> without;
   RoutineFunctions routine_functions;      ///< those that routines call
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
@@ -133,7 +133,9 @@ struct InstrumentationUnit {
   /// What they assume, by function; see ptx/passes/memory/index_checks.h.
   std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
   std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
-  std::uint32_t counter_word = 0;             ///< of the hidden parameter: the address of the plan's slots
+  /// By position in CountPlan::functions; empty before the count pass.
+  std::vector<CounterRegisters> counter_registers;
+  std::uint32_t counter_word = 0;  ///< of the hidden parameter: the address of the plan's slots
   /// that find out a lane value, by its name
   std::map<std::string, ProbeRoutine, std::less<>> lane_routines;
   std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
@@ -169,11 +171,9 @@ struct InstrumentationUnit {
     return false;
   }
   std::uint32_t frame_state_offset(std::uint32_t state) const { return 8 * (words + state); }
-  /// Behind the states: the words of CountPlan::frame_words.
-  std::uint32_t frame_counts_offset() const {
+  std::uint32_t frame_bytes() const {
     return frame_state_offset(static_cast<std::uint32_t>(state_bytes.size()));
   }
-  std::uint32_t frame_bytes() const;
   /// Those of one function, which has a body. Not before state_bytes and words are known.
   const ThreadRegisters& thread_registers(const Function& function);
 

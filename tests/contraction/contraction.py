@@ -9,6 +9,7 @@ Exit status: 0 good, 1 different, 77 there is no ptxas.
 """
 import collections
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -185,6 +186,12 @@ def assemble(ptxas, source, folder):
     return operations(cubin)
 
 
+def fused_operations(text, kernel):
+    """How many the PTX of the kernel names."""
+    body = re.split(r"\.entry\s+", text[re.search(rf"\.entry\s+{kernel}\b", text).end():])[0]
+    return len(re.findall(r"\bfma\.", body))
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
@@ -206,7 +213,7 @@ def main():
                 sys.exit(run.stderr)
             for case, expected in original.items():
                 variant = folder / f"{name}-{case}.ptx"
-                rewritten += "%lynxpp_factor" in variant.read_text()
+                rewritten += fused_operations(variant.read_text(), case) > fused_operations(source.read_text(), case)
                 compared += 1
                 counts = assemble(ptxas, variant, folder)[case]
                 if counts != expected:

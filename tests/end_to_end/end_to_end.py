@@ -130,8 +130,8 @@ def measure_wide(build, program, spec):
     with tempfile.TemporaryDirectory() as folder:
         run, records = build.measure(program, spec=spec, environment={"LYNXPP_WIDE_COUNTERS": "1", "LYNXPP_DUMP": folder})
         variants = [file.read_text() for file in pathlib.Path(folder).glob("*.instrumented.ptx")]
-    expect(any(".reg .b64 %lynxpp_count" in text for text in variants), f"no variant has wide counters\n{run}")
-    expect(not any(".reg .b32 %lynxpp_count" in text for text in variants), f"a variant has narrow counters\n{run}")
+    expect(any("add.u64 %lynxpp_rd0, %lynxpp_rd0," in text for text in variants), f"no variant has wide counters\n{run}")
+    expect(not any("add.u32 %lynxpp_r0, %lynxpp_r0," in text for text in variants), f"a variant has narrow counters\n{run}")
     return run, records
 
 

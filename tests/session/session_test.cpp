@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "interposer/launch_shapes.h"
+#include "interposer/launch_shape.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {
@@ -41,7 +41,6 @@ TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   EXPECT_EQ(records_.finished, 1);
 }
 
-/// The device holds 16 blocks at a time.
 TEST_F(SessionTest, LaunchesOfAnotherShapeGetAVariantOfTheirOwn) {
   std::ofstream(spec_) << "global unsigned long warps[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { if "
                           "(leastActiveThreadInWarp()) atomicAdd(&warps[basicBlockId()], 1); }\n";
@@ -67,26 +66,23 @@ TEST_F(SessionTest, LaunchesOfAnotherShapeGetAVariantOfTheirOwn) {
 TEST_F(SessionTest, VariantsWithTheSameTextAreLoadedOnce) {
   EXPECT_TRUE(launch("k", 1, 100, 33));
   EXPECT_TRUE(launch("k", 1, 100, 64));
-  EXPECT_TRUE(launch("k", 1, 16, 33)) << "one wave";
+  EXPECT_TRUE(launch("k", 1, 16, 33));
   EXPECT_EQ(device_.loaded.size(), 1u);
   EXPECT_EQ(device_.launched, 3);
   EXPECT_TRUE(launch("k", 2, 100, 33)) << "of another image";
   EXPECT_EQ(device_.loaded.size(), 2u);
 }
 
-TEST_F(SessionTest, ShapesFollowFromTheLaunchAndTheDevice) {
-  LaunchShapes shapes;
+TEST_F(SessionTest, ShapesFollowFromTheLaunch) {
   device::Launch launch;
-  const auto of = [&](std::uint32_t x, std::uint32_t y, std::uint32_t blocks) {
+  const auto of = [&](std::uint32_t x, std::uint32_t y) {
     launch.block[0] = x;
     launch.block[1] = y;
-    launch.grid[0] = blocks;
-    return shapes.of(device_, launch);
+    return shape_of(launch);
   };
-  EXPECT_EQ(of(32, 3, 17), (engine::LaunchShape{true, true, false}));
-  EXPECT_EQ(of(16, 6, 17), (engine::LaunchShape{true, false, false}));
-  EXPECT_EQ(of(33, 1, 17), (engine::LaunchShape{false, false, false}));
-  EXPECT_EQ(of(96, 1, 16), (engine::LaunchShape{true, true, true}));
+  EXPECT_EQ(of(32, 3), (engine::LaunchShape{true, true}));
+  EXPECT_EQ(of(16, 6), (engine::LaunchShape{true, false}));
+  EXPECT_EQ(of(33, 1), (engine::LaunchShape{false, false}));
 }
 
 TEST_F(SessionTest, SiteTableStandsOnceBeforeTheFirstLaunchThatNeedsIt) {
@@ -132,8 +128,8 @@ TEST_F(SessionTest, LongLaunchesGetWideCounters) {
   EXPECT_THAT(records_.launches[1].notes, ElementsAre(HasSubstr("counts are an estimate")));
   EXPECT_TRUE(records_.launches[2].notes.empty());
   ASSERT_EQ(device_.loaded.size(), 2u);
-  EXPECT_THAT(device_.loaded[0], HasSubstr(".reg .b32 %lynxpp_count0;"));
-  EXPECT_THAT(device_.loaded[1], HasSubstr(".reg .b64 %lynxpp_count0;"));
+  EXPECT_THAT(device_.loaded[0], HasSubstr("add.u32 %lynxpp_r0, %lynxpp_r0, 1;"));
+  EXPECT_THAT(device_.loaded[1], HasSubstr("add.u64 %lynxpp_rd0, %lynxpp_rd0, 1;"));
 }
 
 TEST_F(SessionTest, TimeAProgramIdlesBehindALaunchIsNotTheLaunchs) {
@@ -164,7 +160,7 @@ TEST_F(SessionTest, CountersAreWideFromTheFirstLaunchOnWhenAskedFor) {
   device_.milliseconds = 5000;
   EXPECT_TRUE(launch());
   session_->finish();
-  EXPECT_THAT(device_.loaded.at(0), HasSubstr(".reg .b64 %lynxpp_count0;"));
+  EXPECT_THAT(device_.loaded.at(0), HasSubstr("add.u64 %lynxpp_rd0, %lynxpp_rd0, 1;"));
   EXPECT_TRUE(records_.launches.at(0).notes.empty());
 }
 

@@ -1,13 +1,6 @@
 #include "ptx/passes/module/frame.h"
 
-#include "ptx/passes/counting/plan.h"
-
 namespace lynxpp::ptx {
-
-std::uint32_t InstrumentationUnit::frame_bytes() const {
-  const std::uint32_t counts = counting == nullptr ? 0 : counting->frame_words;
-  return frame_counts_offset() + (counts + 1) / 2 * 8;
-}
 
 const ThreadRegisters& InstrumentationUnit::thread_registers(const Function& function) {
   const auto [known, is_new] = thread_registers_.try_emplace(&function);
@@ -38,8 +31,6 @@ void Frame::add_entry(CodeBuilder& code) const {
     const VirtualRegister word = code.compute(RegisterType::b64, "ld.param.b64", {passed});
     code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, word});
   }
-  for (std::uint32_t at = unit_.frame_counts_offset(); at < unit_.frame_bytes(); at += 8)
-    code.emit("st.local.b64", {CodeAddress{frame, at}, 0});
 }
 
 void Frame::add_store(CodeBuilder& code) const {

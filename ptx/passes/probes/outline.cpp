@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptx/passes/counting/emit/flush.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -141,7 +143,7 @@ class OutlinedCall {
   /// Calls with the same key call the same function.
   const std::string& key() const { return key_; }
 
-  CodeFunction function(std::uint32_t& next_label) const {
+  CodeFunction function() const {
     CodeFunction made;
     signature_.declare(made);
     made.names = names_;
@@ -155,7 +157,7 @@ class OutlinedCall {
     inner.state = [&](std::uint32_t index) { return CodeOperand(states_.at(index)); };
     inner.site_value = [&](std::string_view name) { return inner_values_.find(name)->second; };
     code.append(routine_.copy(inner, made.names));
-    add_flushes(next_label, code);
+    add_flushes(code, made.names);
     signature_.add_exit(code);
     made.code = code.take();
     return made;
@@ -205,32 +207,33 @@ class OutlinedCall {
   void pass_tallies() {
     const std::uint32_t bytes = unit_.counting != nullptr && unit_.counting->is_wide ? 8 : 4;
     for (const SiteTally& tally : tallies_) {
-      const bool is_register = tally.counter != nullptr && tally.counter->storage != Counter::Storage::memory;
-      key_ += tally.name + (is_register ? "=register;" : tally.counter != nullptr ? "=memory;" : "=none;");
-      if (tally.counter == nullptr) {
+      const bool is_register = tally.place && !tally.place.is_shared();
+      key_ += tally.name + (is_register ? "=register;" : tally.place ? "=memory;" : "=none;");
+      if (!tally.place) {
         inner_values_.emplace(tally.name, std::nullopt);
         continue;
       }
       const VirtualRegister inner = fresh(bytes);
       inner_values_.emplace(tally.name, inner);
       if (is_register) {
-        signature_.add_parameter(inner, bytes, Tallies::reg(*tally.counter));
-        signature_.add_result(inner, bytes, Tallies::reg(*tally.counter));
+        signature_.add_parameter(inner, bytes, tally.reg);
+        signature_.add_result(inner, bytes, tally.reg);
         continue;
       }
       const VirtualRegister offset = fresh(8);
-      signature_.add_parameter(offset, 8, std::int64_t{8} * tally.counter->slot);
-      flushed_.push_back({tally.counter, inner, offset});
+      signature_.add_parameter(offset, 8, std::int64_t{8} * tally.place.counter->slot);
+      flushed_.push_back({inner, offset});
     }
     if (flushed_.empty()) return;
     slots_ = fresh(8);
     signature_.add_word(slots_, unit_.counter_word);
   }
 
-  void add_flushes(std::uint32_t& next_label, CodeBuilder& code) const {
+  void add_flushes(CodeBuilder& code, NameSource& names) const {
     for (const Flushed& each : flushed_) {
-      const VirtualRegister place = code.compute(RegisterType::b64, "add.u64", {each.offset, slots_});
-      Tallies::add_flush(unit_, *each.counter, each.sum, place, next_label, code);
+      const VirtualRegister first = code.compute(RegisterType::b64, "add.u64", {each.offset, slots_});
+      const VirtualRegister slot = slots_of_warp(code, *unit_.counting, first);
+      append_flush_of_sum(code, count_context(unit_, 0, names), each.sum, at_slot(slot, 0));
     }
   }
 
@@ -240,7 +243,6 @@ class OutlinedCall {
 
   /// A tally in memory: what the function adds, and where.
   struct Flushed {
-    const Counter* counter;
     VirtualRegister sum;
     VirtualRegister offset;  ///< of the slot, in bytes
   };
@@ -259,8 +261,7 @@ class OutlinedCall {
   VirtualRegister slots_;
 };
 
-Outliner::Outliner(InstrumentationUnit& unit, std::uint32_t& next_tally_label)
-    : unit_(unit), next_tally_label_(next_tally_label), functions_(unit.probes.size()) {
+Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.probes.size()) {
   for (const Probe& probe : unit.probes) {
     outlined_.push_back(probe.enabled && length_of_copy(probe) >= unit.outline.instructions &&
                         count_sites(unit, probe) >= unit.outline.sites);
@@ -269,12 +270,8 @@ Outliner::Outliner(InstrumentationUnit& unit, std::uint32_t& next_tally_label)
 
 bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const {
   if (!outlined_[static_cast<std::size_t>(&probe - unit_.probes.data())]) return false;
-  const auto is_in_register = [](const SiteTally& tally) {
-    return tally.counter == nullptr || tally.counter->storage != Counter::Storage::memory;
-  };
-  const auto is_bit = [](const SiteTally& tally) {
-    return tally.counter != nullptr && tally.counter->is_bit;
-  };
+  const auto is_in_register = [](const SiteTally& tally) { return !tally.place.is_shared(); };
+  const auto is_bit = [](const SiteTally& tally) { return tally.place.is_bit(); };
   if (std::ranges::any_of(tallies, is_bit)) return false;
   return unit_.outline.instructions == 0 || tallies.empty() || !std::ranges::all_of(tallies, is_in_register);
 }
@@ -293,8 +290,7 @@ void Outliner::add_call(const Probe& probe, const OutlinedCall& call,
                         std::map<std::string, std::uint32_t>& functions, CodeBuilder& code) {
   auto known = functions.find(call.key());
   if (known == functions.end()) {
-    const std::uint32_t function =
-        unit_.routine_functions.add(call.function(next_tally_label_), probe.routine.functions());
+    const std::uint32_t function = unit_.routine_functions.add(call.function(), probe.routine.functions());
     known = functions.emplace(call.key(), function).first;
   }
   unit_.routine_functions.use(known->second);

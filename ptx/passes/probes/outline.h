@@ -22,7 +22,7 @@ class OutlinedCall;
 
 class Outliner {
  public:
-  Outliner(InstrumentationUnit& unit, std::uint32_t& next_tally_label);
+  explicit Outliner(InstrumentationUnit& unit);
 
   /// Whether a call stands at a site of the probe with these tallies. Places with all tallies in registers
   /// run most and are few: they keep copies unless the rule takes every handler.
@@ -38,7 +38,6 @@ class Outliner {
                 CodeBuilder& code);
 
   InstrumentationUnit& unit_;
-  std::uint32_t& next_tally_label_;
   std::vector<bool> outlined_;  ///< by probe
   /// by probe, and by what is part of the function
   std::vector<std::map<std::string, std::uint32_t>> functions_;

@@ -16,9 +16,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Labels of the count pass have the numbers below.
-constexpr std::uint32_t first_tally_label = 1u << 30;
-
 bool writes_register(const Operand& operand, std::string_view name) {
   if (operand.name == name) return true;
   return operand.kind != OperandKind::address &&
@@ -40,8 +37,7 @@ bool leaves(const Instruction& instruction) { return instruction.traits.kind == 
 /// Splices one function: finds the places and adds the routines there.
 class FunctionSplicer {
  public:
-  FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_tally_label,
-                  Outliner& outliner)
+  FunctionSplicer(InstrumentationUnit& unit, const FunctionUnit& function, Outliner& outliner)
       : unit_(unit),
         function_(function),
         body_(*function.function->body),
@@ -50,7 +46,7 @@ class FunctionSplicer {
         outliner_(outliner),
         is_kernel_(function.function->is_entry),
         frame_(unit, function),
-        tallies_(unit, function, next_tally_label),
+        tallies_(unit, function),
         values_(unit, function),
         sectors_(unit, function),
         kept_(unit, function) {}
@@ -310,10 +306,10 @@ class FunctionSplicer {
     if (is_short) add_banks_of_some(probe, site, binding, code);
     std::map<std::string_view, CodeOperand> of_tallies;
     for (const SiteTally& tally : tallies) {
-      if (tally.counter == nullptr) continue;
-      const bool is_bit = tally.counter->is_bit;
-      of_tallies.emplace(tally.name, is_bit ? code.compute(RegisterType::b32, "mov.b32", {0})
-                                            : Tallies::reg(*tally.counter));
+      if (!tally.place) continue;
+      of_tallies.emplace(tally.name, tally.place.is_bit()
+                                         ? CodeOperand(code.compute(RegisterType::b32, "mov.b32", {0}))
+                                         : CodeOperand(tally.reg));
     }
     binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
       if (is_lane_value(name)) return *unit_.lane_values->find(lane_site(site), name);
@@ -326,8 +322,8 @@ class FunctionSplicer {
     if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
     code.append(routine_at(probe, site).copy(binding, names_));
     for (const SiteTally& tally : tallies) {
-      if (tally.counter != nullptr && tally.counter->is_bit)
-        Tallies::add_bit(*tally.counter, std::get<VirtualRegister>(of_tallies.at(tally.name).value), code);
+      if (tally.place.is_bit())
+        tallies_.add_bit(tally.place, std::get<VirtualRegister>(of_tallies.at(tally.name).value), code);
     }
     tallies_.add_flushes(probe, site, code);
     if (apart) code.place(*apart);
@@ -363,7 +359,7 @@ class FunctionSplicer {
                    CodeBuilder& code) {
     CodeBuilder raise(names_);
     for (const SiteTally& tally : tallies) {
-      if (tally.counter != nullptr) tallies_.add_one(*tally.counter, sectors_.first(), raise);
+      if (tally.place) tallies_.add_one(tally.place, sectors_.first(), raise);
     }
     tallies_.add_flushes(probe, site, raise);
     sectors_.add_access(lane_site(site).first - function_.first_instruction,
@@ -376,15 +372,16 @@ class FunctionSplicer {
     if (site.instruction == nullptr) return std::nullopt;
     const auto number_of_probe = static_cast<std::uint32_t>(&probe - unit_.probes.data());
     const auto rows = unit_.row_sectors.find({number_of_probe, lane_site(site).first});
-    const Counter* const exception = tallies_.exception_at(probe, site);
-    if (rows == unit_.row_sectors.end() || exception == nullptr) return std::nullopt;
+    if (rows == unit_.row_sectors.end()) return std::nullopt;
+    const TallyPlace exception = tallies_.exception_at(probe, site);
+    if (!exception) return std::nullopt;
     const Label label = code.fresh_label();
     if (const std::optional<VirtualRegister> row = row_register(site)) {
       const VirtualRegister place = place_in_row(probe, site, rows->second, *row, code);
       const VirtualRegister is_row = code.compute(RegisterType::pred, "setp.eq.u32", {place, 0});
       code.branch_if(CodePredicate(is_row), label);
     }
-    tallies_.add_mark(*exception, code.elect_leader(code.active_mask()), code);
+    tallies_.add_mark(exception, code.elect_leader(code.active_mask()), code);
     return label;
   }
 
@@ -456,10 +453,9 @@ class Splice final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     const bool has_probes = std::ranges::any_of(unit.probes, &Probe::enabled);
     if (!has_probes && !unit.needs_frame()) return false;
-    std::uint32_t next_tally_label = first_tally_label;
-    Outliner outliner(unit, next_tally_label);
+    Outliner outliner(unit);
     for (const FunctionUnit& function : unit.functions) {
-      if (function.instrumented) FunctionSplicer(unit, function, next_tally_label, outliner).run();
+      if (function.instrumented) FunctionSplicer(unit, function, outliner).run();
     }
     return true;
   }

@@ -4,57 +4,50 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "ptx/ir/code_builder.h"
-#include "ptx/passes/counting/plan.h"
+#include "ptx/passes/counting/emit/tallies.h"
 #include "ptx/passes/probes/site_values.h"
-#include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
 /// A tally of a routine at one site: its name among the site's values, and where its numbers go.
 struct SiteTally {
   std::string name;
-  const Counter* counter = nullptr;  ///< null: nobody wants them
+  TallyPlace place;     ///< none: nobody wants them
+  VirtualRegister reg;  ///< of one that is no bit
 };
 
-/// Of one function. `next_label` numbers the labels of its code over the whole variant.
+/// Of one function.
 class Tallies {
  public:
-  Tallies(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t& next_label)
-      : unit_(unit), function_(function), next_label_(next_label) {}
+  Tallies(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit), function_(function) {}
 
   std::vector<SiteTally> at(const Probe& probe, const Site& site) const;
-  /// Null: warps that are full rows are counted like all others (InstrumentationUnit::row_sectors).
-  const Counter* exception_at(const Probe& probe, const Site& site) const;
-  /// The register, for a counter that is no bit.
-  static CodeOperand reg(const Counter& counter);
+  /// None: warps that are full rows are counted like all others (InstrumentationUnit::row_sectors).
+  TallyPlace exception_at(const Probe& probe, const Site& site) const;
 
   /// Adds one in the lanes in which the predicate holds.
-  void add_one(const Counter& counter, VirtualRegister predicate, CodeBuilder& code) const;
+  void add_one(const TallyPlace& tally, VirtualRegister predicate, CodeBuilder& code) const;
   /// Makes the mark (Tally::is_mark) or exception more than 0 where the predicate holds.
-  void add_mark(const Counter& mark, VirtualRegister predicate, CodeBuilder& code) const;
-  /// Sets the counter's bit where `raised` is 1 instead of 0.
-  static void add_bit(const Counter& counter, VirtualRegister raised, CodeBuilder& code);
+  void add_mark(const TallyPlace& mark, VirtualRegister predicate, CodeBuilder& code) const {
+    code.append(set_mark(context(), mark, CodePredicate(predicate)));
+  }
+  /// Sets the tally's bit where `value` is 1 instead of 0.
+  void add_bit(const TallyPlace& tally, VirtualRegister value, CodeBuilder& code) const {
+    code.append(set_bit_by(context(), tally, value));
+  }
   /// Behind a routine: tallies without a register of their own go to memory.
   void add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const;
 
-  /// In a function of its own: adds `value` to the counter's slot, `slots` being the address of the first one
-  /// less what is known of the slot's place.
-  static void add_flush(const InstrumentationUnit& unit, const Counter& counter, VirtualRegister value,
-                        VirtualRegister slots, std::uint32_t& next_label, CodeBuilder& code);
-
  private:
-  const Counter* find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
+  CountContext context() const {
+    return count_context_of(unit_, static_cast<std::uint32_t>(&function_ - unit_.functions.data()));
+  }
+  TallyPlace find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
-  std::uint32_t& next_label_;
 };
-
-/// Whole lines of text, as lines of code.
-Code code_of_lines(std::string_view text);
 
 }  // namespace lynxpp::ptx

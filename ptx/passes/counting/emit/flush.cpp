@@ -1,496 +1,413 @@
-// How the counters of a warp's lanes come together and go to memory when its threads leave.
-//
-// A whole warp adds all counters by one access, lane i the i-th of up to 32. The sums over the lanes take
-// most of the time, so numbers whose sums fit a byte or a half word are summed four or two at a time; which
-// it is, a vote of the warp says.
+#include "ptx/passes/counting/emit/flush.h"
+
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
-#include "ptx/passes/counting/emit/text.h"
+#include "ptx/passes/counting/storage/assign.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t lanes = 32;
+using Combine = Counter::Combine;
+using Storage = Accumulator::Storage;
+
+constexpr std::uint32_t warp_lanes = 32;
 constexpr std::uint32_t word_bits = 32;
-/// Of four bits that any lane has set; more of them are taken from their words one by one, each by its lane.
-constexpr std::size_t enough_groups = 3;
+constexpr std::size_t few = 2;              // counters that need no turns
+constexpr std::uint32_t bits_of_group = 4;  // that one reduction sums
+/// The greatest number of which those of 32 lanes together fit 32 bits.
+constexpr std::uint32_t most_summed = 0xffffffff / warp_lanes;
+/// Spreads four bits to the four bytes of a word, with others that are masked out.
+constexpr std::uint32_t spread = 0x00204081;
+constexpr std::uint32_t one_of_each_byte = 0x01010101;
 
-/// The greatest number of which 32 together fit that many bits.
-constexpr std::uint32_t most_of(std::uint32_t bits) {
-  return static_cast<std::uint32_t>(((std::uint64_t{1} << bits) - 1) / lanes);
-}
-
-std::string number(std::uint64_t value) { return std::to_string(value); }
-
-std::string at_slot(std::uint32_t slot) { return "[%lynxpp_place+" + number(8 * std::uint64_t{slot}) + "]"; }
-
-bool is_bit(const Counter* counter) { return counter->is_bit; }
-
-bool is_any(const Counter* counter) {
-  return counter->storage == Counter::Storage::any || counter->storage == Counter::Storage::both;
-}
-
-bool is_summed(const Counter* counter) { return counter->storage == Counter::Storage::summed; }
-
-/// How a warp's number follows from its lanes'.
-enum class Share : std::uint8_t { each, of_lane_0, even, most };
-
-Share share_of(const Counter* counter) {
-  if (counter->storage == Counter::Storage::most) return Share::most;
-  return !is_summed(counter) ? Share::of_lane_0 : counter->is_even ? Share::even : Share::each;
-}
-
-/// Which byte of its group's word a bit becomes, and by how much the word is shifted for it: position 8·byte
-/// + shift.
-std::uint32_t mask_of(const std::vector<const Counter*>& group, Share share) {
-  std::uint32_t mask = 0;
-  for (const Counter* counter : group) {
-    if (share_of(counter) == share) mask |= 1u << (8 * (counter->bit % 4));
+/// Flushes counters that are flushed together, ascending in slots.
+class Flush {
+ public:
+  Flush(CodeBuilder& code, const CountContext& context, std::vector<const Counter*> counters)
+      : code_(code), context_(context), counters_(std::move(counters)) {
+    for (const Counter* counter : counters_) {
+      if (accumulator(*counter).storage == Storage::reg) numbers_.insert(accumulator(*counter).index);
+    }
   }
-  return mask;
-}
 
-/// The counters whose sums share a word, by the word's number.
-using SumGroups = std::map<std::uint32_t, std::vector<const Counter*>>;
-
-SumGroups groups_of(const std::vector<const Counter*>& counters, std::uint32_t base, std::uint32_t per) {
-  SumGroups groups;
-  for (const Counter* counter : counters) groups[(counter->slot - base) / per].push_back(counter);
-  return groups;
-}
-
-/// The register with the bits that are set in any lane's `word`.
-std::string of_any(const std::string& word) { return word + "_any"; }
-
-/// A word of sums.
-std::string sum_name(std::uint32_t sum) { return "%lynxpp_total" + number(sum); }
-
-/// %lynxpp_amount = the sum number %lynxpp_lower, in the lanes for which it lies in one of `groups`, whose
-/// words hold `per` numbers and begin with the one named sum_name(first).
-std::string take_sum(const SumGroups& groups, std::uint32_t first, std::uint32_t per) {
-  if (groups.empty()) return {};
-  const std::uint32_t bits = 32 / per;
-  std::string text = "\tmov.b32 %lynxpp_word, 0;\n\tshr.u32 %lynxpp_group, %lynxpp_lower, " +
-                     number(per == 4   ? 2
-                            : per == 2 ? 1
-                                       : 0) +
-                     ";\n";
-  for (const auto& [group, members] : groups) {
-    text += "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_group, " + number(group) +
-            ";\n\t@%lynxpp_leads mov.b32 %lynxpp_word, " + sum_name(first++) + ";\n";
+  void append(const std::optional<CodePredicate>& guard) {
+    done_ = code_.fresh_label();
+    if (guard) code_.branch_if(!*guard, done_);
+    leave_unless_first();
+    // Votes wait for the lanes that are to come.
+    mask_ = context_.counters.converges_at_exit ? context_.registers.launched.front() : code_.active_mask();
+    leave_unless_any();
+    slots_ = slots_of_warp(code_, context_);
+    if (context_.plan.is_wide) {
+      append_each_lane(true);
+    } else if (context_.has_redux()) {
+      take_great_numbers();
+      append_together();
+    } else {
+      append_without_reduction();
+    }
+    code_.place(done_);
   }
-  if (per != 1) {
-    text +=
-        "\tand.b32 %lynxpp_group, %lynxpp_lower, " + number(per - 1) +
-        ";\n\tmul.lo.u32 %lynxpp_group, %lynxpp_group, " + number(bits) +
-        ";\n\tshr.u32 %lynxpp_word, %lynxpp_word, %lynxpp_group;\n\tand.b32 %lynxpp_word, %lynxpp_word, " +
-        number((1u << bits) - 1) + ";\n";
-  }
-  return text + "\tor.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_word;\n";
-}
 
-/// %lynxpp_amount |= the bit number %lynxpp_lower + `ahead` of `word`, where there is such a one. Bits lie as
-/// CountText::position_of() says.
-std::string take_bit(const std::string& word, std::uint32_t ahead) {
-  return "\tadd.u32 %lynxpp_group, %lynxpp_lower, " + number(ahead) +
-         ";\n\tsetp.lt.u32 %lynxpp_leads, %lynxpp_group, " + number(word_bits) +
-         ";\n\tshr.u32 %lynxpp_word, %lynxpp_group, 2;\n\tand.b32 %lynxpp_group, %lynxpp_group, 3;\n"
-         "\tmad.lo.u32 %lynxpp_group, %lynxpp_group, 8, %lynxpp_word;\n\tshr.u32 %lynxpp_word, " +
-         word +
-         ", %lynxpp_group;\n\tand.b32 %lynxpp_word, %lynxpp_word, 1;\n"
-         "\t@%lynxpp_leads or.b32 %lynxpp_amount, %lynxpp_amount, %lynxpp_word;\n";
-}
+ private:
+  struct Run {
+    VirtualRegister word;
+    BitUse use = BitUse::any;
+    std::uint32_t first_bit = 0;
+    std::uint32_t first = 0;  ///< of the counters of the line
+    std::uint32_t count = 0;
+  };
+
+  const Accumulator& accumulator(const Counter& counter) const { return context_.accumulator(counter); }
+
+  VirtualRegister compute(const char* opcode, CodeOperand left, CodeOperand right) {
+    return code_.compute(RegisterType::b32, opcode, {std::move(left), std::move(right)});
+  }
+
+  CodePredicate compare(const char* opcode, CodeOperand left, CodeOperand right) {
+    return code_.compute(RegisterType::pred, opcode, {std::move(left), std::move(right)});
+  }
+
+  // ---- who has something to flush
+
+  void leave_unless_first() {
+    constexpr const char* indices[] = {"%ctaid.x", "%ctaid.y", "%ctaid.z"};
+    std::optional<VirtualRegister> index;
+    for (unsigned dimension = 0; dimension < 3; ++dimension) {
+      if ((counters_.front()->first_in >> dimension & 1u) == 0) continue;
+      const VirtualRegister own =
+          code_.compute(RegisterType::b32, "mov.u32", {SpecialRegister{indices[dimension]}});
+      index = index ? compute("or.b32", *index, own) : own;
+    }
+    if (index) code_.branch_if(compare("setp.ne.u32", *index, 0), done_);
+  }
+
+  std::vector<VirtualRegister> words() const {
+    std::set<VirtualRegister> found;
+    for (const Counter* counter : counters_) {
+      const Accumulator& each = accumulator(*counter);
+      if (each.storage == Storage::bit) found.insert(context_.word(each));
+      if (each.storage == Storage::bit_pair) {
+        found.insert(context_.registers.holds[each.index / word_bits]);
+        found.insert(context_.registers.fails[each.index / word_bits]);
+      }
+    }
+    return {found.begin(), found.end()};
+  }
+
+  /// `any_number_` tells of numbers alone, so that it can be asked again how great they are.
+  void leave_unless_any() {
+    std::optional<VirtualRegister> all;
+    for (const std::uint32_t each : numbers_) {
+      const VirtualRegister number = context_.number(each);
+      const bool is_wide = context_.plan.is_wide;
+      all =
+          all ? code_.compute(context_.number_type(), is_wide ? "or.b64" : "or.b32", {*all, number}) : number;
+    }
+    any_number_ = all;
+    std::optional<CodePredicate> is_any;
+    if (context_.plan.is_wide) {
+      if (all) is_any = CodePredicate(code_.compute(RegisterType::pred, "setp.ne.u64", {*all, 0}));
+      all.reset();
+    }
+    for (const VirtualRegister word : words()) all = all ? compute("or.b32", *all, word) : word;
+    if (all && is_any) {
+      is_any = CodePredicate(code_.compute(RegisterType::pred, "setp.ne.or.u32", {*all, 0, *is_any}));
+    } else if (all) {
+      is_any = compare("setp.ne.u32", *all, 0);
+    }
+    const VirtualRegister votes = code_.compute(RegisterType::pred, "vote.sync.any.pred", {*is_any, mask_});
+    code_.branch_if(!CodePredicate(votes), done_);
+  }
+
+  // ---- each lane by itself
+
+  /// Numbers whose sum over the lanes may not fit 32 bits.
+  void take_great_numbers() {
+    if (!any_number_) return;
+    const Label fit = code_.fresh_label();
+    code_.branch_if(!are_great(), fit);
+    append_each_lane(false);
+    code_.place(fit);
+  }
+
+  CodePredicate are_great() {
+    const CodePredicate is_great = compare("setp.gt.u32", *any_number_, most_summed);
+    return code_.compute(RegisterType::pred, "vote.sync.any.pred", {is_great, mask_});
+  }
+
+  /// Every lane adds its own numbers, and with `and_bits` its bits; the numbers are 0 then. What is the
+  /// greatest of the lanes' stays.
+  void append_each_lane(bool and_bits) {
+    std::optional<CodePredicate> is_lane_0;
+    const auto of_lane_0 = [&] {
+      if (!is_lane_0) {
+        const VirtualRegister lane =
+            code_.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
+        is_lane_0 = compare("setp.eq.u32", lane, 0);
+      }
+      return is_lane_0;
+    };
+    std::set<std::uint32_t> taken;
+    for (const Counter* counter : counters_) {
+      const Accumulator& each = accumulator(*counter);
+      const bool is_number = each.storage == Storage::reg;
+      if (counter->combine == Combine::max || (!is_number && !and_bits)) continue;
+      const std::optional<CodePredicate> who =
+          counter->combine == Combine::lane_0 ? of_lane_0() : std::nullopt;
+      const CodeAddress slot = at_slot(slots_, counter->slot);
+      if (is_number) {
+        taken.insert(each.index);
+        if (and_bits) {
+          append_flush_by_lane(code_, context_.plan.is_wide, context_.number(each.index), slot, who);
+        } else {
+          const VirtualRegister wide =
+              code_.compute(RegisterType::b64, "cvt.u64.u32", {context_.number(each.index)});
+          code_.emit_if(who, "red.global.add.u64", {slot, wide});
+        }
+        continue;
+      }
+      const VirtualRegister bit =
+          code_.compute(RegisterType::b32, "bfe.u32", {context_.word(each), each.index % word_bits, 1});
+      append_flush_by_lane(code_, false, bit, slot, who);
+    }
+    if (and_bits) return;
+    for (const std::uint32_t index : taken) code_.emit("mov.b32", {context_.number(index), 0});
+  }
+
+  /// Before sm_80 lanes are summed by shuffles, which need all of them.
+  void append_without_reduction() {
+    const Label each = code_.fresh_label();
+    const CodePredicate is_partial = compare("setp.ne.b32", mask_, -1);
+    code_.branch_if(is_partial, each);
+    if (any_number_) code_.branch_if(are_great(), each);
+    append_together();
+    code_.branch(done_);
+    code_.place(each);
+    append_each_lane(true);
+  }
+
+  // ---- the lanes together
+
+  void append_together() {
+    const VirtualRegister before =
+        code_.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%lanemask_lt"}});
+    rank_ = code_.compute(RegisterType::b32, "popc.b32", {compute("and.b32", before, mask_)});
+    lanes_ = code_.compute(RegisterType::b32, "popc.b32", {mask_});
+    for (std::size_t first = 0; first < counters_.size(); first += warp_lanes) {
+      const std::size_t last = std::min(counters_.size(), first + warp_lanes);
+      append_line({counters_.begin() + static_cast<std::ptrdiff_t>(first),
+                   counters_.begin() + static_cast<std::ptrdiff_t>(last)});
+    }
+  }
+
+  /// The lanes that are here take the counters in turn, each one of them at a time.
+  void append_line(const std::vector<const Counter*>& line) {
+    std::vector<std::pair<std::uint32_t, VirtualRegister>> numbers, groups;  // by position in the line
+    std::vector<Run> runs;
+    for (std::uint32_t i = 0; i < line.size(); ++i) {
+      const Accumulator& each = accumulator(*line[i]);
+      if (each.storage == Storage::reg) {
+        numbers.emplace_back(i, total_of(*line[i], each));
+      } else if (each.storage == Storage::bit && bit_use(*line[i], each) == BitUse::sum) {
+        groups.emplace_back(i, total_of_group(line, i));
+        i += size_of_group(line, i) - 1;
+      } else {
+        add_to_runs(i, *line[i], each, runs);
+      }
+    }
+    if (line.size() <= few && groups.size() == line.size() - numbers.size())
+      return append_few(line, numbers, groups);
+    const VirtualRegister turn = code_.fresh(RegisterType::b32);
+    code_.mov(turn, rank_);
+    const Label again = code_.fresh_label();
+    code_.place(again);
+    const VirtualRegister amount = code_.fresh(RegisterType::b32);
+    code_.mov(amount, 0);
+    for (const auto& [position, total] : numbers)
+      code_.mov_if(compare("setp.eq.u32", turn, position), amount, total);
+    for (std::size_t i = 0; i < groups.size(); ++i) take_of_group(line, groups[i], turn, amount);
+    for (const Run& run : runs) take_of_run(run, turn, amount);
+    const CodePredicate has_some = compare("setp.ne.u32", amount, 0);
+    const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {amount});
+    const VirtualRegister slot = code_.compute(RegisterType::b64, "mad.wide.u32", {turn, 8, slots_});
+    code_.emit_if(has_some, "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
+    if (line.size() == 1) return;
+    code_.emit("add.u32", {turn, turn, lanes_});
+    code_.branch_if(compare("setp.lt.u32", turn, line.size()), again);
+  }
+
+  /// The warp's leader adds one after the other.
+  void append_few(const std::vector<const Counter*>& line,
+                  const std::vector<std::pair<std::uint32_t, VirtualRegister>>& numbers,
+                  const std::vector<std::pair<std::uint32_t, VirtualRegister>>& sums) {
+    const CodePredicate leads = compare("setp.eq.u32", rank_, 0);
+    for (const auto* totals : {&numbers, &sums}) {
+      for (const auto& [position, total] : *totals) {
+        const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {total});
+        code_.emit_if(leads, "red.global.add.u64", {at_slot(slots_, line[position]->slot), wide});
+      }
+    }
+  }
+
+  VirtualRegister sum_over_lanes(VirtualRegister value) {
+    if (context_.has_redux()) return compute("redux.sync.add.u32", value, mask_);
+    for (std::uint32_t distance = warp_lanes / 2; distance != 0; distance /= 2) {
+      const VirtualRegister other =
+          code_.compute(RegisterType::b32, "shfl.sync.bfly.b32", {value, distance, 31, -1});
+      value = compute("add.u32", value, other);
+    }
+    return value;
+  }
+
+  /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; perhaps it leaves
+  /// elsewhere.
+  VirtualRegister lane_0_is_here() {
+    if (!lane_0_) lane_0_ = compute("and.b32", mask_, 1);
+    return *lane_0_;
+  }
+
+  VirtualRegister total_of(const Counter& counter, const Accumulator& each) {
+    const VirtualRegister number = context_.number(each.index);
+    switch (counter.combine) {
+      case Combine::max: return compute("redux.sync.max.u32", number, mask_);
+      case Combine::lane_0:
+        return context_.counters.converges_at_exit ? number : compute("mul.lo.u32", number, lane_0_is_here());
+      case Combine::sum:
+      case Combine::any: break;
+    }
+    return each.is_warp_uniform ? compute("mul.lo.u32", number, lanes_) : sum_over_lanes(number);
+  }
+
+  /// How many bits of a group of sums begin at a position of the line.
+  std::uint32_t size_of_group(const std::vector<const Counter*>& line, std::uint32_t first) const {
+    const std::uint32_t bit = accumulator(*line[first]).index;
+    std::uint32_t size = 0;
+    while (size < bits_of_group && first + size < line.size()) {
+      const Accumulator& each = accumulator(*line[first + size]);
+      if (each.storage != Storage::bit || bit_use(*line[first + size], each) != BitUse::sum ||
+          each.index / word_bits != bit / word_bits)
+        break;
+      ++size;
+    }
+    return size;
+  }
+
+  VirtualRegister total_of_group(const std::vector<const Counter*>& line, std::uint32_t first) {
+    const Accumulator& each = accumulator(*line[first]);
+    const std::uint32_t size = size_of_group(line, first);
+    const VirtualRegister bits =
+        code_.compute(RegisterType::b32, "bfe.u32", {context_.word(each), each.index % word_bits, size});
+    if (size == 1) return sum_over_lanes(bits);
+    const VirtualRegister bytes = compute("mul.lo.u32", bits, spread);
+    return sum_over_lanes(compute("and.b32", bytes, one_of_each_byte));
+  }
+
+  void take_of_group(const std::vector<const Counter*>& line,
+                     const std::pair<std::uint32_t, VirtualRegister>& group, VirtualRegister turn,
+                     VirtualRegister amount) {
+    const std::uint32_t size = size_of_group(line, group.first);
+    const VirtualRegister position = group.first == 0 ? turn : compute("sub.u32", turn, group.first);
+    const CodePredicate is_here = compare("setp.lt.u32", position, size);
+    if (size == 1) return code_.mov_if(is_here, amount, group.second);
+    const VirtualRegister shift = compute("shl.b32", position, 3);
+    code_.emit_if(is_here, "bfe.u32", {amount, group.second, shift, 8});
+  }
+
+  // ---- bits that are the same in all lanes, or become so
+
+  void add_to_runs(std::uint32_t position, const Counter& counter, const Accumulator& each,
+                   std::vector<Run>& runs) {
+    const bool is_pair = each.storage == Storage::bit_pair;
+    const BitUse use = is_pair ? BitUse::any : bit_use(counter, each);
+    if (!runs.empty()) {
+      Run& last = runs.back();
+      const bool follows = last.use == use && last.first_bit + last.count == each.index % word_bits &&
+                           last.first + last.count == position;
+      if (follows && is_pair == last_is_pair_) {
+        ++last.count;
+        return;
+      }
+    }
+    last_is_pair_ = is_pair;
+    runs.push_back({uniform_word(each, use), use, each.index % word_bits, position, 1});
+  }
+
+  /// The bits that are set in some lane, or in all.
+  VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
+    const auto any = [&](VirtualRegister word) {
+      const auto [place, is_new] = any_.try_emplace(word, word);
+      if (is_new) place->second = compute("redux.sync.or.b32", word, mask_);
+      return place->second;
+    };
+    if (each.storage == Storage::bit_pair) {
+      const std::uint32_t index = each.index / word_bits;
+      return compute("and.b32", any(context_.registers.holds[index]), any(context_.registers.fails[index]));
+    }
+    return use == BitUse::any ? any(context_.word(each)) : context_.word(each);
+  }
+
+  void take_of_run(const Run& run, VirtualRegister turn, VirtualRegister amount) {
+    const VirtualRegister position = run.first == 0 ? turn : compute("sub.u32", turn, run.first);
+    const CodePredicate is_here = compare("setp.lt.u32", position, run.count);
+    const VirtualRegister at = run.first_bit == 0 ? position : compute("add.u32", position, run.first_bit);
+    VirtualRegister bit = code_.compute(RegisterType::b32, "bfe.u32", {run.word, at, 1});
+    if (run.use == BitUse::uniform_sum) bit = compute("mul.lo.u32", bit, lanes_);
+    if (run.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
+      bit = compute("and.b32", bit, lane_0_is_here());
+    code_.mov_if(is_here, amount, bit);
+  }
+
+  CodeBuilder& code_;
+  const CountContext& context_;
+  const std::vector<const Counter*> counters_;
+  std::set<std::uint32_t> numbers_;
+  Label done_;
+  VirtualRegister mask_, slots_, rank_, lanes_;
+  std::optional<VirtualRegister> any_number_;
+  std::optional<VirtualRegister> lane_0_;
+  std::map<VirtualRegister, VirtualRegister> any_;
+  bool last_is_pair_ = false;
+};
 
 }  // namespace
 
-std::string CountText::flush(const std::vector<const Counter*>& counters, const Guard& guard,
-                             bool leaves_together, GridDimensions first_in) {
-  const std::string done = label();
-  std::string text(scratch());
-  text +=
-      "\t.reg .b32 %lynxpp_whole, %lynxpp_rank, %lynxpp_lanes, %lynxpp_round;\n\t.reg .b64 "
-      "%lynxpp_slot;\n\t.reg .b32 "
-      "%lynxpp_total<" +
-      number(counters.size()) + ">;\n";
-  for (const std::string& word : words_of_any(counters)) text += "\t.reg .b32 " + of_any(word) + ";\n";
-  if (!guard.predicate.empty()) {
-    text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
-            ";\n";
+void append_flush(CodeBuilder& code, const CountContext& context, const std::optional<CodePredicate>& guard) {
+  std::vector<const Counter*> of_all, of_first;
+  for (const Counter& counter : context.counters.counters) {
+    if (context.accumulator(counter).storage != Storage::memory)
+      (counter.first_in != 0 ? of_first : of_all).push_back(&counter);
   }
-  text += leave_unless_first(first_in, done) + take_local(counters);
-  text += target_.is_wide ? place_of_warp() + flush_by_lane(counters)
-                          : flush_by_warp(counters, leaves_together, done);
-  return text + done + ":\n\t}\n";
+  if (!of_all.empty()) Flush(code, context, std::move(of_all)).append(guard);
+  if (!of_first.empty()) Flush(code, context, std::move(of_first)).append(guard);
 }
 
-/// %lynxpp_other = 0 where the block's index is 0 in these dimensions.
-std::string CountText::index_of_block(GridDimensions dimensions) {
-  std::string text = "\tmov.b32 %lynxpp_other, 0;\n";
-  for (unsigned dimension = 0; dimension < 3; ++dimension) {
-    if ((dimensions >> dimension & 1u) == 0) continue;
-    text += std::string("\tmov.u32 %lynxpp_part, %ctaid.") + "xyz"[dimension] +
-            ";\n\tor.b32 %lynxpp_other, %lynxpp_other, %lynxpp_part;\n";
-  }
-  return text;
+void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister number, CodeAddress slot,
+                          const std::optional<CodePredicate>& guard) {
+  const VirtualRegister wide = is_wide ? number : code.compute(RegisterType::b64, "cvt.u64.u32", {number});
+  VirtualRegister has_some = code.compute(RegisterType::pred, "setp.ne.u64", {wide, 0});
+  if (guard) has_some = code.compute(RegisterType::pred, "and.pred", {has_some, *guard});
+  code.emit_if(CodePredicate(has_some), "red.global.add.u64", {std::move(slot), wide});
 }
 
-std::string CountText::leave_unless_first(GridDimensions dimensions, const std::string& done) {
-  if (dimensions == 0) return {};
-  return index_of_block(dimensions) +
-         "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_other, 0;\n\t@%lynxpp_leads bra " + done + ";\n";
-}
-
-std::string CountText::add_to_frame(const std::vector<const Counter*>& counters, const Guard& guard) {
-  const std::string done = label();
-  std::map<std::uint32_t, const Counter*> words;  // counters that share a register share a word
-  for (const Counter* counter : counters) words.emplace(counter->frame_word, counter);
-  std::string loads;
-  std::string stores;
-  std::uint32_t next = 0;
-  for (const auto& [word, counter] : words) {
-    const std::string total = sum_name(next++);
-    const std::string at = "[%lynxpp_place+" + number(target_.frame_counts + 4 * word) + "]";
-    loads += "\tld.local.b32 " + total + ", " + at + ";\n";
-    const std::string value = own(counter, stores);
-    stores +=
-        "\tadd.u32 " + total + ", " + total + ", " + value + ";\n\tst.local.b32 " + at + ", " + total + ";\n";
-  }
-  std::string text = std::string(scratch()) + "\t.reg .b32 %lynxpp_total<" + number(next) + ">;\n";
-  if (!guard.predicate.empty()) {
-    text += std::string("\t@") + (guard.negated ? "" : "!") + std::string(guard.predicate) + " bra " + done +
-            ";\n";
-  }
-  return text + "\tld.param.b64 %lynxpp_place, [" + std::string(frame_parameter) + "];\n" + loads + stores +
-         done + ":\n\t}\n";
-}
-
-std::string CountText::take_from_frame(const std::vector<Counter>& counters) const {
-  if (counters.empty()) return {};
-  std::map<std::uint32_t, std::uint32_t> registers;
-  for (const Counter& counter : counters) registers.emplace(counter.frame_word, counter.reg);
-  std::string text =
-      "\t{\n\t.reg .b64 %lynxpp_place;\n\tmov.u64 %lynxpp_place, " + std::string(frame_variable) + ";\n";
-  for (const auto& [word, reg] : registers) {
-    text += "\tld.local.b32 " + name(reg) + ", [%lynxpp_place+" + number(target_.frame_counts + 4 * word) +
-            "];\n";
-  }
-  return text + "\t}\n";
-}
-
-std::string CountText::branch_if_all(const std::string& comparison, const std::string& target) {
-  return "\tsetp." + comparison +
-         ";\n\tvote.sync.all.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra " +
-         target + ";\n";
-}
-
-std::string CountText::flush_by_warp(const std::vector<const Counter*>& counters, bool leaves_together,
-                                     const std::string& done) {
-  std::set<std::string> registers;
-  std::set<std::string> words_of_bits;
-  for (const Counter* counter : counters) {
-    if (is_bit(counter)) {
-      words_of_bits.insert(bits_of(*counter));
-      words_of_bits.insert(bits_of(*counter, false));
-    } else {
-      registers.insert(name(counter->reg));
-    }
-  }
-  std::set<std::string> to_sum;
-  std::ptrdiff_t numbers = 0;
-  for (const Counter* counter : counters) {
-    if (is_bit(counter)) continue;
-    ++numbers;
-    if (share_of(counter) == Share::each) to_sum.insert(name(counter->reg));
-  }
-  const bool has_bytes = to_sum.size() >= 3 || numbers >= 6;
-  const bool has_halves = to_sum.size() >= 4;
-  const std::string words = label();
-  const std::string halves = label();
-  const std::string some = label();
-  std::string text = "\tmov.b32 %lynxpp_amount, 0;\n";
-  for (const std::string& name : registers)
-    text += "\tor.b32 %lynxpp_amount, %lynxpp_amount, " + name + ";\n";
-  // Votes wait for the lanes that are to come.
-  text += leaves_together ? "\tmov.b32 %lynxpp_mask, " + std::string(launched_name) + ";\n"
-                          : "\tactivemask.b32 %lynxpp_mask;\n";
-  text += "\tmov.b32 %lynxpp_lower, %lynxpp_amount;\n";
-  if (std::ranges::any_of(counters, &Counter::is_expected)) {
-    text += unexpected_bits(counters);
-  } else {
-    for (const std::string& word : words_of_bits)
-      text += "\tor.b32 %lynxpp_lower, %lynxpp_lower, " + word + ";\n";
-  }
-  text += branch_if_all("eq.u32 %lynxpp_leads, %lynxpp_lower, 0", done) + place_of_warp();
-  if (target_.is_flushed_short)
-    return text + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
-  // Without redux.sync the lanes' sums need all of them.
-  if (!target_.has_redux)
-    text += "\tsetp.ne.b32 %lynxpp_leads, %lynxpp_mask, -1;\n\t@%lynxpp_leads bra " + some + ";\n";
-  const auto exceeds = [](std::uint32_t bits) {
-    return "\tsetp.gt.u32 %lynxpp_leads, %lynxpp_amount, " + number(most_of(bits)) +
-           ";\n\tvote.sync.any.pred %lynxpp_leads, %lynxpp_leads, %lynxpp_mask;\n\t@%lynxpp_leads bra ";
+void append_flush_of_sum(CodeBuilder& code, const CountContext& context, VirtualRegister number,
+                         CodeAddress slot) {
+  if (context.plan.is_wide || !context.has_redux())
+    return append_flush_by_lane(code, context.plan.is_wide, number, std::move(slot), {});
+  // In halves, whose sums fit.
+  const VirtualRegister mask = code.active_mask();
+  const auto half = [&](const char* opcode, std::int64_t operand) {
+    const VirtualRegister part = code.compute(RegisterType::b32, opcode, {number, operand});
+    return code.compute(RegisterType::b32, "redux.sync.add.u32", {part, mask});
   };
-  if (registers.empty()) {
-    return text + flush_sums(counters, 4, done) +
-           (target_.has_redux ? "" : some + ":\n" + flush_by_lane(counters));
-  }
-  if (has_bytes) text += exceeds(8) + (has_halves ? halves : words) + ";\n" + flush_sums(counters, 4, done);
-  if (has_halves) text += halves + ":\n" + exceeds(16) + words + ";\n" + flush_sums(counters, 2, done);
-  text += words + ":\n" + exceeds(32) + some + ";\n" + flush_sums(counters, 1, done);
-  return text + some + ":\n" + (target_.has_redux ? flush_some_lanes(counters) : flush_by_lane(counters));
-}
-
-/// %lynxpp_lower |= bits that are not as expected, and something when not all lanes of the warp were
-/// launched.
-std::string CountText::unexpected_bits(const std::vector<const Counter*>& counters) {
-  // bits of the counters, those expected
-  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> words;
-  for (const Counter* counter : counters) {
-    if (!is_bit(counter)) continue;
-    const std::uint32_t bit = 1u << position_of(*counter);
-    for (const bool holds : {true, false}) {
-      auto& [all, expected] = words[bits_of(*counter, holds)];
-      const bool is_other = counter->storage == Counter::Storage::both && !holds;
-      all |= bit;
-      if (is_other ? counter->is_expected_not : counter->is_expected) expected |= bit;
-    }
-  }
-  std::string text =
-      "\tnot.b32 %lynxpp_part, %lynxpp_mask;\n\tor.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_part;\n";
-  for (const auto& [word, bits] : words) {
-    text += "\txor.b32 %lynxpp_part, " + word + ", " + number(bits.second) +
-            ";\n\tand.b32 %lynxpp_part, %lynxpp_part, " + number(bits.first) +
-            ";\n\tor.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_part;\n";
-  }
-  return text;
-}
-
-/// The lanes that are here add the numbers in turn, each one of them at a time, so that memory sees one
-/// access for as many counters as there are lanes. `per` numbers are summed at a time.
-std::string CountText::flush_sums(const std::vector<const Counter*>& counters, std::uint32_t per,
-                                  const std::string& done) {
-  // Lane 0 alone counts what all lanes have counted together; perhaps it leaves elsewhere.
-  std::string text =
-      "\tand.b32 %lynxpp_whole, %lynxpp_mask, 1;\n\tneg.s32 %lynxpp_whole, %lynxpp_whole;\n"
-      "\tmov.u32 %lynxpp_rank, %lanemask_lt;\n\tand.b32 %lynxpp_rank, %lynxpp_rank, %lynxpp_mask;\n"
-      "\tpopc.b32 %lynxpp_rank, %lynxpp_rank;\n\tpopc.b32 %lynxpp_lanes, %lynxpp_mask;\n" +
-      any_bits(counters);
-  // Four bits that are neighbours in their register are neighbours in memory, whether all of them are wanted
-  // or not.
-  const Counter& front = *counters.front();
-  const std::uint32_t first = is_bit(&front) ? front.slot - front.bit % 4 : front.slot;
-  for (std::uint32_t base = first; base <= counters.back()->slot; base += lanes) {
-    std::vector<const Counter*> here;
-    std::ranges::copy_if(counters, std::back_inserter(here), [&](const Counter* counter) {
-      return counter->slot >= base && counter->slot < base + lanes;
-    });
-    if (!here.empty()) text += flush_line(here, base, per);
-  }
-  return text + "\tbra " + done + ";\n";
-}
-
-/// Those of at most 32 slots from `base` on.
-std::string CountText::flush_line(const std::vector<const Counter*>& counters, std::uint32_t base,
-                                  std::uint32_t per) {
-  std::vector<const Counter*> in_registers, in_bits, in_any;
-  for (const Counter* counter : counters)
-    (!is_bit(counter) ? in_registers : is_any(counter) ? in_any : in_bits).push_back(counter);
-  if (groups_of(in_any, base, 4).size() < enough_groups) {
-    in_bits.insert(in_bits.end(), in_any.begin(), in_any.end());
-    in_any.clear();
-  }
-  const SumGroups of_registers = groups_of(in_registers, base, per);
-  const SumGroups of_bits = groups_of(in_bits, base, 4);
-  std::uint32_t next = 0;
-  std::string text;
-  std::string select = "\tmov.b32 %lynxpp_amount, 0;\n";
-  for (const auto& [groups, width] : {std::pair(&of_registers, per), std::pair(&of_bits, 4u)}) {
-    const std::uint32_t begin = next;
-    for (const auto& [group, members] : *groups) {
-      text += (groups == &of_bits ? sum_of_bits(members)
-                                  : sum_of_registers(members, base + group * width, 32 / width)) +
-              "\tmov.b32 " + sum_name(next++) + ", %lynxpp_part;\n";
-    }
-    select += take_sum(*groups, begin, width);
-  }
-  for (const auto& [words, members] : by_words(in_any)) {
-    std::uint32_t wanted = 0;
-    for (const Counter* counter : members) wanted |= 1u << position_of(*counter);
-    const std::string total = sum_name(next++);
-    text += "\tand.b32 " + total + ", " + of_any(words.first) + ", " + of_any(words.second) +
-            ";\n\tand.b32 " + total + ", " + total + ", " + number(wanted) + ";\n";
-    const Counter& first_one = *members.front();
-    select += take_bit(total, base + first_one.bit % word_bits - first_one.slot);
-  }
-  const std::string again = label();
-  return text + "\tmov.b32 %lynxpp_lower, %lynxpp_rank;\n\tmov.b32 %lynxpp_round, 0;\n" + again + ":\n" +
-         select +
-         "\tsetp.ne.u32 %lynxpp_leads, %lynxpp_amount, 0;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_amount;\n"
-         "\tmad.wide.u32 %lynxpp_slot, %lynxpp_lower, 8, %lynxpp_place;\n"
-         "\t@%lynxpp_leads red.global.add.u64 [%lynxpp_slot+" +
-         number(8 * std::uint64_t{base}) +
-         "], %lynxpp_sum;\n\tadd.u32 %lynxpp_lower, %lynxpp_lower, %lynxpp_lanes;\n"
-         "\tadd.u32 %lynxpp_round, %lynxpp_round, %lynxpp_lanes;\n\tsetp.lt.u32 %lynxpp_leads, "
-         "%lynxpp_round, " +
-         number(counters.back()->slot - base + 1) + ";\n\t@%lynxpp_leads bra " + again + ";\n";
-}
-
-/// Those that want the bits of the same words in any lane.
-std::map<std::pair<std::string, std::string>, std::vector<const Counter*>> CountText::by_words(
-    const std::vector<const Counter*>& counters) {
-  std::map<std::pair<std::string, std::string>, std::vector<const Counter*>> words;
-  for (const Counter* counter : counters)
-    words[{bits_of(*counter), bits_of(*counter, false)}].push_back(counter);
-  return words;
-}
-
-/// %lynxpp_part = the sums of the members, each in its `bits`, that of the slot `base` lowest. What lane 0
-/// alone counts is the same in all lanes; what is even needs no sum either.
-std::string CountText::sum_of_registers(const std::vector<const Counter*>& members, std::uint32_t base,
-                                        std::uint32_t bits) const {
-  std::array<std::string, 3> texts;
-  std::string maxima;
-  for (std::size_t i = members.size(); i-- > 0;) {
-    const Share share = share_of(members[i]);
-    const std::string value = name(members[i]->reg);
-    const std::uint32_t shift = bits * (members[i]->slot - base);
-    if (share == Share::most) {
-      maxima += "\tredux.sync.max.u32 %lynxpp_seen, " + value + ", %lynxpp_mask;\n\tmad.lo.u32 " +
-                "%lynxpp_part, %lynxpp_seen, " + number(1u << shift) + ", %lynxpp_part;\n";
-      continue;
-    }
-    std::string& text = texts[static_cast<std::size_t>(share)];
-    const std::string into = share == Share::each ? "%lynxpp_part" : "%lynxpp_other";
-    text += text.empty()
-                ? (shift == 0 ? "\tmov.b32 " + into + ", " + value + ";\n"
-                              : "\tshl.b32 " + into + ", " + value + ", " + number(shift) + ";\n")
-                : "\tmad.lo.u32 " + into + ", " + value + ", " + number(1u << shift) + ", " + into + ";\n";
-  }
-  return sum_of(texts[0], texts[1], texts[2]) + maxima;
-}
-
-std::set<std::string> CountText::words_of_any(const std::vector<const Counter*>& counters) {
-  std::set<std::string> words;
-  for (const Counter* counter : counters) {
-    if (!is_any(counter)) continue;
-    words.insert(bits_of(*counter));
-    words.insert(bits_of(*counter, false));
-  }
-  return words;
-}
-
-/// The words of all lanes' bits, for the counters that want them.
-std::string CountText::any_bits(const std::vector<const Counter*>& counters) {
-  std::string text;
-  for (const std::string& word : words_of_any(counters))
-    text += "\tredux.sync.or.b32 " + of_any(word) + ", " + word + ", %lynxpp_mask;\n";
-  return text;
-}
-
-std::string CountText::sum_of_bits(const std::vector<const Counter*>& members) const {
-  const Counter& first = *members.front();
-  const std::string shift = number(first.bit % word_bits / 4);
-  if (is_any(&first)) {
-    // Without Storage::both the two words are the same one.
-    return "\tand.b32 %lynxpp_part, " + of_any(bits_of(first)) + ", " + of_any(bits_of(first, false)) +
-           ";\n\tshr.u32 %lynxpp_part, %lynxpp_part, " + shift + ";\n\tand.b32 %lynxpp_part, %lynxpp_part, " +
-           number(mask_of(members, Share::of_lane_0)) + ";\n";
-  }
-  const std::string word = "\tshr.u32 %lynxpp_other, " + bits_of(first) + ", " + shift + ";\n";
-  const auto part = [&](Share share) -> std::string {
-    const std::uint32_t mask = mask_of(members, share);
-    if (mask == 0) return {};
-    return word + (share == Share::each ? "\tand.b32 %lynxpp_part" : "\tand.b32 %lynxpp_other") +
-           ", %lynxpp_other, " + number(mask) + ";\n";
-  };
-  return sum_of(part(Share::each), part(Share::of_lane_0), part(Share::even));
-}
-
-/// %lynxpp_part = the sum over the lanes of what `summed` leaves there, and what `whole` and `even` leave in
-/// %lynxpp_other.
-std::string CountText::sum_of(const std::string& summed, const std::string& whole,
-                              const std::string& even) const {
-  std::string text = summed.empty() ? "\tmov.b32 %lynxpp_part, 0;\n" : summed;
-  if (summed.empty()) {
-    // Nothing to add up.
-  } else if (target_.has_redux) {
-    text += "\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n";
-  } else {
-    for (std::uint32_t distance = lanes / 2; distance != 0; distance /= 2) {
-      text += "\tshfl.sync.bfly.b32 %lynxpp_seen, %lynxpp_part, " + number(distance) +
-              ", 31, -1;\n\tadd.u32 %lynxpp_part, %lynxpp_part, %lynxpp_seen;\n";
-    }
-  }
-  if (!even.empty())
-    text += even + "\tmad.lo.u32 %lynxpp_part, %lynxpp_other, %lynxpp_lanes, %lynxpp_part;\n";
-  if (!whole.empty()) {
-    text += whole +
-            "\tand.b32 %lynxpp_other, %lynxpp_other, %lynxpp_whole;\n\tadd.u32 %lynxpp_part, %lynxpp_part, "
-            "%lynxpp_other;\n";
-  }
-  return text;
-}
-
-/// The register that holds the lane's own number; a bit is taken out first.
-std::string CountText::own(const Counter* counter, std::string& text) {
-  if (!is_bit(counter)) return name(counter->reg);
-  text += "\tbfe.u32 %lynxpp_other, " + bits_of(*counter) + ", " + number(position_of(*counter)) + ", 1;\n";
-  return "%lynxpp_other";
-}
-
-/// Some lanes only, or numbers whose sum may not fit: in halves, one counter after the other.
-std::string CountText::flush_some_lanes(const std::vector<const Counter*>& counters) const {
-  std::string text =
-      "\tmov.u32 %lynxpp_lower, %lanemask_lt;\n\tand.b32 %lynxpp_lower, %lynxpp_lower, %lynxpp_mask;\n";
-  std::vector<const Counter*> in_bits;
-  std::ranges::copy_if(counters, std::back_inserter(in_bits), is_bit);
-  text += any_bits(in_bits);
-  for (const Counter* counter : counters) {
-    const std::string value = own(counter, text);
-    if (is_any(counter)) {
-      text +=
-          "\tand.b32 %lynxpp_part, " + of_any(bits_of(*counter)) + ", " + of_any(bits_of(*counter, false)) +
-          ";\n\tbfe.u32 %lynxpp_part, %lynxpp_part, " + number(position_of(*counter)) +
-          ", 1;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
-    } else if (share_of(counter) == Share::most) {
-      text += "\tredux.sync.max.u32 %lynxpp_part, " + value +
-              ", %lynxpp_mask;\n\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n"
-              "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
-    } else if (!is_summed(counter)) {
-      text +=
-          "\tmov.u32 %lynxpp_part, %laneid;\n\tsetp.eq.u32 %lynxpp_leads, %lynxpp_part, 0;\n\tcvt.u64.u32 "
-          "%lynxpp_sum, " +
-          value + ";\n";
-    } else {
-      text += "\tand.b32 %lynxpp_part, " + value +
-              ", 65535;\n\tredux.sync.add.u32 %lynxpp_part, %lynxpp_part, %lynxpp_mask;\n"
-              "\tcvt.u64.u32 %lynxpp_sum, %lynxpp_part;\n";
-      if (!is_bit(counter)) {
-        text += "\tshr.u32 %lynxpp_amount, " + value +
-                ", 16;\n\tredux.sync.add.u32 %lynxpp_amount, %lynxpp_amount, %lynxpp_mask;\n"
-                "\tmad.wide.u32 %lynxpp_sum, %lynxpp_amount, 65536, %lynxpp_sum;\n";
-      }
-      text += "\tsetp.eq.u32 %lynxpp_leads, %lynxpp_lower, 0;\n";
-    }
-    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
-  }
-  return text;
-}
-
-/// Every lane adds its own numbers.
-std::string CountText::flush_by_lane(const std::vector<const Counter*>& counters) const {
-  std::string text = "\tmov.u32 %lynxpp_lower, %laneid;\n";
-  for (const Counter* counter : counters) {
-    const std::string value = own(counter, text);
-    text += std::string(target_.is_wide && !is_bit(counter) ? "\tmov.b64" : "\tcvt.u64.u32") +
-            " %lynxpp_sum, " + value + ";\n\tsetp.ne.u64 %lynxpp_leads, %lynxpp_sum, 0;\n";
-    if (!is_summed(counter)) text += "\tsetp.eq.and.u32 %lynxpp_leads, %lynxpp_lower, 0, %lynxpp_leads;\n";
-    text += "\t@%lynxpp_leads red.global.add.u64 " + at_slot(counter->slot) + ", %lynxpp_sum;\n";
-  }
-  return text;
+  const VirtualRegister low = code.compute(RegisterType::b64, "cvt.u64.u32", {half("and.b32", 0xffff)});
+  const VirtualRegister sum =
+      code.compute(RegisterType::b64, "mad.wide.u32", {half("shr.u32", 16), 0x10000, low});
+  code.emit_if(CodePredicate(code.elect_leader(mask)), "red.global.add.u64", {std::move(slot), sum});
 }
 
 }  // namespace lynxpp::ptx

@@ -1,97 +1,92 @@
-// The flows of threads and of warps through one function, for plan.cpp.
+// The flows of threads and of warps through one function: what enters a node leaves it.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "ptx/analysis/analyses.h"
-#include "ptx/passes/counting/plan.h"
+#include "ptx/analysis/edge_placement.h"
+#include "ptx/passes/counting/counters.h"
+#include "ptx/passes/counting/flow/likely.h"
+#include "ptx/passes/counting/flow/program.h"
 
 namespace lynxpp::ptx {
 
-struct CountedFunction {
-  const FunctionUnit* unit = nullptr;
-  FunctionAnalyses* analyses = nullptr;
-  bool is_kernel = true;
-  bool entry_is_known = true;       ///< how many threads and warps enter will be given
-  bool counts_loops = false;        ///< counters may be the most that a lane counts (Counter::maximum_in)
-  bool leaves_together = false;     ///< see FunctionPlan
-  std::vector<bool> call_may_exit;  ///< per block: it ends with a call from which threads may not come back
-  std::vector<Iterations> iterations;  ///< at hand
-  /// ascending: blocks whose executions by warps cost next to nothing (paths.h)
-  std::vector<std::uint32_t> path_begins;
+/// A number that could be counted, before it is decided how.
+struct CounterDraft {
+  std::vector<Increment> increments;
+  bool counts_warps = false;
+  double weight = 1;     ///< estimated increments per entry of the function
+  bool repeats = false;  ///< perhaps more than one increment per entry of the function
+  /// All launched lanes of a warp make each increment together.
+  bool is_whole = false;
+  /// A warp makes one increment at most, and all lanes that ever do make it together.
+  bool is_once = false;
+
+  bool amounts_to(Increment::Amount amount) const {
+    return !increments.empty() && increments[0].amount == amount;
+  }
 };
 
-/// An edge of a flow, and the counter that it gets when it has to be counted.
+/// An edge of a flow, and the counter it gets when it has to be counted.
 struct CountedEdge {
   FlowEdge flow;
-  Counter counter;
+  CounterDraft counter;
   bool is_entry = false;
+  /// Its counter counts the launched warps that do not take it.
+  bool is_complement = false;
+  /// Its flow is `trips` times what enters the loop: it is not counted.
+  std::uint64_t trips = 0;
+  std::uint32_t loop = 0xffffffff;  ///< with `trips`
 };
 
-/// A flow. Nodes are the blocks, and those in front of some; number `nodes` is the outside. Unreachable
-/// blocks have no edges.
-struct FlowGraphEdges {
+/// Nodes are the blocks, and one in front of each block whose executions are counted on an edge of their own;
+/// number `nodes` is the outside. Unreachable blocks have no edges.
+struct FlowGraph {
   std::vector<CountedEdge> edges;
   std::uint32_t nodes = 0;
-  std::vector<std::uint32_t> fronts;  ///< see FlowPlan
+  std::vector<std::uint32_t> fronts;  ///< per block: the node that edges to it lead to
+
+  std::uint32_t outside() const { return nodes; }
 };
 
-struct WarpEdges {
-  FlowGraphEdges flow;
-  std::vector<LoopPlan> loops;  ///< of which Counter::maximum_in is one
-  std::vector<bool> once;       ///< per block: see Counter::is_once
-};
-
-FlowGraphEdges thread_flow(const CountedFunction& function);
-/// Edges that go on in a loop that lanes leave in different iterations are counted by its lanes where
-/// `counts_loops`.
-WarpEdges warp_flow(const CountedFunction& function);
-
-/// Where the first branch that may part a warp, which every warp comes to once, probably leads most of them
-/// on to a block, the warps that have no lane going there are counted instead. Behind other branches in loops
-/// that a whole warp comes to, a vote counts. `edges` are those of warp_flow.
-void count_bypasses(const CountedFunction& function, std::vector<CountedEdge>& edges);
-
-/// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.
-bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
-
-class LikelyWays;
-
-/// A counter of a block's beginning, its unit left open.
-Counter counter_at_start(const CountedFunction& function, std::uint32_t block);
-
-/// Helper of both flows: where edges can be counted and how often they are taken.
+/// Where edges of a function can be counted, and how often they are estimated to be taken.
 class EdgePlaces {
  public:
   explicit EdgePlaces(const CountedFunction& function);
 
-  static constexpr std::uint32_t leaves = 0xffffffff;  ///< the target of an edge out of the function
+  static constexpr std::uint32_t outside = 0xffffffff;  ///< the target of an edge out of the function
 
   bool is_reachable(std::uint32_t block) const;
   bool ends_in_call(std::uint32_t block) const;
-  /// Blocks that `block` leads to, and `leaves`.
-  const std::vector<std::uint32_t>& ways(std::uint32_t block) const { return ways_[block]; }
-  /// The edge's counter, its unit left open. Precondition: it can be counted.
-  Counter edge(std::uint32_t source, std::uint32_t target) const;
+  /// Blocks that `block` leads to, and `outside`.
+  const std::vector<std::uint32_t>& targets(std::uint32_t block) const { return targets_[block]; }
   bool can_count(std::uint32_t source, std::uint32_t target) const;
-  Counter block_start(std::uint32_t block) const { return counter_at_start(function_, block); }
-  Counter block_end(std::uint32_t block) const;
-  Counter entry() const;
+  /// The edge's counter. Precondition: it can be counted.
+  CounterDraft edge(std::uint32_t source, std::uint32_t target) const;
+  CounterDraft block_start(std::uint32_t block) const;
+  CounterDraft block_end(std::uint32_t block) const;
+  CounterDraft entry() const;
+  double frequency(std::uint32_t block) const;
+  const LikelyBranches& likely() const { return likely_; }
+  bool repeats(std::uint32_t block) const;
 
  private:
-  bool is_rare(std::uint32_t source, std::uint32_t target) const;
-  bool needs_equality(std::uint32_t source, std::uint32_t target) const;
   bool is_short_end(std::uint32_t block) const;
-  std::vector<CountPlace> places(std::uint32_t source, std::uint32_t target) const;
+  bool is_early_exit(std::uint32_t source, std::uint32_t target) const;
+  Increment increment(std::uint32_t source, std::uint32_t target) const;
 
   const CountedFunction& function_;
   const ControlFlowGraph& graph_;
   const std::vector<Instruction>& instructions_;
-  std::vector<std::vector<std::uint32_t>> ways_;
-  std::vector<std::uint32_t> ways_in_;
-  mutable std::shared_ptr<const LikelyWays> likely_;  ///< once somebody asks
+  const LikelyBranches likely_;
+  std::vector<std::vector<std::uint32_t>> targets_;
+  std::vector<std::uint32_t> sources_;  ///< per block: how many edges lead to it
 };
+
+/// Ends in a branch or exit with a guard, and the block behind it is only reached by falling through.
+bool guard_follows_from_flow(const FunctionUnit& unit, std::uint32_t block);
+
+/// Each edge of the control flow, and the entry.
+FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places);
 
 }  // namespace lynxpp::ptx

@@ -18,11 +18,11 @@ bool may_spin(const Instruction& instruction) {
 WarpRegions::WarpRegions(const CountedFunction& function, const EdgePlaces& places)
     : function_(function),
       places_(places),
-      graph_(function.unit->graph),
+      graph_(function.graph()),
       loops_(function.analyses->loops()),
       dominators_(function.analyses->dominators()),
-      meetings_(function.analyses->post_dominators()),
-      divides_(graph_.blocks.size()),
+      post_dominators_(function.analyses->post_dominators()),
+      diverges_(graph_.blocks.size()),
       joins_(graph_.blocks.size()),
       waits_(graph_.blocks.size()),
       budget_(100000 + 64 * graph_.blocks.size()) {
@@ -32,13 +32,13 @@ WarpRegions::WarpRegions(const CountedFunction& function, const EdgePlaces& plac
 }
 
 void WarpRegions::look_at(std::uint32_t block) {
-  const auto& instructions = function_.unit->function->body->instructions;
+  const auto& instructions = function_.instructions();
   const BasicBlock& range = graph_.blocks[block];
   const auto holds = [&](bool (*property)(const Instruction&)) {
     return std::any_of(instructions.begin() + range.begin, instructions.begin() + range.end, property);
   };
-  divides_[block] = places_.ways(block).size() > 1 &&
-                    (function_.analyses->uniformity().of_branch(block) & varies_in_warp) != 0;
+  diverges_[block] = places_.targets(block).size() > 1 &&
+                     (function_.analyses->uniformity().of_branch(block) & varies_in_warp) != 0;
   joins_[block] = holds(may_join_lanes);
   const bool spins = holds(may_spin);
   waits_[block] = joins_[block] || spins;
@@ -95,38 +95,45 @@ std::optional<std::vector<std::uint32_t>> WarpRegions::blocks_between(std::uint3
   return region;
 }
 
-// ---------------------------------------------------------------- divided loops
+// ---------------------------------------------------------------- divergent loops
 
-std::vector<DividedLoop> WarpRegions::divided_loops() {
-  std::vector<DividedLoop> found;
+std::vector<DivergentLoop> WarpRegions::divergent_loops() {
+  std::vector<DivergentLoop> found;
   for (std::uint32_t loop = 0; loop < loops_.loops().size(); ++loop) {
-    if (std::optional<DividedLoop> divided = divided_loop(loop)) found.push_back(std::move(*divided));
+    if (std::optional<DivergentLoop> divided = divergent_loop(loop)) found.push_back(std::move(*divided));
   }
   return found;
 }
 
-std::optional<DividedLoop> WarpRegions::divided_loop(std::uint32_t index) {
+std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t index) {
   const Loop& loop = loops_.loops()[index];
   if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) == 0) return std::nullopt;
-  DividedLoop divided;
-  divided.loop = index;
-  divided.end = loop.header;
-  while (divided.end != no_block && loops_.contains(index, divided.end)) divided.end = meetings_[divided.end];
-  if (divided.end == no_block || loops_.loop_of(divided.end) != loop.parent ||
-      loops_.is_irreducible(loop.header) || loops_.is_irreducible(divided.end))
+  DivergentLoop divergent;
+  divergent.loop = index;
+  divergent.end = loop.header;
+  while (divergent.end != no_block && loops_.contains(index, divergent.end))
+    divergent.end = post_dominators_[divergent.end];
+  if (divergent.end == no_block || loops_.loop_of(divergent.end) != loop.parent ||
+      loops_.is_irreducible(loop.header) || loops_.is_irreducible(divergent.end))
     return std::nullopt;
+  const std::uint32_t preheader = only_entry(loop, index);
+  if (preheader == no_block || !lanes_iterate_together(loop, index)) return std::nullopt;
+  std::optional<std::vector<std::uint32_t>> blocks = blocks_between(loop.header, divergent.end, index);
+  if (!blocks) return std::nullopt;
+  divergent.blocks = std::move(*blocks);
+  if (!find_begin(divergent, preheader)) return std::nullopt;
+  return divergent;
+}
+
+/// The block outside of the loop that leads to its header; no_block: there are several.
+std::uint32_t WarpRegions::only_entry(const Loop& loop, std::uint32_t index) const {
   std::uint32_t preheader = no_block;
   for (const std::uint32_t before : graph_.blocks[loop.header].predecessors) {
     if (loops_.contains(index, before) || !places_.is_reachable(before)) continue;
-    if (preheader != no_block) return std::nullopt;
+    if (preheader != no_block) return no_block;
     preheader = before;
   }
-  if (preheader == no_block || !lanes_iterate_together(loop, index)) return std::nullopt;
-  std::optional<std::vector<std::uint32_t>> blocks = blocks_between(loop.header, divided.end, index);
-  if (!blocks) return std::nullopt;
-  divided.blocks = std::move(*blocks);
-  if (!find_begin(divided, preheader)) return std::nullopt;
-  return divided;
+  return preheader;
 }
 
 bool WarpRegions::lanes_iterate_together(const Loop& loop, std::uint32_t index) {
@@ -135,7 +142,7 @@ bool WarpRegions::lanes_iterate_together(const Loop& loop, std::uint32_t index) 
     const bool leads_out = std::ranges::any_of(
         graph_.blocks[block].successors, [&](std::uint32_t next) { return !loops_.contains(index, next); });
     if (leads_out && loops_.loop_of(block) != index) return false;
-    if (divides_[block] && !stays_together(block, loop, index)) return false;
+    if (diverges_[block] && !stays_together(block, loop, index)) return false;
   }
   return true;
 }
@@ -149,27 +156,27 @@ bool WarpRegions::passed_together(std::uint32_t index) {
            places_.ends_in_call(block);
   });
   if (!is_left_by_branches) return false;
-  // Where no lanes part, none waits for another one of its warp.
-  if (std::ranges::none_of(blocks, [&](std::uint32_t block) { return divides_[block]; })) return true;
+  // Where no lanes diverge, none waits for another one of its warp.
+  if (std::ranges::none_of(blocks, [&](std::uint32_t block) { return diverges_[block]; })) return true;
   return !may_spin_around(loop.header) &&
          std::ranges::none_of(blocks, [&](std::uint32_t block) { return waits_[block]; }) &&
          lanes_iterate_together(loop, index);
 }
 
-/// Whether the lanes that part in a block of the loop, and stay in it, are together again before the next
+/// Whether the lanes that diverge in a block of the loop, and stay in it, are together again before the next
 /// iteration.
-bool WarpRegions::stays_together(std::uint32_t division, const Loop& loop, std::uint32_t index) {
-  const std::vector<std::uint32_t>& ways = graph_.blocks[division].successors;
-  const std::uint32_t meeting = meetings_[division];
+bool WarpRegions::stays_together(std::uint32_t divergence, const Loop& loop, std::uint32_t index) {
+  const std::vector<std::uint32_t>& targets = graph_.blocks[divergence].successors;
+  const std::uint32_t meeting = post_dominators_[divergence];
   if (meeting == no_block || !loops_.contains(index, meeting)) {
     const auto stay =
-        std::ranges::count_if(ways, [&](std::uint32_t next) { return loops_.contains(index, next); });
-    return stay == 1 && static_cast<std::size_t>(stay) < ways.size() &&
+        std::ranges::count_if(targets, [&](std::uint32_t next) { return loops_.contains(index, next); });
+    return stay == 1 && static_cast<std::size_t>(stay) < targets.size() &&
            std::ranges::all_of(loop.latches,
-                               [&](std::uint32_t latch) { return dominators_.dominates(division, latch); });
+                               [&](std::uint32_t latch) { return dominators_.dominates(divergence, latch); });
   }
   std::vector<bool> seen(graph_.blocks.size());
-  std::vector<std::uint32_t> pending = ways;
+  std::vector<std::uint32_t> pending = targets;
   while (!pending.empty()) {
     const std::uint32_t block = pending.back();
     pending.pop_back();
@@ -183,48 +190,49 @@ bool WarpRegions::stays_together(std::uint32_t division, const Loop& loop, std::
 }
 
 /// Where to note which lanes are to meet at the end: those that come to the end together are those of the
-/// block that dominates it, or those that enter the loop when all of the end's ways lead through it.
-bool WarpRegions::find_begin(DividedLoop& divided, std::uint32_t preheader) {
-  const std::uint32_t header = loops_.loops()[divided.loop].header;
-  const std::uint32_t above = dominators_.immediate(divided.end);
-  if (above == header || std::ranges::binary_search(divided.blocks, above)) {
+/// block that dominates it, or those that enter the loop when all paths to the end lead through it.
+bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) {
+  const std::uint32_t header = loops_.loops()[divergent.loop].header;
+  const std::uint32_t above = dominators_.immediate(divergent.end);
+  if (above == header || std::ranges::binary_search(divergent.blocks, above)) {
     const BasicBlock& block = graph_.blocks[preheader];
-    divided.begin = place_behind(preheader);
-    if (places_.ways(preheader).size() == 1 || places_.ends_in_call(preheader)) return true;
-    divided.begin.kind = CountPlace::Kind::fall_through;
-    divided.begins_behind_branch = divides_[preheader];
+    divergent.begin = place_behind(preheader);
+    if (places_.targets(preheader).size() == 1 || places_.ends_in_call(preheader)) return true;
+    divergent.begin = {Place::Kind::behind, preheader, block.end - 1};
+    divergent.begins_behind_branch = diverges_[preheader];
     return block.fall_through == header && std::ranges::find(block.targets, header) == block.targets.end();
   }
   if (above == no_block) return false;
   std::uint32_t meeting = above;
-  while (meeting != no_block && meeting != divided.end) meeting = meetings_[meeting];
+  while (meeting != no_block && meeting != divergent.end) meeting = post_dominators_[meeting];
   if (meeting == no_block) return false;
-  const std::optional<std::vector<std::uint32_t>> region = region_of(above, divided.end);
-  divided.begin = place_behind(above);
-  return region && std::ranges::binary_search(*region, header) && enters_once(divided, *region);
+  const std::optional<std::vector<std::uint32_t>> region = region_of(above, divergent.end);
+  divergent.begin = place_behind(above);
+  return region && std::ranges::binary_search(*region, header) && enters_once(divergent, *region);
 }
 
 /// What goes on behind a block: not all that call a function need come back, nor at the same time.
-CountPlace WarpRegions::place_behind(std::uint32_t block) const {
-  return {places_.ends_in_call(block) ? CountPlace::Kind::fall_through : CountPlace::Kind::block_end, block,
-          0, 0};
+Place WarpRegions::place_behind(std::uint32_t block) const {
+  if (!places_.ends_in_call(block)) return {Place::Kind::block_end, block, 0};
+  return {Place::Kind::behind, block, graph_.blocks[block].end - 1};
 }
 
-/// Whether the lanes of `begin` that enter the loop do so together, not one part of them after the other.
-bool WarpRegions::enters_once(const DividedLoop& divided, const std::vector<std::uint32_t>& region) {
-  const std::uint32_t header = loops_.loops()[divided.loop].header;
-  const auto parts_before = [&](std::uint32_t block) {
-    if (!divides_[block] || block == header || std::ranges::binary_search(divided.blocks, block))
+/// Whether the lanes of `begin` that enter the loop do so together, not one after the other.
+bool WarpRegions::enters_once(const DivergentLoop& divergent, const std::vector<std::uint32_t>& region) {
+  const std::uint32_t header = loops_.loops()[divergent.loop].header;
+  const auto diverges_before = [&](std::uint32_t block) {
+    if (!diverges_[block] || block == header || std::ranges::binary_search(divergent.blocks, block))
       return false;
-    const auto ways = std::ranges::count_if(graph_.blocks[block].successors, [&](std::uint32_t next) {
-      return reaches(next, header, meetings_[block]);
+    const auto edges = std::ranges::count_if(graph_.blocks[block].successors, [&](std::uint32_t next) {
+      return reaches(next, header, post_dominators_[block]);
     });
-    return ways > 1;
+    return edges > 1;
   };
-  return !parts_before(divided.begin.block) && std::ranges::none_of(region, parts_before) && budget_ != 0;
+  return !diverges_before(divergent.begin.block) && std::ranges::none_of(region, diverges_before) &&
+         budget_ != 0;
 }
 
-/// Whether a way leads from a block to `target` that does not pass `barrier`.
+/// Whether a path leads from a block to `target` that does not pass `barrier`.
 bool WarpRegions::reaches(std::uint32_t from, std::uint32_t target, std::uint32_t barrier) {
   std::vector<bool> seen(graph_.blocks.size());
   std::vector<std::uint32_t> pending{from};

@@ -1,9 +1,10 @@
-// Where the lanes of a warp part and where they are together again, for the warp flow (warp_flow.cpp).
+// Where the lanes of a warp diverge and where they reconverge, for the warp flow (warp_flow.h).
 //
-// Two shapes tell how often a block runs without looking at every time it does. A region: lanes part at its
-// beginning and all of them come to its end. A divided loop: the lanes of a warp enter together, leave in
-// different iterations, and all of them come to the loop's end. Both are taken only where nothing between
-// makes a lane wait for others or leave: then the end runs once for each time the beginning did.
+// Two shapes tell how often a block runs without looking at every time it does. A region: lanes diverge at
+// its beginning and all of them come to its end. A divergent loop: the lanes of a warp enter it together,
+// leave it in different iterations, and all of them come to the loop's end. Both are taken only where nothing
+// between makes a lane wait for others or leave the function: then the end runs once for each time the
+// beginning did.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +17,13 @@
 
 namespace lynxpp::ptx {
 
-/// A loop that the lanes of a warp enter together and leave in different iterations. As long as lanes go on,
-/// they are together where an iteration begins; so what every full iteration passes once is passed by the
-/// warp as often as by the lane that passes it most.
-struct DividedLoop {
+/// As long as lanes go around a divergent loop, they are together where an iteration begins; so what every
+/// full iteration passes once is passed by the warp as often as by the lane that passes it most.
+struct DivergentLoop {
   std::uint32_t loop = 0;  ///< in LoopNest::loops()
   std::uint32_t end = 0;   ///< block where all lanes are together again
   /// Executed once before the loop, by exactly the lanes that come to `end` together.
-  CountPlace begin;
+  Place begin;
   bool begins_behind_branch = false;  ///< not all lanes of the block before come there
   std::vector<std::uint32_t> blocks;  ///< ascending: the loop's, and those between it and its end
 };
@@ -34,16 +34,16 @@ bool may_spin(const Instruction& instruction);
 /// Of the blocks of one function.
 class WarpRegions {
  public:
-  explicit WarpRegions(const CountedFunction& function, const EdgePlaces& places);
+  WarpRegions(const CountedFunction& function, const EdgePlaces& places);
 
-  bool divides(std::uint32_t block) const { return divides_[block]; }
-  /// Lanes of the warp that came different ways may be together behind some instruction of the block.
+  bool diverges(std::uint32_t block) const { return diverges_[block]; }
+  /// Lanes of the warp that came by different paths may be together behind some instruction of the block.
   bool may_join(std::uint32_t block) const { return joins_[block]; }
-  /// The blocks (ascending) between a division and where all its lanes are together again; nullopt when lanes
-  /// may come in or go away elsewhere, or wait.
+  /// The blocks (ascending) between a divergence and where all its lanes are together again; nullopt when
+  /// lanes may come in or go elsewhere, or wait.
   std::optional<std::vector<std::uint32_t>> region_of(std::uint32_t begin, std::uint32_t end);
   /// In no particular order.
-  std::vector<DividedLoop> divided_loops();
+  std::vector<DivergentLoop> divergent_loops();
   /// Whether lanes that enter the loop together begin and end each iteration together, and leave together.
   bool passed_together(std::uint32_t loop);
 
@@ -53,12 +53,13 @@ class WarpRegions {
   bool may_spin_around(std::uint32_t block) const;
   std::optional<std::vector<std::uint32_t>> blocks_between(std::uint32_t begin, std::uint32_t end,
                                                            std::uint32_t loop);
-  std::optional<DividedLoop> divided_loop(std::uint32_t loop);
+  std::optional<DivergentLoop> divergent_loop(std::uint32_t loop);
+  std::uint32_t only_entry(const Loop& loop, std::uint32_t index) const;
   bool lanes_iterate_together(const Loop& loop, std::uint32_t index);
-  bool stays_together(std::uint32_t division, const Loop& loop, std::uint32_t index);
-  bool find_begin(DividedLoop& divided, std::uint32_t preheader);
-  CountPlace place_behind(std::uint32_t block) const;
-  bool enters_once(const DividedLoop& divided, const std::vector<std::uint32_t>& region);
+  bool stays_together(std::uint32_t divergence, const Loop& loop, std::uint32_t index);
+  bool find_begin(DivergentLoop& divergent, std::uint32_t preheader);
+  Place place_behind(std::uint32_t block) const;
+  bool enters_once(const DivergentLoop& divergent, const std::vector<std::uint32_t>& region);
   bool reaches(std::uint32_t from, std::uint32_t target, std::uint32_t barrier);
   bool spend();
 
@@ -67,8 +68,8 @@ class WarpRegions {
   const ControlFlowGraph& graph_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;
-  const std::vector<std::uint32_t>& meetings_;  ///< immediate post-dominators
-  std::vector<bool> divides_, joins_, waits_;
+  const std::vector<std::uint32_t>& post_dominators_;
+  std::vector<bool> diverges_, joins_, waits_;
   std::set<std::uint32_t> spinning_loops_;  ///< outermost ones in which lanes may spin
   std::size_t budget_;  ///< so that functions with thousands of nested regions take linear time
 };

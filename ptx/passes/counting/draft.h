@@ -1,0 +1,69 @@
+// A plan while it is made: what the refinements (refinements.h) look at and change.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ptx/passes/counting/flow/warp_flow.h"
+#include "ptx/passes/counting/plan.h"
+#include "ptx/passes/counting/refinements.h"
+
+namespace lynxpp::ptx {
+
+struct DraftedCounter {
+  CounterDraft draft;
+  VariableId variable = no_variable;  ///< that it measures
+  std::uint8_t first_in = 0;          ///< see Counter::first_in
+};
+
+/// Blocks and instructions (indices in the function) of which something is asked.
+struct FunctionDemand {
+  std::set<std::uint32_t> thread_blocks, warp_blocks, thread_guards, warp_guards, divergences;
+  std::vector<Tally> tallies;
+};
+
+struct FunctionDraft {
+  explicit FunctionDraft(CountedFunction f)
+      : function(std::move(f)), places(function), regions(function, places) {}
+  FunctionDraft(const FunctionDraft&) = delete;
+  FunctionDraft& operator=(const FunctionDraft&) = delete;
+
+  const CountedFunction function;
+  const EdgePlaces places;
+  WarpRegions regions;
+  FunctionDemand demand;
+  std::vector<TripCount> trip_counts;
+  WarpFlowFacts facts;
+  std::vector<bool> once, whole;  ///< see WarpFlow; empty: nothing is known
+  std::vector<DraftedCounter> counters;
+  FunctionCounters result;
+};
+
+struct PlanDraft {
+  PlanDraft(InstrumentationUnit& u, const CountRequest& r)
+      : unit(u), request(r), plan(std::make_shared<CountPlan>()) {
+    plan->is_wide = r.is_wide;
+  }
+
+  InstrumentationUnit& unit;
+  const CountRequest& request;
+  std::vector<std::unique_ptr<FunctionDraft>> functions;  ///< callers before the functions they call
+  /// What is asked of a launch, and what callers are asked for.
+  std::map<Quantity, VariableId> quantities;
+  const std::shared_ptr<CountPlan> plan;
+
+  LinearSystem& system() { return plan->system; }
+  bool has(std::string_view refinement) const { return !unit.without.contains(refinement); }
+  /// The variable of a quantity, by id in the unit; measured until somebody defines it.
+  VariableId variable_of(const Quantity& quantity) {
+    const auto [place, is_new] = quantities.try_emplace(quantity, no_variable);
+    if (is_new) place->second = system().measure();
+    return place->second;
+  }
+};
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,53 @@
+// What the code of one function's counters is made from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ptx/ir/code_builder.h"
+#include "ptx/passes/counting/plan.h"
+#include "ptx/passes/unit.h"
+
+namespace lynxpp::ptx {
+
+struct CountContext {
+  InstrumentationUnit& unit;
+  const CountPlan& plan;
+  const FunctionCounters& counters;
+  const FunctionUnit& function;
+  const CounterRegisters& registers;
+  NameSource& names;
+
+  bool is_kernel() const { return counters.unit == 0; }
+  bool has_redux() const { return unit.target.sm >= 80; }
+  RegisterType number_type() const { return plan.is_wide ? RegisterType::b64 : RegisterType::b32; }
+  const Accumulator& accumulator(const Counter& counter) const {
+    return counters.accumulators[counter.accumulator];
+  }
+  VirtualRegister number(std::uint32_t index) const { return registers.numbers[index]; }
+  /// The register with the bit of an accumulator that is one.
+  VirtualRegister word(const Accumulator& bit) const { return registers.words[bit.index / 32]; }
+};
+
+/// The context of the function at `position` in the plan, whose registers are declared.
+CountContext count_context(InstrumentationUnit& unit, std::uint32_t position);
+/// The same for code that becomes a function of its own.
+CountContext count_context(InstrumentationUnit& unit, std::uint32_t position, NameSource& names);
+
+/// The registers of all functions' accumulators, for InstrumentationUnit::counter_registers.
+std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& unit);
+
+/// The address of the slots of the replica that this warp adds to.
+VirtualRegister slots_of_warp(CodeBuilder& code, const CountContext& context);
+/// The same, from a register that has the address of all slots.
+VirtualRegister slots_of_warp(CodeBuilder& code, const CountPlan& plan, VirtualRegister slots);
+
+/// [slots + slot]
+CodeAddress at_slot(VirtualRegister slots, std::uint32_t slot);
+
+/// Adds 1 or `amount` (a register of the type of numbers) to a number.
+void add_to(CodeBuilder& code, const CountContext& context, VirtualRegister number, const CodeOperand& amount,
+            const std::optional<CodePredicate>& guard);
+
+}  // namespace lynxpp::ptx

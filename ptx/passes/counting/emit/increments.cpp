@@ -1,0 +1,162 @@
+#include "ptx/passes/counting/emit/increments.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ptx/passes/counting/emit/loops.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+using Lanes = Accumulator::Lanes;
+using Storage = Accumulator::Storage;
+
+constexpr std::uint32_t word_bits = 32;
+
+std::uint32_t bit_of(const Accumulator& accumulator) { return 1u << (accumulator.index % word_bits); }
+
+/// What the code of one place has to do, each accumulator once.
+struct Group {
+  std::set<std::uint32_t> numbers;               ///< of every lane, by index
+  std::map<std::uint32_t, std::uint32_t> words;  ///< of every lane, by index: the bits to set
+  std::set<std::uint32_t> elected_numbers;
+  std::map<std::uint32_t, std::uint32_t> elected_words;
+  IncrementedCounters memory;
+
+  bool elects() const { return !elected_numbers.empty() || !elected_words.empty() || !memory.empty(); }
+};
+
+Group group_of(const CountContext& context, const IncrementedCounters& counters) {
+  Group group;
+  for (const Counter* counter : counters) {
+    const Accumulator& accumulator = context.accumulator(*counter);
+    const bool is_elected = accumulator.lanes == Lanes::elected;
+    switch (accumulator.storage) {
+      case Storage::reg:
+        (is_elected ? group.elected_numbers : group.numbers).insert(accumulator.index);
+        break;
+      case Storage::bit:
+        (is_elected ? group.elected_words : group.words)[accumulator.index / word_bits] |=
+            bit_of(accumulator);
+        break;
+      case Storage::memory: group.memory.push_back(counter); break;
+      case Storage::bit_pair: break;  // append_divergences
+    }
+  }
+  return group;
+}
+
+void append_kept(CodeBuilder& code, const CountContext& context, const std::set<std::uint32_t>& numbers,
+                 const std::map<std::uint32_t, std::uint32_t>& words, const CodeOperand& amount,
+                 const std::optional<CodePredicate>& guard) {
+  for (const std::uint32_t index : numbers) add_to(code, context, context.number(index), amount, guard);
+  for (const auto& [index, bits] : words) {
+    const VirtualRegister word = context.registers.words[index];
+    code.emit_if(guard, "or.b32", {word, word, static_cast<std::int32_t>(bits)});
+  }
+}
+
+/// A warp's leader adds what its lanes count: as many as they are, or one.
+void append_to_memory(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
+                      VirtualRegister mask) {
+  if (counters.empty()) return;
+  const VirtualRegister slots = slots_of_warp(code, context);
+  std::optional<VirtualRegister> lanes, one;
+  for (const Counter* counter : counters) {
+    std::optional<VirtualRegister>& amount =
+        context.accumulator(*counter).lanes == Lanes::every ? lanes : one;
+    if (!amount && &amount == &lanes) {
+      const VirtualRegister count = code.compute(RegisterType::b32, "popc.b32", {mask});
+      amount = code.compute(RegisterType::b64, "cvt.u64.u32", {count});
+    } else if (!amount) {
+      amount = code.compute(RegisterType::b64, "mov.b64", {1});
+    }
+    code.emit("red.global.add.u64", {at_slot(slots, counter->slot), *amount});
+  }
+}
+
+}  // namespace
+
+void append_increments(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
+                       const std::optional<CodePredicate>& guard) {
+  const Group group = group_of(context, counters);
+  append_kept(code, context, group.numbers, group.words, 1, guard);
+  if (!group.elects()) return;
+  if (group.memory.empty()) {
+    // Under the guard the mask has the lanes for which it holds; a vote would wait for the others, too.
+    const VirtualRegister mask = code.fresh(RegisterType::b32);
+    code.emit_if(guard, "activemask.b32", {mask});
+    append_kept(code, context, group.elected_numbers, group.elected_words, 1, code.elect_leader(mask, guard));
+    return;
+  }
+  // Lanes that add to memory go there by a branch, so that all others pay for no more than that.
+  const Label done = code.fresh_label();
+  if (guard) code.branch_if(!*guard, done);
+  const VirtualRegister mask = code.active_mask();
+  const CodePredicate leads = code.elect_leader(mask);
+  append_kept(code, context, group.elected_numbers, group.elected_words, 1, leads);
+  code.branch_if(!leads, done);
+  append_to_memory(code, context, group.memory, mask);
+  code.place(done);
+}
+
+void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
+                        const CodePredicate& guard) {
+  IncrementedCounters elected;
+  for (const Counter* counter : counters) {
+    const Accumulator& accumulator = context.accumulator(*counter);
+    if (accumulator.storage != Storage::bit_pair) {
+      elected.push_back(counter);
+      continue;
+    }
+    const std::uint32_t index = accumulator.index / word_bits;
+    for (const auto& [word, condition] : {std::pair(context.registers.holds[index], guard),
+                                          std::pair(context.registers.fails[index], !guard)})
+      code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(bit_of(accumulator))});
+  }
+  if (elected.empty()) return;
+  // The first lane for which the guard holds counts, when there are others for which it does not.
+  const VirtualRegister here = code.active_mask();
+  const VirtualRegister holds = code.fresh(RegisterType::b32);
+  code.emit_if(guard, "activemask.b32", {holds});
+  const VirtualRegister leads = code.elect_leader(holds, guard);
+  code.emit("setp.ne.and.b32", {leads, holds, here, leads});
+  const Group group = group_of(context, elected);
+  append_kept(code, context, group.elected_numbers, group.elected_words, 1, CodePredicate(leads));
+  if (group.memory.empty()) return;
+  const Label done = code.fresh_label();
+  code.branch_if(!CodePredicate(leads), done);
+  append_to_memory(code, context, group.memory, holds);
+  code.place(done);
+}
+
+void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
+                       const TripCountReading& reading) {
+  const VirtualRegister amount = read_trip_count(code, context, reading);
+  const Group group = group_of(context, counters);
+  append_kept(code, context, group.numbers, {}, amount, {});
+  if (!group.elects()) return;
+  const CodePredicate leads = code.elect_leader(code.active_mask());
+  append_kept(code, context, group.elected_numbers, {}, amount, leads);
+  if (group.memory.empty()) return;
+  const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {amount});
+  const VirtualRegister slots = slots_of_warp(code, context);
+  for (const Counter* counter : group.memory) {
+    const bool is_elected = context.accumulator(*counter).lanes == Lanes::elected;
+    code.emit_if(is_elected ? std::optional(leads) : std::nullopt, "red.global.add.u64",
+                 {at_slot(slots, counter->slot), wide});
+  }
+}
+
+void append_increment(CodeBuilder& code, const CountContext& context, const Accumulator& accumulator,
+                      const CodeOperand& amount, const std::optional<CodePredicate>& guard) {
+  if (accumulator.storage == Storage::bit) {
+    const VirtualRegister word = context.word(accumulator);
+    code.emit_if(guard, "or.b32", {word, word, static_cast<std::int32_t>(bit_of(accumulator))});
+  } else {
+    add_to(code, context, context.number(accumulator.index), amount, guard);
+  }
+}
+
+}  // namespace lynxpp::ptx

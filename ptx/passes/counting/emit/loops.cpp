@@ -1,0 +1,133 @@
+#include "ptx/passes/counting/emit/loops.h"
+
+#include "ptx/passes/counting/emit/increments.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// The low word of a register of 64 bits, divided by the power of two in its step.
+VirtualRegister low_word(CodeBuilder& code, const TripCountReading& reading) {
+  const Name reg{reading.reg};
+  if (reading.shift == 0) return code.compute(RegisterType::b32, "cvt.u32.u64", {reg});
+  const VirtualRegister steps = code.compute(RegisterType::b64, "shr.u64", {reg, reading.shift});
+  return code.compute(RegisterType::b32, "cvt.u32.u64", {steps});
+}
+
+/// What a lane has counted since the loop's begin.
+VirtualRegister lane_number(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum) {
+  if (maximum.trip_count != no_index)
+    return read_trip_count(code, context, context.counters.trip_counts[maximum.trip_count].reading);
+  const VirtualRegister number = context.number(context.counters.accumulators[maximum.accumulator].index);
+  if (maximum.start_reg == no_index) return number;
+  return code.compute(RegisterType::b32, "sub.u32", {number, context.number(maximum.start_reg)});
+}
+
+/// The counters that grow by a lane maximum.
+IncrementedCounters counters_of(const CountContext& context, std::uint32_t maximum) {
+  IncrementedCounters found;
+  for (const Counter& counter : context.counters.counters) {
+    for (const Increment& increment : context.accumulator(counter).increments) {
+      if (increment.amount == Increment::Amount::lane_maximum && increment.index == maximum)
+        found.push_back(&counter);
+    }
+  }
+  return found;
+}
+
+void append_lane_maximum(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
+                         const IncrementedCounters& counters, const std::optional<CodePredicate>& leads) {
+  const VirtualRegister number = lane_number(code, context, maximum);
+  std::optional<VirtualRegister> most;
+  for (const Counter* counter : counters) {
+    const Accumulator& accumulator = context.accumulator(*counter);
+    if (counter->combine == Counter::Combine::max) {
+      append_increment(code, context, accumulator, number, {});
+      continue;
+    }
+    const VirtualRegister mask = context.number(context.counters.lane_loops[maximum.loop].mask_reg);
+    if (!most) most = code.compute(RegisterType::b32, "redux.sync.max.u32", {number, mask});
+    if (accumulator.storage == Accumulator::Storage::reg) {
+      const bool is_elected = accumulator.lanes == Accumulator::Lanes::elected;
+      append_increment(code, context, accumulator, *most, is_elected ? leads : std::nullopt);
+      continue;
+    }
+    const Label done = code.fresh_label();
+    code.branch_if(!*leads, done);
+    const VirtualRegister slots = slots_of_warp(code, context);
+    const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {*most});
+    code.emit("red.global.add.u64", {at_slot(slots, counter->slot), wide});
+    code.place(done);
+  }
+}
+
+}  // namespace
+
+void append_loop_entry(CodeBuilder& code, const CountContext& context, const TripCountReading& reading,
+                       const std::optional<CodePredicate>& guard) {
+  if (reading.start_reg != no_index) {
+    const VirtualRegister start = context.number(reading.start_reg);
+    if (reading.is_long) {
+      code.emit_if(guard, "mov.b32", {start, low_word(code, reading)});
+    } else {
+      code.emit_if(guard, "mov.b32", {start, Name{reading.reg}});
+    }
+  }
+  if (reading.entered_reg != no_index)
+    code.emit_if(guard, "mov.b32", {context.number(reading.entered_reg), -1});
+}
+
+void append_loop_not_entered(CodeBuilder& code, const CountContext& context,
+                             const TripCountReading& reading) {
+  if (reading.entered_reg != no_index) code.emit("mov.b32", {context.number(reading.entered_reg), 0});
+}
+
+VirtualRegister read_trip_count(CodeBuilder& code, const CountContext& context,
+                                const TripCountReading& reading) {
+  const CodeOperand now = reading.is_long ? CodeOperand(low_word(code, reading)) : Name{reading.reg};
+  const CodeOperand before = reading.start_reg == no_index ? CodeOperand(reading.initial)
+                                                           : CodeOperand(context.number(reading.start_reg));
+  const auto compute = [&](const char* opcode, CodeOperand left, CodeOperand right) {
+    return code.compute(RegisterType::b32, opcode, {std::move(left), std::move(right)});
+  };
+  VirtualRegister count =
+      reading.decreases ? compute("sub.u32", before, now) : compute("sub.u32", now, before);
+  if (!reading.is_long && reading.shift != 0) count = compute("shr.u32", count, reading.shift);
+  if (reading.inverse != 1) count = compute("mul.lo.u32", count, static_cast<std::int32_t>(reading.inverse));
+  // Of 32 bits it is known modulo 2^(32 - shift).
+  const std::uint32_t known = reading.is_long ? 0 : ~std::uint32_t{0} >> reading.shift;
+  if (reading.runs_once) {
+    count = compute("sub.u32", count, 1);
+    count = compute("and.b32", count, static_cast<std::int32_t>(known));
+    count = compute("add.u32", count, 1);
+  } else if (!reading.is_long && reading.shift != 0 && reading.inverse != 1) {
+    count = compute("and.b32", count, static_cast<std::int32_t>(known));
+  }
+  if (reading.entered_reg != no_index) count = compute("and.b32", count, context.number(reading.entered_reg));
+  return count;
+}
+
+void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, std::uint32_t index) {
+  const LaneLoop& loop = context.counters.lane_loops[index];
+  if (loop.mask_reg != no_index) code.emit("activemask.b32", {context.number(loop.mask_reg)});
+  for (const LaneMaximum& maximum : context.counters.lane_maxima) {
+    if (maximum.loop != index || maximum.accumulator == no_index) continue;
+    const VirtualRegister number = context.number(context.counters.accumulators[maximum.accumulator].index);
+    if (maximum.start_reg == no_index) {
+      code.emit("mov.b32", {number, 0});
+    } else {
+      code.emit("mov.b32", {context.number(maximum.start_reg), number});
+    }
+  }
+}
+
+void append_lane_loop_end(CodeBuilder& code, const CountContext& context, std::uint32_t index) {
+  const LaneLoop& loop = context.counters.lane_loops[index];
+  std::optional<CodePredicate> leads;
+  if (loop.mask_reg != no_index) leads = code.elect_leader(context.number(loop.mask_reg));
+  for (std::uint32_t i = 0; i < context.counters.lane_maxima.size(); ++i) {
+    const LaneMaximum& maximum = context.counters.lane_maxima[i];
+    if (maximum.loop == index) append_lane_maximum(code, context, maximum, counters_of(context, i), leads);
+  }
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,75 @@
+#include "ptx/passes/counting/flow/convergence.h"
+
+#include <algorithm>
+
+#include "ptx/analysis/cohorts.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+bool leaves(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
+
+bool calls(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::call; }
+
+/// Of the functions that the kernel may reach.
+bool are_harmless(const InstrumentationUnit& unit) {
+  for (const FunctionUnit& function : unit.functions) {
+    for (const Instruction& instruction : function.function->body->instructions) {
+      if (calls(instruction) && unit.find(direct_callee(unit.module, instruction)) == nullptr) return false;
+      if (&function == &unit.kernel()) continue;
+      if (instruction.opcode == "exit" || may_join_lanes(instruction)) return false;
+    }
+  }
+  return true;
+}
+
+constexpr std::size_t most_visits = 10'000'000;
+
+/// Per block: whether all lanes of a warp come to it, and as often, or none. It is no block between a branch
+/// that may part them and where they meet again, the loops among these whose lanes leave one after the other.
+std::vector<bool> passed_together(const CountedFunction& kernel) {
+  const std::vector<BasicBlock>& blocks = kernel.graph().blocks;
+  const std::vector<std::uint32_t>& post_dominators = kernel.analyses->post_dominators();
+  std::vector<bool> together(blocks.size(), true);
+  std::size_t visits = 0;
+  for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+    if (kernel.analyses->loops().is_irreducible(block)) together[block] = false;
+    if (blocks[block].successors.size() < 2 ||
+        (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
+      continue;
+    std::vector<bool> seen(blocks.size());
+    std::vector<std::uint32_t> pending = blocks[block].successors;
+    while (!pending.empty()) {
+      const std::uint32_t next = pending.back();
+      pending.pop_back();
+      if (next == post_dominators[block] || seen[next]) continue;
+      if (++visits > most_visits) return std::vector<bool>(blocks.size(), false);
+      seen[next] = true;
+      together[next] = false;
+      pending.insert(pending.end(), blocks[next].successors.begin(), blocks[next].successors.end());
+    }
+  }
+  return together;
+}
+
+}  // namespace
+
+bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& kernel) {
+  const std::vector<Instruction>& instructions = kernel.instructions();
+  const std::vector<BasicBlock>& blocks = kernel.graph().blocks;
+  if (std::ranges::count_if(instructions, leaves) != 1 || !are_harmless(unit)) return false;
+  const std::vector<bool> together = passed_together(kernel);
+  for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+    const auto begin = instructions.begin() + blocks[block].begin;
+    const auto end = instructions.begin() + blocks[block].end;
+    const auto exit = std::find_if(begin, end, leaves);
+    if (exit != end && exit->guarded()) return false;
+    if (exit == end && blocks[block].leaves_function && kernel.analyses->dominators().is_reachable(block))
+      return false;
+    if (exit == end && std::none_of(begin, end, may_join_lanes)) continue;
+    if (!together[block]) return false;
+  }
+  return true;
+}
+
+}  // namespace lynxpp::ptx

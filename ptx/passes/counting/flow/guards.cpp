@@ -1,0 +1,102 @@
+#include "ptx/passes/counting/flow/guards.h"
+
+#include <map>
+#include <utility>
+
+namespace lynxpp::ptx {
+namespace {
+
+using Kind = Quantity::Kind;
+
+/// A block and the value of a predicate in it. Guards with the same one hold for the same threads.
+std::pair<std::uint32_t, ValueId> value_of_guard(const FunctionDraft& draft, std::uint32_t instruction) {
+  const Instruction& guarded = draft.function.instructions()[instruction];
+  const RegisterId reg = draft.function.analyses->registers().find(guarded.guard.predicate, instruction);
+  return {draft.function.graph().block_of[instruction],
+          reg == no_register ? no_value : draft.function.analyses->ssa().read_of(instruction, reg)};
+}
+
+CounterDraft counter_of_guard(const FunctionDraft& draft, std::uint32_t instruction,
+                              Condition::Kind condition) {
+  const std::uint32_t block = draft.function.graph().block_of[instruction];
+  CounterDraft counter = draft.places.block_start(block);
+  counter.increments = {{{Place::Kind::before, block, instruction}, {condition, 0}}};
+  return counter;
+}
+
+CounterDraft counter_of_warps(const FunctionDraft& draft, std::uint32_t instruction,
+                              Condition::Kind condition) {
+  CounterDraft counter = counter_of_guard(draft, instruction, condition);
+  counter.counts_warps = true;
+  counter.is_once = !draft.once.empty() && draft.once[draft.function.graph().block_of[instruction]];
+  return counter;
+}
+
+}  // namespace
+
+ThreadGuards find_thread_guards(FunctionDraft& draft) {
+  ThreadGuards result;
+  const ControlFlowGraph& graph = draft.function.graph();
+  for (const std::uint32_t instruction : draft.demand.thread_guards) {
+    const std::uint32_t block = graph.block_of[instruction];
+    const bool is_last = graph.blocks[block].end == instruction + 1;
+    if (!is_last || !guard_follows_from_flow(*draft.function.unit, block)) continue;
+    result.exits.insert(block);
+    draft.demand.thread_blocks.insert(block);
+  }
+  const bool has_flow = !draft.demand.thread_blocks.empty();
+  std::map<std::pair<std::uint32_t, ValueId>, std::pair<std::size_t, bool>> known;  // and whether negated
+  for (const std::uint32_t instruction : draft.demand.thread_guards) {
+    const std::uint32_t block = graph.block_of[instruction];
+    if (result.exits.contains(block) && graph.blocks[block].end == instruction + 1) continue;
+    ThreadGuards::Guard guard{instruction, result.guards.size(), false};
+    const auto value = value_of_guard(draft, instruction);
+    const bool is_negated = draft.function.instructions()[instruction].guard.negated;
+    const auto found = value.second == no_value ? known.end() : known.find(value);
+    if (found != known.end() && (found->second.second == is_negated || has_flow)) {
+      guard.counted = found->second.first;
+      guard.is_opposite = found->second.second != is_negated;
+      if (guard.is_opposite) draft.demand.thread_blocks.insert(block);
+    } else if (value.second != no_value) {
+      known.try_emplace(value, guard.counted, is_negated);
+    }
+    result.guards.push_back(guard);
+  }
+  return result;
+}
+
+void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& threads) {
+  const FunctionUnit& unit = *draft.function.unit;
+  const auto variable = [&](Kind kind, std::uint32_t instruction) {
+    return plan.variable_of({kind, unit.first_instruction + instruction, {}});
+  };
+  for (std::size_t i = 0; i < threads.guards.size(); ++i) {
+    const ThreadGuards::Guard& guard = threads.guards[i];
+    const VariableId own = variable(Kind::thread_guard, guard.instruction);
+    if (guard.counted == i) {
+      draft.counters.push_back({counter_of_guard(draft, guard.instruction, Condition::Kind::guard), own});
+      continue;
+    }
+    const VariableId counted = variable(Kind::thread_guard, threads.guards[guard.counted].instruction);
+    const std::uint32_t block = unit.first_block + unit.graph.block_of[guard.instruction];
+    LinearForm form{{counted, 1}};
+    if (guard.is_opposite)
+      form = {{plan.variable_of({Kind::thread_block, block, {}}), 1}, {counted, minus_one}};
+    plan.system().redefine(own, std::move(form));
+  }
+  for (const std::uint32_t instruction : draft.demand.warp_guards)
+    draft.counters.push_back({counter_of_warps(draft, instruction, Condition::Kind::guard),
+                              variable(Kind::warp_guard, instruction)});
+  for (const std::uint32_t instruction : draft.demand.divergences) {
+    const std::uint32_t block = unit.graph.block_of[instruction];
+    const VariableId own = variable(Kind::divergence, instruction);
+    if (draft.places.is_reachable(block) && draft.regions.diverges(block)) {
+      draft.counters.push_back({counter_of_warps(draft, instruction, Condition::Kind::diverges), own});
+    } else {
+      // A branch that all lanes of a warp take alike divides none.
+      plan.system().redefine(own, {});
+    }
+  }
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,64 @@
+#include "ptx/passes/counting/flow/likely.h"
+
+#include <algorithm>
+
+namespace lynxpp::ptx {
+
+LikelyBranches::LikelyBranches(const CountedFunction& function)
+    : function_(function), graph_(function.graph()) {
+  // Compiled code defines a predicate once; others are not followed.
+  for (const Instruction& instruction : function.instructions()) {
+    if (!instruction.opcode.starts_with("setp.") && !instruction.opcode.ends_with(".pred")) continue;
+    if (instruction.operands.empty()) continue;
+    const auto [place, is_new] = definitions_.try_emplace(instruction.operands[0].name, &instruction);
+    if (!is_new || instruction.guarded()) place->second = nullptr;
+  }
+}
+
+bool LikelyBranches::needs_equality(std::uint32_t block, std::uint32_t target) const {
+  const BasicBlock& range = graph_.blocks[block];
+  if (range.size() == 0) return false;
+  const Instruction& last = function_.instructions()[range.end - 1];
+  if (!last.guarded()) return false;
+  const bool leaves = target >= graph_.blocks.size();
+  const bool jumps = leaves ? last.traits.kind == OpcodeClass::exit
+                            : std::ranges::find(range.targets, target) != range.targets.end();
+  Guard goes = last.guard;
+  if (!jumps) goes.negated = !goes.negated;
+  Guard stays = goes;
+  stays.negated = !stays.negated;
+  return !is_likely(goes) && is_likely(stays);
+}
+
+bool LikelyBranches::is_within_bounds(std::uint32_t block, std::uint32_t target) const {
+  if ((function_.analyses->uniformity().of_branch(block) & varies_over_blocks) == 0) return false;
+  Guard guard = function_.instructions()[graph_.blocks[block].end - 1].guard;
+  if (target == graph_.blocks[block].fall_through) guard.negated = !guard.negated;
+  return is_likely(guard);
+}
+
+bool LikelyBranches::needs_equality(std::string_view predicate, bool wanted, int depth) const {
+  const Instruction* made = definition_of(predicate);
+  if (made == nullptr || depth == 0) return true;
+  if (made->opcode.starts_with("setp.eq.") || made->opcode.starts_with("setp.ne.")) {
+    return made->operands.size() != 3 || made->opcode.starts_with("setp.eq.") == wanted;
+  }
+  if (made->opcode.starts_with("setp.")) return made->operands.size() != 3;
+  if (made->opcode == "not.pred" && made->operands.size() == 2)
+    return needs_equality(made->operands[1].name, wanted == made->operands[1].negated, depth - 1);
+  const bool is_or = made->opcode == "or.pred";
+  if ((!is_or && made->opcode != "and.pred") || made->operands.size() != 3) return true;
+  const auto needs = [&](const Operand& part) {
+    return needs_equality(part.name, wanted != part.negated, depth - 1);
+  };
+  const bool first = needs(made->operands[1]);
+  const bool second = needs(made->operands[2]);
+  return is_or == wanted ? first && second : first || second;
+}
+
+const Instruction* LikelyBranches::definition_of(std::string_view predicate) const {
+  const auto found = definitions_.find(predicate);
+  return found == definitions_.end() ? nullptr : found->second;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,122 @@
+#include "ptx/passes/counting/flow/program.h"
+
+#include <algorithm>
+
+#include "ptx/analysis/call_graph.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::uint32_t no_function = 0xffffffff;
+
+class FunctionFinder {
+ public:
+  explicit FunctionFinder(InstrumentationUnit& unit) : unit_(unit) {}
+
+  std::vector<CountedFunction> run() {
+    for (const std::uint32_t index : callers_first()) {
+      CountedFunction function;
+      function.unit = &unit_.functions[index];
+      function.analyses = &unit_.analyses.of(*function.unit->function);
+      function.index = index;
+      function.call_may_exit.assign(function.graph().blocks.size(), false);
+      functions_.push_back(std::move(function));
+    }
+    find_exits();
+    find_callers();
+    return std::move(functions_);
+  }
+
+ private:
+  std::vector<std::uint32_t> callers_first() {
+    recursive_.assign(unit_.functions.size(), false);
+    if (unit_.functions.size() == 1) return {0};
+    const CallGraph calls(unit_.module);
+    std::vector<std::uint32_t> order;
+    for (std::size_t i = calls.callees_first().size(); i-- > 0;) {
+      const CallNode& node = calls.nodes()[calls.callees_first()[i]];
+      const FunctionUnit* const function = unit_.find(node.function->name);
+      if (function == nullptr || function->function != node.function) continue;
+      const auto index = static_cast<std::uint32_t>(function - unit_.functions.data());
+      recursive_[index] = node.is_recursive;
+      if (function->instrumented) order.push_back(index);
+    }
+    return order;
+  }
+
+  /// From which calls threads may not come back because they have left the kernel. `trap` ends the launch.
+  void find_exits() {
+    std::vector<bool> may_exit(unit_.functions.size());
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
+        if (may_exit[index]) continue;
+        const auto& instructions = unit_.functions[index].function->body->instructions;
+        may_exit[index] = std::ranges::any_of(instructions, [&](const Instruction& instruction) {
+          if (instruction.opcode == "exit") return true;
+          const std::uint32_t callee = callee_of(instruction);
+          return callee != no_function && may_exit[callee];
+        });
+        changed |= may_exit[index];
+      }
+    }
+    for (CountedFunction& function : functions_) {
+      for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
+        const Instruction* call = call_at_end(*function.unit, block);
+        const std::uint32_t callee = call == nullptr ? no_function : callee_of(*call);
+        if (callee == no_function || !may_exit[callee]) continue;
+        function.call_may_exit[block] = true;
+        function.loses_registers = true;
+      }
+    }
+  }
+
+  static const Instruction* call_at_end(const FunctionUnit& function, std::uint32_t block) {
+    const BasicBlock& range = function.graph.blocks[block];
+    if (range.size() == 0) return nullptr;
+    const Instruction& last = function.function->body->instructions[range.end - 1];
+    return last.traits.kind == OpcodeClass::call ? &last : nullptr;
+  }
+
+  /// Index of the unit's function that the instruction calls by name; no_function: none.
+  std::uint32_t callee_of(const Instruction& instruction) const {
+    if (instruction.traits.kind != OpcodeClass::call) return no_function;
+    const FunctionUnit* const callee = unit_.find(direct_callee(unit_.module, instruction));
+    return callee == nullptr ? no_function : static_cast<std::uint32_t>(callee - unit_.functions.data());
+  }
+
+  /// Where each call of a function is an execution of a block, its entry needs no counter.
+  void find_callers() {
+    std::vector<bool> is_counted = recursive_;
+    std::vector<std::vector<std::pair<std::size_t, std::uint32_t>>> callers(unit_.functions.size());
+    std::vector<std::size_t> position(unit_.functions.size(), functions_.size());
+    for (std::size_t i = 0; i < functions_.size(); ++i) position[functions_[i].index] = i;
+    for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
+      const FunctionUnit& function = unit_.functions[index];
+      for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+        const Instruction* call = call_at_end(function, block);
+        const std::uint32_t callee = call == nullptr ? no_function : callee_of(*call);
+        if (callee == no_function) continue;
+        if (call->guarded() || position[index] == functions_.size()) is_counted[callee] = true;
+        callers[callee].emplace_back(position[index], block);
+      }
+    }
+    for (CountedFunction& function : functions_) {
+      function.entry_is_known = function.is_kernel() || !is_counted[function.index];
+      if (!function.is_kernel() && function.entry_is_known)
+        function.callers = std::move(callers[function.index]);
+    }
+  }
+
+  InstrumentationUnit& unit_;
+  std::vector<CountedFunction> functions_;
+  std::vector<bool> recursive_;
+};
+
+}  // namespace
+
+std::vector<CountedFunction> find_counted_functions(InstrumentationUnit& unit) {
+  return FunctionFinder(unit).run();
+}
+
+}  // namespace lynxpp::ptx

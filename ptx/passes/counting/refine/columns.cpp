@@ -1,0 +1,111 @@
+#include "ptx/passes/counting/refine/columns.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "ptx/passes/counting/draft.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::size_t most_terms = 20'000'000;  // of the system, for all columns
+
+LinearColumns columns_of(PlanDraft& plan) {
+  std::vector<LinearColumns::Use> uses;
+  for (const CountUse& use : plan.request.uses)
+    uses.push_back({plan.variable_of(use.quantity), use.sum, use.factor});
+  return {plan.system(), uses, most_terms};
+}
+
+/// Counters of one function that share their places.
+using Group = std::vector<std::size_t>;
+/// What tells counters apart: their unit, whether lane 0 may count, which blocks do, and the column.
+using Meaning = std::vector<std::tuple<bool, bool, std::uint8_t, LinearColumns::Column>>;
+
+class FunctionMerge {
+ public:
+  FunctionMerge(PlanDraft& plan, FunctionDraft& draft, LinearColumns& columns)
+      : plan_(plan), counters_(draft.counters), columns_(columns) {}
+
+  void run() {
+    std::map<std::pair<bool, std::vector<Increment>>, Group> groups;
+    for (std::size_t i = 0; i < counters_.size(); ++i) {
+      const CounterDraft& draft = counters_[i].draft;
+      const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
+                             !draft.amounts_to(Increment::Amount::exits_apart) &&
+                             draft.increments[0].condition.kind != Condition::Kind::none_takes;
+      if (can_merge) groups[{draft.counts_warps && !draft.is_whole, draft.increments}].push_back(i);
+    }
+    std::map<Meaning, std::vector<Group>> equal;
+    for (auto& [key, group] : groups) {
+      std::vector<std::pair<Meaning::value_type, std::size_t>> meanings;
+      for (const std::size_t index : group) {
+        std::optional<LinearColumns::Column> column = columns_.column_of(counters_[index].variable);
+        if (!column) return;
+        const DraftedCounter& counter = counters_[index];
+        meanings.emplace_back(Meaning::value_type{counter.draft.counts_warps, counter.draft.is_whole,
+                                                  counter.first_in, std::move(*column)},
+                              index);
+      }
+      std::ranges::sort(meanings);
+      Meaning meaning;
+      Group sorted;
+      for (auto& [each, index] : meanings) {
+        meaning.push_back(std::move(each));
+        sorted.push_back(index);
+      }
+      equal[std::move(meaning)].push_back(std::move(sorted));
+    }
+    std::vector<bool> gone(counters_.size());
+    for (const auto& [meaning, members] : equal) merge(members, gone);
+    std::size_t next = 0;
+    std::erase_if(counters_, [&](const DraftedCounter&) { return bool{gone[next++]}; });
+  }
+
+ private:
+  /// What happens at most once is a bit, which is cheaper than a number.
+  void merge(const std::vector<Group>& groups, std::vector<bool>& gone) {
+    const auto repeats = [&](const Group& group) { return counters_[group.front()].draft.repeats; };
+    if (std::ranges::none_of(groups, repeats)) return;
+    for (std::size_t member = 0; member < groups.front().size(); ++member) {
+      CounterDraft& one = counters_[groups.front()[member]].draft;
+      for (std::size_t i = 1; i < groups.size(); ++i) {
+        const DraftedCounter& other = counters_[groups[i][member]];
+        one.increments.insert(one.increments.end(), other.draft.increments.begin(),
+                              other.draft.increments.end());
+        one.weight += other.draft.weight;
+        one.repeats = true;
+        one.is_once = false;
+        gone[groups[i][member]] = true;
+        plan_.system().redefine(other.variable, {});
+      }
+      std::ranges::sort(one.increments);
+    }
+  }
+
+  PlanDraft& plan_;
+  std::vector<DraftedCounter>& counters_;
+  LinearColumns& columns_;
+};
+
+}  // namespace
+
+void drop_unused_counters(PlanDraft& plan) {
+  LinearColumns columns = columns_of(plan);
+  for (const auto& function : plan.functions) {
+    std::erase_if(function->counters, [&](const DraftedCounter& counter) {
+      const std::optional<LinearColumns::Column> column = columns.column_of(counter.variable);
+      if (!column || !column->empty()) return false;
+      plan.system().redefine(counter.variable, {});
+      return true;
+    });
+  }
+}
+
+void merge_equal_counters(PlanDraft& plan) {
+  LinearColumns columns = columns_of(plan);
+  for (const auto& function : plan.functions) FunctionMerge(plan, *function, columns).run();
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,207 @@
+#include "ptx/passes/counting/refine/grid_uniform.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "ptx/passes/counting/draft.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::size_t most_visits = 10'000'000;  // of blocks
+
+/// Where a warp may come divided, because some of its lanes have gone on while others waited.
+class DividedWarps {
+ public:
+  DividedWarps(const CountedFunction& kernel, const InstrumentationUnit& unit)
+      : graph_(kernel.analyses->graph()),
+        loops_(kernel.analyses->loops()),
+        post_dominators_(kernel.analyses->post_dominators()),
+        unit_(unit),
+        waits_(graph_.blocks.size()),
+        divided_(graph_.blocks.size()) {
+    find_waits();
+    if (std::ranges::find(waits_, true) == waits_.end()) return;
+    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
+      // Lanes that do not reconverge wait for nobody.
+      if (graph_.blocks[block].successors.size() < 2 || post_dominators_[block] == no_block ||
+          (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
+        continue;
+      if (may_wait_before_reconvergence(block)) mark_from(post_dominators_[block]);
+    }
+    if (visits_ > most_visits) divided_.assign(divided_.size(), true);
+  }
+
+  bool operator[](std::uint32_t block) const { return divided_[block]; }
+
+ private:
+  void find_waits() {
+    const auto waits = [&](const FunctionUnit& function) {
+      return std::ranges::any_of(function.function->body->instructions, [](const Instruction& instruction) {
+        return instruction.traits.kind != OpcodeClass::call &&
+               (instruction.traits.kind == OpcodeClass::barrier || may_spin(instruction));
+      });
+    };
+    const auto callees = unit_.functions.begin() + 1;
+    const bool callees_wait = std::any_of(callees, unit_.functions.end(), waits);
+    const auto& instructions = unit_.kernel().function->body->instructions;
+    for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
+      for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
+        const Instruction& instruction = instructions[at];
+        const bool is_call = instruction.traits.kind == OpcodeClass::call;
+        if (instruction.traits.kind == OpcodeClass::barrier || (is_call && callees_wait) ||
+            (!is_call && loops_.depth_of(block) != 0 && may_spin(instruction)))
+          waits_[block] = true;
+      }
+    }
+  }
+
+  bool may_wait_before_reconvergence(std::uint32_t block) {
+    std::vector<bool> seen(graph_.blocks.size());
+    std::vector<std::uint32_t> pending = graph_.blocks[block].successors;
+    while (!pending.empty()) {
+      const std::uint32_t next = pending.back();
+      pending.pop_back();
+      if (next == post_dominators_[block] || seen[next]) continue;
+      if (waits_[next] || ++visits_ > most_visits) return true;
+      seen[next] = true;
+      pending.insert(pending.end(), graph_.blocks[next].successors.begin(),
+                     graph_.blocks[next].successors.end());
+    }
+    return false;
+  }
+
+  void mark_from(std::uint32_t begin) {
+    std::vector<std::uint32_t> pending{begin};
+    while (!pending.empty()) {
+      const std::uint32_t block = pending.back();
+      pending.pop_back();
+      if (divided_[block]) continue;
+      divided_[block] = true;
+      pending.insert(pending.end(), graph_.blocks[block].successors.begin(),
+                     graph_.blocks[block].successors.end());
+    }
+  }
+
+  const ControlFlowGraph& graph_;
+  const LoopNest& loops_;
+  const std::vector<std::uint32_t>& post_dominators_;
+  const InstrumentationUnit& unit_;
+  std::vector<bool> waits_, divided_;
+  std::size_t visits_ = 0;
+};
+
+/// Places that every thread of a given index comes to equally often in each block of the grid.
+class UniformPlaces {
+ public:
+  explicit UniformPlaces(const FunctionDraft& kernel)
+      : draft_(kernel),
+        kernel_(kernel.function),
+        graph_(kernel_.graph()),
+        uniformity_(kernel_.analyses->uniformity()),
+        registers_(kernel_.analyses->registers()),
+        uniform_(graph_.blocks.size(), true) {
+    std::vector<std::uint32_t> pending;
+    for (std::uint32_t block = 0; block < uniform_.size(); ++block) {
+      if (varies_behind(block)) pending.push_back(block);
+    }
+    // What is executed more or less often passes that on to what depends on its own branch.
+    while (!pending.empty()) {
+      const std::uint32_t block = pending.back();
+      pending.pop_back();
+      mark_dependent(block, pending);
+    }
+  }
+
+  bool contain(const Increment& increment) const {
+    const std::uint32_t block = increment.place.block;
+    if (increment.amount == Increment::Amount::trip_count) {
+      return uniform_[block] && uniform_[draft_.trip_counts[increment.index].block];
+    }
+    if (increment.amount == Increment::Amount::lane_maximum) {
+      if (!contain(draft_.facts.divergent_loops[increment.index])) return false;
+    }
+    if (increment.place.kind == Place::Kind::entry) return true;
+    const bool is_before_branch =
+        increment.place.kind == Place::Kind::behind || increment.condition.kind != Condition::Kind::always;
+    return uniform_[block] && (!is_before_branch || !varies_behind(block)) && has_uniform_guard(increment);
+  }
+
+ private:
+  bool contain(const DivergentLoop& loop) const {
+    return uniform_[loop.end] && uniform_[kernel_.analyses->loops().loops()[loop.loop].header] &&
+           contain(Increment{loop.begin, {}});
+  }
+
+  /// Threads of the same index may go on differently in different blocks of the grid.
+  bool varies_behind(std::uint32_t block) const {
+    return (uniformity_.of_branch(block) & varies_over_blocks) != 0 || kernel_.call_may_exit[block];
+  }
+
+  bool has_uniform_guard(const Increment& increment) const {
+    if (increment.condition.kind == Condition::Kind::always ||
+        increment.condition.kind == Condition::Kind::switch_target)
+      return true;
+    const std::uint32_t instruction = increment.place.instruction;
+    const Guard& guard = kernel_.instructions()[instruction].guard;
+    if (guard.predicate.empty()) return true;
+    const RegisterId reg = registers_.find(guard.predicate, instruction);
+    return reg != no_register && (uniformity_.of_register_read(instruction, reg) & varies_over_blocks) == 0;
+  }
+
+  /// Up the tree of post-dominators from where the block leads to, as far as that is not passed anyway.
+  void mark_dependent(std::uint32_t block, std::vector<std::uint32_t>& pending) {
+    const std::vector<std::uint32_t>& post_dominators = kernel_.analyses->post_dominators();
+    const std::uint32_t end = kernel_.call_may_exit[block] ? no_block : post_dominators[block];
+    for (const std::uint32_t successor : graph_.blocks[block].successors) {
+      for (std::uint32_t at = successor; at != end && at != no_block; at = post_dominators[at]) {
+        if (!uniform_[at]) continue;
+        uniform_[at] = false;
+        pending.push_back(at);
+      }
+    }
+  }
+
+  const FunctionDraft& draft_;
+  const CountedFunction& kernel_;
+  const ControlFlowGraph& graph_;
+  const Uniformity& uniformity_;
+  const RegisterUsage& registers_;
+  std::vector<bool> uniform_;  ///< per block
+};
+
+}  // namespace
+
+std::uint8_t counted_dimensions(std::string_view body) {
+  constexpr std::string_view names[] = {"%ctaid.x", "%ctaid.y", "%ctaid.z"};
+  std::uint8_t dimensions = 0;
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    if (body.find(names[i]) != std::string_view::npos) dimensions |= static_cast<std::uint8_t>(1u << i);
+  }
+  return dimensions == 0 ? std::uint8_t{1} : dimensions;
+}
+
+void count_in_first_block(PlanDraft& plan) {
+  FunctionDraft& kernel = *plan.functions.front();
+  if (!kernel.function.is_kernel()) return;
+  const UniformPlaces places(kernel);
+  const DividedWarps divided(kernel.function, plan.unit);
+  const auto is_divided = [&](const Increment& increment) {
+    if (increment.amount == Increment::Amount::lane_maximum &&
+        divided[kernel.facts.divergent_loops[increment.index].end])
+      return true;
+    return divided[increment.place.block];
+  };
+  const std::string_view body = plan.unit.module.text(kernel.function.unit->function->body_text);
+  const std::uint8_t dimensions = counted_dimensions(body);
+  for (DraftedCounter& counter : kernel.counters) {
+    const std::vector<Increment>& increments = counter.draft.increments;
+    const bool is_uniform =
+        std::ranges::all_of(increments, [&](const Increment& each) { return places.contain(each); });
+    if (!is_uniform) continue;
+    const bool may_divide = counter.draft.counts_warps && !counter.draft.is_whole;
+    if (!may_divide || std::ranges::none_of(increments, is_divided)) counter.first_in = dimensions;
+  }
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,391 @@
+#include "ptx/passes/counting/refine/trip_counts.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "ptx/passes/counting/flow/regions.h"
+#include "ptx/passes/counting/refine/loop_periods.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// Relative to other counters of a flow, so that readings are chosen first.
+constexpr double reading_cost = 0.5;
+/// Relative to lane 0, which needs no election.
+constexpr double whole_cost = 0.25;
+constexpr std::size_t most_saved = 6;  // registers of a function that keep something for a loop
+constexpr std::size_t most_steps = 200'000;
+/// Edges in loops of constant trip count come first into the spanning tree: what enters the loop then never
+/// follows from how often it goes around.
+constexpr double inside_constant_loop = 1e9;
+
+std::size_t registers_of(const TripCount& trips) {
+  return (trips.keeps_start ? 1u : 0u) + (trips.above != no_block ? 1u : 0u);
+}
+
+bool is_scaled(const TripCount& trips) { return trips.reading.shift != 0 || trips.reading.inverse != 1; }
+
+std::tuple<std::size_t, bool, bool> cost_of(const TripCount& trips) {
+  return {registers_of(trips), is_scaled(trips), trips.reading.is_long};
+}
+
+class TripCountFinder {
+ public:
+  TripCountFinder(const CountedFunction& function, const TripCountKinds& kinds)
+      : function_(function),
+        kinds_(kinds),
+        graph_(function.graph()),
+        places_(function),
+        regions_(function, places_),
+        uniformity_(function.analyses->uniformity()),
+        loops_(function.analyses->loops()),
+        dominators_(function.analyses->dominators()),
+        post_dominators_(function.analyses->post_dominators()),
+        registers_(function.analyses->registers()),
+        ssa_(function.analyses->ssa()),
+        affine_(function.analyses->affine()) {}
+
+  std::vector<TripCount> run() {
+    std::vector<std::optional<TripCount>> best(loops_.loops().size());
+    if (kinds_.constants) {
+      for (std::uint32_t loop = 0; loop < best.size(); ++loop) best[loop] = constant_of(loop);
+    }
+    if (kinds_.readings) find_readings(best);
+    std::vector<TripCount> found;
+    for (std::optional<TripCount>& trips : best) {
+      if (trips) found.push_back(std::move(*trips));
+    }
+    return found;
+  }
+
+ private:
+  std::optional<TripCount> constant_of(std::uint32_t loop) {
+    const std::optional<std::uint64_t> constant = affine_.trip_count(loop);
+    const std::vector<std::uint32_t> blocks = loops_.blocks_of(loop);
+    const bool is_left_elsewhere = std::ranges::any_of(blocks, [&](std::uint32_t block) {
+      return function_.call_may_exit[block] || loops_.is_irreducible(block);
+    });
+    if (!constant || is_left_elsewhere || loops_.loops()[loop].header == 0) return std::nullopt;
+    TripCount trips;
+    trips.loop = loop;
+    trips.block = loops_.loops()[loop].header;
+    trips.constant = constant;
+    trips.is_together = regions_.passed_together(loop);
+    return trips;
+  }
+
+  void find_readings(std::vector<std::optional<TripCount>>& best) {
+    std::size_t saved = 0;
+    const std::vector<InductionVariable>& variables = affine_.induction_variables();
+    for (auto begin = variables.begin(); begin != variables.end();) {
+      const std::uint32_t loop = begin->loop;
+      const auto end =
+          std::find_if(begin, variables.end(), [&](const auto& each) { return each.loop != loop; });
+      std::optional<TripCount> found;
+      for (; begin != end; ++begin) {
+        if (best[loop]) continue;
+        std::optional<TripCount> trips = reading_of(*begin);
+        if (trips && saved + registers_of(*trips) <= most_saved &&
+            (!found || cost_of(*trips) < cost_of(*found)))
+          found = std::move(trips);
+      }
+      if (!found) continue;
+      saved += registers_of(*found);
+      best[loop] = std::move(found);
+    }
+  }
+
+  std::optional<TripCount> reading_of(const InductionVariable& variable) {
+    const bool is_stepping =
+        variable.step.is_constant() && variable.step.exact && variable.step.constant != 0;
+    const std::optional<ValueId> changed = is_stepping ? changed_value(variable) : std::nullopt;
+    if (!changed) return std::nullopt;
+    TripCount result;
+    result.loop = variable.loop;
+    result.block = ssa_.values()[*changed].block;
+    const std::uint32_t end = end_of(variable.loop);
+    if (end == no_block || graph_.blocks[end].size() == 0) return std::nullopt;
+    result.place = {Place::Kind::block_start, end, 0};
+    TripCountReading& reading = result.reading;
+    reading.reg = registers_.registers()[variable.reg].name;
+    reading.is_long = registers_.registers()[variable.reg].units == 2;
+    if (!find_step(variable.step.constant, result)) return std::nullopt;
+    result.keeps_start = !variable.initial.is_constant() || !variable.initial.exact;
+    if (!result.keeps_start) {
+      const auto initial = static_cast<std::uint64_t>(variable.initial.constant);
+      reading.initial = static_cast<std::uint32_t>(reading.is_long ? initial >> reading.shift : initial);
+    }
+    result.is_together = regions_.passed_together(variable.loop);
+    if (const std::optional<Place> exit = common_exit(variable.loop))
+      return read_at_exit(variable, *changed, *exit, std::move(result));
+    result.is_together = false;
+    return read_at_end(variable, *changed, end, std::move(result));
+  }
+
+  std::optional<TripCount> read_at_exit(const InductionVariable& variable, ValueId changed, const Place& exit,
+                                        TripCount result) {
+    result.place = exit;
+    const BasicBlock& block = graph_.blocks[exit.block];
+    const bool is_behind = exit.kind == Place::Kind::behind;
+    const bool is_read =
+        is_visible(variable.reg, is_behind ? block.end - 1 : block.begin) &&
+        is_kept(variable.reg, ssa_.values()[changed].instruction, loops_.loops()[variable.loop].header,
+                is_behind ? block.fall_through : exit.block);
+    if (!is_read || (result.keeps_start && !find_entries(variable, result))) return std::nullopt;
+    return result;
+  }
+
+  /// Of threads that have all entered the loop, or not.
+  std::optional<TripCount> read_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end,
+                                       TripCount result) {
+    const Loop& loop = loops_.loops()[variable.loop];
+    const bool is_entered = dominators_.dominates(loop.header, end);
+    if (!is_visible(variable.reg, graph_.blocks[end].begin)) return std::nullopt;
+    if (!result.keeps_start && (is_entered || !result.reading.runs_once) &&
+        is_known_at_end(variable, changed, end))
+      return result;
+    if (!is_kept(variable.reg, ssa_.values()[changed].instruction, loop.header, end) ||
+        !find_entries(variable, result))
+      return std::nullopt;
+    if (is_entered) return result;
+    // A step other than one is that of an unrolled loop, in which one more addition costs less than telling
+    // the threads apart.
+    if (is_scaled(result)) return std::nullopt;
+    result.above = dominators_.immediate(end);
+    if (result.above == no_block || loops_.loop_of(result.above) != loop.parent ||
+        loops_.is_irreducible(result.above))
+      return std::nullopt;
+    return result;
+  }
+
+  /// Whether differences tell how many steps they are.
+  bool find_step(std::int64_t step, TripCount& result) {
+    constexpr std::uint32_t word_bits = 32;
+    TripCountReading& reading = result.reading;
+    reading.decreases = step < 0;
+    const std::uint64_t size =
+        step < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
+    reading.shift = power_of_two_in(step);
+    const auto odd = static_cast<std::uint32_t>(size >> reading.shift);
+    // Each round doubles the bits that are right.
+    for (int round = 0; round < 5; ++round) reading.inverse *= 2 - odd * reading.inverse;
+    if (reading.is_long) return reading.shift <= word_bits;
+    if (reading.shift == 0) return true;
+    if (reading.shift >= word_bits || !kinds_.periods) return false;
+    const std::optional<std::uint32_t> tests = log_of_most_tests(function_, result.loop);
+    const std::uint32_t known_bits = word_bits - reading.shift;
+    if (!tests || *tests > known_bits) return false;
+    if (*tests < known_bits) return true;
+    const std::vector<std::uint32_t>& exits = loops_.loops()[result.loop].exiting;
+    reading.runs_once = std::ranges::all_of(
+        exits, [&](std::uint32_t block) { return dominators_.dominates(result.block, block); });
+    return reading.runs_once || std::ranges::all_of(exits, [&](std::uint32_t block) {
+             return block != result.block && dominators_.dominates(block, result.block);
+           });
+  }
+
+  /// Outside of the loop, where lanes leave it together by the only exit.
+  std::optional<Place> common_exit(std::uint32_t index) const {
+    const Loop& loop = loops_.loops()[index];
+    if ((uniformity_.of_loop_exit(index) & varies_in_warp) != 0 || loop.exiting.size() != 1)
+      return std::nullopt;
+    const std::uint32_t block = loop.exiting[0];
+    if (loops_.loop_of(block) != index || graph_.blocks[block].leaves_function ||
+        graph_.blocks[block].successors.size() != 2)
+      return std::nullopt;
+    for (const std::uint32_t next : graph_.blocks[block].successors) {
+      if (loops_.contains(index, next)) continue;
+      const Increment exit = places_.edge(block, next).increments[0];
+      const bool is_start = exit.place.kind == Place::Kind::block_start;
+      if (exit.place.kind != Place::Kind::behind && !is_start) return std::nullopt;
+      if (is_start && graph_.blocks[next].size() == 0) return std::nullopt;
+      return exit.place;
+    }
+    return std::nullopt;
+  }
+
+  /// What the variable is when the loop goes around, if one instruction of the loop, in no inner loop, makes
+  /// it.
+  std::optional<ValueId> changed_value(const InductionVariable& variable) const {
+    const auto& predecessors = graph_.blocks[loops_.loops()[variable.loop].header].predecessors;
+    const auto inputs = ssa_.phi_inputs(variable.phi);
+    std::optional<ValueId> changed;
+    for (std::size_t index = 0; index < predecessors.size(); ++index) {
+      if (!loops_.contains(variable.loop, predecessors[index])) continue;
+      if (inputs[index] == no_value || (changed && *changed != inputs[index])) return std::nullopt;
+      changed = inputs[index];
+    }
+    if (!changed) return std::nullopt;
+    const Value& value = ssa_.values()[*changed];
+    const std::uint32_t units = registers_.registers()[variable.reg].units;
+    if (value.kind != ValueKind::write || value.previous != no_value || (units != 1 && units != 2) ||
+        loops_.loop_of(value.block) != variable.loop || loops_.is_irreducible(value.block))
+      return std::nullopt;
+    return changed;
+  }
+
+  /// Where all threads come to that enter the loop, once for each time they do.
+  std::uint32_t end_of(std::uint32_t loop) const {
+    std::uint32_t end = loops_.loops()[loop].header;
+    if (end == 0 || loops_.is_irreducible(end)) return no_block;
+    while (end != no_block && loops_.contains(loop, end)) end = post_dominators_[end];
+    if (end == no_block || loops_.loop_of(end) != loops_.loops()[loop].parent || loops_.is_irreducible(end))
+      return no_block;
+    return end;
+  }
+
+  /// The register's name means the register there.
+  bool is_visible(RegisterId reg, std::uint32_t instruction) const {
+    return registers_.find(registers_.registers()[reg].name, instruction) == reg;
+  }
+
+  /// At the end the variable is what the loop left, or what it was before the loop for those that did not
+  /// enter it.
+  bool is_known_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end) const {
+    for (const ValueId phi : ssa_.phis(end)) {
+      if (ssa_.values()[phi].reg != variable.reg) continue;
+      return std::ranges::all_of(ssa_.phi_inputs(phi), [&](ValueId input) {
+        if (input == changed || input == variable.phi) return true;
+        if (input == no_value) return false;
+        const std::optional<AffineForm> form = affine_.of_value(input);
+        return form && *form == variable.initial;
+      });
+    }
+    return false;
+  }
+
+  /// Nothing but one instruction changes the register on any path from the loop's header to the end.
+  bool is_kept(RegisterId reg, std::uint32_t changing, std::uint32_t header, std::uint32_t end) {
+    std::vector<bool> seen(graph_.blocks.size());
+    std::vector<std::uint32_t> pending{header};
+    while (!pending.empty()) {
+      const std::uint32_t block = pending.back();
+      pending.pop_back();
+      if (block == end || seen[block]) continue;
+      const BasicBlock& range = graph_.blocks[block];
+      steps_ += 1 + range.size();
+      if (steps_ > most_steps) return false;
+      seen[block] = true;
+      for (std::uint32_t at = range.begin; at < range.end; ++at) {
+        const bool writes = std::ranges::any_of(registers_.writes(at),
+                                                [&](const RegisterWrite& write) { return write.reg == reg; });
+        if (writes && at != changing) return false;
+      }
+      pending.insert(pending.end(), range.successors.begin(), range.successors.end());
+    }
+    return true;
+  }
+
+  /// Where its first value can be read.
+  bool find_entries(const InductionVariable& variable, TripCount& result) const {
+    const std::uint32_t header = loops_.loops()[variable.loop].header;
+    for (const std::uint32_t before : graph_.blocks[header].predecessors) {
+      if (loops_.contains(variable.loop, before) || !places_.is_reachable(before)) continue;
+      const std::uint32_t last = graph_.blocks[before].end - 1;
+      if (graph_.blocks[before].size() == 0 || !is_visible(variable.reg, last)) return false;
+      const Increment entry = places_.edge(before, header).increments[0];
+      if (entry.condition.kind == Condition::Kind::switch_target) return false;
+      result.entries.push_back(entry);
+    }
+    return true;
+  }
+
+  const CountedFunction& function_;
+  const TripCountKinds kinds_;
+  const ControlFlowGraph& graph_;
+  const EdgePlaces places_;
+  WarpRegions regions_;
+  const Uniformity& uniformity_;
+  const LoopNest& loops_;
+  const DominatorTree& dominators_;
+  const std::vector<std::uint32_t>& post_dominators_;
+  const RegisterUsage& registers_;
+  const SsaForm& ssa_;
+  const AffineAnalysis& affine_;
+  std::size_t steps_ = 0;
+};
+
+/// The edge from the front of the block to the block.
+CountedEdge trip_edge(const CountedFunction& function, const TripCount& trips, const ChosenTripCount& chosen,
+                      std::uint32_t front, bool counts_warps) {
+  CountedEdge edge{{front, trips.block}, {}, false};
+  if (trips.constant) {
+    edge.flow.is_known = true;
+    edge.trips = *trips.constant;
+    edge.loop = trips.loop;
+    return edge;
+  }
+  const EdgePlaces places(function);
+  const bool is_behind = trips.place.kind == Place::Kind::behind;
+  edge.counter = is_behind
+                     ? places.edge(trips.place.block, function.graph().blocks[trips.place.block].fall_through)
+                     : places.block_start(trips.place.block);
+  edge.counter.increments = {{trips.place, {}, Increment::Amount::trip_count, chosen.index}};
+  edge.counter.repeats = true;
+  edge.counter.counts_warps = counts_warps;
+  edge.counter.is_whole = chosen.is_whole;
+  edge.flow.weight = edge.counter.weight * reading_cost * (chosen.is_whole ? whole_cost : 1);
+  return edge;
+}
+
+/// Per loop: how many of those around it, it included, have a chosen trip count that is constant.
+std::vector<std::uint32_t> constant_loops_around(const LoopNest& loops, const std::vector<TripCount>& all,
+                                                 const std::vector<ChosenTripCount>& chosen) {
+  std::vector<std::uint32_t> count(loops.loops().size());
+  for (const ChosenTripCount& each : chosen) count[all[each.index].loop] += all[each.index].constant ? 1 : 0;
+  for (std::uint32_t loop = 0; loop < count.size(); ++loop) {
+    const std::uint32_t parent = loops.loops()[loop].parent;
+    if (parent != no_loop) count[loop] += count[parent];
+  }
+  return count;
+}
+
+}  // namespace
+
+std::vector<TripCount> find_trip_counts(const CountedFunction& function, const TripCountKinds& kinds) {
+  return TripCountFinder(function, kinds).run();
+}
+
+void count_by_trips(const CountedFunction& function, const std::vector<TripCount>& all,
+                    const std::vector<ChosenTripCount>& chosen, bool counts_warps, FlowGraph& flow) {
+  const auto blocks = static_cast<std::uint32_t>(function.graph().blocks.size());
+  const LoopNest& loops = function.analyses->loops();
+  flow.nodes = blocks + static_cast<std::uint32_t>(chosen.size());
+  flow.fronts.resize(blocks);
+  for (std::uint32_t block = 0; block < blocks; ++block) flow.fronts[block] = block;
+  for (std::uint32_t i = 0; i < chosen.size(); ++i) flow.fronts[all[chosen[i].index].block] = blocks + i;
+  const std::vector<std::uint32_t> constants = constant_loops_around(loops, all, chosen);
+  for (CountedEdge& edge : flow.edges) {
+    const std::uint32_t source = edge.flow.source;
+    const std::uint32_t target = edge.flow.target;
+    if (source == blocks) edge.flow.source = flow.outside();
+    edge.flow.target = target == blocks ? flow.outside() : flow.fronts[target];
+    if (source == blocks || target == blocks) continue;
+    std::uint32_t loop = loops.loop_of(source);
+    while (loop != no_loop && !loops.contains(loop, target)) loop = loops.loops()[loop].parent;
+    if (loop != no_loop) edge.flow.weight += constants[loop] * inside_constant_loop;
+  }
+  for (std::uint32_t i = 0; i < chosen.size(); ++i)
+    flow.edges.push_back(trip_edge(function, all[chosen[i].index], chosen[i], blocks + i, counts_warps));
+}
+
+std::map<std::uint32_t, std::vector<std::uint32_t>> entries_of_loops(const CountedFunction& function,
+                                                                     const FlowGraph& flow) {
+  const LoopNest& loops = function.analyses->loops();
+  const auto blocks = static_cast<std::uint32_t>(flow.fronts.size());
+  std::map<std::uint32_t, std::uint32_t> loop_behind;  // by node in front of the header
+  std::map<std::uint32_t, std::vector<std::uint32_t>> entries;
+  for (const CountedEdge& edge : flow.edges) {
+    if (edge.trips != 0) loop_behind[edge.flow.source] = edge.loop;
+  }
+  for (std::uint32_t index = 0; index < flow.edges.size(); ++index) {
+    const FlowEdge& edge = flow.edges[index].flow;
+    const auto loop = loop_behind.find(edge.target);
+    if (loop == loop_behind.end()) continue;
+    if (edge.source >= blocks || !loops.contains(loop->second, edge.source))
+      entries[loop->second].push_back(index);
+  }
+  return entries;
+}
+
+}  // namespace lynxpp::ptx

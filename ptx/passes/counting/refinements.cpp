@@ -1,0 +1,42 @@
+#include "ptx/passes/counting/refinements.h"
+
+#include "ptx/passes/counting/draft.h"
+#include "ptx/passes/counting/refine/columns.h"
+#include "ptx/passes/counting/refine/grid_uniform.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+// Gains: how much the geometric mean of executed warp instructions grows without it, over 101 kernels
+// (docs/measurements/2026-11-23-counting-refinements.md).
+constexpr Refinement table[] = {
+    {"constant_trip_counts", "loops with a constant trip count are not counted",
+     "one instruction and a register less in each such loop", nullptr},
+    {"trip_count_registers", "other loops are read from the register that counts them",
+     "4.7 % (basic_block_count)", nullptr},
+    {"loop_periods", "… also where each step is a multiple of two", "1.5 % (basic_block_count)", nullptr},
+    {"lane_maxima", "in divergent loops the lane that iterates most counts for the warp",
+     "0.9 % (branch_divergence), 20 to 70 % of kernels with such loops", nullptr},
+    {"convergence_at_exit", "what a warp does once is found out where its lanes leave together",
+     "2.7 % (basic_block_count)", nullptr},
+    {"complements", "of blocks that nearly all warps enter those warps are counted that skip them",
+     "14.9 % (basic_block_count)", nullptr},
+    {"unused_counters", "what no sum takes is not counted", "0.2 % (branch_divergence)",
+     drop_unused_counters},
+    {"grid_uniform", "what all thread blocks do equally often the first one counts",
+     "3.5 % (instruction_count)", count_in_first_block},
+    {"equal_columns", "counters that all sums take with the same factors are one",
+     "2.0 % (instruction_count)", merge_equal_counters},
+};
+
+}  // namespace
+
+std::span<const Refinement> refinement_table() { return table; }
+
+void refine(PlanDraft& plan) {
+  for (const Refinement& refinement : table) {
+    if (refinement.apply != nullptr && plan.has(refinement.name)) refinement.apply(plan);
+  }
+}
+
+}  // namespace lynxpp::ptx

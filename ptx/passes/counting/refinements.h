@@ -1,0 +1,27 @@
+// What makes counting cheaper than one counter for each edge off the spanning tree. Counts are the same with
+// and without each of them: `lynxpp instrument --without NAME` and LYNXPP_WITHOUT=NAME leave one out, which
+// is how its gain is measured.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace lynxpp::ptx {
+
+struct PlanDraft;
+
+struct Refinement {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view gain;  ///< what it was measured to bring, and the document that says so
+  /// Changes the plan when all flows are drawn. Null: it finds facts for the flows, which ask for it by name.
+  void (*apply)(PlanDraft& plan) = nullptr;
+};
+
+/// In the order in which they are applied.
+std::span<const Refinement> refinement_table();
+
+/// Applies all that the unit does not go without.
+void refine(PlanDraft& plan);
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,395 @@
+#include "ptx/passes/counting/storage/assign.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "ptx/passes/counting/draft.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::uint32_t narrow_registers = 24;  // per function, so that the kernel keeps its occupancy
+constexpr std::uint32_t wide_registers = 12;
+constexpr std::uint32_t most_bits = 96;
+/// So many likely counters outside of loops are worth a flush.
+constexpr std::size_t enough_bits = 4;
+constexpr double likely = 0.5;
+constexpr std::uint32_t line_slots = 16;  // of 8 bytes
+constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
+constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
+
+using Lanes = Accumulator::Lanes;
+using Storage = Accumulator::Storage;
+using Combine = Counter::Combine;
+
+/// How the counter's number is made of what lanes count.
+Combine combine_of(const CounterDraft& draft) {
+  if (!draft.counts_warps) return Combine::sum;
+  if (draft.is_whole) return Combine::lane_0;
+  if (!draft.is_once) return Combine::sum;
+  return draft.amounts_to(Increment::Amount::lane_maximum) ? Combine::max : Combine::any;
+}
+
+class FunctionStorage {
+ public:
+  FunctionStorage(PlanDraft& plan, FunctionDraft& draft)
+      : plan_(plan), draft_(draft), counters_(draft.counters), result_(draft.result) {
+    result_.unit = draft.function.index;
+    limit_ = draft.function.loses_registers ? 0 : plan.request.is_wide ? wide_registers : narrow_registers;
+  }
+
+  void run() {
+    sort();
+    place_lane_maxima();
+    choose();
+    keep_starts_of_lane_maxima();
+    place_tallies();
+    result_.trip_counts = draft_.trip_counts;
+    place_trip_counts();
+    result_.converges_at_exit = std::ranges::any_of(result_.counters, [](const Counter& counter) {
+      return counter.combine == Combine::max || counter.combine == Combine::any;
+    });
+    settle_first_blocks();
+    order_counters();
+    number_bits();
+  }
+
+ private:
+  void sort() {
+    std::ranges::stable_sort(counters_, [](const DraftedCounter& left, const DraftedCounter& right) {
+      const CounterDraft& a = left.draft;
+      const CounterDraft& b = right.draft;
+      return a.repeats != b.repeats ? a.repeats : a.weight > b.weight;
+    });
+  }
+
+  // ---- what lanes count for the warp in divergent loops
+
+  /// Replaces what each lane increments in a loop by what the greatest of them comes to behind it.
+  void place_lane_maxima() {
+    for (const DivergentLoop& loop : draft_.facts.divergent_loops)
+      result_.lane_loops.push_back({loop.begin, loop.end, no_index});
+    std::map<Place, std::uint32_t> masks;
+    for (DraftedCounter& counter : counters_) {
+      if (!counter.draft.amounts_to(Increment::Amount::lane_maximum)) continue;
+      Increment inside = counter.draft.increments[0];
+      const std::uint32_t index = std::exchange(inside.index, 0);
+      inside.amount = Increment::Amount::one;
+      LaneLoop& loop = result_.lane_loops[index];
+      LaneMaximum maximum{index, accumulator_of(Lanes::every, {inside}), no_index, no_index};
+      keep_in_register(result_.accumulators[maximum.accumulator]);
+      const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
+      const Place end{Place::Kind::block_start, loop.end, 0};
+      counter.draft.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
+      if (combine_of(counter.draft) != Combine::max && loop.mask_reg == no_index) {
+        const auto [mask, is_new] = masks.try_emplace(loop.begin, result_.registers);
+        if (is_new) ++result_.registers;
+        loop.mask_reg = mask->second;
+      }
+      result_.lane_maxima.push_back(maximum);
+    }
+  }
+
+  // ---- registers, bits, memory
+
+  void choose() {
+    const bool has_numbers =
+        std::ranges::any_of(counters_, [](const auto& each) { return each.draft.repeats; });
+    const auto likely_ones = static_cast<std::size_t>(std::ranges::count_if(
+        counters_, [](const DraftedCounter& each) { return each.draft.weight >= likely; }));
+    flushes_ = limit_ != 0 && (has_numbers || likely_ones >= enough_bits);
+    for (const DraftedCounter& counter : counters_) add(counter);
+  }
+
+  void add(const DraftedCounter& drafted) {
+    const CounterDraft& draft = drafted.draft;
+    Counter counter{no_index, combine_of(draft), drafted.first_in, 0};
+    const bool has_bit = is_bit(drafted, counter.combine);
+    // Only bits tell whether any lane has set them; of a number the warp's leader makes each increment.
+    if (!has_bit && counter.combine == Combine::any) counter.combine = Combine::sum;
+    if (has_bit) {
+      counter.accumulator = add_bit(draft, counter.combine);
+    } else if (is_number(draft, counter.combine)) {
+      const bool is_elected = draft.counts_warps && counter.combine == Combine::sum;
+      counter.accumulator = accumulator_of(is_elected ? Lanes::elected : Lanes::every, draft.increments);
+      keep_in_register(result_.accumulators[counter.accumulator]);
+    } else {
+      // A warp's lanes count one each, or its leader does.
+      counter.accumulator = static_cast<std::uint32_t>(result_.accumulators.size());
+      counter.combine = Combine::sum;
+      counter.first_in = 0;
+      result_.accumulators.push_back({draft.increments, draft.counts_warps ? Lanes::elected : Lanes::every});
+    }
+    Accumulator& accumulator = result_.accumulators[counter.accumulator];
+    accumulator.is_warp_uniform |=
+        accumulator.lanes == Lanes::every &&
+        (counter.combine == Combine::lane_0 ||
+         std::ranges::all_of(draft.increments, [&](const Increment& each) { return is_warp_uniform(each); }));
+    result_.counters.push_back(counter);
+    variables_.push_back(drafted.variable);
+  }
+
+  /// Whether all launched lanes of a warp make the increment together.
+  bool is_warp_uniform(const Increment& increment) const {
+    const std::uint32_t block = increment.place.block;
+    return !draft_.whole.empty() && draft_.whole[block] && increment.amount == Increment::Amount::one &&
+           increment.condition.kind == Condition::Kind::always &&
+           (increment.place.kind != Place::Kind::behind || !draft_.regions.diverges(block));
+  }
+
+  /// What is incremented once at most, where registers are flushed anyway or other blocks need not.
+  bool is_bit(const DraftedCounter& drafted, Combine combine) const {
+    const CounterDraft& draft = drafted.draft;
+    if (limit_ == 0 || draft.repeats || draft.increments.size() != 1 ||
+        draft.increments[0].amount != Increment::Amount::one)
+      return false;
+    const bool is_rare_election = combine == Combine::sum && draft.counts_warps && draft.weight < likely;
+    if (flushes_ ? is_rare_election && drafted.first_in == 0 : drafted.first_in == 0) return false;
+    return is_pair(draft, combine) ? result_.bit_pairs < most_bits : result_.bits < most_bits;
+  }
+
+  /// Whether lanes note for themselves if the guard holds: together they see that a branch divides the warp.
+  static bool is_pair(const CounterDraft& draft, Combine combine) {
+    return combine == Combine::any && draft.increments[0].condition.kind == Condition::Kind::diverges;
+  }
+
+  /// Each counter has a bit of its own: those that are flushed in one way lie side by side (order_bits).
+  std::uint32_t add_bit(const CounterDraft& draft, Combine combine) {
+    const bool is_elected = draft.counts_warps && combine == Combine::sum;
+    Accumulator accumulator{draft.increments, is_elected ? Lanes::elected : Lanes::every, Storage::bit,
+                            result_.bits};
+    if (is_pair(draft, combine)) {
+      accumulator.storage = Storage::bit_pair;
+      accumulator.index = result_.bit_pairs++;
+    } else {
+      ++result_.bits;
+    }
+    result_.accumulators.push_back(std::move(accumulator));
+    return static_cast<std::uint32_t>(result_.accumulators.size() - 1);
+  }
+
+  /// What repeats is a register, as far as there are some, and what is likely where registers are flushed; a
+  /// maximum over the lanes has to be one.
+  bool is_number(const CounterDraft& draft, Combine combine) {
+    if (combine == Combine::max) return true;
+    const bool comes_along = flushes_ && draft.weight >= likely;
+    if (limit_ == 0 || (!draft.repeats && !comes_along)) return false;
+    const bool is_elected = draft.counts_warps && combine == Combine::sum;
+    const auto known = accumulators_.find({is_elected ? Lanes::elected : Lanes::every, draft.increments});
+    return known != accumulators_.end() || result_.registers < limit_;
+  }
+
+  void keep_in_register(Accumulator& accumulator) {
+    if (accumulator.storage != Storage::memory) return;
+    accumulator.storage = Storage::reg;
+    accumulator.index = result_.registers++;
+  }
+
+  /// Counters that are incremented at the same places share a register.
+  std::uint32_t accumulator_of(Lanes lanes, const std::vector<Increment>& increments) {
+    const auto next = static_cast<std::uint32_t>(result_.accumulators.size());
+    const auto [place, is_new] = accumulators_.try_emplace({lanes, increments}, next);
+    if (is_new) result_.accumulators.push_back({increments, lanes});
+    return place->second;
+  }
+
+  /// Where threads are counted by the accumulator of a lane maximum, it is not zeroed where the loop begins.
+  void keep_starts_of_lane_maxima() {
+    for (LaneMaximum& maximum : result_.lane_maxima) {
+      const auto uses = [&](const Counter& counter) { return counter.accumulator == maximum.accumulator; };
+      if (std::ranges::any_of(result_.counters, uses)) maximum.start_reg = result_.registers++;
+    }
+  }
+
+  // ---- tallies
+
+  /// Those of blocks that repeat get registers first. The others share registers with those of other places,
+  /// since a routine may add to several tallies; what is in such a register is flushed right behind it.
+  void place_tallies() {
+    struct Wanted {
+      Tally tally;
+      double weight;
+      bool repeats;
+    };
+    std::vector<Wanted> wanted;
+    const FunctionUnit& function = *draft_.function.unit;
+    for (const Tally& tally : draft_.demand.tallies) {
+      const std::uint32_t block = function.graph.block_of[tally.instruction - function.first_instruction];
+      wanted.push_back({tally, draft_.places.frequency(block), draft_.places.repeats(block)});
+    }
+    std::ranges::stable_sort(wanted, [](const Wanted& left, const Wanted& right) {
+      return left.repeats != right.repeats ? left.repeats : left.weight > right.weight;
+    });
+    std::vector<Accumulator> placed;
+    for (const Wanted& each : wanted) placed.push_back(place_tally(each.tally, each.repeats));
+    const std::uint32_t first_shared = result_.registers;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const Tally& tally = wanted[i].tally;
+      if (placed[i].storage == Storage::memory) {
+        placed[i].index = first_shared + 2 * tally.number + (tally.is_high ? 1 : 0);
+        result_.registers = std::max(result_.registers, placed[i].index + 1);
+      }
+      plan_.plan->tallies[tally] = {position_, static_cast<std::uint32_t>(result_.counters.size())};
+      result_.counters.push_back(
+          {static_cast<std::uint32_t>(result_.accumulators.size()), Combine::sum, 0, 0});
+      result_.accumulators.push_back(placed[i]);
+      variables_.push_back(plan_.variable_of({Quantity::Kind::tally, 0, tally}));
+    }
+  }
+
+  Accumulator place_tally(const Tally& tally, bool repeats) {
+    Accumulator accumulator;
+    const std::uint32_t index = tally.instruction - draft_.function.unit->first_instruction;
+    // At an exit the registers have been flushed before the routine runs.
+    const bool is_at_exit = draft_.function.instructions()[index].traits.kind == OpcodeClass::exit;
+    if (limit_ == 0 || is_at_exit) return accumulator;
+    const bool is_once = tally.is_mark || (!repeats && plan_.unit.probes[tally.probe].measures_sectors);
+    if (is_once && !plan_.request.is_wide && result_.bits < most_bits) {
+      accumulator.storage = Storage::bit;
+      accumulator.index = result_.bits++;
+    } else if (result_.registers < limit_) {
+      keep_in_register(accumulator);
+    }
+    return accumulator;
+  }
+
+  // ---- trip counts
+
+  void place_trip_counts() {
+    for (const Accumulator& accumulator : result_.accumulators) {
+      for (const Increment& increment : accumulator.increments) {
+        if (increment.amount == Increment::Amount::trip_count)
+          result_.trip_counts[increment.index].is_used = true;
+      }
+    }
+    for (const LaneMaximum& maximum : result_.lane_maxima) {
+      if (maximum.trip_count != no_index) result_.trip_counts[maximum.trip_count].is_used = true;
+    }
+    for (TripCount& trips : result_.trip_counts) {
+      if (!trips.is_used) continue;
+      if (trips.keeps_start) trips.reading.start_reg = result_.registers++;
+      if (trips.above != no_block) trips.reading.entered_reg = result_.registers++;
+    }
+  }
+
+  /// The first block's counters are worth a flush of their own where they are numbers, or where no other
+  /// number is flushed: bits come along.
+  void settle_first_blocks() {
+    bool has_first = false, has_others = false;
+    for (const Counter& counter : result_.counters) {
+      if (result_.accumulators[counter.accumulator].storage != Storage::reg) continue;
+      (counter.first_in != 0 ? has_first : has_others) = true;
+    }
+    if (has_first || !has_others) return;
+    for (Counter& counter : result_.counters) counter.first_in = 0;
+  }
+
+  // ---- the order of what is flushed together
+
+  /// Registers, bits in the order in which the flush takes them (flush.h), pairs of bits, memory; those that
+  /// only the first block flushes apart.
+  std::tuple<int, int, std::uint32_t> flush_order(const Counter& counter) const {
+    const Accumulator& accumulator = result_.accumulators[counter.accumulator];
+    const int first = counter.first_in != 0 ? 1 : 0;
+    switch (accumulator.storage) {
+      case Storage::reg: return {first, 0, accumulator.index};
+      case Storage::bit:
+        return {first, 1 + static_cast<int>(bit_use(counter, accumulator)), accumulator.index};
+      case Storage::bit_pair: return {first, 1 + static_cast<int>(BitUse::count), accumulator.index};
+      case Storage::memory: break;
+    }
+    return {2, 0, 0};
+  }
+
+  void order_counters() {
+    std::vector<std::size_t> order(result_.counters.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return flush_order(result_.counters[i]); });
+    std::vector<Counter> counters;
+    std::vector<VariableId> variables;
+    std::vector<std::uint32_t> position(order.size());
+    for (const std::size_t i : order) {
+      position[i] = static_cast<std::uint32_t>(counters.size());
+      counters.push_back(result_.counters[i]);
+      variables.push_back(variables_[i]);
+    }
+    result_.counters = std::move(counters);
+    variables_ = std::move(variables);
+    for (auto& [tally, at] : plan_.plan->tallies) {
+      if (at.first == position_) at.second = position[at.second];
+    }
+  }
+
+  /// Bits are numbered in the order of their counters; the first block's begin a word of their own.
+  void number_bits() {
+    constexpr std::uint32_t word_bits = 32;
+    std::uint32_t bits = 0, pairs = 0;
+    bool is_first = false;
+    for (const Counter& counter : result_.counters) {
+      Accumulator& accumulator = result_.accumulators[counter.accumulator];
+      if (counter.first_in != 0 && !std::exchange(is_first, true)) {
+        bits = (bits + word_bits - 1) / word_bits * word_bits;
+        pairs = (pairs + word_bits - 1) / word_bits * word_bits;
+      }
+      if (accumulator.storage == Storage::bit) accumulator.index = bits++;
+      if (accumulator.storage == Storage::bit_pair) accumulator.index = pairs++;
+    }
+    result_.bits = bits;
+    result_.bit_pairs = pairs;
+  }
+
+ public:
+  void set_position(std::uint32_t position) { position_ = position; }
+
+  void place_slots(std::uint32_t& next, std::vector<MeasuredSlot>& measured) {
+    for (std::size_t i = 0; i < result_.counters.size(); ++i) {
+      Counter& counter = result_.counters[i];
+      counter.slot = next++;
+      measured.push_back({counter.slot, variables_[i], counter.first_in});
+    }
+  }
+
+ private:
+  PlanDraft& plan_;
+  FunctionDraft& draft_;
+  std::vector<DraftedCounter>& counters_;
+  FunctionCounters& result_;
+  std::uint32_t position_ = 0;  ///< of the function in the plan
+  std::uint32_t limit_ = 0;     ///< of registers
+  bool flushes_ = false;
+  std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> accumulators_;
+  std::vector<VariableId> variables_;  ///< per counter
+};
+
+}  // namespace
+
+BitUse bit_use(const Counter& counter, const Accumulator& accumulator) {
+  switch (counter.combine) {
+    case Counter::Combine::lane_0: return BitUse::lane_0;
+    case Counter::Combine::any: return BitUse::any;
+    case Counter::Combine::sum:
+    case Counter::Combine::max: break;
+  }
+  return accumulator.is_warp_uniform ? BitUse::uniform_sum : BitUse::sum;
+}
+
+void assign_storage(PlanDraft& plan) {
+  CountPlan& result = *plan.plan;
+  for (std::uint32_t i = 0; i < plan.functions.size(); ++i) {
+    FunctionStorage storage(plan, *plan.functions[i]);
+    storage.set_position(i);
+    result.positions[plan.functions[i]->function.index] = i;
+    storage.run();
+    storage.place_slots(result.slots_in_use, result.measured);
+    result.functions.push_back(std::move(plan.functions[i]->result));
+  }
+  if (result.slots_in_use == 0) return;
+  result.stride = (result.slots_in_use + line_slots - 1) / line_slots * line_slots;
+  result.replicas = most_replicas;
+  while (result.replicas > 1 && result.slots() * 8 > most_bytes) result.replicas /= 2;
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,167 @@
+// Warps that leave as most do have nothing to add: against the device's own counters.
+#include <gtest/gtest.h>
+
+#include "tests/cod/test_support.h"
+#include "tests/counting/fixture.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Bodies; %r4 is the number of the thread among all, of which there are 5 blocks of 96, and how many warps
+/// do otherwise than most.
+struct Kernel {
+  const char* name;
+  const char* body;
+};
+constexpr Kernel kernels[] = {
+    {"bounds behind bounds",
+     "setp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p2, %r4, 3;\n@%p2 bra "
+     "E;\nadd.u32 %r8, %r8, 5;\nsetp.ge.u32 %p3, %r4, 470;\n@%p3 bra E;\nadd.u32 %r8, %r8, 5;\nE: "
+     "st.global.u32 [%rd1], %r8;\nret;"},
+    {"around two bodies",
+     "setp.ge.u32 %p1, %r4, 460;\n@%p1 bra M;\nadd.u32 %r8, %r8, 3;\nM: setp.lt.u32 %p2, %r4, 3;\n@%p2 bra "
+     "E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"one thread does more",
+     "setp.ge.u32 %p1, %r4, 500;\n@%p1 bra M;\nadd.u32 %r8, %r8, 3;\nM: setp.ne.u32 %p2, %r4, 200;\n@%p2 bra "
+     "E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"the others do more",
+     "and.b32 %r9, %r4, 1;\nsetp.ge.u32 %p1, %r4, 450;\n@%p1 bra M;\nadd.u32 %r8, %r8, 3;\nM: setp.lt.u32 "
+     "%p2, %r9, 1;\n@%p2 bra E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+};
+
+TEST(ExpectedBits, LeaveMostWarpsWithNothingToAdd) {
+  for (const Kernel& kernel : kernels) {
+    SCOPED_TRACE(kernel.name);
+    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact());
+    launch.expect_exact();
+    EXPECT_TRUE(launch.has_exact_sums());
+    EXPECT_TRUE(launch.is_exact(true));
+    EXPECT_TRUE(launch.is_exact(false, 75));
+  }
+}
+
+/// Of two ways one is taken by most, as far as their conditions tell: few counters are bits then, too.
+constexpr Kernel exits_by_bounds[] = {
+    {"behind bounds",
+     "setp.gt.u32 %p1, %r4, 440;\n@%p1 bra E;\nshr.u32 %r9, %r4, 5;\nsetp.eq.s32 %p2, %r9, 4;\n@%p2 bra "
+     "A;\nst.global.u32 "
+     "[%rd1], %r8;\nbra.uni E;\nA: st.global.u32 [%rd1], %r9;\nE: ret;"},
+};
+
+const char* const instructions = R"(
+global unsigned long sums[2];
+ON_BASIC_BLOCK_EXIT: {
+  atomicAdd(&sums[0], basicBlockExecutedInstructionCount());
+  if (leastActiveThreadInWarp()) atomicAdd(&sums[1], basicBlockInstructionCount());
+}
+)";
+
+TEST(ExpectedBits, CountFewWaysOfWhichOneIsExpected) {
+  for (const Kernel& kernel : exits_by_bounds) {
+    SCOPED_TRACE(kernel.name);
+    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
+    launch.assume({});  // in whole rows they part no warps
+    launch.native();
+    EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
+    launch.expect_exact();
+    EXPECT_TRUE(launch.is_exact(true));
+    EXPECT_TRUE(launch.is_exact(false, 75));
+  }
+}
+
+/// Where nothing tells which way most take, few counters go to memory from where they are counted.
+TEST(ExpectedBits, AreNotFewWithoutAReason) {
+  CountedLaunch launch(
+      module_of({},
+                "setp.lt.u32 %p1, %r5, %r6;\n@%p1 bra A;\nadd.u32 %r8, %r8, 3;\nbra.uni E;\nA: add.u32 "
+                "%r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"),
+      5, 96);
+  launch.native();
+  EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
+}
+
+/// Most threads end early when few numbers are equal: what they do costs nothing on their way.
+TEST(ExpectedWays, NeedNoTwoNumbersToBeEqual) {
+  const std::string branch = "setp.ne.u32 %p1, %r4, 200;\n";
+  CountedLaunch launch(module_of({}, "add.u32 %r8, %r4, 3;\nst.global.u32 [%rd1], %r8;\n" + branch +
+                                         "@%p1 bra E;\nadd.u32 %r8, %r8, 5;\nst.global.u32 [%rd1], "
+                                         "%r8;\nE: ret;"),
+                       5, 96);
+  launch.native();
+  EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
+  launch.count(instructions, false, false, 90);
+  const std::size_t at = launch.variant().find(branch);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t end = launch.variant().find("bra E;", at);
+  EXPECT_EQ(launch.variant().substr(at, end - at).find("lynxpp"), std::string::npos) << launch.variant();
+  launch.expect_exact();
+}
+
+/// Warps of which not all lanes were launched are never as expected.
+TEST(ExpectedBits, AreThoseOfWholeWarps) {
+  for (const Kernel& kernel : kernels) {
+    SCOPED_TRACE(kernel.name);
+    for (const std::uint32_t threads : {1u, 20u, 33u, 127u}) {
+      CountedLaunch launch(module_of({}, kernel.body), 7, threads);
+      launch.native();
+      EXPECT_TRUE(launch.is_exact());
+    }
+  }
+}
+
+/// How often most threads go around the bodies in loops, and how many warps do otherwise: of 5 blocks of 96
+/// threads.
+constexpr Kernel loops[] = {
+    {"bounds of a body",
+     "L: add.u32 %r9, %r4, %r7;\nsetp.ge.u32 %p2, %r9, 460;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
+     "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 5;\n@%p3 bra L;\nsetp.ge.u32 %p1, %r4, 450;\n@%p1 bra "
+     "E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"two bodies",
+     "L: add.u32 %r9, %r4, %r7;\nsetp.lt.u32 %p2, %r9, 460;\n@!%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
+     "setp.gt.u32 %p4, %r9, 2;\n@!%p4 bra M;\nadd.u32 %r8, %r8, 5;\nM: add.u32 %r7, %r7, 1;\nsetp.lt.u32 "
+     "%p3, %r7, 5;\n@%p3 bra L;\nsetp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: "
+     "st.global.u32 [%rd1], %r8;\nret;"},
+    {"no warp goes around",
+     "L: add.u32 %r9, %r4, %r7;\nsetp.ge.u32 %p2, %r9, 4600;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
+     "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 5;\n@%p3 bra L;\nsetp.ge.u32 %p1, %r4, 4500;\n@%p1 bra "
+     "E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+    {"where lanes leave a loop",
+     "and.b32 %r9, %r1, 7;\nL: add.u32 %r10, %r4, %r7;\nsetp.ge.u32 %p2, %r10, 460;\n@%p2 bra N;\nadd.u32 "
+     "%r8, %r8, 3;\nN: add.u32 %r7, %r7, 2;\nsetp.le.u32 %p3, %r7, %r9;\n@%p3 bra L;\nsetp.ge.u32 %p1, "
+     "%r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
+};
+
+TEST(ExpectedBits, ComeWithNumbersOfFew) {
+  for (const Kernel& kernel : loops) {
+    SCOPED_TRACE(kernel.name);
+    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact());
+    launch.expect_exact();
+    EXPECT_TRUE(launch.has_exact_sums());
+    EXPECT_TRUE(launch.is_exact(true));
+    EXPECT_TRUE(launch.is_exact(false, 75));
+    for (const std::uint32_t threads : {1u, 20u, 33u, 127u}) {
+      CountedLaunch other(module_of({}, kernel.body), 7, threads);
+      other.native();
+      EXPECT_TRUE(other.is_exact());
+      EXPECT_TRUE(other.has_exact_sums());
+    }
+  }
+}
+
+/// With counters in loops that differ between the blocks, every warp has something to add.
+TEST(ExpectedBits, AreNotForKernelsThatCountInLoops) {
+  CountedLaunch launch(
+      module_of({},
+                "setp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: L: add.u32 %r7, %r7, "
+                "1;\nsetp.lt.u32 %p2, %r7, %r4;\n@%p2 bra L;\nst.global.u32 [%rd1], %r7;\nret;"),
+      5, 96);
+  launch.native();
+  launch.expect_exact();
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
