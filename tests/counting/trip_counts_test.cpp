@@ -243,16 +243,24 @@ constexpr Loop steps[] = {
      "%r10;\nsetp.lt.u32 %p2, %r10, %r11;\n@%p2 bra L;\nM: add.u32 %r13, %r13, 1;\nsetp.lt.u32 %p2, %r13, "
      "6;\n@%p2 bra O;\n",
      "", together},
-    {"left_in_the_middle", false,
+    {"left_in_the_middle", true,
      "setp.gt.u32 %p1, %r9, 4;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: setp.eq.u32 %p2, %r10, 12;\n@%p2 bra "
      "M;\nadd.u32 %r10, %r10, 4;\nxor.b32 %r8, %r8, %r10;\nbra L;\nM:",
      "", together},
-    {"changed_before_the_way_out", false,
+    {"changed_before_the_way_out", true,
      "setp.gt.u32 %p1, %r9, 4;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: mov.u32 %r11, %r10;\nmul.lo.u32 %r10, "
      "%r10, 5;\nadd.u32 %r8, %r8, %r10;\nsetp.ge.u32 %p2, %r11, 6;\n@%p2 bra X;\nadd.u32 %r10, %r11, 2;\nbra "
      "L;\nX: add.u32 %r8, %r8, %r10;\nM:",
      "", together},
     {"in_a_function_by_four", true,
+     "{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %r9;\ncall (y), g, (x);\nld.param.u32 %r8, "
+     "[y];\n}\n",
+     ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p, %q;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
+     "[a];\nmov.u32 %i, 24;\nsetp.eq.u32 %p, %a, 3;\n@%p bra M;\nmov.u32 %i, 0;\nL: add.u32 %i, %i, "
+     "4;\nsetp.lt.u32 %q, %i, "
+     "24;\n@%q bra L;\nM: st.param.u32 [r], %i;\nret;\n}\n",
+     together},
+    {"in_a_function_without_a_preheader", true,
      "{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %r9;\ncall (y), g, (x);\nld.param.u32 %r8, "
      "[y];\n}\n",
      ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p, %q;\n.reg .b32 %a, %i;\nld.param.u32 %a, "

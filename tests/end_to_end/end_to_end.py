@@ -14,6 +14,7 @@ import argparse
 import collections
 import json
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -130,8 +131,9 @@ def measure_wide(build, program, spec):
     with tempfile.TemporaryDirectory() as folder:
         run, records = build.measure(program, spec=spec, environment={"LYNXPP_WIDE_COUNTERS": "1", "LYNXPP_DUMP": folder})
         variants = [file.read_text() for file in pathlib.Path(folder).glob("*.instrumented.ptx")]
-    expect(any("add.u64 %lynxpp_rd0, %lynxpp_rd0," in text for text in variants), f"no variant has wide counters\n{run}")
-    expect(not any("add.u32 %lynxpp_r0, %lynxpp_r0," in text for text in variants), f"a variant has narrow counters\n{run}")
+    adds = {width: any(re.search(rf"add\.u{width} (%lynxpp_r[d]?\d+), \1,", text) for text in variants) for width in (32, 64)}
+    expect(adds[64], f"no variant has wide counters\n{run}")
+    expect(not adds[32], f"a variant has narrow counters\n{run}")
     return run, records
 
 

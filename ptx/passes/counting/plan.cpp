@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/plan.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ptx/passes/counting/draft.h"
 #include "ptx/passes/counting/flow/convergence.h"
@@ -73,10 +74,11 @@ class FunctionPlanner {
   bool plan_threads(const std::set<std::uint32_t>& exits) {
     for (const bool takes_constants : {true, false}) {
       FlowGraph flow = thread_flow(draft_.function, draft_.places);
-      std::vector<ChosenTripCount> chosen;
-      for (std::uint32_t i = 0; i < draft_.trip_counts.size(); ++i) {
-        if (takes_constants || !draft_.trip_counts[i].constant) chosen.push_back({i, false});
-      }
+      const auto choose = [&](std::uint32_t index) -> std::optional<ChosenTripCount> {
+        if (draft_.trip_counts[index].constant && !takes_constants) return std::nullopt;
+        return ChosenTripCount{index, false};
+      };
+      const std::vector<ChosenTripCount> chosen = choose_trip_counts(draft_.trip_counts, choose);
       count_by_trips(draft_.function, draft_.trip_counts, chosen, false, flow);
       std::optional<PlacedFlow> placed = place(std::move(flow));
       if (!placed) continue;

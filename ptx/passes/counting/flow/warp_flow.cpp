@@ -65,19 +65,17 @@ class WarpFlowBuilder {
   /// together one that is elected behind the loop. Where the header is a source, what enters it is not the
   /// loop's alone.
   std::vector<ChosenTripCount> chosen_trip_counts() const {
-    std::vector<ChosenTripCount> found;
     const std::vector<TripCount>& all = trip_counts();
-    for (std::uint32_t index = 0; index < all.size(); ++index) {
+    return choose_trip_counts(all, [&](std::uint32_t index) -> std::optional<ChosenTripCount> {
       const TripCount& trips = all[index];
       if (trips.constant) {
-        if (facts_.takes_constants && trips.is_together && !sources_[trips.block])
-          found.push_back({index, false});
-        continue;
+        const bool takes = facts_.takes_constants && trips.is_together && !sources_[trips.block];
+        return takes ? std::optional(ChosenTripCount{index, false}) : std::nullopt;
       }
       const bool is_whole = function_.is_kernel() && !partial_[trips.block] && !partial_[trips.place.block];
-      if (is_whole || trips.is_together) found.push_back({index, is_whole});
-    }
-    return found;
+      if (!is_whole && !trips.is_together) return std::nullopt;
+      return ChosenTripCount{index, is_whole};
+    });
   }
 
   const LoopNest& nest() const { return function_.analyses->loops(); }

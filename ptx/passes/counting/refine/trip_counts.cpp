@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/refine/trip_counts.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "ptx/passes/counting/flow/regions.h"
@@ -46,15 +47,11 @@ class TripCountFinder {
         affine_(function.analyses->affine()) {}
 
   std::vector<TripCount> run() {
-    std::vector<std::optional<TripCount>> best(loops_.loops().size());
-    if (kinds_.constants) {
-      for (std::uint32_t loop = 0; loop < best.size(); ++loop) best[loop] = constant_of(loop);
-    }
-    if (kinds_.readings) find_readings(best);
     std::vector<TripCount> found;
-    for (std::optional<TripCount>& trips : best) {
-      if (trips) found.push_back(std::move(*trips));
+    for (std::uint32_t loop = 0; kinds_.constants && loop < loops_.loops().size(); ++loop) {
+      if (std::optional<TripCount> trips = constant_of(loop)) found.push_back(std::move(*trips));
     }
+    if (kinds_.readings) find_readings(found);
     return found;
   }
 
@@ -74,7 +71,7 @@ class TripCountFinder {
     return trips;
   }
 
-  void find_readings(std::vector<std::optional<TripCount>>& best) {
+  void find_readings(std::vector<TripCount>& all) {
     std::size_t saved = 0;
     const std::vector<InductionVariable>& variables = affine_.induction_variables();
     for (auto begin = variables.begin(); begin != variables.end();) {
@@ -83,7 +80,6 @@ class TripCountFinder {
           std::find_if(begin, variables.end(), [&](const auto& each) { return each.loop != loop; });
       std::optional<TripCount> found;
       for (; begin != end; ++begin) {
-        if (best[loop]) continue;
         std::optional<TripCount> trips = reading_of(*begin);
         if (trips && saved + registers_of(*trips) <= most_saved &&
             (!found || cost_of(*trips) < cost_of(*found)))
@@ -91,7 +87,7 @@ class TripCountFinder {
       }
       if (!found) continue;
       saved += registers_of(*found);
-      best[loop] = std::move(found);
+      all.push_back(std::move(*found));
     }
   }
 
@@ -344,6 +340,21 @@ std::vector<std::uint32_t> constant_loops_around(const LoopNest& loops, const st
 
 std::vector<TripCount> find_trip_counts(const CountedFunction& function, const TripCountKinds& kinds) {
   return TripCountFinder(function, kinds).run();
+}
+
+std::vector<ChosenTripCount> choose_trip_counts(
+    const std::vector<TripCount>& all,
+    const std::function<std::optional<ChosenTripCount>(std::uint32_t)>& choose) {
+  std::vector<ChosenTripCount> chosen;
+  std::set<std::uint32_t> loops;
+  for (std::uint32_t index = 0; index < all.size(); ++index) {
+    if (loops.contains(all[index].loop)) continue;
+    const std::optional<ChosenTripCount> one = choose(index);
+    if (!one) continue;
+    chosen.push_back(*one);
+    loops.insert(all[index].loop);
+  }
+  return chosen;
 }
 
 void count_by_trips(const CountedFunction& function, const std::vector<TripCount>& all,

@@ -15,7 +15,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ptx/passes/counting/flow/flow.h"
@@ -28,7 +30,7 @@ struct TripCountKinds {
   bool readings = true;
   bool periods = true;  ///< readings whose step is not odd
 };
-/// At most one for each loop.
+/// At most one of each kind for each loop, constants first.
 std::vector<TripCount> find_trip_counts(const CountedFunction& function, const TripCountKinds& kinds);
 
 /// One that a flow makes use of.
@@ -36,6 +38,11 @@ struct ChosenTripCount {
   std::uint32_t index = 0;  ///< in the vector of the function's trip counts
   bool is_whole = false;    ///< all lanes of the warp go through the loop together
 };
+
+/// At most one for each loop: the first that `choose` takes, by its index.
+std::vector<ChosenTripCount> choose_trip_counts(
+    const std::vector<TripCount>& all,
+    const std::function<std::optional<ChosenTripCount>(std::uint32_t)>& choose);
 
 /// Makes nodes of the flow in front of the blocks of the chosen trip counts, which lead to them by an edge
 /// that the trip count gives. Constants are taken only where all that enters the loop's header from outside
