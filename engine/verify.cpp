@@ -71,8 +71,9 @@ class BodyVerifier {
   }
 
  private:
-  /// Each of lynxpp's registers has something written to it, guarded or not, on all ways to where it is read:
-  /// one of an inner scope hides another one of the same name, to which something may have been written.
+  /// Each of lynxpp's registers has something written to it, guarded or not, on all paths to where it is
+  /// read: one of an inner scope hides another one of the same name, to which something may have been
+  /// written.
   Status written_before_read() const {
     const ptx::ControlFlowGraph graph = ptx::build_control_flow_graph(function_);
     const ptx::RegisterUsage usage(body_);
@@ -111,7 +112,7 @@ class BodyVerifier {
            std::ranges::none_of(original_.branch_targets, is_list);
   }
 
-  /// Registers written on all ways to a block's begin; all of them where no way leads.
+  /// Registers written on all paths to a block's begin; all of them where no path leads.
   std::vector<Registers> written_at_begin(const ptx::ControlFlowGraph& graph,
                                           const ptx::RegisterUsage& usage) const {
     const std::size_t count = usage.registers().size();

@@ -45,7 +45,7 @@ class AffineAnalysis {
 
   const std::vector<InductionVariable>& induction_variables() const { return induction_; }
   /// How often the loop's header runs each time the loop is entered, where that is the same every time and
-  /// known: one way out, which is tested in every iteration, on an induction variable with constant start,
+  /// known: one exit, which is tested in every iteration, on an induction variable with constant start,
   /// step and bound that does not overflow before.
   std::optional<std::uint64_t> trip_count(std::uint32_t loop) const { return trip_counts_[loop]; }
 

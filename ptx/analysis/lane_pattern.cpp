@@ -181,7 +181,7 @@ class LanePatterns::Decomposition {
     return true;
   }
 
-  /// Where ways meet that the lanes take together, by the same V on each; around a loop it comes back as it
+  /// Where paths join that the lanes take together, by the same V on each; around a loop it comes back as it
   /// was.
   bool join(ValueId phi, Sum& common) {
     const std::uint32_t block = all_.ssa_.values()[phi].block;

@@ -1,6 +1,6 @@
 // An optimistic fixed point: everything begins uniform and is raised until nothing changes. The influence of
-// a divergent branch is found by sending a label down each of its ways (as LLVM's SyncDependenceAnalysis
-// does): where two labels meet, ways meet.
+// a divergent branch is found by sending a label along each of its paths (as LLVM's SyncDependenceAnalysis
+// does): where two labels meet, paths join.
 #include "ptx/analysis/uniformity.h"
 
 #include <algorithm>
@@ -158,7 +158,7 @@ Uniformity::Influence Uniformity::find_influence(std::uint32_t block) {
     const auto [entry, fresh] = labels.try_emplace(target, label);
     if (fresh) {
       // Around the loop that holds the branch: the next iteration, in which the threads are together again,
-      // unless the ways meet inside the loop and some come there an iteration later.
+      // unless the paths join inside the loop and some come there an iteration later.
       if (is_jump_back) {
         if (meeting != no_block && loops_.contains(loop, meeting)) add(result.joins, target);
       } else if (target != meeting) {

@@ -6,8 +6,8 @@
 // they are on the cpu device. The answer "uniform" is a promise; "varies" is not: what the analysis cannot
 // follow (loads from memory that is written, calls, undefined registers) varies.
 //
-// Where threads take different ways, values merged where the ways meet vary even if each is uniform; a value
-// made in a loop that threads leave in different iterations varies behind the loop, although it may be
+// Where threads take different paths, values merged where the paths join vary even if each is uniform; a
+// value made in a loop that threads leave in different iterations varies behind the loop, although it may be
 // uniform inside.
 //
 // In launches with whole rows (LaunchShape) warps are rows: %tid.y does not vary in them, nor does what does
@@ -60,7 +60,7 @@ class Uniformity {
   struct Influence {
     bool known = false;
     bool everywhere = false;           ///< not looked for: perhaps anywhere
-    std::vector<std::uint32_t> joins;  ///< blocks where different ways meet
+    std::vector<std::uint32_t> joins;  ///< blocks where different paths join
     std::vector<std::uint32_t> exits;  ///< loops that threads may leave in different iterations
   };
 

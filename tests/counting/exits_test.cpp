@@ -1,4 +1,4 @@
-// Warps that leave as most do have nothing to add: against the device's own counters.
+// Kernels that most warps leave in the same way, with and without loops: against the device's own counters.
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"
@@ -29,20 +29,24 @@ constexpr Kernel kernels[] = {
      "%p2, %r9, 1;\n@%p2 bra E;\nadd.u32 %r8, %r8, 5;\nE: st.global.u32 [%rd1], %r8;\nret;"},
 };
 
-TEST(ExpectedBits, LeaveMostWarpsWithNothingToAdd) {
+void expect_exact_in_all_forms(const Kernel& kernel) {
+  CountedLaunch launch(module_of({}, kernel.body), 5, 96);
+  launch.native();
+  EXPECT_TRUE(launch.is_exact());
+  launch.expect_exact();
+  EXPECT_TRUE(launch.has_exact_sums());
+  EXPECT_TRUE(launch.is_exact(true));
+  EXPECT_TRUE(launch.is_exact(false, 75));
+}
+
+TEST(Exits, CountBlocksOfWholeWarps) {
   for (const Kernel& kernel : kernels) {
     SCOPED_TRACE(kernel.name);
-    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
-    launch.native();
-    EXPECT_TRUE(launch.is_exact());
-    launch.expect_exact();
-    EXPECT_TRUE(launch.has_exact_sums());
-    EXPECT_TRUE(launch.is_exact(true));
-    EXPECT_TRUE(launch.is_exact(false, 75));
+    expect_exact_in_all_forms(kernel);
   }
 }
 
-/// Of two ways one is taken by most, as far as their conditions tell: few counters are bits then, too.
+/// Branches whose one side most threads take.
 constexpr Kernel exits_by_bounds[] = {
     {"behind bounds",
      "setp.gt.u32 %p1, %r4, 440;\n@%p1 bra E;\nshr.u32 %r9, %r4, 5;\nsetp.eq.s32 %p2, %r9, 4;\n@%p2 bra "
@@ -58,7 +62,7 @@ ON_BASIC_BLOCK_EXIT: {
 }
 )";
 
-TEST(ExpectedBits, CountFewWaysOfWhichOneIsExpected) {
+TEST(Exits, CountOneOfFewPaths) {
   for (const Kernel& kernel : exits_by_bounds) {
     SCOPED_TRACE(kernel.name);
     CountedLaunch launch(module_of({}, kernel.body), 5, 96);
@@ -71,8 +75,7 @@ TEST(ExpectedBits, CountFewWaysOfWhichOneIsExpected) {
   }
 }
 
-/// Where nothing tells which way most take, few counters go to memory from where they are counted.
-TEST(ExpectedBits, AreNotFewWithoutAReason) {
+TEST(Exits, CountABranchOnScatteredValues) {
   CountedLaunch launch(
       module_of({},
                 "setp.lt.u32 %p1, %r5, %r6;\n@%p1 bra A;\nadd.u32 %r8, %r8, 3;\nbra.uni E;\nA: add.u32 "
@@ -80,10 +83,11 @@ TEST(ExpectedBits, AreNotFewWithoutAReason) {
       5, 96);
   launch.native();
   EXPECT_EQ(launch.count(instructions, false, false, 90), launch.count(instructions, true, false, 90));
+  launch.expect_exact();
 }
 
-/// Most threads end early when few numbers are equal: what they do costs nothing on their way.
-TEST(ExpectedWays, NeedNoTwoNumbersToBeEqual) {
+/// All but one thread end early: their branch has no code in front of it.
+TEST(Exits, CountNothingBetweenAComparisonAndItsBranch) {
   const std::string branch = "setp.ne.u32 %p1, %r4, 200;\n";
   CountedLaunch launch(module_of({}, "add.u32 %r8, %r4, 3;\nst.global.u32 [%rd1], %r8;\n" + branch +
                                          "@%p1 bra E;\nadd.u32 %r8, %r8, 5;\nst.global.u32 [%rd1], "
@@ -99,8 +103,8 @@ TEST(ExpectedWays, NeedNoTwoNumbersToBeEqual) {
   launch.expect_exact();
 }
 
-/// Warps of which not all lanes were launched are never as expected.
-TEST(ExpectedBits, AreThoseOfWholeWarps) {
+/// Blocks whose last warp has not all lanes.
+TEST(Exits, CountPartialWarps) {
   for (const Kernel& kernel : kernels) {
     SCOPED_TRACE(kernel.name);
     for (const std::uint32_t threads : {1u, 20u, 33u, 127u}) {
@@ -133,16 +137,10 @@ constexpr Kernel loops[] = {
      "%r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
 };
 
-TEST(ExpectedBits, ComeWithNumbersOfFew) {
+TEST(Exits, CountBehindLoops) {
   for (const Kernel& kernel : loops) {
     SCOPED_TRACE(kernel.name);
-    CountedLaunch launch(module_of({}, kernel.body), 5, 96);
-    launch.native();
-    EXPECT_TRUE(launch.is_exact());
-    launch.expect_exact();
-    EXPECT_TRUE(launch.has_exact_sums());
-    EXPECT_TRUE(launch.is_exact(true));
-    EXPECT_TRUE(launch.is_exact(false, 75));
+    expect_exact_in_all_forms(kernel);
     for (const std::uint32_t threads : {1u, 20u, 33u, 127u}) {
       CountedLaunch other(module_of({}, kernel.body), 7, threads);
       other.native();
@@ -152,8 +150,7 @@ TEST(ExpectedBits, ComeWithNumbersOfFew) {
   }
 }
 
-/// With counters in loops that differ between the blocks, every warp has something to add.
-TEST(ExpectedBits, AreNotForKernelsThatCountInLoops) {
+TEST(Exits, CountWithLoopsThatDifferBetweenBlocks) {
   CountedLaunch launch(
       module_of({},
                 "setp.ge.u32 %p1, %r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: L: add.u32 %r7, %r7, "

@@ -1,4 +1,4 @@
-// How long a loop can go on, from what its ways out test.
+// How long a loop can go on, from what its exits test.
 //
 // Where each way out of a loop is tested in every iteration and depends on nothing but variables that change
 // by the same step each time, and on what the loop does not change, its tests repeat themselves as soon as

@@ -30,7 +30,8 @@ struct TripCountKinds {
   bool readings = true;
   bool periods = true;  ///< readings whose step is not odd
 };
-/// At most one of each kind for each loop, constants first.
+/// At most one of each kind for each loop, constants first: a flow that cannot take the constant, because the
+/// loop's header is a source, reads the register.
 std::vector<TripCount> find_trip_counts(const CountedFunction& function, const TripCountKinds& kinds);
 
 /// One that a flow makes use of.
