@@ -40,8 +40,7 @@ struct Condition {
     always,
     guard,          ///< those of lanes for which the guard of Place::instruction holds
     switch_target,  ///< … for which the brx.idx at the block's end leads to the block `target`
-    any_takes,      ///< all, when the branch leads some lane of the warp to the block `target`
-    none_takes,     ///< all, when it leads none there
+    none_takes,     ///< all, when the branch leads no lane of the warp to the block `target`; all were launched
     diverges,       ///< those of warps in which the guard holds for some lanes and not for others
   };
   Kind kind = Kind::always;
@@ -158,7 +157,7 @@ struct CounterRegisters {
   std::vector<VirtualRegister> words;     ///< of bits, 32 each
   std::vector<VirtualRegister> holds;     ///< of pairs of bits: where the guard holds
   std::vector<VirtualRegister> fails;     ///< … and where it does not
-  std::vector<VirtualRegister> launched;  ///< one with the lanes that were launched, or none
+  std::vector<VirtualRegister> launched;  ///< one with the lanes that were, where asked
 };
 
 }  // namespace lynxpp::ptx

@@ -24,7 +24,8 @@ std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& uni
     declare(names, RegisterType::b32, words_of(function.bits), registers.words);
     declare(names, RegisterType::b32, words_of(function.bit_pairs), registers.holds);
     declare(names, RegisterType::b32, words_of(function.bit_pairs), registers.fails);
-    if (function.converges_at_exit) declare(names, RegisterType::b32, 1, registers.launched);
+    if (function.converges_at_exit && !unit.launch.has_full_warps)
+      declare(names, RegisterType::b32, 1, registers.launched);
     all.push_back(std::move(registers));
   }
   return all;

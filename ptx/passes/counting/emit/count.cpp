@@ -64,7 +64,7 @@ class FunctionCounting {
 
   void write(const Position& position, CodeBuilder& code) { codes_[position].append(code.take()); }
 
-  Position position_of(const Place& place, Condition::Kind condition = Condition::Kind::always) const {
+  Position position_of(const Place& place) const {
     const BasicBlock& block = blocks_[place.block];
     const Instruction* last = block.size() == 0 ? nullptr : &instructions_[block.end - 1];
     const std::uint32_t body_end = function_.body_text.end - 1;
@@ -72,11 +72,7 @@ class FunctionCounting {
       case Place::Kind::entry: return {entry_position(function_), Rank::entry};
       case Place::Kind::block_start:
         return {last == nullptr ? body_end : instructions_[block.begin].text.begin, Rank::start};
-      case Place::Kind::before: {
-        const bool votes =
-            condition == Condition::Kind::any_takes || condition == Condition::Kind::none_takes;
-        return {instructions_[place.instruction].text.begin, votes ? Rank::together : Rank::before};
-      }
+      case Place::Kind::before: return {instructions_[place.instruction].text.begin, Rank::before};
       case Place::Kind::behind: return {last->text.end, Rank::behind};
       case Place::Kind::block_end: break;
     }
@@ -93,14 +89,7 @@ class FunctionCounting {
     for (const auto* words : {&registers.words, &registers.holds, &registers.fails}) {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }
-    if (counters_.converges_at_exit) {
-      const VirtualRegister launched = registers.launched.front();
-      if (context_.unit.launch.has_full_warps) {
-        code.mov(launched, -1);
-      } else {
-        code.emit("activemask.b32", {launched});
-      }
-    }
+    for (const VirtualRegister launched : registers.launched) code.emit("activemask.b32", {launched});
     write({entry_position(function_), Rank::declaration}, code);
   }
 
@@ -117,34 +106,69 @@ class FunctionCounting {
   }
 
   void append_increment_at(const Increment& increment, const IncrementedCounters& counters) {
-    CodeBuilder code = builder();
     const Place& place = increment.place;
+    const Position position = position_of(place);
+    CodeBuilder code = builder();
     if (increment.amount == Amount::trip_count) {
-      append_trip_count(code, context_, counters, counters_.trip_counts[increment.index].reading);
-      return write(position_of(place), code);
+      const TripCountReading& reading = counters_.trip_counts[increment.index].reading;
+      append_trip_count(code, context_, counters, reading, elections_[position]);
+      return write(position, code);
     }
     switch (increment.condition.kind) {
-      case Condition::Kind::always: append_increments(code, context_, counters, {}); break;
-      case Condition::Kind::guard:
-        append_increments(code, context_, counters, predicate_of(instructions_[place.instruction].guard));
-        break;
+      case Condition::Kind::always: append_increments(code, context_, counters, elections_[position]); break;
+      case Condition::Kind::guard: append_guarded(code, place, counters); break;
       case Condition::Kind::diverges:
         append_divergences(code, context_, counters, *predicate_of(instructions_[place.instruction].guard));
         break;
       case Condition::Kind::switch_target:
-        append_increments(code, context_, counters, goes_to(code, place, increment.condition.target));
+        append_guarded_increments(code, context_, counters, goes_to(code, place, increment.condition.target));
         break;
-      case Condition::Kind::any_takes:
-      case Condition::Kind::none_takes: {
-        const VirtualRegister vote =
-            code.compute(RegisterType::pred, "vote.sync.any.pred",
-                         {takes(place, increment.condition.target), code.active_mask()});
-        const bool counts_none = increment.condition.kind == Condition::Kind::none_takes;
-        append_increments(code, context_, counters, CodePredicate(vote, counts_none));
-        break;
-      }
+      case Condition::Kind::none_takes: return append_none_takes(increment, counters);
     }
-    write(position_of(place, increment.condition.kind), code);
+    write(position, code);
+  }
+
+  /// Lanes for which the guard of a branch holds, and with them the warps whose lanes all take it.
+  void append_guarded(CodeBuilder& code, const Place& place, const IncrementedCounters& counters) {
+    const CodePredicate guard = *predicate_of(instructions_[place.instruction].guard);
+    const std::uint32_t next = blocks_[place.block].fall_through;
+    const auto whole = increments_.find({place, {Condition::Kind::none_takes, next}});
+    if (next == no_block || whole == increments_.end() || !are_in_memory(whole->second))
+      return append_guarded_increments(code, context_, counters, guard);
+    append_guarded_increments(code, context_, counters, guard, {whole->second, lanes_here(place)});
+  }
+
+  void append_none_takes(const Increment& increment, const IncrementedCounters& counters) {
+    const Place& place = increment.place;
+    const CodePredicate takes_target = takes(place, increment.condition.target);
+    CodeBuilder code = builder();
+    if (!are_in_memory(counters)) {
+      const VirtualRegister some =
+          code.compute(RegisterType::pred, "vote.sync.any.pred", {takes_target, lanes_here(place)});
+      append_guarded_increments(code, context_, counters, !CodePredicate(some));
+      return write({position_of(place).first, Rank::together}, code);
+    }
+    const bool is_counted_with_guard =
+        increment.condition.target == blocks_[place.block].fall_through &&
+        increments_.contains({place, {Condition::Kind::guard, 0}});
+    if (is_counted_with_guard) return;
+    append_guarded_increments(code, context_, {}, !takes_target, {counters, lanes_here(place)});
+    write(position_of(place), code);
+  }
+
+  bool are_in_memory(const IncrementedCounters& counters) const {
+    return std::ranges::all_of(counters, [&](const Counter* counter) {
+      return context_.accumulator(*counter).storage == Accumulator::Storage::memory;
+    });
+  }
+
+  /// The lanes before the branch, found out before anything there may divide them.
+  CodeOperand lanes_here(const Place& place) {
+    if (context_.unit.launch.has_full_warps) return -1;
+    CodeBuilder code = builder();
+    const VirtualRegister here = code.active_mask();
+    write({position_of(place).first, Rank::together}, code);
+    return here;
   }
 
   /// Holds for the lanes that the branch leads to the target.
@@ -229,6 +253,7 @@ class FunctionCounting {
   const Function& function_;
   const std::vector<Instruction>& instructions_;
   std::map<Increment, IncrementedCounters> increments_;
+  std::map<Position, Election> elections_;
   std::vector<Counter> lane_counters_;
   std::map<Position, Code> codes_;
 };

@@ -24,24 +24,48 @@ constexpr std::uint32_t most_summed = 0xffffffff / warp_lanes;
 constexpr std::uint32_t spread = 0x00204081;
 constexpr std::uint32_t one_of_each_byte = 0x01010101;
 
+/// The lanes that flush together, and where their warp adds.
+struct FlushedWarp {
+  CodeOperand mask;
+  std::optional<VirtualRegister> slots = {};
+  std::optional<VirtualRegister> rank = {};  ///< how many of the lanes are lower
+  std::optional<CodeOperand> lanes = {};     ///< how many there are
+
+  void find(CodeBuilder& code, const CountContext& context) {
+    slots = slots_of_warp(code, context);
+    rank = code.fresh(RegisterType::b32);
+    if (mask == CodeOperand(-1)) {
+      code.mov(*rank, SpecialRegister{"%laneid"});
+      lanes = warp_lanes;
+      return;
+    }
+    code.emit("popc.b32", {*rank, code.lanes_below(mask)});
+    lanes = code.compute(RegisterType::b32, "popc.b32", {mask});
+  }
+};
+
+/// All that were launched, where they wait for each other; else those that are here.
+FlushedWarp flushed_warp(CodeBuilder& code, const CountContext& context) {
+  if (!context.counters.converges_at_exit) return {code.active_mask()};
+  if (context.unit.launch.has_full_warps) return {-1};
+  return {context.registers.launched.front()};
+}
+
 /// Flushes counters that are flushed together, ascending in slots.
 class Flush {
  public:
-  Flush(CodeBuilder& code, const CountContext& context, std::vector<const Counter*> counters)
-      : code_(code), context_(context), counters_(std::move(counters)) {
+  Flush(CodeBuilder& code, const CountContext& context, const FlushedWarp& warp,
+        std::vector<const Counter*> counters)
+      : code_(code), context_(context), counters_(std::move(counters)), done_(code.fresh_label()), warp_(warp) {
     for (const Counter* counter : counters_) {
       if (accumulator(*counter).storage == Storage::reg) numbers_.insert(accumulator(*counter).index);
     }
   }
 
-  void append(const std::optional<CodePredicate>& guard) {
-    done_ = code_.fresh_label();
-    if (guard) code_.branch_if(!*guard, done_);
+  void append() {
     leave_unless_first();
-    // Votes wait for the lanes that are to come.
-    mask_ = context_.counters.converges_at_exit ? context_.registers.launched.front() : code_.active_mask();
     leave_unless_any();
-    slots_ = slots_of_warp(code_, context_);
+    if (!warp_.slots) warp_.find(code_, context_);
     if (context_.plan.is_wide) {
       append_each_lane(true);
     } else if (context_.has_redux()) {
@@ -120,7 +144,7 @@ class Flush {
     } else if (all) {
       is_any = compare("setp.ne.u32", *all, 0);
     }
-    const VirtualRegister votes = code_.compute(RegisterType::pred, "vote.sync.any.pred", {*is_any, mask_});
+    const VirtualRegister votes = code_.compute(RegisterType::pred, "vote.sync.any.pred", {*is_any, warp_.mask});
     code_.branch_if(!CodePredicate(votes), done_);
   }
 
@@ -137,7 +161,7 @@ class Flush {
 
   CodePredicate are_great() {
     const CodePredicate is_great = compare("setp.gt.u32", *any_number_, most_summed);
-    return code_.compute(RegisterType::pred, "vote.sync.any.pred", {is_great, mask_});
+    return code_.compute(RegisterType::pred, "vote.sync.any.pred", {is_great, warp_.mask});
   }
 
   /// Every lane adds its own numbers, and with `and_bits` its bits; the numbers are 0 then. What is the
@@ -159,7 +183,7 @@ class Flush {
       if (counter->combine == Combine::max || (!is_number && !and_bits)) continue;
       const std::optional<CodePredicate> who =
           counter->combine == Combine::lane_0 ? of_lane_0() : std::nullopt;
-      const CodeAddress slot = at_slot(slots_, counter->slot);
+      const CodeAddress slot = at_slot(*warp_.slots, counter->slot);
       if (is_number) {
         taken.insert(each.index);
         if (and_bits) {
@@ -182,7 +206,7 @@ class Flush {
   /// Before sm_80 lanes are summed by shuffles, which need all of them.
   void append_without_reduction() {
     const Label each = code_.fresh_label();
-    const CodePredicate is_partial = compare("setp.ne.b32", mask_, -1);
+    const CodePredicate is_partial = compare("setp.ne.b32", warp_.mask, -1);
     code_.branch_if(is_partial, each);
     if (any_number_) code_.branch_if(are_great(), each);
     append_together();
@@ -194,10 +218,6 @@ class Flush {
   // ---- the lanes together
 
   void append_together() {
-    const VirtualRegister before =
-        code_.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%lanemask_lt"}});
-    rank_ = code_.compute(RegisterType::b32, "popc.b32", {compute("and.b32", before, mask_)});
-    lanes_ = code_.compute(RegisterType::b32, "popc.b32", {mask_});
     for (std::size_t first = 0; first < counters_.size(); first += warp_lanes) {
       const std::size_t last = std::min(counters_.size(), first + warp_lanes);
       append_line({counters_.begin() + static_cast<std::ptrdiff_t>(first),
@@ -223,7 +243,7 @@ class Flush {
     if (line.size() <= few && groups.size() == line.size() - numbers.size())
       return append_few(line, numbers, groups);
     const VirtualRegister turn = code_.fresh(RegisterType::b32);
-    code_.mov(turn, rank_);
+    code_.mov(turn, *warp_.rank);
     const Label again = code_.fresh_label();
     code_.place(again);
     const VirtualRegister amount = code_.fresh(RegisterType::b32);
@@ -234,10 +254,10 @@ class Flush {
     for (const Run& run : runs) take_of_run(run, turn, amount);
     const CodePredicate has_some = compare("setp.ne.u32", amount, 0);
     const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {amount});
-    const VirtualRegister slot = code_.compute(RegisterType::b64, "mad.wide.u32", {turn, 8, slots_});
+    const VirtualRegister slot = code_.compute(RegisterType::b64, "mad.wide.u32", {turn, 8, *warp_.slots});
     code_.emit_if(has_some, "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
     if (line.size() == 1) return;
-    code_.emit("add.u32", {turn, turn, lanes_});
+    code_.emit("add.u32", {turn, turn, *warp_.lanes});
     code_.branch_if(compare("setp.lt.u32", turn, line.size()), again);
   }
 
@@ -245,17 +265,17 @@ class Flush {
   void append_few(const std::vector<const Counter*>& line,
                   const std::vector<std::pair<std::uint32_t, VirtualRegister>>& numbers,
                   const std::vector<std::pair<std::uint32_t, VirtualRegister>>& sums) {
-    const CodePredicate leads = compare("setp.eq.u32", rank_, 0);
+    const CodePredicate leads = compare("setp.eq.u32", *warp_.rank, 0);
     for (const auto* totals : {&numbers, &sums}) {
       for (const auto& [position, total] : *totals) {
         const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {total});
-        code_.emit_if(leads, "red.global.add.u64", {at_slot(slots_, line[position]->slot), wide});
+        code_.emit_if(leads, "red.global.add.u64", {at_slot(*warp_.slots, line[position]->slot), wide});
       }
     }
   }
 
   VirtualRegister sum_over_lanes(VirtualRegister value) {
-    if (context_.has_redux()) return compute("redux.sync.add.u32", value, mask_);
+    if (context_.has_redux()) return compute("redux.sync.add.u32", value, warp_.mask);
     for (std::uint32_t distance = warp_lanes / 2; distance != 0; distance /= 2) {
       const VirtualRegister other =
           code_.compute(RegisterType::b32, "shfl.sync.bfly.b32", {value, distance, 31, -1});
@@ -267,20 +287,20 @@ class Flush {
   /// 1 when lane 0 is here, else 0: it alone counts what all lanes count together; perhaps it leaves
   /// elsewhere.
   VirtualRegister lane_0_is_here() {
-    if (!lane_0_) lane_0_ = compute("and.b32", mask_, 1);
+    if (!lane_0_) lane_0_ = compute("and.b32", warp_.mask, 1);
     return *lane_0_;
   }
 
   VirtualRegister total_of(const Counter& counter, const Accumulator& each) {
     const VirtualRegister number = context_.number(each.index);
     switch (counter.combine) {
-      case Combine::max: return compute("redux.sync.max.u32", number, mask_);
+      case Combine::max: return compute("redux.sync.max.u32", number, warp_.mask);
       case Combine::lane_0:
         return context_.counters.converges_at_exit ? number : compute("mul.lo.u32", number, lane_0_is_here());
       case Combine::sum:
       case Combine::any: break;
     }
-    return each.is_warp_uniform ? compute("mul.lo.u32", number, lanes_) : sum_over_lanes(number);
+    return each.is_warp_uniform ? compute("mul.lo.u32", number, *warp_.lanes) : sum_over_lanes(number);
   }
 
   /// How many bits of a group of sums begin at a position of the line.
@@ -341,7 +361,7 @@ class Flush {
   VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
     const auto any = [&](VirtualRegister word) {
       const auto [place, is_new] = any_.try_emplace(word, word);
-      if (is_new) place->second = compute("redux.sync.or.b32", word, mask_);
+      if (is_new) place->second = compute("redux.sync.or.b32", word, warp_.mask);
       return place->second;
     };
     if (each.storage == Storage::bit_pair) {
@@ -356,7 +376,7 @@ class Flush {
     const CodePredicate is_here = compare("setp.lt.u32", position, run.count);
     const VirtualRegister at = run.first_bit == 0 ? position : compute("add.u32", position, run.first_bit);
     VirtualRegister bit = code_.compute(RegisterType::b32, "bfe.u32", {run.word, at, 1});
-    if (run.use == BitUse::uniform_sum) bit = compute("mul.lo.u32", bit, lanes_);
+    if (run.use == BitUse::uniform_sum) bit = compute("mul.lo.u32", bit, *warp_.lanes);
     if (run.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
       bit = compute("and.b32", bit, lane_0_is_here());
     code_.mov_if(is_here, amount, bit);
@@ -366,8 +386,8 @@ class Flush {
   const CountContext& context_;
   const std::vector<const Counter*> counters_;
   std::set<std::uint32_t> numbers_;
-  Label done_;
-  VirtualRegister mask_, slots_, rank_, lanes_;
+  const Label done_;
+  FlushedWarp warp_;
   std::optional<VirtualRegister> any_number_;
   std::optional<VirtualRegister> lane_0_;
   std::map<VirtualRegister, VirtualRegister> any_;
@@ -382,8 +402,14 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
     if (context.accumulator(counter).storage != Storage::memory)
       (counter.first_in != 0 ? of_first : of_all).push_back(&counter);
   }
-  if (!of_all.empty()) Flush(code, context, std::move(of_all)).append(guard);
-  if (!of_first.empty()) Flush(code, context, std::move(of_first)).append(guard);
+  if (of_all.empty() && of_first.empty()) return;
+  const Label done = code.fresh_label();
+  if (guard) code.branch_if(!*guard, done);
+  FlushedWarp warp = flushed_warp(code, context);
+  if (!of_all.empty() && !of_first.empty()) warp.find(code, context);
+  if (!of_all.empty()) Flush(code, context, warp, std::move(of_all)).append();
+  if (!of_first.empty()) Flush(code, context, warp, std::move(of_first)).append();
+  code.place(done);
 }
 
 void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister number, CodeAddress slot,

@@ -57,33 +57,64 @@ void append_kept(CodeBuilder& code, const CountContext& context, const std::set<
   }
 }
 
-/// A warp's leader adds what its lanes count: as many as they are, or one.
+/// A warp's leader adds what its lanes count: as many as they are, or one; and one where all that were here
+/// came along.
 void append_to_memory(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                      VirtualRegister mask) {
-  if (counters.empty()) return;
+                      VirtualRegister mask, const WholeWarps& whole = {{}, -1}) {
+  if (counters.empty() && whole.counters.empty()) return;
   const VirtualRegister slots = slots_of_warp(code, context);
   std::optional<VirtualRegister> lanes, one;
+  const auto get_one = [&] {
+    if (!one) one = code.compute(RegisterType::b64, "mov.b64", {1});
+    return *one;
+  };
   for (const Counter* counter : counters) {
-    std::optional<VirtualRegister>& amount =
-        context.accumulator(*counter).lanes == Lanes::every ? lanes : one;
-    if (!amount && &amount == &lanes) {
+    const bool counts_lanes = context.accumulator(*counter).lanes == Lanes::every;
+    if (counts_lanes && !lanes) {
       const VirtualRegister count = code.compute(RegisterType::b32, "popc.b32", {mask});
-      amount = code.compute(RegisterType::b64, "cvt.u64.u32", {count});
-    } else if (!amount) {
-      amount = code.compute(RegisterType::b64, "mov.b64", {1});
+      lanes = code.compute(RegisterType::b64, "cvt.u64.u32", {count});
     }
-    code.emit("red.global.add.u64", {at_slot(slots, counter->slot), *amount});
+    code.emit("red.global.add.u64", {at_slot(slots, counter->slot), counts_lanes ? *lanes : get_one()});
   }
+  if (whole.counters.empty()) return;
+  const CodePredicate all = code.compute(RegisterType::pred, "setp.eq.b32", {mask, whole.here});
+  for (const Counter* counter : whole.counters)
+    code.emit_if(all, "red.global.add.u64", {at_slot(slots, counter->slot), get_one()});
 }
 
 }  // namespace
 
+VirtualRegister Election::mask(CodeBuilder& code) {
+  if (!mask_) mask_ = code.active_mask();
+  return *mask_;
+}
+
+VirtualRegister Election::leader(CodeBuilder& code) {
+  if (!leader_) leader_ = code.elect_leader(mask(code));
+  return *leader_;
+}
+
 void append_increments(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                       const std::optional<CodePredicate>& guard) {
+                       Election& election) {
+  const Group group = group_of(context, counters);
+  append_kept(code, context, group.numbers, group.words, 1, {});
+  if (!group.elects()) return;
+  const CodePredicate leads = election.leader(code);
+  append_kept(code, context, group.elected_numbers, group.elected_words, 1, leads);
+  if (group.memory.empty()) return;
+  const Label done = code.fresh_label();
+  code.branch_if(!leads, done);
+  append_to_memory(code, context, group.memory, election.mask(code));
+  code.place(done);
+}
+
+void append_guarded_increments(CodeBuilder& code, const CountContext& context,
+                               const IncrementedCounters& counters, const CodePredicate& guard,
+                               const WholeWarps& whole) {
   const Group group = group_of(context, counters);
   append_kept(code, context, group.numbers, group.words, 1, guard);
-  if (!group.elects()) return;
-  if (group.memory.empty()) {
+  if (!group.elects() && whole.counters.empty()) return;
+  if (group.memory.empty() && whole.counters.empty()) {
     // Under the guard the mask has the lanes for which it holds; a vote would wait for the others, too.
     const VirtualRegister mask = code.fresh(RegisterType::b32);
     code.emit_if(guard, "activemask.b32", {mask});
@@ -92,12 +123,12 @@ void append_increments(CodeBuilder& code, const CountContext& context, const Inc
   }
   // Lanes that add to memory go there by a branch, so that all others pay for no more than that.
   const Label done = code.fresh_label();
-  if (guard) code.branch_if(!*guard, done);
+  code.branch_if(!guard, done);
   const VirtualRegister mask = code.active_mask();
   const CodePredicate leads = code.elect_leader(mask);
   append_kept(code, context, group.elected_numbers, group.elected_words, 1, leads);
   code.branch_if(!leads, done);
-  append_to_memory(code, context, group.memory, mask);
+  append_to_memory(code, context, group.memory, mask, whole);
   code.place(done);
 }
 
@@ -132,12 +163,12 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
 }
 
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                       const TripCountReading& reading) {
+                       const TripCountReading& reading, Election& election) {
   const VirtualRegister amount = read_trip_count(code, context, reading);
   const Group group = group_of(context, counters);
   append_kept(code, context, group.numbers, {}, amount, {});
   if (!group.elects()) return;
-  const CodePredicate leads = code.elect_leader(code.active_mask());
+  const CodePredicate leads = election.leader(code);
   append_kept(code, context, group.elected_numbers, {}, amount, leads);
   if (group.memory.empty()) return;
   const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {amount});

@@ -11,9 +11,31 @@ namespace lynxpp::ptx {
 /// Counters whose accumulators are incremented at one place on one condition.
 using IncrementedCounters = std::vector<const Counter*>;
 
-/// One for each execution; with a guard for the lanes for which it holds.
+/// The lanes that come to a place together, and which of them leads; found out once, however much is counted
+/// there.
+class Election {
+ public:
+  VirtualRegister mask(CodeBuilder& code);
+  VirtualRegister leader(CodeBuilder& code);
+
+ private:
+  std::optional<VirtualRegister> mask_, leader_;
+};
+
+/// One for each execution.
 void append_increments(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                       const std::optional<CodePredicate>& guard);
+                       Election& election);
+
+/// Counters in memory of warps of which all lanes come to a place, `here`, and take one side of its branch.
+struct WholeWarps {
+  IncrementedCounters counters;
+  CodeOperand here;
+};
+
+/// One for each execution in which the guard holds.
+void append_guarded_increments(CodeBuilder& code, const CountContext& context,
+                               const IncrementedCounters& counters, const CodePredicate& guard,
+                               const WholeWarps& whole = {{}, -1});
 
 /// One for the warp, when the guard holds for some of its lanes and not for others.
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
@@ -21,7 +43,7 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
 
 /// By what the trip count reads, for all lanes that are here.
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                       const TripCountReading& reading);
+                       const TripCountReading& reading, Election& election);
 
 /// Sets a bit, or adds to a number, where `guard` holds: what lies in no register shared by tallies.
 void append_increment(CodeBuilder& code, const CountContext& context, const Accumulator& accumulator,
