@@ -40,7 +40,7 @@ struct Condition {
     always,
     guard,          ///< those of lanes for which the guard of Place::instruction holds
     switch_target,  ///< … for which the brx.idx at the block's end leads to the block `target`
-    none_takes,     ///< all, when the branch leads no lane of the warp to the block `target`; all were launched
+    none_takes,     ///< all, when the branch leads none of a warp's launched lanes to the block `target`
     diverges,       ///< those of warps in which the guard holds for some lanes and not for others
   };
   Kind kind = Kind::always;
@@ -74,6 +74,9 @@ struct Accumulator {
     memory,    ///< none: what a lane would increment is added to the counter's slot on the spot
     reg,       ///< register `index` of the function
     bit,       ///< bit `index` of the function: incremented once at most
+    /// Bit `index`, which is 1 from the start and 0 when it has been incremented: what most lanes do. Its
+    /// counter counts what has not happened.
+    cleared_bit,
     bit_pair,  ///< pair of bits `index`: where a guard holds, and where it does not
   };
   std::vector<Increment> increments;
@@ -82,6 +85,8 @@ struct Accumulator {
   std::uint32_t index = 0;
   /// All launched lanes of a warp make each increment together: they have equal numbers.
   bool is_warp_uniform = false;
+
+  bool is_bit() const { return storage == Storage::bit || storage == Storage::cleared_bit; }
 };
 
 /// A slot in memory, and what a warp adds to it for an accumulator.
@@ -91,6 +96,7 @@ struct Counter {
     lane_0,  ///< the number of lane 0
     max,     ///< the greatest of all lanes
     any,     ///< 1 when the bit is set in some lane (both bits of a pair, each in some lane)
+    all,     ///< 1 when the bit is set in all lanes
   };
   std::uint32_t accumulator = 0;
   Combine combine = Combine::sum;

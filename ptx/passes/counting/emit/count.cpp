@@ -81,12 +81,23 @@ class FunctionCounting {
                                      : Position(last->text.end, Rank::behind);
   }
 
-  /// All numbers and bits are 0.
+  /// Those of a word that are set from the start.
+  std::int32_t first_bits(std::uint32_t word) const {
+    std::uint32_t bits = 0;
+    for (const Accumulator& each : counters_.accumulators) {
+      if (each.storage == Accumulator::Storage::cleared_bit && each.index / 32 == word)
+        bits |= 1u << each.index % 32;
+    }
+    return static_cast<std::int32_t>(bits);
+  }
+
+  /// Numbers and bits as they are at first.
   void append_entry() {
     CodeBuilder code = builder();
     const CounterRegisters& registers = context_.registers;
     for (const VirtualRegister number : registers.numbers) code.mov(number, 0);
-    for (const auto* words : {&registers.words, &registers.holds, &registers.fails}) {
+    for (std::uint32_t i = 0; i < registers.words.size(); ++i) code.mov(registers.words[i], first_bits(i));
+    for (const auto* words : {&registers.holds, &registers.fails}) {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }
     for (const VirtualRegister launched : registers.launched) code.emit("activemask.b32", {launched});

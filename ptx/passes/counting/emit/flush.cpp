@@ -114,7 +114,7 @@ class Flush {
     std::set<VirtualRegister> found;
     for (const Counter* counter : counters_) {
       const Accumulator& each = accumulator(*counter);
-      if (each.storage == Storage::bit) found.insert(context_.word(each));
+      if (each.is_bit()) found.insert(context_.word(each));
       if (each.storage == Storage::bit_pair) {
         found.insert(context_.registers.holds[each.index / word_bits]);
         found.insert(context_.registers.fails[each.index / word_bits]);
@@ -233,7 +233,7 @@ class Flush {
       const Accumulator& each = accumulator(*line[i]);
       if (each.storage == Storage::reg) {
         numbers.emplace_back(i, total_of(*line[i], each));
-      } else if (each.storage == Storage::bit && bit_use(*line[i], each) == BitUse::sum) {
+      } else if (each.is_bit() && bit_use(*line[i], each) == BitUse::sum) {
         groups.emplace_back(i, total_of_group(line, i));
         i += size_of_group(line, i) - 1;
       } else {
@@ -298,7 +298,8 @@ class Flush {
       case Combine::lane_0:
         return context_.counters.converges_at_exit ? number : compute("mul.lo.u32", number, lane_0_is_here());
       case Combine::sum:
-      case Combine::any: break;
+      case Combine::any:
+      case Combine::all: break;
     }
     return each.is_warp_uniform ? compute("mul.lo.u32", number, *warp_.lanes) : sum_over_lanes(number);
   }
@@ -309,7 +310,7 @@ class Flush {
     std::uint32_t size = 0;
     while (size < bits_of_group && first + size < line.size()) {
       const Accumulator& each = accumulator(*line[first + size]);
-      if (each.storage != Storage::bit || bit_use(*line[first + size], each) != BitUse::sum ||
+      if (!each.is_bit() || bit_use(*line[first + size], each) != BitUse::sum ||
           each.index / word_bits != bit / word_bits)
         break;
       ++size;
@@ -368,7 +369,11 @@ class Flush {
       const std::uint32_t index = each.index / word_bits;
       return compute("and.b32", any(context_.registers.holds[index]), any(context_.registers.fails[index]));
     }
-    return use == BitUse::any ? any(context_.word(each)) : context_.word(each);
+    switch (use) {
+      case BitUse::any: return any(context_.word(each));
+      case BitUse::all: return compute("redux.sync.and.b32", context_.word(each), warp_.mask);
+      default: return context_.word(each);
+    }
   }
 
   void take_of_run(const Run& run, VirtualRegister turn, VirtualRegister amount) {

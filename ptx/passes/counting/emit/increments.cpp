@@ -19,7 +19,7 @@ std::uint32_t bit_of(const Accumulator& accumulator) { return 1u << (accumulator
 /// What the code of one place has to do, each accumulator once.
 struct Group {
   std::set<std::uint32_t> numbers;               ///< of every lane, by index
-  std::map<std::uint32_t, std::uint32_t> words;  ///< of every lane, by index: the bits to set
+  std::map<std::uint32_t, std::uint32_t> words;  ///< of every lane, by index: the bits to change
   std::set<std::uint32_t> elected_numbers;
   std::map<std::uint32_t, std::uint32_t> elected_words;
   IncrementedCounters memory;
@@ -37,6 +37,7 @@ Group group_of(const CountContext& context, const IncrementedCounters& counters)
         (is_elected ? group.elected_numbers : group.numbers).insert(accumulator.index);
         break;
       case Storage::bit:
+      case Storage::cleared_bit:
         (is_elected ? group.elected_words : group.words)[accumulator.index / word_bits] |=
             bit_of(accumulator);
         break;
@@ -52,8 +53,9 @@ void append_kept(CodeBuilder& code, const CountContext& context, const std::set<
                  const std::optional<CodePredicate>& guard) {
   for (const std::uint32_t index : numbers) add_to(code, context, context.number(index), amount, guard);
   for (const auto& [index, bits] : words) {
+    // Each once: those of Storage::bit become 1, those of Storage::cleared_bit 0.
     const VirtualRegister word = context.registers.words[index];
-    code.emit_if(guard, "or.b32", {word, word, static_cast<std::int32_t>(bits)});
+    code.emit_if(guard, "xor.b32", {word, word, static_cast<std::int32_t>(bits)});
   }
 }
 

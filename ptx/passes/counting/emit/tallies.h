@@ -13,7 +13,7 @@ struct TallyPlace {
   const Accumulator* accumulator = nullptr;
 
   explicit operator bool() const { return counter != nullptr; }
-  bool is_bit() const { return accumulator != nullptr && accumulator->storage == Accumulator::Storage::bit; }
+  bool is_bit() const { return accumulator != nullptr && accumulator->is_bit(); }
   /// It shares a register with others, which is flushed right behind the routine.
   bool is_shared() const {
     return accumulator != nullptr && accumulator->storage == Accumulator::Storage::memory;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ptx/passes/counting/draft.h"
+#include "ptx/passes/counting/refine/expected_path.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -50,7 +51,8 @@ class FunctionStorage {
     result_.trip_counts = draft_.trip_counts;
     place_trip_counts();
     result_.converges_at_exit = std::ranges::any_of(result_.counters, [](const Counter& counter) {
-      return counter.combine == Combine::max || counter.combine == Combine::any;
+      return counter.combine == Combine::max || counter.combine == Combine::any ||
+             counter.combine == Combine::all;
     });
     settle_first_blocks();
     order_counters();
@@ -79,8 +81,11 @@ class FunctionStorage {
       const std::uint32_t index = std::exchange(inside.index, 0);
       inside.amount = Increment::Amount::one;
       LaneLoop& loop = result_.lane_loops[index];
-      LaneMaximum maximum{index, accumulator_of(Lanes::every, {inside}), no_index, no_index};
-      keep_in_register(result_.accumulators[maximum.accumulator]);
+      LaneMaximum maximum{index, no_index, no_index, reading_of(inside, index)};
+      if (maximum.trip_count == no_index) {
+        maximum.accumulator = accumulator_of(Lanes::every, {inside});
+        keep_in_register(result_.accumulators[maximum.accumulator]);
+      }
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
       const Place end{Place::Kind::block_start, loop.end, 0};
       counter.draft.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
@@ -93,15 +98,46 @@ class FunctionStorage {
     }
   }
 
+  /// The trip count that says at the loop's end how often a lane has made the increment; no_index: none does.
+  std::uint32_t reading_of(const Increment& inside, std::uint32_t index) const {
+    const DivergentLoop& loop = draft_.facts.divergent_loops[index];
+    const bool is_of_block = inside.condition.kind == Condition::Kind::always &&
+                             (inside.place.kind == Place::Kind::block_start ||
+                              inside.place.kind == Place::Kind::block_end);
+    const auto found = std::ranges::find_if(draft_.trip_counts, [&](const TripCount& trips) {
+      return is_of_block && !trips.constant && trips.loop == loop.loop &&
+             trips.block == inside.place.block && trips.place == Place{Place::Kind::block_start, loop.end, 0};
+    });
+    return found == draft_.trip_counts.end()
+               ? no_index
+               : static_cast<std::uint32_t>(found - draft_.trip_counts.begin());
+  }
+
   // ---- registers, bits, memory
 
   void choose() {
     const bool has_numbers =
         std::ranges::any_of(counters_, [](const auto& each) { return each.draft.repeats; });
-    const auto likely_ones = static_cast<std::size_t>(std::ranges::count_if(
-        counters_, [](const DraftedCounter& each) { return each.draft.weight >= likely; }));
-    flushes_ = limit_ != 0 && (has_numbers || likely_ones >= enough_bits);
+    const auto is_likely = [](const DraftedCounter& each) { return each.draft.weight >= likely; };
+    if (limit_ != 0 && !has_numbers && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
+        plan_.has("expected_path"))
+      expected_ = ExpectedPath(draft_.function, draft_.places);
+    const auto is_expected = [&](const DraftedCounter& each) { return is_cleared_bit(each); };
+    const bool is_rarely_flushed = std::ranges::any_of(counters_, is_expected) &&
+                                   std::ranges::all_of(counters_, [&](const DraftedCounter& each) {
+                                     return !is_likely(each) || is_expected(each);
+                                   });
+    const auto likely_ones = static_cast<std::size_t>(std::ranges::count_if(counters_, is_likely));
+    flushes_ = limit_ != 0 && (has_numbers || is_rarely_flushed || likely_ones >= enough_bits);
     for (const DraftedCounter& counter : counters_) add(counter);
+  }
+
+  /// Whether most lanes make the increment, each of them, and all blocks flush it.
+  bool is_cleared_bit(const DraftedCounter& drafted) const {
+    const CounterDraft& draft = drafted.draft;
+    return drafted.first_in == 0 && !draft.repeats && draft.increments.size() == 1 &&
+           combine_of(draft) != Combine::max && !(draft.counts_warps && combine_of(draft) == Combine::sum) &&
+           expected_.includes(draft.increments[0]);
   }
 
   void add(const DraftedCounter& drafted) {
@@ -110,6 +146,7 @@ class FunctionStorage {
     const bool has_bit = is_bit(drafted, counter.combine);
     // Only bits tell whether any lane has set them; of a number the warp's leader makes each increment.
     if (!has_bit && counter.combine == Combine::any) counter.combine = Combine::sum;
+    const bool counts_others = has_bit && is_cleared_bit(drafted);
     if (has_bit) {
       counter.accumulator = add_bit(draft, counter.combine);
     } else if (is_number(draft, counter.combine)) {
@@ -128,8 +165,21 @@ class FunctionStorage {
         accumulator.lanes == Lanes::every &&
         (counter.combine == Combine::lane_0 ||
          std::ranges::all_of(draft.increments, [&](const Increment& each) { return is_warp_uniform(each); }));
+    if (counts_others) {
+      accumulator.storage = Storage::cleared_bit;
+      if (counter.combine == Combine::any) counter.combine = Combine::all;
+    }
     result_.counters.push_back(counter);
-    variables_.push_back(drafted.variable);
+    variables_.push_back(counts_others ? others_than(drafted) : drafted.variable);
+  }
+
+  /// What is launched and not counted: the counter's variable follows from it.
+  VariableId others_than(const DraftedCounter& drafted) {
+    const CountPlan& plan = *plan_.plan;
+    const VariableId others = plan_.system().measure();
+    const VariableId launched = drafted.draft.counts_warps ? plan.launched_warps : plan.launched_threads;
+    plan_.system().redefine(drafted.variable, {{launched, 1}, {others, minus_one}});
+    return others;
   }
 
   /// Whether all launched lanes of a warp make the increment together.
@@ -199,6 +249,7 @@ class FunctionStorage {
   /// Where threads are counted by the accumulator of a lane maximum, it is not zeroed where the loop begins.
   void keep_starts_of_lane_maxima() {
     for (LaneMaximum& maximum : result_.lane_maxima) {
+      if (maximum.accumulator == no_index) continue;
       const auto uses = [&](const Counter& counter) { return counter.accumulator == maximum.accumulator; };
       if (std::ranges::any_of(result_.counters, uses)) maximum.start_reg = result_.registers++;
     }
@@ -297,6 +348,7 @@ class FunctionStorage {
     switch (accumulator.storage) {
       case Storage::reg: return {first, 0, accumulator.index};
       case Storage::bit:
+      case Storage::cleared_bit:
         return {first, 1 + static_cast<int>(bit_use(counter, accumulator)), accumulator.index};
       case Storage::bit_pair: return {first, 1 + static_cast<int>(BitUse::count), accumulator.index};
       case Storage::memory: break;
@@ -334,7 +386,7 @@ class FunctionStorage {
         bits = (bits + word_bits - 1) / word_bits * word_bits;
         pairs = (pairs + word_bits - 1) / word_bits * word_bits;
       }
-      if (accumulator.storage == Storage::bit) accumulator.index = bits++;
+      if (accumulator.is_bit()) accumulator.index = bits++;
       if (accumulator.storage == Storage::bit_pair) accumulator.index = pairs++;
     }
     result_.bits = bits;
@@ -360,6 +412,7 @@ class FunctionStorage {
   std::uint32_t position_ = 0;  ///< of the function in the plan
   std::uint32_t limit_ = 0;     ///< of registers
   bool flushes_ = false;
+  ExpectedPath expected_;
   std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> accumulators_;
   std::vector<VariableId> variables_;  ///< per counter
 };
@@ -370,6 +423,7 @@ BitUse bit_use(const Counter& counter, const Accumulator& accumulator) {
   switch (counter.combine) {
     case Counter::Combine::lane_0: return BitUse::lane_0;
     case Counter::Combine::any: return BitUse::any;
+    case Counter::Combine::all: return BitUse::all;
     case Counter::Combine::sum:
     case Counter::Combine::max: break;
   }

@@ -18,6 +18,7 @@ enum class BitUse : std::uint8_t {
   uniform_sum,  ///< the same in all lanes: counts as many as there are
   lane_0,
   any,
+  all,
   count,
 };
 BitUse bit_use(const Counter& counter, const Accumulator& accumulator);

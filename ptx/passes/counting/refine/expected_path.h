@@ -1,0 +1,33 @@
+// The path that most threads take through a kernel: whoever tests the bounds of an index over all thread
+// blocks falls through, and where nothing is known the path goes on where both sides of a branch come
+// together again. A guess, which costs time where it is wrong and nothing else.
+//
+// What threads on the path do once is a bit that is set from the start and cleared there
+// (Accumulator::Storage::cleared_bit): a warp whose lanes all take the path has nothing to flush.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/passes/counting/counters.h"
+#include "ptx/passes/counting/flow/flow.h"
+
+namespace lynxpp::ptx {
+
+class ExpectedPath {
+ public:
+  /// Includes nothing.
+  ExpectedPath() = default;
+  /// The function outlives this.
+  ExpectedPath(const CountedFunction& function, const EdgePlaces& places);
+
+  /// Whether each thread on the path makes the increment.
+  bool includes(const Increment& increment) const;
+
+ private:
+  const CountedFunction* function_ = nullptr;
+  std::vector<std::uint32_t> next_;  ///< per block: where the path goes on
+  std::vector<bool> is_on_path_;
+};
+
+}  // namespace lynxpp::ptx
