@@ -411,7 +411,11 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
   const Label done = code.fresh_label();
   if (guard) code.branch_if(!*guard, done);
   FlushedWarp warp = flushed_warp(code, context);
-  if (!of_all.empty() && !of_first.empty()) warp.find(code, context);
+  // Bits alone are not flushed by most warps.
+  const bool has_numbers = std::ranges::any_of(of_all, [&](const Counter* counter) {
+    return context.accumulator(*counter).storage == Storage::reg;
+  });
+  if (has_numbers && !of_first.empty()) warp.find(code, context);
   if (!of_all.empty()) Flush(code, context, warp, std::move(of_all)).append();
   if (!of_first.empty()) Flush(code, context, warp, std::move(of_first)).append();
   code.place(done);

@@ -119,11 +119,13 @@ class FunctionStorage {
     const bool has_numbers =
         std::ranges::any_of(counters_, [](const auto& each) { return each.draft.repeats; });
     const auto is_likely = [](const DraftedCounter& each) { return each.draft.weight >= likely; };
-    if (limit_ != 0 && !has_numbers && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
+    const bool all_flush = std::ranges::any_of(
+        counters_, [](const auto& each) { return each.draft.repeats && each.first_in == 0; });
+    if (limit_ != 0 && !all_flush && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
         plan_.has("expected_path"))
       expected_ = ExpectedPath(draft_.function, draft_.places);
     const auto is_expected = [&](const DraftedCounter& each) { return is_cleared_bit(each); };
-    const bool is_rarely_flushed = std::ranges::any_of(counters_, is_expected) &&
+    const bool is_rarely_flushed = !has_numbers && std::ranges::any_of(counters_, is_expected) &&
                                    std::ranges::all_of(counters_, [&](const DraftedCounter& each) {
                                      return !is_likely(each) || is_expected(each);
                                    });
