@@ -20,7 +20,7 @@ bool asks_for(const std::vector<std::string>& names, std::string_view pass) {
 
 void print_unit(const char* when, std::string_view pass, const ptx::InstrumentationUnit& unit) {
   std::fprintf(stderr, "// ---- %s pass '%.*s'\n", when, static_cast<int>(pass.size()), pass.data());
-  for (const ptx::FunctionUnit& function : unit.functions)
+  for (const ptx::FunctionUnit& function : unit.reached.functions)
     std::fprintf(stderr, "%s\n", ptx::emit_range(unit.module, function.function->text, unit.edits).c_str());
 }
 

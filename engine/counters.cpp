@@ -7,8 +7,6 @@
 
 #include "engine/instrument.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/memory/bank_sites.h"
-#include "ptx/passes/memory/sector_sites.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -33,12 +31,12 @@ class TermCollector {
         const cod::Handler& handler = specification.handlers()[counter.handler];
         if (!handler.wants_kernel(request_.kernel)) continue;
         counter_ = &counter;
-        probe_ = &unit_.probes[first_probe + counter.handler];
+        probe_ = &unit_.spliced.probes[first_probe + counter.handler];
         sites[counter.handler] = collect();
       }
       collect_tallies(static_cast<std::uint32_t>(first_probe));
       for (std::size_t i = 0; i < sites.size(); ++i) {
-        if (specification.handlers()[i].is_counted) unit_.probes[first_probe + i].sites = sites[i];
+        if (specification.handlers()[i].is_counted) unit_.spliced.probes[first_probe + i].sites = sites[i];
       }
       first_probe += specification.handlers().size();
     }
@@ -49,7 +47,7 @@ class TermCollector {
  private:
   std::uint64_t collect() {
     std::uint64_t sites = 0;
-    for (const ptx::FunctionUnit& function : unit_.functions) {
+    for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       if (!function.instrumented) continue;
       for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
         sites += probe_->point == ptx::ProbePoint::instruction ? collect_instructions(function, block)
@@ -118,12 +116,12 @@ class TermCollector {
     const std::vector<cod::Tally>& tallies = specification_->tallies();
     for (std::uint32_t number = 0; number < tallies.size(); ++number) {
       const cod::Tally& wanted = tallies[number];
-      ptx::Probe& probe = unit_.probes[first_probe + wanted.handler];
+      ptx::Probe& probe = unit_.spliced.probes[first_probe + wanted.handler];
       if (!probe.enabled) continue;
       probe.tallies.push_back(number);
       has_paced_tallies |= wanted.is_paced;
       term_.array = wanted.array;
-      for (const ptx::FunctionUnit& function : unit_.functions) {
+      for (const ptx::FunctionUnit& function : unit_.reached.functions) {
         if (!function.instrumented) continue;
         const auto& instructions = function.function->body->instructions;
         for (std::uint32_t i = 0; i < instructions.size(); ++i) {
@@ -133,14 +131,14 @@ class TermCollector {
           const std::uint32_t block = function.first_block + function.graph.block_of[i];
           const std::uint64_t element = element_of(wanted.array, wanted.indices, block, id);
           const std::optional<std::uint32_t> measured =
-              ptx::measured_at(unit_, first_probe + wanted.handler, id);
+              unit_.memory.measured_at(first_probe + wanted.handler, id);
           if (!measured) {
             if (probe.measures_sectors) add_by_warps(element, instructions[i], block, id, 1);
             continue;
           }
-          const auto rows = unit_.row_sectors.find({first_probe + wanted.handler, *measured});
-          if (rows != unit_.row_sectors.end()) {
-            const std::uint64_t sectors = rows->second.sectors;
+          const ptx::MemorySite* const site = unit_.memory.find(first_probe + wanted.handler, *measured);
+          if (site != nullptr && site->rows) {
+            const std::uint64_t sectors = site->rows->sectors;
             add_by_warps(element, instructions[i], block, id, sectors);
             // One for the handler, whatever its numbers are: they all grow by one for each sector.
             term_.quantity.tally = {first_probe + wanted.handler, static_cast<std::uint32_t>(tallies.size()),
@@ -203,8 +201,8 @@ class TermCollector {
                            std::uint32_t block, std::uint32_t instruction) const {
     const cod::GlobalArray& array = specification_->arrays()[array_index];
     cod::LaunchExtents extents;
-    extents.basic_blocks = unit_.basic_blocks;
-    extents.instructions = unit_.instructions;
+    extents.basic_blocks = unit_.reached.basic_blocks;
+    extents.instructions = unit_.reached.instructions;
     std::uint64_t element = 0;
     for (std::size_t i = 0; i < array.dimensions.size(); ++i) {
       const cod::CounterIndex& index = indices[i];
@@ -280,14 +278,14 @@ void add_to(std::span<std::byte> array, std::uint64_t element, std::uint64_t amo
 /// One for each function whose indices are checked; a number that none of the probe's tallies has.
 std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
   const auto measures = std::ranges::find_if(
-      unit.probes, [](const ptx::Probe& probe) { return probe.enabled && probe.measures_sectors; });
+      unit.spliced.probes, [](const ptx::Probe& probe) { return probe.enabled && probe.measures_sectors; });
   std::vector<ptx::Tally> marks;
-  if (measures == unit.probes.end()) return marks;
+  if (measures == unit.spliced.probes.end()) return marks;
   std::uint32_t number = 0;
   for (const std::uint32_t each : measures->tallies) number = std::max(number, each + 2);
-  for (const auto& [function, checks] : unit.index_checks) {
-    ptx::Tally mark{static_cast<std::uint32_t>(measures - unit.probes.begin()), number, false,
-                    unit.functions[function].first_instruction + checks.begin()->instruction};
+  for (const auto& [function, checks] : unit.memory.index_checks) {
+    ptx::Tally mark{static_cast<std::uint32_t>(measures - unit.spliced.probes.begin()), number, false,
+                    unit.reached.functions[function].first_instruction + checks.begin()->instruction};
     mark.is_mark = true;
     marks.push_back(mark);
   }
@@ -321,25 +319,17 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
 }
 
-Result<std::shared_ptr<const Counting>> plan_counters(const Request& request,
-                                                      ptx::InstrumentationUnit& unit) {
-  Counting counting;
-  ptx::find_bank_sites(unit);
-  ptx::find_sector_sites(unit, !request.wide_counters);
+ptx::CountRequest ask_for_counts(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting) {
   TermCollector collector(request, unit);
   counting.terms = collector.run();
   counting.has_paced_tallies = collector.has_paced_tallies;
-  if (counting.terms.empty()) return std::shared_ptr<const Counting>();
   ptx::CountRequest wanted;
-  wanted.is_wide = request.wide_counters;
-  std::vector<ptx::CountUse> uses = uses_of(counting.terms, wanted.sums);
+  if (counting.terms.empty()) return wanted;
+  wanted.uses = uses_of(counting.terms, wanted.sums);
   counting.marks = marks_of(unit);
-  for (const ptx::Tally& mark : counting.marks) uses.push_back({{Kind::tally, 0, mark}, wanted.sums++, 1});
-  wanted.uses = uses;
-  Result<std::shared_ptr<const ptx::CountPlan>> plan = ptx::make_count_plan(unit, wanted);
-  if (!plan) return plan.error();
-  counting.plan = std::move(*plan);
-  return std::shared_ptr<const Counting>(std::make_shared<Counting>(std::move(counting)));
+  for (const ptx::Tally& mark : counting.marks)
+    wanted.uses.push_back({{Kind::tally, 0, mark}, wanted.sums++, 1});
+  return wanted;
 }
 
 void fill_counted_arrays(const Counting& counting, const std::vector<SpecificationPtr>& specifications,

@@ -43,9 +43,10 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
 /// fill_counted_arrays().
 bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots);
 
-/// Precondition: unit.probes are those of the request's handlers, in order. Counts their sites where handlers
-/// are counted. Null: there is nothing to count. Failure: the counters cannot be placed.
-Result<std::shared_ptr<const Counting>> plan_counters(const Request& request, ptx::InstrumentationUnit& unit);
+/// What the pipeline has to count, for KernelCounting::demand. Fills in all of `counting` but the plan.
+/// Precondition: unit.spliced.probes are those of the request's handlers, in order, and unit.memory is
+/// planned. Counts the sites of handlers that are counted.
+ptx::CountRequest ask_for_counts(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting);
 
 /// Adds to arrays[specification][array] what the launch executed. `slots` are the CountPlan::slots() numbers
 /// the device left.

@@ -72,8 +72,8 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
     return failure("specification '" + specification + "' has a syncThreads() in ON_KERNEL_EXIT, and " + why);
   };
   std::size_t exits = 0;
-  for (const ptx::FunctionUnit& function : unit.functions) {
-    const bool is_kernel = &function == &unit.kernel();
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
+    const bool is_kernel = &function == &unit.reached.kernel();
     for (const ptx::BasicBlock& block : function.graph.blocks) {
       const bool falls_off =
           block.leaves_function &&
@@ -152,10 +152,10 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
   const Result<cod::DeviceCode> code = specification.lower_device(target);
   if (!code) return code.error();
   for (std::size_t i = 0; i < handlers.size(); ++i) {
-    ptx::Probe& probe = unit.probes[first_probe + i];
+    ptx::Probe& probe = unit.spliced.probes[first_probe + i];
     if (!probe.enabled || code->handlers[i].ptx.empty()) continue;
     Result<ptx::ProbeRoutine> routine =
-        routine_of(code->handlers[i], specification.name(), unit.routine_functions);
+        routine_of(code->handlers[i], specification.name(), unit.spliced.routine_functions);
     if (!routine) return routine.error();
     probe.with_lane_values = std::move(*routine);
   }
@@ -168,16 +168,17 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
       {SiteValue::hoisted_banks, SiteValue::banks_of_some_lanes}};
   for (const auto& [read, value] : routines) {
     const std::string name(cod::name_of(value));
-    const bool is_read = std::any_of(
-        unit.probes.begin(), unit.probes.end(), [of = cod::name_of(read)](const ptx::Probe& probe) {
-          return probe.with_lane_values && probe.with_lane_values->reads_site_value(of);
-        });
-    if (!is_read || unit.lane_routines.contains(name)) continue;
+    const bool is_read =
+        std::any_of(unit.spliced.probes.begin(), unit.spliced.probes.end(),
+                    [of = cod::name_of(read)](const ptx::Probe& probe) {
+                      return probe.with_lane_values && probe.with_lane_values->reads_site_value(of);
+                    });
+    if (!is_read || unit.spliced.lane_routines.contains(name)) continue;
     const Result<cod::HandlerCode> lowered = cod::lower_lane_value(value, target.sm);
     if (!lowered) return lowered.error();
-    Result<ptx::ProbeRoutine> routine = routine_of(*lowered, name, unit.routine_functions);
+    Result<ptx::ProbeRoutine> routine = routine_of(*lowered, name, unit.spliced.routine_functions);
     if (!routine) return routine.error();
-    unit.lane_routines.emplace(name, std::move(*routine));
+    unit.spliced.lane_routines.emplace(name, std::move(*routine));
   }
   return success();
 }
@@ -193,7 +194,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
                      std::to_string(code->minimum_sm) + ", the kernel is made for sm_" + std::to_string(sm));
     }
     const ptx::Version needed{code->minimum_ptx / 10, code->minimum_ptx % 10};
-    unit.version = std::max(unit.version, needed);
+    unit.variant.version = std::max(unit.variant.version, needed);
     for (std::size_t i = 0; i < specification.handlers().size(); ++i) {
       const cod::Handler& handler = specification.handlers()[i];
       ptx::Probe probe;
@@ -201,7 +202,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
         probe.enabled = false;
       } else {
         Result<ptx::ProbeRoutine> routine =
-            routine_of(code->handlers[i], specification.name(), unit.routine_functions);
+            routine_of(code->handlers[i], specification.name(), unit.spliced.routine_functions);
         if (!routine) return routine.error();
         probe.routine = std::move(*routine);
       }
@@ -214,25 +215,26 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
         if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
       }
       set_filter(handler.filter, unit.module, probe);
-      probe.first_word = unit.words;
-      probe.first_state = static_cast<std::uint32_t>(unit.state_bytes.size());
-      probe.first_variable = static_cast<std::uint32_t>(unit.variables.size());
-      unit.probes.push_back(std::move(probe));
+      probe.first_word = unit.spliced.words;
+      probe.first_state = static_cast<std::uint32_t>(unit.spliced.state_bytes.size());
+      probe.first_variable = static_cast<std::uint32_t>(unit.spliced.variables.size());
+      unit.spliced.probes.push_back(std::move(probe));
     }
     if (request.lane_values) {
       const cod::DeviceTarget target{sm, request.plain_counters, request.wide_counters, true};
-      const std::size_t first = unit.probes.size() - specification.handlers().size();
+      const std::size_t first = unit.spliced.probes.size() - specification.handlers().size();
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
     for (const cod::StateVariable& variable : specification.state()) {
-      unit.state_bytes.push_back(std::max(4u, cod::size_of(variable.type)));
+      unit.spliced.state_bytes.push_back(std::max(4u, cod::size_of(variable.type)));
     }
     for (const cod::ModuleVariable& variable : specification.variables()) {
-      unit.variables.push_back({variable.is_shared ? ptx::StateSpace::shared : ptx::StateSpace::global,
-                                variable.bytes, variable.initial});
+      unit.spliced.variables.push_back(
+          {variable.is_shared ? ptx::StateSpace::shared : ptx::StateSpace::global, variable.bytes,
+           variable.initial});
     }
     for (const cod::Word& word : specification.words()) result.probe.push_back({index, word});
-    unit.words = static_cast<std::uint32_t>(result.probe.size());
+    unit.spliced.words = static_cast<std::uint32_t>(result.probe.size());
   }
   return success();
 }
@@ -241,7 +243,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
 Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
   constexpr std::uint64_t most = 48 * 1024;
   std::uint64_t bytes = 0;
-  for (const ptx::ModuleVariable& each : unit.variables)
+  for (const ptx::ModuleVariable& each : unit.spliced.variables)
     bytes += each.space == ptx::StateSpace::shared ? each.bytes : 0;
   if (bytes <= most) return success();
   return failure("the attached specifications need " + std::to_string(bytes) +
@@ -251,42 +253,40 @@ Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
 
 /// What the specifications only count. Where no handler is left to be spliced, the slots are all the variant
 /// needs.
-Status add_counters(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
-  if (request.plain_counters) return success();
-  Result<std::shared_ptr<const Counting>> counting = plan_counters(request, unit);
-  if (!counting) return counting.error();
-  result.counting = std::move(*counting);
-  if (result.counting != nullptr) unit.counting = result.counting->plan;
-  const bool has_probes = std::any_of(unit.probes.begin(), unit.probes.end(),
-                                      [](const ptx::Probe& probe) { return probe.enabled; });
-  if (!has_probes) result.probe.clear();
-  if (unit.counting != nullptr && unit.counting->slots_in_use != 0) {
-    unit.counter_word = static_cast<std::uint32_t>(result.probe.size());
-    result.probe.push_back({0, {}, true});
+std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit,
+                                       Instrumented& result) {
+  if (request.plain_counters) return nullptr;
+  if (std::ranges::none_of(unit.spliced.probes, &ptx::Probe::enabled)) {
+    result.probe.clear();
+    unit.spliced.words = 0;
   }
-  unit.words = static_cast<std::uint32_t>(result.probe.size());
-  return success();
+  auto counting = std::make_shared<Counting>();
+  unit.counting.is_wide = request.wide_counters;
+  unit.counting.demand = [&request, counting](ptx::InstrumentationUnit& asked) {
+    return ask_for_counts(request, asked, *counting);
+  };
+  return counting;
 }
 
 /// Every `.global` and `.const` variable the unit's code names is shared with the original module.
 Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   if (!request.variable_address) return success();
-  if (unit.calls_indirectly) {
+  if (unit.reached.calls_indirectly) {
     // A pointer may come from the program's memory and lead into the original module, whose functions were
     // assembled for other kernels.
     return failure(
         "it calls functions through pointers, which may lead into code of the program's own module");
   }
-  if (!unit.address_taken.empty()) {
+  if (!unit.reached.address_taken.empty()) {
     // The pointer would lead into the variant, and whoever calls it later was assembled without it.
-    return failure("it takes the address of the function '" + unit.address_taken.front() +
+    return failure("it takes the address of the function '" + unit.reached.address_taken.front() +
                    "', which code of the program's own module may call");
   }
   const std::function<Status(const ptx::Operand&)> visit = [&](const ptx::Operand& operand) -> Status {
     for (const ptx::Operand& element : operand.elements) {
       if (Status status = visit(element); !status) return status;
     }
-    if (operand.kind != ptx::OperandKind::identifier || unit.shared_variables.contains(operand.name))
+    if (operand.kind != ptx::OperandKind::identifier || unit.variant.shared_variables.contains(operand.name))
       return success();
     const ptx::Variable* variable = unit.module.find_variable(operand.name);
     if (variable == nullptr) return success();
@@ -299,10 +299,10 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
     const std::optional<std::uint64_t> address = request.variable_address(variable->name);
     if (!address)
       return failure("the device does not give the address of the variable '" + variable->name + "'");
-    unit.shared_variables.emplace(variable->name, *address);
+    unit.variant.shared_variables.emplace(variable->name, *address);
     return success();
   };
-  for (const ptx::FunctionUnit& function : unit.functions) {
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
       for (const ptx::Operand& operand : instruction.operands) {
         if (Status status = visit(operand); !status) return status;
@@ -315,12 +315,12 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
 /// Numbers and bits. Not the state of handlers: those that read a clock measure what would change.
 std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   std::uint32_t registers = 0;
-  if (unit.counting == nullptr) return registers;
+  if (unit.counting.plan == nullptr) return registers;
   constexpr std::uint32_t bits_of_register = 32;
   const auto words = [](std::uint32_t bits) { return (bits + bits_of_register - 1) / bits_of_register; };
-  for (const ptx::FunctionCounters& function : unit.counting->functions) {
+  for (const ptx::FunctionCounters& function : unit.counting.plan->functions) {
     if (function.unit != 0) continue;
-    registers += function.registers * (unit.counting->is_wide ? 2 : 1) + words(function.bits) +
+    registers += function.registers * (unit.counting.plan->is_wide ? 2 : 1) + words(function.bits) +
                  2 * words(function.bit_pairs);
   }
   return registers;
@@ -348,31 +348,36 @@ Result<Instrumented> instrument(const Request& request) {
   Result<ptx::Module> module = ptx::parse_module(*request.ptx);
   if (!module) return module.error();
   ptx::InstrumentationUnit unit(*module, request.launch);
-  unit.version = module->version;
-  unit.target = module->target;
-  unit.space_code = space_code;
-  unit.assembler_contracts = request.assembler_contracts;
-  unit.outline = request.limits.outline;
-  unit.without = request.limits.without;
+  unit.variant.version = module->version;
+  unit.variant.target = module->target;
+  unit.spliced.space_code = space_code;
+  unit.options.assembler_contracts = request.assembler_contracts;
+  unit.options.outline = request.limits.outline;
+  unit.options.without = request.limits.without;
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.parse_ms = watch.lap();
 
   const int sm = choose_sm(module->target, request.device_sm);
-  unit.target.sm = sm;
-  unit.target.text = target_text(module->target, sm);
-  if (sm >= 80) unit.version = std::max(unit.version, ptx::Version{7, 0});
+  unit.variant.target.sm = sm;
+  unit.variant.target.text = target_text(module->target, sm);
+  if (sm >= 80) unit.variant.version = std::max(unit.variant.version, ptx::Version{7, 0});
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
-  if (Status added = add_counters(request, unit, result); !added) return added.error();
+  const std::shared_ptr<Counting> counting = add_counters(request, unit, result);
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
 
   ptx::PassManager passes = ptx::make_pipeline();
   if (request.verify) passes.verify_with(verify);
   passes.observe_with(request.observer);
   if (Status ran = passes.run(unit); !ran) return ran.error();
+  if (unit.counting.plan != nullptr) {
+    counting->plan = unit.counting.plan;
+    result.counting = counting;
+    if (counting->plan->slots_in_use != 0) result.probe.push_back({0, {}, true});
+  }
   result.passes = passes.timings();
   result.added_instructions = added_instructions(unit.edits);
-  if (Status fits = check_size(request.limits, unit.instructions, result.added_instructions); !fits)
+  if (Status fits = check_size(request.limits, unit.reached.instructions, result.added_instructions); !fits)
     return fits.error();
   result.instrument_ms = watch.lap();
 
@@ -387,11 +392,11 @@ Result<Instrumented> instrument(const Request& request) {
   }
   result.kernel = request.kernel;
   result.kept_registers = kept_registers(unit);
-  result.parameters = parameter_slots(*unit.kernel().function);
-  result.basic_blocks = unit.basic_blocks;
-  result.instructions = unit.instructions;
+  result.parameters = parameter_slots(*unit.reached.kernel().function);
+  result.basic_blocks = unit.reached.basic_blocks;
+  result.instructions = unit.reached.instructions;
   result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit));
-  for (const ptx::Probe& probe : unit.probes) result.sites_per_handler.push_back(probe.sites);
+  for (const ptx::Probe& probe : unit.spliced.probes) result.sites_per_handler.push_back(probe.sites);
   result.notes = std::move(unit.notes);
   return result;
 }

@@ -45,7 +45,7 @@ class PlaceFinder {
       : unit_(unit), handler_(handler) {}
 
   HandlerPlaces find() {
-    for (const ptx::FunctionUnit& function : unit_.functions) {
+    for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       if (function.instrumented) visit(function);
     }
     if (result_.places.empty()) result_.hint = hint();
@@ -116,7 +116,7 @@ class PlaceFinder {
 
   template <typename Visit>
   void for_each_instruction(Visit visit) const {
-    for (const ptx::FunctionUnit& function : unit_.functions) {
+    for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       if (!function.instrumented) continue;
       for (const ptx::Instruction& instruction : function.function->body->instructions) visit(instruction);
     }

@@ -122,7 +122,7 @@ Status has_no_reserved_names(const ptx::Module& module, const ptx::Instrumentati
   };
   for (const ptx::Variable& variable : module.variables) look_at(variable.name);
   for (const ptx::Function& function : module.functions) look_at(function.name);
-  for (const ptx::FunctionUnit& function : unit.functions) {
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
     const ptx::Body& body = *function.function->body;
     for (const ptx::Variable& parameter : function.function->parameters) look_at(parameter.name);
     for (const ptx::Variable& variable : body.variables) look_at(variable.name);
@@ -147,8 +147,8 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
   if (Status visited = visit(module, *entry, *entry, reached); !visited) return visited;
   if (reached.address_taken.contains(kernel))
     return failure("it launches itself from the device, where nobody passes the probes' parameter");
-  unit.calls_indirectly = reached.indirect;
-  unit.address_taken.assign(reached.address_taken.begin(), reached.address_taken.end());
+  unit.reached.calls_indirectly = reached.indirect;
+  unit.reached.address_taken.assign(reached.address_taken.begin(), reached.address_taken.end());
   if (reached.indirect) {
     std::vector<ptx::Function*> more;
     add_functions_in_tables(module, reached, more);
@@ -164,12 +164,12 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
     added.graph = ptx::build_control_flow_graph(function);
     added.instrumented = instrumented;
     if (instrumented) {
-      added.first_block = unit.basic_blocks;
-      added.first_instruction = unit.instructions;
-      unit.basic_blocks += static_cast<std::uint32_t>(added.graph.blocks.size());
-      unit.instructions += static_cast<std::uint32_t>(function.body->instructions.size());
+      added.first_block = unit.reached.basic_blocks;
+      added.first_instruction = unit.reached.instructions;
+      unit.reached.basic_blocks += static_cast<std::uint32_t>(added.graph.blocks.size());
+      unit.reached.instructions += static_cast<std::uint32_t>(function.body->instructions.size());
     }
-    unit.add(std::move(added));
+    unit.reached.add(std::move(added));
   };
   add(*entry, true);
   for (const ptx::Function& function : module.functions) {

@@ -17,7 +17,7 @@ Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, cons
   RegisterEstimate estimate;
   Result<ptx::Module> module = ptx::parse_module(variant, "<instrumented>");
   if (!module) return module.error();
-  for (const ptx::FunctionUnit& original : unit.functions) {
+  for (const ptx::FunctionUnit& original : unit.reached.functions) {
     if (!original.instrumented) continue;
     estimate.original = std::max(estimate.original, pressure_of(unit.analyses.of(*original.function)));
     ptx::Function* const function = module->find_function(original.function->name);

@@ -25,11 +25,11 @@ class Names {
 
 cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
   cod::SiteTable table;
-  table.blocks.reserve(unit.basic_blocks);
-  table.instructions.reserve(unit.instructions);
+  table.blocks.reserve(unit.reached.basic_blocks);
+  table.instructions.reserve(unit.reached.instructions);
   Names opcodes(table.opcodes);
   Names files(table.files);
-  for (const ptx::FunctionUnit& function : unit.functions) {
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
     if (!function.instrumented) continue;
     const auto function_index = static_cast<std::uint32_t>(table.functions.size());
     table.functions.push_back(function.function->name);

@@ -177,7 +177,7 @@ class BodyVerifier {
 Status verify(const ptx::InstrumentationUnit& unit) {
   Result<ptx::Module> module = ptx::parse_module(ptx::emit(unit.module, unit.edits), file_name);
   if (!module) return module.error();
-  for (const ptx::FunctionUnit& original : unit.functions) {
+  for (const ptx::FunctionUnit& original : unit.reached.functions) {
     ptx::Function* const function = module->find_function(original.function->name);
     if (function == nullptr || function->is_declaration())
       return failure("the function '" + original.function->name + "' is gone");

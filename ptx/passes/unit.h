@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "ptx/analysis/control_flow_graph.h"
-#include "ptx/analysis/lane_pattern.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/analysis_cache.h"
 #include "ptx/passes/counting/counters.h"
+#include "ptx/passes/memory/sites.h"
 #include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
@@ -77,16 +77,6 @@ struct OutlineRule {
   std::uint32_t sites = 64;
 };
 
-/// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch
-/// if the address of lane 0 lies at `place` of its sector. What is tallied is left to warps that are not like
-/// that, and how many these are (ptx/passes/memory/sector_sites.h).
-struct RowSectors {
-  std::uint32_t sectors = 0;
-  std::int64_t step = 0;     ///< from lane to lane, in bytes; even
-  std::uint32_t place = 0;   ///< below 32, even
-  bool is_anywhere = false;  ///< the same number at all places
-};
-
 /// Registers of a function that live from its entry to its exits.
 struct ThreadRegisters {
   std::vector<VirtualRegister> states;   ///< by index in state_bytes
@@ -94,64 +84,28 @@ struct ThreadRegisters {
 };
 
 struct CountPlan;      // ptx/passes/counting/plan.h
+struct CountRequest;   // ptx/passes/counting/demand.h
 struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
 
-struct InstrumentationUnit {
-  explicit InstrumentationUnit(const Module& m, const LaunchShape& l = {})
-      : module(m), launch(l), analyses(l) {}
-
-  const Module& module;
-  const LaunchShape launch;
-  std::vector<FunctionUnit> functions;                          ///< added by add()
-  std::unordered_map<std::string_view, std::size_t> positions;  ///< in `functions`, by name
-  std::vector<Probe> probes;
+/// What whoever makes the variant chooses.
+struct VariantOptions {
+  LaunchShape launch;  ///< of the launches that the variant is for
   OutlineRule outline;
   /// Refinements of counting that are left out, by name (ptx/passes/counting/refinements.h).
   std::set<std::string, std::less<>> without;
-  RoutineFunctions routine_functions;      ///< those that routines call
-  std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
-  std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
-  /// What the value access_space says of a state space. Null: nobody asks.
-  std::function<std::uint32_t(StateSpace)> space_code;
   /// The variant is assembled by ptxas, which fuses products and sums that name no rounding; the cpu device
   /// does not.
   bool assembler_contracts = true;
-  bool calls_indirectly = false;           ///< some function calls through a register
+};
+
+/// The functions of a kernel's variant.
+struct ReachedFunctions {
+  std::vector<FunctionUnit> functions;                          ///< the kernel first; added by add()
+  std::unordered_map<std::string_view, std::size_t> positions;  ///< in `functions`, by name
+  bool calls_indirectly = false;                                ///< some function calls through a register
   std::vector<std::string> address_taken;  ///< functions and kernels that the code names other than in a call
-  std::uint32_t words = 0;                 ///< of the hidden parameter
-  /// By probe and instruction (id in the unit) where another place stands for the site; see
-  /// ptx/passes/memory/bank_sites.h.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> bank_sites;
-  /// Likewise; see ptx/passes/memory/sector_sites.h.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<std::uint32_t>> sector_sites;
-  /// By probe and instruction: those whose lanes' addresses all lie at one place of their sectors.
-  std::set<std::pair<std::uint32_t, std::uint32_t>> even_sector_sites;
-  /// By probe and instruction: the pattern that these are about.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, LanePattern> sector_patterns;
-  /// By probe and instruction, those where sectors are measured.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, RowSectors> row_sectors;
-  /// What they assume, by function; see ptx/passes/memory/index_checks.h.
-  std::map<std::uint32_t, std::set<IndexCheck>> index_checks;
-  std::shared_ptr<const CountPlan> counting;  ///< null: nothing is counted on edges
-  /// By position in CountPlan::functions; empty before the count pass.
-  std::vector<CounterRegisters> counter_registers;
-  std::uint32_t counter_word = 0;  ///< of the hidden parameter: the address of the plan's slots
-  /// that find out a lane value, by its name
-  std::map<std::string, ProbeRoutine, std::less<>> lane_routines;
-  std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   std::uint32_t basic_blocks = 0;
   std::uint32_t instructions = 0;
-
-  /// Variables of the program that live in the original module, by address. All others are declared in the
-  /// variant.
-  std::map<std::string, std::uint64_t, std::less<>> shared_variables;
-
-  Version version;  ///< of the variant
-  Target target;
-
-  EditList edits;
-  AnalysisCache analyses;
-  std::vector<std::string> notes;
 
   const FunctionUnit& kernel() const { return functions.front(); }
   void add(FunctionUnit function) {
@@ -162,17 +116,72 @@ struct InstrumentationUnit {
     const auto found = positions.find(name);
     return found == positions.end() ? nullptr : &functions[found->second];
   }
+};
+
+/// What the specifications put into the variant.
+struct SplicedCode {
+  std::vector<Probe> probes;
+  RoutineFunctions routine_functions;      ///< those that routines call
+  std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
+  std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
+  std::uint32_t words = 0;                 ///< of the hidden parameter
+  /// What the value access_space says of a state space. Null: nobody asks.
+  std::function<std::uint32_t(StateSpace)> space_code;
+  /// that find out a lane value, by its name
+  std::map<std::string, ProbeRoutine, std::less<>> lane_routines;
+};
+
+/// The module that the variant becomes.
+struct VariantModule {
+  Version version;
+  Target target;
+  /// Variables of the program that live in the original module, by address. All others are declared in the
+  /// variant.
+  std::map<std::string, std::uint64_t, std::less<>> shared_variables;
+};
+
+struct InstrumentationUnit;
+
+/// How the kernel is counted.
+struct KernelCounting {
+  /// What is to be counted, asked when it is known where accesses are measured (MemorySites). Null: nothing.
+  std::function<CountRequest(InstrumentationUnit&)> demand;
+  bool is_wide = false;                   ///< registers of 64 bits, and nothing is assumed about indices
+  std::shared_ptr<const CountPlan> plan;  ///< null: nothing is counted on edges
+  /// By position in CountPlan::functions; empty before the count pass.
+  std::vector<CounterRegisters> registers;
+  std::uint32_t word = 0;  ///< of the hidden parameter: the address of the plan's slots
+};
+
+/// A kernel while its variant is made. Members in the order in which they are filled in: by the engine, by
+/// the planning passes, by those that add code.
+struct InstrumentationUnit {
+  explicit InstrumentationUnit(const Module& m, const LaunchShape& launch = {})
+      : module(m), options{launch, {}, {}, true}, analyses(launch) {}
+
+  const Module& module;
+  VariantOptions options;
+  ReachedFunctions reached;
+  SplicedCode spliced;
+  VariantModule variant;
+  MemorySites memory;
+  KernelCounting counting;
+  std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
+  EditList edits;
+  AnalysisCache analyses;
+  std::vector<std::string> notes;
+
   /// Device functions get the hidden words and the state through a frame in the caller's local memory.
   bool needs_frame() const {
-    if (words == 0 && state_bytes.empty()) return false;
-    for (std::size_t i = 1; i < functions.size(); ++i) {
-      if (functions[i].instrumented) return true;
+    if (spliced.words == 0 && spliced.state_bytes.empty()) return false;
+    for (std::size_t i = 1; i < reached.functions.size(); ++i) {
+      if (reached.functions[i].instrumented) return true;
     }
     return false;
   }
-  std::uint32_t frame_state_offset(std::uint32_t state) const { return 8 * (words + state); }
+  std::uint32_t frame_state_offset(std::uint32_t state) const { return 8 * (spliced.words + state); }
   std::uint32_t frame_bytes() const {
-    return frame_state_offset(static_cast<std::uint32_t>(state_bytes.size()));
+    return frame_state_offset(static_cast<std::uint32_t>(spliced.state_bytes.size()));
   }
   /// Those of one function, which has a body. Not before state_bytes and words are known.
   const ThreadRegisters& thread_registers(const Function& function);

@@ -42,7 +42,7 @@ class PassPipeline : public ::testing::Test {
     EXPECT_TRUE(engine::find_reachable(module_, "k", unit_));
   }
 
-  std::uint32_t body_begin() const { return unit_.kernel().function->body_text.begin + 1; }
+  std::uint32_t body_begin() const { return unit_.reached.kernel().function->body_text.begin + 1; }
 
   Scripted::Work inserting(const std::string& at_begin) {
     return [this, at_begin](InstrumentationUnit& unit) -> Result<bool> {
@@ -138,7 +138,7 @@ TEST_F(PassPipeline, VerificationFindsListsThatAPassHasLost) {
     PassManager manager;
     manager.verify_with(engine::verify);
     manager.add(std::make_unique<Scripted>("spoil", [&](InstrumentationUnit& unit) -> Result<bool> {
-      unit.edits.insert_before(unit.kernel().function->body_text.begin + 1, ".reg .b32 %lynxpp_y;\n");
+      unit.edits.insert_before(unit.reached.kernel().function->body_text.begin + 1, ".reg .b32 %lynxpp_y;\n");
       const auto end = static_cast<std::uint32_t>(module.source().rfind("end:"));
       unit.edits.insert_before(end, "bra $lynxpp_2;\n$lynxpp_1:\nmov.b32 %r1, %lynxpp_y;\n$lynxpp_2:\n");
       const auto begin = static_cast<std::uint32_t>(module.source().find(old));
@@ -180,7 +180,7 @@ TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {
 
 /// Whether the cached graph and liveness are still the ones from before a pass that preserves so much.
 std::pair<bool, bool> kept(InstrumentationUnit& unit, Preserved preserved, bool changes) {
-  const Function& function = *unit.kernel().function;
+  const Function& function = *unit.reached.kernel().function;
   // Live registers are marked through a reference; what is computed anew stands elsewhere or the mark is
   // gone.
   auto& graph = const_cast<ControlFlowGraph&>(unit.analyses.of(function).graph());

@@ -58,11 +58,11 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
   Result<Module> module = parse_module(ptx);
   if (!module) return module.error();
   InstrumentationUnit unit(*module);
-  unit.version = module->version;
-  unit.target = module->target;
+  unit.variant.version = module->version;
+  unit.variant.target = module->target;
   // what the engine does: debug data does not survive
-  unit.target.text = "sm_" + std::to_string(module->target.sm);
-  unit.shared_variables = shared;
+  unit.variant.target.text = "sm_" + std::to_string(module->target.sm);
+  unit.variant.shared_variables = shared;
   if (Status reached = engine::find_reachable(*module, kernel, unit); !reached) return reached.error();
   for (const NamedProbe& named : probes) {
     Result<ProbeRoutine> routine = routine_named(named.routine);
@@ -73,15 +73,15 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
       return instruction.traits.reads_memory && instruction.traits.space == StateSpace::global;
     };
     probe.routine = std::move(*routine);
-    unit.probes.push_back(std::move(probe));
+    unit.spliced.probes.push_back(std::move(probe));
   }
-  unit.words = 2;
-  unit.state_bytes = {8};
+  unit.spliced.words = 2;
+  unit.spliced.state_bytes = {8};
   PassManager passes = make_pipeline();
   passes.verify_with(engine::verify);
   if (Status ran = passes.run(unit); !ran) return ran.error();
-  Spliced result{emit(*module, unit.edits), unit.basic_blocks, {}, unit.notes};
-  for (const Probe& probe : unit.probes) result.sites.push_back(probe.sites);
+  Spliced result{emit(*module, unit.edits), unit.reached.basic_blocks, {}, unit.notes};
+  for (const Probe& probe : unit.spliced.probes) result.sites.push_back(probe.sites);
   return result;
 }
 

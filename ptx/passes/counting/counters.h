@@ -71,9 +71,9 @@ struct Accumulator {
     elected,  ///< the first of the lanes that are at the place together
   };
   enum class Storage : std::uint8_t {
-    memory,    ///< none: what a lane would increment is added to the counter's slot on the spot
-    reg,       ///< register `index` of the function
-    bit,       ///< bit `index` of the function: incremented once at most
+    memory,  ///< none: what a lane would increment is added to the counter's slot on the spot
+    reg,     ///< register `index` of the function
+    bit,     ///< bit `index` of the function: incremented once at most
     /// Bit `index`, which is 1 from the start and 0 when it has been incremented: what most lanes do. Its
     /// counter counts what has not happened.
     cleared_bit,

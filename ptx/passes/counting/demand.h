@@ -46,4 +46,12 @@ struct CountUse {
   std::uint64_t factor = 1;
 };
 
+/// The quantities of guards are asked for only where instructions have one. `sums` is how many sums there
+/// are.
+struct CountRequest {
+  std::vector<CountUse> uses;
+  std::uint32_t sums = 0;
+  bool is_wide = false;  ///< registers of 64 bits
+};
+
 }  // namespace lynxpp::ptx

@@ -57,7 +57,7 @@ struct PlanDraft {
   const std::shared_ptr<CountPlan> plan;
 
   LinearSystem& system() { return plan->system; }
-  bool has(std::string_view refinement) const { return !unit.without.contains(refinement); }
+  bool has(std::string_view refinement) const { return !unit.options.without.contains(refinement); }
   /// The variable of a quantity, by id in the unit; measured until somebody defines it.
   VariableId variable_of(const Quantity& quantity) {
     const auto [place, is_new] = quantities.try_emplace(quantity, no_variable);

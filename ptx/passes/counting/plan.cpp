@@ -43,7 +43,7 @@ class FunctionPlanner {
     draft_.trip_counts = find_trip_counts(draft_.function, kinds);
     draft_.facts.trip_counts = &draft_.trip_counts;
     draft_.facts.counts_complements = plan_.has("complements");
-    const bool has_warp_reduction = keeps_registers && plan_.unit.target.sm >= warp_reduction;
+    const bool has_warp_reduction = keeps_registers && plan_.unit.variant.target.sm >= warp_reduction;
     if (!has_warp_reduction) return;
     if (plan_.has("lane_maxima")) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
     draft_.facts.converges_at_exit = draft_.function.is_kernel() && plan_.has("convergence_at_exit") &&
@@ -258,6 +258,30 @@ Result<std::shared_ptr<const CountPlan>> make_count_plan(InstrumentationUnit& un
                                                          const CountRequest& request) {
   return Planner(unit, request).run();
 }
+
+namespace {
+
+class PlanCounting final : public Pass {
+ public:
+  std::string_view name() const override { return "count_plan"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    KernelCounting& counting = unit.counting;
+    if (!counting.demand) return false;
+    CountRequest wanted = counting.demand(unit);
+    wanted.is_wide = counting.is_wide;
+    if (wanted.uses.empty()) return false;
+    Result<std::shared_ptr<const CountPlan>> plan = make_count_plan(unit, wanted);
+    if (!plan) return plan.error();
+    counting.plan = std::move(*plan);
+    if (counting.plan->slots_in_use != 0) counting.word = unit.spliced.words++;
+    return false;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_count_plan_pass() { return std::make_unique<PlanCounting>(); }
 
 std::vector<std::uint64_t> CountPlan::evaluate(std::span<const std::uint64_t> slots,
                                                const LaunchedGrid& launched) const {

@@ -16,6 +16,7 @@
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/counting/demand.h"
 #include "ptx/passes/counting/linear_system.h"
+#include "ptx/passes/pass.h"
 #include "ptx/passes/unit.h"
 #include "support/result.h"
 
@@ -83,16 +84,12 @@ struct CountPlan {
                                       const LaunchedGrid& launched) const;
 };
 
-/// The quantities of guards are asked for only where instructions have one. `sums` is how many sums there
-/// are.
-struct CountRequest {
-  std::span<const CountUse> uses;
-  std::uint32_t sums = 0;
-  bool is_wide = false;
-};
-
 /// Failure: the counters cannot be placed.
 Result<std::shared_ptr<const CountPlan>> make_count_plan(InstrumentationUnit& unit,
                                                          const CountRequest& request);
+
+/// Plans what KernelCounting::demand asks for: fills in KernelCounting::plan, and `word` where the plan has
+/// slots.
+std::unique_ptr<Pass> make_count_plan_pass();
 
 }  // namespace lynxpp::ptx

@@ -26,7 +26,7 @@ class FunctionSites {
         function_(function),
         analyses_(unit.analyses.of(*function.function)),
         number_(probe),
-        probe_(unit.probes[probe]) {}
+        probe_(unit.spliced.probes[probe]) {}
 
   void run() {
     const auto& instructions = function_.function->body->instructions;
@@ -46,7 +46,7 @@ class FunctionSites {
     const bool is_atomic = instruction.traits.kind == OpcodeClass::atomic;
     const std::uint32_t id = function_.first_instruction + index;
     if (pattern->terms.empty() && !is_atomic && access.bytes <= word_bytes) {
-      unit_.bank_sites.emplace(std::pair(number_, id), std::nullopt);
+      unit_.memory.at(number_, id).measured_at.reset();
       return;
     }
     // Of parts of words it matters where in its word the first lane's lies.
@@ -56,7 +56,7 @@ class FunctionSites {
     const bool is_load = access.bytes > word_bytes && instruction.traits.reads_memory;
     const Key key{*pattern, function_.graph.block_of[index], access.bytes, is_atomic, is_load};
     const auto [first, is_new] = first_.try_emplace(key, id);
-    if (!is_new) unit_.bank_sites.emplace(std::pair(number_, id), first->second);
+    if (!is_new) unit_.memory.at(number_, id).measured_at = first->second;
   }
 
   InstrumentationUnit& unit_;
@@ -70,19 +70,12 @@ class FunctionSites {
 }  // namespace
 
 void find_bank_sites(InstrumentationUnit& unit) {
-  for (std::uint32_t probe = 0; probe < unit.probes.size(); ++probe) {
-    if (!unit.probes[probe].enabled || !unit.probes[probe].measures_banks) continue;
-    for (const FunctionUnit& function : unit.functions) {
+  for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
+    if (!unit.spliced.probes[probe].enabled || !unit.spliced.probes[probe].measures_banks) continue;
+    for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) FunctionSites(unit, function, probe).run();
     }
   }
-}
-
-std::optional<std::uint32_t> measured_at(const InstrumentationUnit& unit, std::uint32_t probe,
-                                         std::uint32_t instruction) {
-  const auto& sites = unit.probes[probe].measures_sectors ? unit.sector_sites : unit.bank_sites;
-  const auto found = sites.find(std::pair(probe, instruction));
-  return found == sites.end() ? std::optional(instruction) : found->second;
 }
 
 }  // namespace lynxpp::ptx

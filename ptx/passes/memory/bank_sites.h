@@ -6,21 +6,11 @@
 // meet nowhere, atomic operations apart.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <utility>
-
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::bank_sites for all probes of Probe::measures_banks.
+/// Fills in InstrumentationUnit::memory for all probes of Probe::measures_banks.
 void find_bank_sites(InstrumentationUnit& unit);
-
-/// Where the tallies of a site (ids in the unit) are raised: mostly there. nullopt: nowhere; those of banks
-/// are 0, those of sectors the executions by warps (sector_sites.h).
-std::optional<std::uint32_t> measured_at(const InstrumentationUnit& unit, std::uint32_t probe,
-                                         std::uint32_t instruction);
 
 }  // namespace lynxpp::ptx

@@ -13,13 +13,13 @@ class IndexChecks final : public Pass {
   std::string_view name() const override { return "index-checks"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.counting == nullptr || unit.index_checks.empty()) return false;
+    if (unit.counting.plan == nullptr || unit.memory.index_checks.empty()) return false;
     std::map<std::uint32_t, Tally> marks;  // by instruction
-    for (const auto& [tally, at] : unit.counting->tallies) {
+    for (const auto& [tally, at] : unit.counting.plan->tallies) {
       if (tally.is_mark) marks.emplace(tally.instruction, tally);
     }
-    for (const auto& [number, checks] : unit.index_checks) {
-      const FunctionUnit& function = unit.functions[number];
+    for (const auto& [number, checks] : unit.memory.index_checks) {
+      const FunctionUnit& function = unit.reached.functions[number];
       const auto found = marks.lower_bound(function.first_instruction);
       const auto end = function.first_instruction + function.function->body->instructions.size();
       if (found == marks.end() || found->first >= end) continue;

@@ -13,7 +13,7 @@
 
 namespace lynxpp::ptx {
 
-/// Needs unit.index_checks and the marks (Tally::is_mark) among unit.counting->tallies, one for each function
+/// Needs unit.memory.index_checks and the marks (Tally::is_mark) among unit.counting.plan->tallies, one for each function
 /// with checks.
 std::unique_ptr<Pass> make_index_checks_pass();
 

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/memory/bank_sites.h"
 #include "ptx/passes/memory/sector_lanes.h"
 
 namespace lynxpp::ptx {
@@ -123,7 +122,7 @@ class FunctionLanes {
   }
 
   void collect() {
-    for (const Probe& probe : unit_.probes) {
+    for (const Probe& probe : unit_.spliced.probes) {
       const bool is_at_instruction =
           probe.point == ProbePoint::instruction || probe.point == ProbePoint::instruction_after;
       if (!probe.enabled || !probe.with_lane_values || !is_at_instruction) continue;
@@ -131,8 +130,8 @@ class FunctionLanes {
         const Instruction& instruction = body_.instructions[i];
         if (!instruction.traits.is_memory_access() || !probe.matches(instruction)) continue;
         const std::uint32_t id = function_.first_instruction + i;
-        const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
-        if (measured_at(unit_, number, id) == id) collect(probe, number, i);
+        const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
+        if (unit_.memory.measured_at(number, id) == id) collect(probe, number, i);
       }
     }
   }
@@ -146,17 +145,17 @@ class FunctionLanes {
     for (const std::string& value : probe.with_lane_values->site_values()) {
       if (!is_lane_value(value)) continue;
       std::optional<Wanted> from;
-      const auto known = unit_.sector_patterns.find({number, function_.first_instruction + index});
+      const MemorySite* const known = unit_.memory.find(number, function_.first_instruction + index);
       const std::optional<Wanted> wanted =
-          value == sector_threshold_value && known != unit_.sector_patterns.end()
-              ? std::optional(Wanted{known->second, value, 0, 0})
+          value == sector_threshold_value && known != nullptr && known->pattern
+              ? std::optional(Wanted{*known->pattern, value, 0, 0})
               : wanted_at(value, index, accesses.access[which], from);
       const LaneSite site{function_.first_instruction + index, which};
       if (!wanted || !seen_.emplace(site, value).second) continue;
       Group& group = groups_[*wanted];
       group.sites.push_back(site);
       group.weight += weight;
-      group.has_rows |= unit_.row_sectors.contains({number, site.first});
+      group.has_rows |= known != nullptr && known->rows.has_value();
       if (!group.from) group.from = from;
     }
   }
@@ -210,9 +209,10 @@ class FunctionLanes {
       if (name == "access_kind") return wanted.kind;
       return sum;
     };
-    const ProbeRoutine& routine = bank_lanes ? unit_.lane_routines.find(banks_of_some_lanes_value)->second
-                                             : unit_.lane_routines.at(wanted.value);
-    for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
+    const ProbeRoutine& routine = bank_lanes
+                                      ? unit_.spliced.lane_routines.find(banks_of_some_lanes_value)->second
+                                      : unit_.spliced.lane_routines.at(wanted.value);
+    for (const std::uint32_t each : routine.functions()) unit_.spliced.routine_functions.use(each);
     const bool may_ascend = wanted.value == sector_threshold_value && SectorLanes::is_possible(unit_);
     const Label known = code.fresh_label();
     if (may_ascend) SectorLanes::add_threshold_where_ascending(sum, reg, known, code);
@@ -321,10 +321,10 @@ class LaneValues final : public Pass {
   std::string_view name() const override { return "lane-values"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.lane_routines.empty()) return false;
+    if (unit.spliced.lane_routines.empty()) return false;
     auto plan = std::make_shared<LaneValuePlan>();
     bool changed = false;
-    for (const FunctionUnit& function : unit.functions) {
+    for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) changed |= FunctionLanes(unit, function, *plan).run();
     }
     unit.lane_values = std::move(plan);

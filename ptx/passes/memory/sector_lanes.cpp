@@ -46,7 +46,7 @@ void SectorLanes::begin_block(const std::vector<std::uint32_t>& instructions) {
   groups_.clear();
   open_.clear();
   last_ = instructions.empty() ? 0 : instructions.back();
-  if (!unit_.lane_routines.contains(std::string(sector_threshold_value))) return;
+  if (!unit_.spliced.lane_routines.contains(std::string(sector_threshold_value))) return;
   std::uint32_t group = 0;
   for (auto first = instructions.begin(); first != instructions.end() && group < most_groups; ++first) {
     if (groups_.contains(*first)) continue;
@@ -181,7 +181,7 @@ void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Lab
 /// reduction takes as long as match.any for one number, and match.any twice as long for 64 bits
 /// (docs/measurements/2026-11-22-h200-gathers.md).
 void SectorLanes::add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code) {
-  if (unit_.target.sm >= 80) {
+  if (unit_.variant.target.sm >= 80) {
     const Label far = code.fresh_label();
     const VirtualRegister least = code.compute(RegisterType::b32, "redux.sync.min.u32", {sector, lanes.mask});
     const VirtualRegister distance = code.compute(RegisterType::b32, "sub.u32", {sector, least});
@@ -210,8 +210,8 @@ void SectorLanes::add_threshold(const Access& access, Lanes& lanes, VirtualRegis
   };
   const Label known = code.fresh_label();
   add_threshold_of(address, threshold, lanes, known, code);
-  const ProbeRoutine& routine = unit_.lane_routines.find(sector_threshold_value)->second;
-  for (const std::uint32_t each : routine.functions()) unit_.routine_functions.use(each);
+  const ProbeRoutine& routine = unit_.spliced.lane_routines.find(sector_threshold_value)->second;
+  for (const std::uint32_t each : routine.functions()) unit_.spliced.routine_functions.use(each);
   code.append(routine.copy(binding, unit_.edits.names(*function_.function)));
   code.place(known);
 }

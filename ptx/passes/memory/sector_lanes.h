@@ -26,7 +26,7 @@ class SectorLanes {
  public:
   SectorLanes(InstrumentationUnit& unit, const FunctionUnit& function);
 
-  static bool is_possible(const InstrumentationUnit& unit) { return unit.target.sm >= 70; }
+  static bool is_possible(const InstrumentationUnit& unit) { return unit.variant.target.sm >= 70; }
 
   /// `instructions`, ascending: those of the block for which add_access() will be called, unguarded and with
   /// one access each.

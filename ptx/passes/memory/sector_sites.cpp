@@ -34,7 +34,7 @@ class FunctionSites {
         function_(function),
         analyses_(unit.analyses.of(*function.function)),
         number_(probe),
-        probe_(unit.probes[probe]),
+        probe_(unit.spliced.probes[probe]),
         follows_indices_(follows_indices) {}
 
   void run() {
@@ -51,20 +51,20 @@ class FunctionSites {
     const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
     if (!pattern || pattern->bits != address_bits) return;
     const std::uint32_t id = function_.first_instruction + index;
-    unit_.sector_patterns.emplace(std::pair(number_, id), *pattern);
+    unit_.memory.at(number_, id).pattern = *pattern;
     if (pattern->terms.empty()) {
-      unit_.sector_sites.emplace(std::pair(number_, id), std::nullopt);
+      unit_.memory.at(number_, id).measured_at.reset();
       return;
     }
     if (instruction.guarded()) return;
     Key key{*pattern, function_.graph.block_of[index], {}, 0};
     if (lies_evenly(index, key)) {
-      unit_.even_sector_sites.emplace(number_, id);
+      unit_.memory.at(number_, id).is_even = true;
     } else if (!find_place(index, key)) {
       return;
     }
     const auto [first, is_new] = first_.try_emplace(key, id);
-    if (!is_new) unit_.sector_sites.emplace(std::pair(number_, id), first->second);
+    if (!is_new) unit_.memory.at(number_, id).measured_at = first->second;
     if (is_new && follows_indices_ && is_once(key)) expect_rows(id, key, accesses.access[0].bytes);
   }
 
@@ -89,12 +89,12 @@ class FunctionSites {
     rows.place = rows.is_anywhere ? 0 : static_cast<std::uint32_t>(key.constant);
     // Odd numbers are for warps that are no rows; wider steps need not be computed here.
     const bool is_even = rows.step % 2 == 0 && rows.place % 2 == 0 && bytes >= 2;
-    const bool has_place = rows.is_anywhere || !unit_.even_sector_sites.contains({number_, id});
+    const bool has_place = rows.is_anywhere || !unit_.memory.at(number_, id).is_even;
     if (!is_even || !has_place || rows.step > widest_step || rows.step < -widest_step) return;
     std::set<std::int64_t> sectors;
     for (std::int64_t lane = 0; lane < 32; ++lane) sectors.insert((rows.place + lane * rows.step) >> 5);
     rows.sectors = static_cast<std::uint32_t>(sectors.size());
-    unit_.row_sectors.emplace(std::pair(number_, id), rows);
+    unit_.memory.at(number_, id).rows = rows;
   }
 
   std::optional<LanePattern> pattern_of(std::uint32_t index, const Operand& address) {
@@ -103,8 +103,8 @@ class FunctionSites {
         follows_indices_ ? patterns.of_index(index, address) : std::nullopt;
     if (!followed) return patterns.of_address(index, address);
     if (!followed->checks.empty()) {
-      const auto number = static_cast<std::uint32_t>(&function_ - unit_.functions.data());
-      unit_.index_checks[number].insert(followed->checks.begin(), followed->checks.end());
+      const auto number = static_cast<std::uint32_t>(&function_ - unit_.reached.functions.data());
+      unit_.memory.index_checks[number].insert(followed->checks.begin(), followed->checks.end());
     }
     return followed->pattern;
   }
@@ -159,9 +159,9 @@ class FunctionSites {
 }  // namespace
 
 void find_sector_sites(InstrumentationUnit& unit, bool follows_indices) {
-  for (std::uint32_t probe = 0; probe < unit.probes.size(); ++probe) {
-    if (!unit.probes[probe].enabled || !unit.probes[probe].measures_sectors) continue;
-    for (const FunctionUnit& function : unit.functions) {
+  for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
+    if (!unit.spliced.probes[probe].enabled || !unit.spliced.probes[probe].measures_sectors) continue;
+    for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) FunctionSites(unit, function, probe, follows_indices).run();
     }
   }

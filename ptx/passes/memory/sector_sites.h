@@ -16,9 +16,8 @@
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::sector_sites, even_sector_sites, sector_patterns and, if `follows_indices`,
-/// index_checks and row_sectors for all probes of Probe::measures_sectors. What became of a site says
-/// measured_at() (bank_sites.h).
+/// Fills in InstrumentationUnit::memory for all probes of Probe::measures_sectors; `follows_indices` through
+/// indices of 32 bits, too.
 void find_sector_sites(InstrumentationUnit& unit, bool follows_indices);
 
 }  // namespace lynxpp::ptx

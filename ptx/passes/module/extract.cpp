@@ -23,9 +23,9 @@ class Extract final : public Pass {
       if (!is_kept(item)) unit.edits.erase(item.text);
     }
     declare_what_probes_name();
-    unit.edits.replace(unit.module.version_text,
-                       std::to_string(unit.version.major) + "." + std::to_string(unit.version.minor));
-    unit.edits.replace(unit.module.target_text, unit.target.text);
+    unit.edits.replace(unit.module.version_text, std::to_string(unit.variant.version.major) + "." +
+                                                     std::to_string(unit.variant.version.minor));
+    unit.edits.replace(unit.module.target_text, unit.variant.target.text);
     return true;
   }
 
@@ -33,8 +33,8 @@ class Extract final : public Pass {
   /// The probes' own variables and functions come before everything that may name them.
   void declare_what_probes_name() {
     std::string text;
-    for (std::uint32_t i = 0; i < unit_->variables.size(); ++i) {
-      const ModuleVariable& variable = unit_->variables[i];
+    for (std::uint32_t i = 0; i < unit_->spliced.variables.size(); ++i) {
+      const ModuleVariable& variable = unit_->spliced.variables[i];
       if (variable.bytes == 0) continue;
       text += variable.space == StateSpace::shared ? ".shared" : ".global";
       text += " .align 8 .b8 " + variable_name(i) + "[" + std::to_string(variable.bytes) + "]";
@@ -46,7 +46,7 @@ class Extract final : public Pass {
     for (const Item& item : unit_->module.items) {
       if (item.kind == ItemKind::directive) continue;  // .version, .target and others that have to come first
       if (!text.empty()) unit_->edits.insert_before(item.text.begin, text);
-      unit_->edits.insert_before(item.text.begin, unit_->routine_functions.definitions());
+      unit_->edits.insert_before(item.text.begin, unit_->spliced.routine_functions.definitions());
       return;
     }
   }
@@ -54,7 +54,7 @@ class Extract final : public Pass {
   void collect() {
     for (const Variable& variable : unit_->module.variables) names_.insert(variable.name);
     for (const Function& function : unit_->module.functions) names_.insert(function.name);
-    for (const FunctionUnit& function : unit_->functions) {
+    for (const FunctionUnit& function : unit_->reached.functions) {
       functions_.insert(function.function->name);
       for (const Instruction& instruction : function.function->body->instructions) {
         for (const Operand& operand : instruction.operands) collect(operand);
@@ -75,14 +75,14 @@ class Extract final : public Pass {
       }
       for (const Function& function : unit_->module.functions) {
         if (functions_.contains(function.name) && !function.is_declaration() &&
-            unit_->find(function.name) == nullptr && done.insert(function.name).second)
+            unit_->reached.find(function.name) == nullptr && done.insert(function.name).second)
           grown |= collect_words(function.name, unit_->module.text(function.body_text));
       }
     }
   }
 
   bool collect_name(std::string_view name) {
-    if (!names_.contains(name) || unit_->shared_variables.contains(name)) return false;
+    if (!names_.contains(name) || unit_->variant.shared_variables.contains(name)) return false;
     if (const Variable* variable = unit_->module.find_variable(name)) return keep_declaration(*variable);
     const Function* const function = unit_->module.find_function(name);
     if (function->name != name) functions_.insert(function->name);  // behind an alias
@@ -114,7 +114,7 @@ class Extract final : public Pass {
     while ((begin = text.find_first_of(name_characters, begin)) != std::string_view::npos) {
       const std::size_t end = std::min(text.find_first_not_of(name_characters, begin), text.size());
       const std::string_view name = text.substr(begin, end - begin);
-      if (name == unit_->kernel().function->name) names_kernel_ = owner;
+      if (name == unit_->reached.kernel().function->name) names_kernel_ = owner;
       grown |= collect_name(name);
       begin = end;
     }

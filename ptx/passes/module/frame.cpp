@@ -6,7 +6,7 @@ const ThreadRegisters& InstrumentationUnit::thread_registers(const Function& fun
   const auto [known, is_new] = thread_registers_.try_emplace(&function);
   if (!is_new) return known->second;
   NameSource& names = edits.names(function);
-  for (const std::uint32_t bytes : state_bytes)
+  for (const std::uint32_t bytes : spliced.state_bytes)
     known->second.states.push_back(names.fresh(bytes == 8 ? RegisterType::b64 : RegisterType::b32));
   if (needs_frame()) known->second.frame = names.fresh(RegisterType::b64);
   return known->second;
@@ -26,7 +26,7 @@ void Frame::add_entry(CodeBuilder& code) const {
     return add_load(code);
   }
   code.emit("mov.u64", {frame, Name{std::string(frame_variable)}});
-  for (std::uint32_t i = 0; i < unit_.words; ++i) {
+  for (std::uint32_t i = 0; i < unit_.spliced.words; ++i) {
     const CodeAddress passed{Name{std::string(probe_parameter)}, 8 * i};
     const VirtualRegister word = code.compute(RegisterType::b64, "ld.param.b64", {passed});
     code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, word});
@@ -35,18 +35,18 @@ void Frame::add_entry(CodeBuilder& code) const {
 
 void Frame::add_store(CodeBuilder& code) const {
   if (!exists_) return;
-  for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i)
+  for (std::uint32_t i = 0; i < unit_.spliced.state_bytes.size(); ++i)
     code.emit(opcode_of("st.local", i), {place_of(i), registers_.states[i]});
 }
 
 void Frame::add_load(CodeBuilder& code) const {
   if (!exists_) return;
-  for (std::uint32_t i = 0; i < unit_.state_bytes.size(); ++i)
+  for (std::uint32_t i = 0; i < unit_.spliced.state_bytes.size(); ++i)
     code.emit(opcode_of("ld.local", i), {registers_.states[i], place_of(i)});
 }
 
 std::string Frame::opcode_of(const char* access, std::uint32_t index) const {
-  return std::string(access) + ".b" + std::to_string(8 * unit_.state_bytes[index]);
+  return std::string(access) + ".b" + std::to_string(8 * unit_.spliced.state_bytes[index]);
 }
 
 CodeAddress Frame::place_of(std::uint32_t index) const {
@@ -55,7 +55,7 @@ CodeAddress Frame::place_of(std::uint32_t index) const {
 
 bool Frame::is_passed_by(const Instruction& instruction) const {
   if (!exists_ || instruction.traits.kind != OpcodeClass::call) return false;
-  const FunctionUnit* callee = unit_.find(direct_callee(unit_.module, instruction));
+  const FunctionUnit* callee = unit_.reached.find(direct_callee(unit_.module, instruction));
   return callee != nullptr && callee->instrumented;
 }
 

@@ -13,27 +13,28 @@ class HiddenParameter final : public Pass {
 
   Result<bool> run(InstrumentationUnit& unit) override {
     const bool frame = unit.needs_frame();
-    if (unit.words != 0) {
+    if (unit.spliced.words != 0) {
       if (Status fits = make_room(unit); !fits) return fits.error();
-      const std::string parameter =
-          ".param .align 8 .b8 " + std::string(probe_parameter) + "[" + std::to_string(8 * unit.words) + "]";
+      const std::string parameter = ".param .align 8 .b8 " + std::string(probe_parameter) + "[" +
+                                    std::to_string(8 * unit.spliced.words) + "]";
       for (const Function& function : unit.module.functions) {  // forward declarations too
-        if (function.name == unit.kernel().function->name) append_parameter(unit, function, parameter);
+        if (function.name == unit.reached.kernel().function->name)
+          append_parameter(unit, function, parameter);
       }
     }
     if (frame) {
       const std::string parameter = ".param .b64 " + std::string(frame_parameter);
       for (const Function& function : unit.module.functions) {  // and what aliases are declared as
-        const FunctionUnit* known = unit.find(unit.module.find_function(function.name)->name);
+        const FunctionUnit* known = unit.reached.find(unit.module.find_function(function.name)->name);
         if (known != nullptr && known->instrumented && !known->function->is_entry) {
           append_parameter(unit, function, parameter);
         }
       }
-      for (const FunctionUnit& caller : unit.functions) {
+      for (const FunctionUnit& caller : unit.reached.functions) {
         if (caller.instrumented) pass_frame(unit, caller);
       }
     }
-    return frame || unit.words != 0;
+    return frame || unit.spliced.words != 0;
   }
 
  private:
@@ -47,15 +48,15 @@ class HiddenParameter final : public Pass {
       return (bytes + alignment - 1) / alignment * alignment;
     };
     std::uint64_t bytes = 0;
-    for (const Variable& parameter : unit.kernel().function->parameters)
+    for (const Variable& parameter : unit.reached.kernel().function->parameters)
       bytes = aligned(bytes, std::max(1U, parameter.alignment)) + parameter.size_bytes();
-    const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.words;
+    const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.spliced.words;
     if (together <= most_of_old_versions) return success();
-    if (together > most || unit.target.sm < large_parameters_sm) {
+    if (together > most || unit.variant.target.sm < large_parameters_sm) {
       return failure("there is no room for the parameter of the instrumentation: the kernel's own take " +
                      std::to_string(bytes) + " bytes, with it they would take " + std::to_string(together));
     }
-    unit.version = std::max(unit.version, large_parameters);
+    unit.variant.version = std::max(unit.variant.version, large_parameters);
     return success();
   }
 
@@ -72,7 +73,7 @@ class HiddenParameter final : public Pass {
   static void pass_frame(InstrumentationUnit& unit, const FunctionUnit& caller) {
     for (const Instruction& call : caller.function->body->instructions) {
       if (call.traits.kind != OpcodeClass::call) continue;
-      const FunctionUnit* callee = unit.find(direct_callee(unit.module, call));
+      const FunctionUnit* callee = unit.reached.find(direct_callee(unit.module, call));
       if (callee == nullptr || !callee->instrumented) continue;
       append_argument(unit, *caller.function, call);
     }

@@ -60,7 +60,7 @@ class KeepContraction final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     // Debug code was assembled without optimization, and has its rounding by now (keep_rounding.h).
     const bool is_debug = unit.module.target.text.find("debug") != std::string::npos;
-    if (!unit.assembler_contracts || is_debug) return false;
+    if (!unit.options.assembler_contracts || is_debug) return false;
     unit_ = &unit;
     const std::size_t before = unit.edits.edits().size();
     std::vector<std::uint32_t> probes;
@@ -69,7 +69,7 @@ class KeepContraction final : public Pass {
     }
     if (probes.empty()) return false;
     std::ranges::sort(probes);
-    for (const FunctionUnit& function : unit.functions) rewrite(*function.function, probes);
+    for (const FunctionUnit& function : unit.reached.functions) rewrite(*function.function, probes);
     return unit.edits.edits().size() != before;
   }
 

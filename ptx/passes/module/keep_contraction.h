@@ -15,7 +15,7 @@ namespace lynxpp::ptx {
 ///   add.f32 %f5, %f3, %f4;        fma.rn.f32 %f5, %lynxpp_factor0, %lynxpp_factor1, %f4;
 /// and gives the other products and sums around there the rounding `.rn`. Stretches without such a probe stay
 /// as they are: the assembler treats them as in the original. Runs behind the passes that add probes; does
-/// nothing unless unit.assembler_contracts.
+/// nothing unless unit.options.assembler_contracts.
 std::unique_ptr<Pass> make_keep_contraction_pass();
 
 }  // namespace lynxpp::ptx

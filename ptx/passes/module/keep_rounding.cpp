@@ -26,7 +26,7 @@ class KeepRounding final : public Pass {
   Result<bool> run(InstrumentationUnit& unit) override {
     if (unit.module.target.text.find("debug") == std::string::npos) return false;
     const std::size_t before = unit.edits.edits().size();
-    for (const FunctionUnit& function : unit.functions) {
+    for (const FunctionUnit& function : unit.reached.functions) {
       const Body& body = *function.function->body;
       for (const Instruction& instruction : body.instructions) {
         if (!lacks_rounding(instruction.opcode)) continue;

@@ -10,18 +10,18 @@ class ShareVariables final : public Pass {
   std::string_view name() const override { return "share-variables"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.shared_variables.empty()) return false;
+    if (unit.variant.shared_variables.empty()) return false;
     unit_ = &unit;
     const std::size_t before = unit.edits.edits().size();
-    for (const FunctionUnit& function : unit.functions) rewrite(function);
+    for (const FunctionUnit& function : unit.reached.functions) rewrite(function);
     return unit.edits.edits().size() != before;
   }
 
  private:
   const std::uint64_t* address_of(const Operand& operand, const Body& body, std::uint32_t scope) const {
     if (operand.kind != OperandKind::identifier) return nullptr;
-    const auto found = unit_->shared_variables.find(operand.name);
-    if (found == unit_->shared_variables.end()) return nullptr;
+    const auto found = unit_->variant.shared_variables.find(operand.name);
+    if (found == unit_->variant.shared_variables.end()) return nullptr;
     // A register or local variable of the same name hides the module's.
     if (body.find_register(operand.name, scope) != nullptr ||
         body.find_variable(operand.name, scope) != nullptr) {

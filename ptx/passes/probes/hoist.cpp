@@ -127,7 +127,7 @@ class Hoist final : public Pass {
 
   Result<bool> run(InstrumentationUnit& unit) override {
     bool any = false;
-    for (const FunctionUnit& function : unit.functions) any |= hoist(unit, function);
+    for (const FunctionUnit& function : unit.reached.functions) any |= hoist(unit, function);
     return any;
   }
 };

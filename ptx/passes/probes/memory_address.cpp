@@ -15,8 +15,8 @@ void add_base(const InstrumentationUnit& unit, const Body& body, const Instructi
     code.emit(size_of(declared->type) == 4 ? "cvt.u64.u32" : "mov.b64", {target, name});
     return;
   }
-  const auto shared = unit.shared_variables.find(base.name);
-  if (shared != unit.shared_variables.end()) {
+  const auto shared = unit.variant.shared_variables.find(base.name);
+  if (shared != unit.variant.shared_variables.end()) {
     code.mov(target, shared->second);
   } else if (instruction.traits.space == StateSpace::param) {
     code.mov(target, 0);
@@ -48,8 +48,8 @@ void add_memory_address(const InstrumentationUnit& unit, const Body& body, const
   const std::optional<ArrayElement> element = array_element(*address);
   if (element && instruction.traits.space != StateSpace::param) {
     const std::uint32_t scope = body.statements[instruction.statement].scope;
-    const auto shared = unit.shared_variables.find(base.name);
-    if (shared != unit.shared_variables.end() && body.find_variable(base.name, scope) == nullptr) {
+    const auto shared = unit.variant.shared_variables.find(base.name);
+    if (shared != unit.variant.shared_variables.end() && body.find_variable(base.name, scope) == nullptr) {
       add_element_offset(body, instruction, *element, target, code);
       code.emit("add.s64", {target, target, shared->second});
     } else {

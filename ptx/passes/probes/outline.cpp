@@ -14,7 +14,7 @@ std::string number(std::uint64_t value) { return std::to_string(value); }
 
 std::uint64_t count_sites(const InstrumentationUnit& unit, const Probe& probe) {
   std::uint64_t sites = 0;
-  for (const FunctionUnit& function : unit.functions) {
+  for (const FunctionUnit& function : unit.reached.functions) {
     if (!function.instrumented) continue;
     switch (probe.point) {
       case ProbePoint::kernel_entry:
@@ -178,7 +178,7 @@ class OutlinedCall {
   void pass_states() {
     for (const std::uint32_t state : routine_.states()) {
       const std::uint32_t outer = binding_.first_state + state;
-      const std::uint32_t bytes = unit_.state_bytes[outer];
+      const std::uint32_t bytes = unit_.spliced.state_bytes[outer];
       const VirtualRegister inner = fresh(bytes);
       states_.emplace(state, inner);
       signature_.add_parameter(inner, bytes, binding_.state(outer));
@@ -205,7 +205,7 @@ class OutlinedCall {
 
   /// Those in registers of the thread go in and come back; those in memory are added there by the function.
   void pass_tallies() {
-    const std::uint32_t bytes = unit_.counting != nullptr && unit_.counting->is_wide ? 8 : 4;
+    const std::uint32_t bytes = unit_.counting.plan != nullptr && unit_.counting.plan->is_wide ? 8 : 4;
     for (const SiteTally& tally : tallies_) {
       const bool is_register = tally.place && !tally.place.is_shared();
       key_ += tally.name + (is_register ? "=register;" : tally.place ? "=memory;" : "=none;");
@@ -226,13 +226,13 @@ class OutlinedCall {
     }
     if (flushed_.empty()) return;
     slots_ = fresh(8);
-    signature_.add_word(slots_, unit_.counter_word);
+    signature_.add_word(slots_, unit_.counting.word);
   }
 
   void add_flushes(CodeBuilder& code, NameSource& names) const {
     for (const Flushed& each : flushed_) {
       const VirtualRegister first = code.compute(RegisterType::b64, "add.u64", {each.offset, slots_});
-      const VirtualRegister slot = slots_of_warp(code, *unit_.counting, first);
+      const VirtualRegister slot = slots_of_warp(code, *unit_.counting.plan, first);
       append_flush_of_sum(code, count_context(unit_, 0, names), each.sum, at_slot(slot, 0));
     }
   }
@@ -261,24 +261,25 @@ class OutlinedCall {
   VirtualRegister slots_;
 };
 
-Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.probes.size()) {
-  for (const Probe& probe : unit.probes) {
-    outlined_.push_back(probe.enabled && length_of_copy(probe) >= unit.outline.instructions &&
-                        count_sites(unit, probe) >= unit.outline.sites);
+Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spliced.probes.size()) {
+  for (const Probe& probe : unit.spliced.probes) {
+    outlined_.push_back(probe.enabled && length_of_copy(probe) >= unit.options.outline.instructions &&
+                        count_sites(unit, probe) >= unit.options.outline.sites);
   }
 }
 
 bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const {
-  if (!outlined_[static_cast<std::size_t>(&probe - unit_.probes.data())]) return false;
+  if (!outlined_[static_cast<std::size_t>(&probe - unit_.spliced.probes.data())]) return false;
   const auto is_in_register = [](const SiteTally& tally) { return !tally.place.is_shared(); };
   const auto is_bit = [](const SiteTally& tally) { return tally.place.is_bit(); };
   if (std::ranges::any_of(tallies, is_bit)) return false;
-  return unit_.outline.instructions == 0 || tallies.empty() || !std::ranges::all_of(tallies, is_in_register);
+  return unit_.options.outline.instructions == 0 || tallies.empty() ||
+         !std::ranges::all_of(tallies, is_in_register);
 }
 
 void Outliner::add_call(const Probe& probe, const SiteBinding& binding, const std::vector<SiteTally>& tallies,
                         CodeBuilder& code) {
-  const auto index = static_cast<std::size_t>(&probe - unit_.probes.data());
+  const auto index = static_cast<std::size_t>(&probe - unit_.spliced.probes.data());
   std::map<std::string, std::uint32_t>& functions = functions_[index];
   const OutlinedCall special(unit_, probe, binding, tallies, true);
   if (functions.contains(special.key()) || functions.size() < most_functions)
@@ -290,10 +291,11 @@ void Outliner::add_call(const Probe& probe, const OutlinedCall& call,
                         std::map<std::string, std::uint32_t>& functions, CodeBuilder& code) {
   auto known = functions.find(call.key());
   if (known == functions.end()) {
-    const std::uint32_t function = unit_.routine_functions.add(call.function(), probe.routine.functions());
+    const std::uint32_t function =
+        unit_.spliced.routine_functions.add(call.function(), probe.routine.functions());
     known = functions.emplace(call.key(), function).first;
   }
-  unit_.routine_functions.use(known->second);
+  unit_.spliced.routine_functions.use(known->second);
   call.add(RoutineFunctions::name(known->second), code);
 }
 

@@ -55,14 +55,14 @@ std::uint64_t access_kind(const OpcodeTraits& traits) {
 
 SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body) {
-  for (const Probe& probe : unit.probes) {
+  for (const Probe& probe : unit.spliced.probes) {
     if (!probe.enabled) continue;
     wanted_.insert(probe.routine.site_values().begin(), probe.routine.site_values().end());
     if (!probe.with_lane_values) continue;
     const auto& others = probe.with_lane_values->site_values();
     wanted_.insert(others.begin(), others.end());
   }
-  for (const auto& [name, routine] : unit.lane_routines)
+  for (const auto& [name, routine] : unit.spliced.lane_routines)
     wanted_.insert(routine.site_values().begin(), routine.site_values().end());
 }
 
@@ -169,22 +169,22 @@ void SiteValues::add_space(const MemoryAccess& access, const Site& site, CodeBui
   const VirtualRegister address = address_register(site.access);
   const VirtualRegister target = space_register(site.access);
   add_memory_address(unit_, body_, *site.instruction, access.address, address, code);
-  code.mov(target, unit_.space_code(StateSpace::generic));
+  code.mov(target, unit_.spliced.space_code(StateSpace::generic));
   constexpr std::pair<const char*, StateSpace> spaces[] = {{"isspacep.global", StateSpace::global},
                                                            {"isspacep.shared", StateSpace::shared},
                                                            {"isspacep.local", StateSpace::local},
                                                            {"isspacep.const", StateSpace::constant}};
   for (const auto& [opcode, space] : spaces) {
     const VirtualRegister is_in = code.compute(RegisterType::pred, opcode, {address});
-    code.mov_if(CodePredicate(is_in), target, unit_.space_code(space));
+    code.mov_if(CodePredicate(is_in), target, unit_.spliced.space_code(space));
   }
 }
 
 // ---------------------------------------------------------------- operands of routines
 
 CodeOperand SiteValues::operand(const Probe& probe, std::string_view name, const Site& site) {
-  if (name == "basic_block_count") return unit_.basic_blocks;
-  if (name == "instruction_count") return unit_.instructions;
+  if (name == "basic_block_count") return unit_.reached.basic_blocks;
+  if (name == "instruction_count") return unit_.reached.instructions;
   if (name == "predicate_value") return site.instruction != nullptr ? CodeOperand(word(name)) : 1;
   if (name.starts_with("basic_block")) return block_operand(name, site);
   if (name == "instruction_id") {
@@ -221,7 +221,7 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
   if (name == "access_space") {
     const MemoryAccess access = access_of(site);
     const bool is_dynamic = access.space == StateSpace::generic && access.address != nullptr;
-    return is_dynamic ? CodeOperand(space_register(site.access)) : unit_.space_code(access.space);
+    return is_dynamic ? CodeOperand(space_register(site.access)) : unit_.spliced.space_code(access.space);
   }
   return probe.constant ? probe.constant(name, instruction) : 0;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/memory/bank_sites.h"
 #include "ptx/passes/memory/lane_values.h"
 #include "ptx/passes/memory/sector_lanes.h"
 #include "ptx/passes/module/entry.h"
@@ -66,7 +65,7 @@ class FunctionSplicer {
     CodeBuilder code(names_);
     frame_.add_declarations(code);
     std::uint64_t depot_bytes = 0;
-    for (const Probe& probe : unit_.probes) {
+    for (const Probe& probe : unit_.spliced.probes) {
       depot_bytes = std::max(depot_bytes, probe.routine.depot_bytes());
       if (probe.with_lane_values) depot_bytes = std::max(depot_bytes, probe.with_lane_values->depot_bytes());
     }
@@ -184,7 +183,7 @@ class FunctionSplicer {
 
   void add_instruction_probes(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
     CodeBuilder probes(names_);
-    for (Probe& probe : unit_.probes) {
+    for (Probe& probe : unit_.spliced.probes) {
       if (!stands_at(probe, ProbePoint::instruction, instruction)) continue;
       if (is_measured_elsewhere(probe, instruction)) {
         ++probe.sites;
@@ -204,15 +203,16 @@ class FunctionSplicer {
   }
 
   bool is_measured_elsewhere(const Probe& probe, const Instruction& instruction) const {
-    const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
+    const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
     const std::uint32_t id =
         function_.first_instruction + static_cast<std::uint32_t>(&instruction - body_.instructions.data());
-    return measured_at(unit_, number, id) != id;
+    return unit_.memory.measured_at(number, id) != id;
   }
 
   bool lies_evenly(const Probe& probe, const Site& site) const {
-    const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
-    return unit_.even_sector_sites.contains({number, lane_site(site).first});
+    const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
+    const MemorySite* const known = unit_.memory.find(number, lane_site(site).first);
+    return known != nullptr && known->is_even;
   }
 
   Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const {
@@ -233,7 +233,7 @@ class FunctionSplicer {
   Code probes_behind(std::uint32_t block, const Instruction& instruction, CodeBuilder& before) {
     if (instruction.traits.kind == OpcodeClass::branch || leaves(instruction)) return {};
     CodeBuilder probes(names_);
-    for (Probe& probe : unit_.probes) {
+    for (Probe& probe : unit_.spliced.probes) {
       if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;
       const Site site = site_at(probe, block, instruction);
       values_.add_preparation(probe, site, before);
@@ -262,7 +262,7 @@ class FunctionSplicer {
   }
 
   void add_probes(const Site& site, CodeBuilder& code, bool initializers = false) {
-    for (Probe& probe : unit_.probes) {
+    for (Probe& probe : unit_.spliced.probes) {
       if (probe.enabled && probe.point == site.point && probe.is_initializer == initializers)
         add_prepared(probe, site, code);
     }
@@ -275,7 +275,8 @@ class FunctionSplicer {
 
   void add_copy(Probe& probe, const Site& site, CodeBuilder& code) {
     ++probe.sites;
-    for (const std::uint32_t each : routine_at(probe, site).functions()) unit_.routine_functions.use(each);
+    for (const std::uint32_t each : routine_at(probe, site).functions())
+      unit_.spliced.routine_functions.use(each);
     SiteBinding binding;
     binding.word_opcode = is_kernel_ ? "ld.param.b64" : "ld.local.b64";
     // Device functions without a frame have no words, either.
@@ -336,7 +337,7 @@ class FunctionSplicer {
     const MemoryAccesses accesses = memory_accesses(*site.instruction);
     return SectorLanes::is_possible(unit_) && probe.measures_sectors && site.routine == nullptr &&
            site.point == ProbePoint::instruction && !site.instruction->guarded() &&
-           unit_.counting != nullptr && accesses.count == 1 && accesses.access[0].address != nullptr &&
+           unit_.counting.plan != nullptr && accesses.count == 1 && accesses.access[0].address != nullptr &&
            !outliner_.is_outlined(probe, tallies_.at(probe, site));
   }
 
@@ -350,7 +351,7 @@ class FunctionSplicer {
                !is_measured_elsewhere(probe, instruction) &&
                compares_sectors(probe, site_at(probe, block, instruction));
       };
-      if (std::ranges::any_of(unit_.probes, is_compared)) compared.push_back(i);
+      if (std::ranges::any_of(unit_.spliced.probes, is_compared)) compared.push_back(i);
     }
     return compared;
   }
@@ -370,14 +371,14 @@ class FunctionSplicer {
   /// others.
   std::optional<Label> add_skip_of_rows(const Probe& probe, const Site& site, CodeBuilder& code) {
     if (site.instruction == nullptr) return std::nullopt;
-    const auto number_of_probe = static_cast<std::uint32_t>(&probe - unit_.probes.data());
-    const auto rows = unit_.row_sectors.find({number_of_probe, lane_site(site).first});
-    if (rows == unit_.row_sectors.end()) return std::nullopt;
+    const auto number_of_probe = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
+    const MemorySite* const known = unit_.memory.find(number_of_probe, lane_site(site).first);
+    if (known == nullptr || !known->rows) return std::nullopt;
     const TallyPlace exception = tallies_.exception_at(probe, site);
     if (!exception) return std::nullopt;
     const Label label = code.fresh_label();
     if (const std::optional<VirtualRegister> row = row_register(site)) {
-      const VirtualRegister place = place_in_row(probe, site, rows->second, *row, code);
+      const VirtualRegister place = place_in_row(probe, site, *known->rows, *row, code);
       const VirtualRegister is_row = code.compute(RegisterType::pred, "setp.eq.u32", {place, 0});
       code.branch_if(CodePredicate(is_row), label);
     }
@@ -422,8 +423,8 @@ class FunctionSplicer {
     const auto found = unit_.lane_values->bank_lanes.find(lane_site(site));
     if (found == unit_.lane_values->bank_lanes.end()) return;
     Site known = site;
-    known.routine = &unit_.lane_routines.find(banks_of_some_lanes_value)->second;
-    for (const std::uint32_t each : known.routine->functions()) unit_.routine_functions.use(each);
+    known.routine = &unit_.spliced.lane_routines.find(banks_of_some_lanes_value)->second;
+    for (const std::uint32_t each : known.routine->functions()) unit_.spliced.routine_functions.use(each);
     values_.add_preparation(probe, known, code);
     binding.site_value = [&](std::string_view name) -> CodeOperand {
       if (name == lane_result_value) return *unit_.lane_values->find(lane_site(site), hoisted_banks_value);
@@ -451,10 +452,10 @@ class Splice final : public Pass {
   std::string_view name() const override { return "splice"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    const bool has_probes = std::ranges::any_of(unit.probes, &Probe::enabled);
+    const bool has_probes = std::ranges::any_of(unit.spliced.probes, &Probe::enabled);
     if (!has_probes && !unit.needs_frame()) return false;
     Outliner outliner(unit);
-    for (const FunctionUnit& function : unit.functions) {
+    for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) FunctionSplicer(unit, function, outliner).run();
     }
     return true;

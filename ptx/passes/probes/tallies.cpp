@@ -18,7 +18,7 @@ TallyPlace Tallies::find(const Probe& probe, std::uint32_t number, bool is_high,
   if (site.instruction == nullptr) return {};
   const auto& instructions = function_.function->body->instructions;
   const auto index = static_cast<std::uint32_t>(site.instruction - instructions.data());
-  return find_tally(unit_, {static_cast<std::uint32_t>(&probe - unit_.probes.data()), number, is_high,
+  return find_tally(unit_, {static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data()), number, is_high,
                             function_.first_instruction + index});
 }
 
@@ -38,15 +38,15 @@ std::vector<SiteTally> Tallies::at(const Probe& probe, const Site& site) const {
 }
 
 TallyPlace Tallies::exception_at(const Probe& probe, const Site& site) const {
-  if (site.instruction == nullptr || unit_.counting == nullptr) return {};
-  const auto number = static_cast<std::uint32_t>(&probe - unit_.probes.data());
+  if (site.instruction == nullptr || unit_.counting.plan == nullptr) return {};
+  const auto number = static_cast<std::uint32_t>(&probe - unit_.spliced.probes.data());
   const auto& instructions = function_.function->body->instructions;
   const std::uint32_t id =
       function_.first_instruction + static_cast<std::uint32_t>(site.instruction - instructions.data());
-  const auto found = std::ranges::find_if(unit_.counting->tallies, [&](const auto& each) {
+  const auto found = std::ranges::find_if(unit_.counting.plan->tallies, [&](const auto& each) {
     return each.first.is_exception && each.first.probe == number && each.first.instruction == id;
   });
-  return found == unit_.counting->tallies.end() ? TallyPlace{} : find_tally(unit_, found->first);
+  return found == unit_.counting.plan->tallies.end() ? TallyPlace{} : find_tally(unit_, found->first);
 }
 
 void Tallies::add_one(const TallyPlace& tally, VirtualRegister predicate, CodeBuilder& code) const {

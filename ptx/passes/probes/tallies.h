@@ -42,7 +42,7 @@ class Tallies {
 
  private:
   CountContext context() const {
-    return count_context_of(unit_, static_cast<std::uint32_t>(&function_ - unit_.functions.data()));
+    return count_context_of(unit_, static_cast<std::uint32_t>(&function_ - unit_.reached.functions.data()));
   }
   TallyPlace find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
 

@@ -16,15 +16,15 @@ std::uint32_t words_of(std::uint32_t bits) { return (bits + word_bits - 1) / wor
 
 std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& unit) {
   std::vector<CounterRegisters> all;
-  for (const FunctionCounters& function : unit.counting->functions) {
-    NameSource& names = unit.edits.names(*unit.functions[function.unit].function);
+  for (const FunctionCounters& function : unit.counting.plan->functions) {
+    NameSource& names = unit.edits.names(*unit.reached.functions[function.unit].function);
     CounterRegisters registers;
-    declare(names, unit.counting->is_wide ? RegisterType::b64 : RegisterType::b32, function.registers,
+    declare(names, unit.counting.plan->is_wide ? RegisterType::b64 : RegisterType::b32, function.registers,
             registers.numbers);
     declare(names, RegisterType::b32, words_of(function.bits), registers.words);
     declare(names, RegisterType::b32, words_of(function.bit_pairs), registers.holds);
     declare(names, RegisterType::b32, words_of(function.bit_pairs), registers.fails);
-    if (function.converges_at_exit && !unit.launch.has_full_warps)
+    if (function.converges_at_exit && !unit.options.launch.has_full_warps)
       declare(names, RegisterType::b32, 1, registers.launched);
     all.push_back(std::move(registers));
   }
@@ -32,18 +32,22 @@ std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& uni
 }
 
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t position) {
-  const FunctionUnit& function = unit.functions[unit.counting->functions[position].unit];
+  const FunctionUnit& function = unit.reached.functions[unit.counting.plan->functions[position].unit];
   return count_context(unit, position, unit.edits.names(*function.function));
 }
 
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t position, NameSource& names) {
-  const FunctionCounters& counters = unit.counting->functions[position];
-  return {unit, *unit.counting, counters, unit.functions[counters.unit], unit.counter_registers[position],
+  const FunctionCounters& counters = unit.counting.plan->functions[position];
+  return {unit,
+          *unit.counting.plan,
+          counters,
+          unit.reached.functions[counters.unit],
+          unit.counting.registers[position],
           names};
 }
 
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountContext& context) {
-  const std::int64_t word = slot_bytes * context.unit.counter_word;
+  const std::int64_t word = slot_bytes * context.unit.counting.word;
   if (context.is_kernel()) {
     const CodeAddress parameter{Name{std::string(probe_parameter)}, word};
     return slots_of_warp(code, context.plan, code.compute(RegisterType::b64, "ld.param.b64", {parameter}));

@@ -159,9 +159,8 @@ class FunctionCounting {
       append_guarded_increments(code, context_, counters, !CodePredicate(some));
       return write({position_of(place).first, Rank::together}, code);
     }
-    const bool is_counted_with_guard =
-        increment.condition.target == blocks_[place.block].fall_through &&
-        increments_.contains({place, {Condition::Kind::guard, 0}});
+    const bool is_counted_with_guard = increment.condition.target == blocks_[place.block].fall_through &&
+                                       increments_.contains({place, {Condition::Kind::guard, 0}});
     if (is_counted_with_guard) return;
     append_guarded_increments(code, context_, {}, !takes_target, {counters, lanes_here(place)});
     write(position_of(place), code);
@@ -175,7 +174,7 @@ class FunctionCounting {
 
   /// The lanes before the branch, found out before anything there may divide them.
   CodeOperand lanes_here(const Place& place) {
-    if (context_.unit.launch.has_full_warps) return -1;
+    if (context_.unit.options.launch.has_full_warps) return -1;
     CodeBuilder code = builder();
     const VirtualRegister here = code.active_mask();
     write({position_of(place).first, Rank::together}, code);
@@ -274,11 +273,11 @@ class Count final : public Pass {
   std::string_view name() const override { return "count"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.counting == nullptr || unit.counting->slots_in_use == 0) return false;
+    if (unit.counting.plan == nullptr || unit.counting.plan->slots_in_use == 0) return false;
     constexpr Version activemask{6, 2};
-    unit.version = std::max(unit.version, activemask);
-    unit.counter_registers = declare_counter_registers(unit);
-    for (std::uint32_t i = 0; i < unit.counting->functions.size(); ++i) {
+    unit.variant.version = std::max(unit.variant.version, activemask);
+    unit.counting.registers = declare_counter_registers(unit);
+    for (std::uint32_t i = 0; i < unit.counting.plan->functions.size(); ++i) {
       const CountContext context = count_context(unit, i);
       FunctionCounting(context).run();
     }

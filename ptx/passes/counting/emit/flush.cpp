@@ -47,7 +47,7 @@ struct FlushedWarp {
 /// All that were launched, where they wait for each other; else those that are here.
 FlushedWarp flushed_warp(CodeBuilder& code, const CountContext& context) {
   if (!context.counters.converges_at_exit) return {code.active_mask()};
-  if (context.unit.launch.has_full_warps) return {-1};
+  if (context.unit.options.launch.has_full_warps) return {-1};
   return {context.registers.launched.front()};
 }
 
@@ -56,7 +56,11 @@ class Flush {
  public:
   Flush(CodeBuilder& code, const CountContext& context, const FlushedWarp& warp,
         std::vector<const Counter*> counters)
-      : code_(code), context_(context), counters_(std::move(counters)), done_(code.fresh_label()), warp_(warp) {
+      : code_(code),
+        context_(context),
+        counters_(std::move(counters)),
+        done_(code.fresh_label()),
+        warp_(warp) {
     for (const Counter* counter : counters_) {
       if (accumulator(*counter).storage == Storage::reg) numbers_.insert(accumulator(*counter).index);
     }
@@ -144,7 +148,8 @@ class Flush {
     } else if (all) {
       is_any = compare("setp.ne.u32", *all, 0);
     }
-    const VirtualRegister votes = code_.compute(RegisterType::pred, "vote.sync.any.pred", {*is_any, warp_.mask});
+    const VirtualRegister votes =
+        code_.compute(RegisterType::pred, "vote.sync.any.pred", {*is_any, warp_.mask});
     code_.branch_if(!CodePredicate(votes), done_);
   }
 
@@ -412,9 +417,8 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
   if (guard) code.branch_if(!*guard, done);
   FlushedWarp warp = flushed_warp(code, context);
   // Bits alone are not flushed by most warps.
-  const bool has_numbers = std::ranges::any_of(of_all, [&](const Counter* counter) {
-    return context.accumulator(*counter).storage == Storage::reg;
-  });
+  const bool has_numbers = std::ranges::any_of(
+      of_all, [&](const Counter* counter) { return context.accumulator(*counter).storage == Storage::reg; });
   if (has_numbers && !of_first.empty()) warp.find(code, context);
   if (!of_all.empty()) Flush(code, context, warp, std::move(of_all)).append();
   if (!of_first.empty()) Flush(code, context, warp, std::move(of_first)).append();

@@ -6,14 +6,14 @@
 namespace lynxpp::ptx {
 
 TallyPlace find_tally(const InstrumentationUnit& unit, const Tally& tally) {
-  if (unit.counting == nullptr) return {};
-  const auto found = unit.counting->tallies.find(tally);
-  if (found == unit.counting->tallies.end()) return {};
-  return {&unit.counting->counter(found->second), &unit.counting->accumulator(found->second)};
+  if (unit.counting.plan == nullptr) return {};
+  const auto found = unit.counting.plan->tallies.find(tally);
+  if (found == unit.counting.plan->tallies.end()) return {};
+  return {&unit.counting.plan->counter(found->second), &unit.counting.plan->accumulator(found->second)};
 }
 
 CountContext count_context_of(InstrumentationUnit& unit, std::uint32_t function) {
-  return count_context(unit, unit.counting->positions.at(function));
+  return count_context(unit, unit.counting.plan->positions.at(function));
 }
 
 VirtualRegister register_of(const CountContext& context, const TallyPlace& tally) {

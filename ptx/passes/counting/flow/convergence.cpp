@@ -13,10 +13,11 @@ bool calls(const Instruction& instruction) { return instruction.traits.kind == O
 
 /// Of the functions that the kernel may reach.
 bool are_harmless(const InstrumentationUnit& unit) {
-  for (const FunctionUnit& function : unit.functions) {
+  for (const FunctionUnit& function : unit.reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
-      if (calls(instruction) && unit.find(direct_callee(unit.module, instruction)) == nullptr) return false;
-      if (&function == &unit.kernel()) continue;
+      if (calls(instruction) && unit.reached.find(direct_callee(unit.module, instruction)) == nullptr)
+        return false;
+      if (&function == &unit.reached.kernel()) continue;
       if (instruction.opcode == "exit" || may_join_lanes(instruction)) return false;
     }
   }

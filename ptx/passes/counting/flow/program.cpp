@@ -16,7 +16,7 @@ class FunctionFinder {
   std::vector<CountedFunction> run() {
     for (const std::uint32_t index : callers_first()) {
       CountedFunction function;
-      function.unit = &unit_.functions[index];
+      function.unit = &unit_.reached.functions[index];
       function.analyses = &unit_.analyses.of(*function.unit->function);
       function.index = index;
       function.call_may_exit.assign(function.graph().blocks.size(), false);
@@ -29,15 +29,15 @@ class FunctionFinder {
 
  private:
   std::vector<std::uint32_t> callers_first() {
-    recursive_.assign(unit_.functions.size(), false);
-    if (unit_.functions.size() == 1) return {0};
+    recursive_.assign(unit_.reached.functions.size(), false);
+    if (unit_.reached.functions.size() == 1) return {0};
     const CallGraph calls(unit_.module);
     std::vector<std::uint32_t> order;
     for (std::size_t i = calls.callees_first().size(); i-- > 0;) {
       const CallNode& node = calls.nodes()[calls.callees_first()[i]];
-      const FunctionUnit* const function = unit_.find(node.function->name);
+      const FunctionUnit* const function = unit_.reached.find(node.function->name);
       if (function == nullptr || function->function != node.function) continue;
-      const auto index = static_cast<std::uint32_t>(function - unit_.functions.data());
+      const auto index = static_cast<std::uint32_t>(function - unit_.reached.functions.data());
       recursive_[index] = node.is_recursive;
       if (function->instrumented) order.push_back(index);
     }
@@ -46,12 +46,12 @@ class FunctionFinder {
 
   /// From which calls threads may not come back because they have left the kernel. `trap` ends the launch.
   void find_exits() {
-    std::vector<bool> may_exit(unit_.functions.size());
+    std::vector<bool> may_exit(unit_.reached.functions.size());
     for (bool changed = true; changed;) {
       changed = false;
-      for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
+      for (std::uint32_t index = 0; index < unit_.reached.functions.size(); ++index) {
         if (may_exit[index]) continue;
-        const auto& instructions = unit_.functions[index].function->body->instructions;
+        const auto& instructions = unit_.reached.functions[index].function->body->instructions;
         may_exit[index] = std::ranges::any_of(instructions, [&](const Instruction& instruction) {
           if (instruction.opcode == "exit") return true;
           const std::uint32_t callee = callee_of(instruction);
@@ -81,18 +81,19 @@ class FunctionFinder {
   /// Index of the unit's function that the instruction calls by name; no_function: none.
   std::uint32_t callee_of(const Instruction& instruction) const {
     if (instruction.traits.kind != OpcodeClass::call) return no_function;
-    const FunctionUnit* const callee = unit_.find(direct_callee(unit_.module, instruction));
-    return callee == nullptr ? no_function : static_cast<std::uint32_t>(callee - unit_.functions.data());
+    const FunctionUnit* const callee = unit_.reached.find(direct_callee(unit_.module, instruction));
+    return callee == nullptr ? no_function
+                             : static_cast<std::uint32_t>(callee - unit_.reached.functions.data());
   }
 
   /// Where each call of a function is an execution of a block, its entry needs no counter.
   void find_callers() {
     std::vector<bool> is_counted = recursive_;
-    std::vector<std::vector<std::pair<std::size_t, std::uint32_t>>> callers(unit_.functions.size());
-    std::vector<std::size_t> position(unit_.functions.size(), functions_.size());
+    std::vector<std::vector<std::pair<std::size_t, std::uint32_t>>> callers(unit_.reached.functions.size());
+    std::vector<std::size_t> position(unit_.reached.functions.size(), functions_.size());
     for (std::size_t i = 0; i < functions_.size(); ++i) position[functions_[i].index] = i;
-    for (std::uint32_t index = 0; index < unit_.functions.size(); ++index) {
-      const FunctionUnit& function = unit_.functions[index];
+    for (std::uint32_t index = 0; index < unit_.reached.functions.size(); ++index) {
+      const FunctionUnit& function = unit_.reached.functions[index];
       for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
         const Instruction* call = call_at_end(function, block);
         const std::uint32_t callee = call == nullptr ? no_function : callee_of(*call);

@@ -42,9 +42,9 @@ class DividedWarps {
                (instruction.traits.kind == OpcodeClass::barrier || may_spin(instruction));
       });
     };
-    const auto callees = unit_.functions.begin() + 1;
-    const bool callees_wait = std::any_of(callees, unit_.functions.end(), waits);
-    const auto& instructions = unit_.kernel().function->body->instructions;
+    const auto callees = unit_.reached.functions.begin() + 1;
+    const bool callees_wait = std::any_of(callees, unit_.reached.functions.end(), waits);
+    const auto& instructions = unit_.reached.kernel().function->body->instructions;
     for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
       for (std::uint32_t at = graph_.blocks[block].begin; at < graph_.blocks[block].end; ++at) {
         const Instruction& instruction = instructions[at];

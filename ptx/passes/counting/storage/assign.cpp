@@ -101,16 +101,15 @@ class FunctionStorage {
   /// The trip count that says at the loop's end how often a lane has made the increment; no_index: none does.
   std::uint32_t reading_of(const Increment& inside, std::uint32_t index) const {
     const DivergentLoop& loop = draft_.facts.divergent_loops[index];
-    const bool is_of_block = inside.condition.kind == Condition::Kind::always &&
-                             (inside.place.kind == Place::Kind::block_start ||
-                              inside.place.kind == Place::Kind::block_end);
+    const bool is_of_block =
+        inside.condition.kind == Condition::Kind::always &&
+        (inside.place.kind == Place::Kind::block_start || inside.place.kind == Place::Kind::block_end);
     const auto found = std::ranges::find_if(draft_.trip_counts, [&](const TripCount& trips) {
-      return is_of_block && !trips.constant && trips.loop == loop.loop &&
-             trips.block == inside.place.block && trips.place == Place{Place::Kind::block_start, loop.end, 0};
+      return is_of_block && !trips.constant && trips.loop == loop.loop && trips.block == inside.place.block &&
+             trips.place == Place{Place::Kind::block_start, loop.end, 0};
     });
-    return found == draft_.trip_counts.end()
-               ? no_index
-               : static_cast<std::uint32_t>(found - draft_.trip_counts.begin());
+    return found == draft_.trip_counts.end() ? no_index
+                                             : static_cast<std::uint32_t>(found - draft_.trip_counts.begin());
   }
 
   // ---- registers, bits, memory
@@ -299,7 +298,8 @@ class FunctionStorage {
     // At an exit the registers have been flushed before the routine runs.
     const bool is_at_exit = draft_.function.instructions()[index].traits.kind == OpcodeClass::exit;
     if (limit_ == 0 || is_at_exit) return accumulator;
-    const bool is_once = tally.is_mark || (!repeats && plan_.unit.probes[tally.probe].measures_sectors);
+    const bool is_once =
+        tally.is_mark || (!repeats && plan_.unit.spliced.probes[tally.probe].measures_sectors);
     if (is_once && !plan_.request.is_wide && result_.bits < most_bits) {
       accumulator.storage = Storage::bit;
       accumulator.index = result_.bits++;
