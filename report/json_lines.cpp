@@ -5,116 +5,110 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string_view>
+#include <type_traits>
 
+#include "report/members.h"
 #include "report/output.h"
 #include "report/record.h"
 #include "support/log.h"
-#include "support/text.h"
 
 namespace lynxpp::report {
 namespace {
 
-/// Writes one JSON object. Numbers are written by hand: arrays of millions of counts need no tree of nodes,
-/// and every integer stays one.
+template <typename T>
+concept Arithmetic = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+
+/// Writes one JSON object; a visitor of its members. Numbers are written by hand: arrays of millions of
+/// counts need no tree of nodes, and every integer stays one.
 class ObjectWriter {
  public:
-  void begin(std::string_view record) {
-    text_ = "{";
-    member("record", record);
+  void operator()(std::string_view name, const auto& value) {
+    key(name);
+    write(value);
   }
-  void begin(std::string_view record, const std::string& kernel) {
-    begin(record);
-    member("kernel", kernel);
-    member("demangled", demangle(kernel));
+  void may_lack(std::string_view name, const auto& value) { (*this)(name, value); }
+  void if_any(std::string_view name, const auto& value) {
+    if (says_something(value)) (*this)(name, value);
   }
-  std::string finish() {
-    text_ += "}\n";
-    return std::move(text_);
-  }
+  void derived(std::string_view name, auto&& value) { (*this)(name, value()); }
+  void results(std::string_view name, std::string_view units, const std::vector<ResultValue>& results);
 
-  void key(std::string_view name) {
-    separate();
-    string(name);
-    text_ += ':';
-  }
-  void member(std::string_view name, std::string_view value) {
-    key(name);
-    string(value);
-  }
-  void member(std::string_view name, const std::vector<std::string>& values) {
-    key(name);
-    list(values, [this](const std::string& value) { string(value); });
-  }
-  void member(std::string_view name, bool value) {
-    key(name);
-    text_ += value ? "true" : "false";
-  }
-  void member(std::string_view name, std::uint64_t value) {
-    key(name);
-    number(value);
-  }
-  void member(std::string_view name, double value) {
-    key(name);
-    number(value);
-  }
-  template <typename Range>
-  void numbers(std::string_view name, const Range& values) {
-    key(name);
-    text_ += '[';
-    // Through a buffer on the stack: appending every number to the text takes half as long again.
-    std::array<char, 1 << 14> buffer;
-    char* end = buffer.data();
-    for (const auto value : values) {
-      if (end > buffer.data() + buffer.size() - longest_number) {
-        text_.append(buffer.data(), end);
-        end = buffer.data();
-      }
-      end = put_number(end, value);
-      *end++ = ',';
-    }
-    text_.append(buffer.data(), end);
-    if (text_.back() == ',') text_.pop_back();
-    text_ += ']';
-  }
-
-  template <typename Row, typename Value>
-  void column(std::string_view name, const std::vector<Row>& rows, Value Row::*value) {
-    key(name);
-    list(rows, [&](const Row& row) { number(row.*value); });
-  }
-
-  void null() { text_ += "null"; }
   void open() { text_ += '{'; }
   void close() { text_ += '}'; }
-  void first_number(const Values& values) {
-    std::visit(
-        [this](const auto& vector) { vector.empty() ? void(text_ += "null") : number(vector.front()); },
-        values);
-  }
-
-  void string(std::string_view value) {
-    text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
-  void list(const auto& values, auto&& write) {
-    text_ += '[';
-    for (const auto& value : values) {
-      separate();
-      write(value);
-    }
-    text_ += ']';
-  }
-  template <typename T>
-  void number(T value) {
-    std::array<char, longest_number> buffer;
-    text_.append(buffer.data(), put_number(buffer.data(), value));
+  std::string finish() {
+    text_ += '\n';
+    return std::move(text_);
   }
 
  private:
   static constexpr std::size_t longest_number = 40;  ///< with a comma behind it
+
+  template <typename T>
+  static bool says_something(const std::optional<T>& value) {
+    return value.has_value();
+  }
+  static bool says_something(const LaunchRecord::Sampling& sampling) { return !sampling.is_whole(); }
+  static bool says_something(const auto& value) { return !value.empty(); }
+
+  void key(std::string_view name) {
+    separate();
+    write(name);
+    text_ += ':';
+  }
+  void write(std::string_view value) {
+    text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  void write(std::same_as<bool> auto value) { text_ += value ? "true" : "false"; }
+  void write(Arithmetic auto value) {
+    std::array<char, longest_number> buffer;
+    text_.append(buffer.data(), put_number(buffer.data(), value));
+  }
+  template <typename T>
+  void write(const std::optional<T>& value) {
+    write(*value);
+  }
+  void write(const std::uint32_t (&values)[3]) { write(std::span<const std::uint32_t>(values)); }
+  void write(const Values& values) {
+    std::visit([this](const auto& numbers) { write(numbers); }, values);
+  }
+  template <Arithmetic T>
+  void write(const std::vector<T>& values) {
+    write(std::span<const T>(values));
+  }
+  template <typename T>
+  void write(const std::vector<T>& values) {
+    list(values, [this](const T& value) { write(value); });
+  }
+  template <Arithmetic T>
+  void write(std::span<const T> values);
+  template <HasColumns Row>
+  void write(const std::vector<Row>& rows);
+  template <HasMembers T>
+  void write(const T& value) {
+    open();
+    visit_members(value, *this);
+    close();
+  }
+
+  /// A result that is a number.
+  void first_number(const Values& values) {
+    std::visit([this](const auto& numbers) { numbers.empty() ? null() : write(numbers.front()); }, values);
+  }
+  void null() { text_ += "null"; }
+  void list(const auto& values, auto&& write_value) {
+    text_ += '[';
+    for (const auto& value : values) {
+      separate();
+      write_value(value);
+    }
+    text_ += ']';
+  }
 
   /// Precondition: there is room for longest_number characters at `to`.
   template <typename T>
@@ -136,6 +130,35 @@ class ObjectWriter {
   std::string text_;
 };
 
+template <Arithmetic T>
+void ObjectWriter::write(std::span<const T> values) {
+  text_ += '[';
+  // Through a buffer on the stack: appending every number to the text takes half as long again.
+  std::array<char, 1 << 14> buffer;
+  char* end = buffer.data();
+  for (const T value : values) {
+    if (end > buffer.data() + buffer.size() - longest_number) {
+      text_.append(buffer.data(), end);
+      end = buffer.data();
+    }
+    end = put_number(end, value);
+    *end++ = ',';
+  }
+  text_.append(buffer.data(), end);
+  if (text_.back() == ',') text_.pop_back();
+  text_ += ']';
+}
+
+template <HasColumns Row>
+void ObjectWriter::write(const std::vector<Row>& rows) {
+  open();
+  visit_columns<Row>([&](std::string_view name, std::uint32_t Row::*value) {
+    key(name);
+    list(rows, [&](const Row& row) { row.*value == SitesRecord::unknown ? null() : write(row.*value); });
+  });
+  close();
+}
+
 /// Results share one JSON object, so a name that was emitted twice becomes "name#2".
 std::vector<std::string> unique_names(const std::vector<ResultValue>& results) {
   std::vector<std::string> names;
@@ -148,89 +171,32 @@ std::vector<std::string> unique_names(const std::vector<ResultValue>& results) {
   return names;
 }
 
-void write_results(ObjectWriter& json, const std::vector<ResultValue>& results) {
+void ObjectWriter::results(std::string_view name, std::string_view units,
+                           const std::vector<ResultValue>& results) {
   const std::vector<std::string> names = unique_names(results);
   bool has_units = false;
-  json.key("results");
-  json.open();
+  key(name);
+  open();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const ResultValue& result = results[i];
-    has_units |= !result.unit.empty();
-    json.key(names[i]);
-    if (result.extents.empty()) {
-      json.first_number(result.values);
-      continue;
-    }
-    json.open();
-    json.numbers("extents", result.extents);
-    if (!result.extent_names.empty()) json.member("names", result.extent_names);
-    if (!result.table.empty()) json.member("table", result.table);
-    if (!result.bounds.empty()) {
-      json.numbers("bounds", result.bounds);
-      json.numbers("underflow", result.underflow);
-      json.numbers("overflow", result.overflow);
-    }
-    std::visit([&](const auto& values) { json.numbers("values", values); }, result.values);
-    json.close();
+    has_units |= !results[i].unit.empty();
+    key(names[i]);
+    results[i].extents.empty() ? first_number(results[i].values) : write(results[i]);
   }
-  json.close();
+  close();
   if (!has_units) return;
-  json.key("units");
-  json.open();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].unit.empty()) json.member(names[i], results[i].unit);
-  }
-  json.close();
+  key(units);
+  open();
+  for (std::size_t i = 0; i < results.size(); ++i) if_any(names[i], results[i].unit);
+  close();
 }
 
-void write_instructions(ObjectWriter& json, const std::vector<SitesRecord::Instruction>& instructions) {
-  using Instruction = SitesRecord::Instruction;
-  json.key("instructions");
-  json.open();
-  json.column("block", instructions, &Instruction::block);
-  json.column("opcode", instructions, &Instruction::opcode);
-  json.column("labels", instructions, &Instruction::labels);
-  json.column("ptx_line", instructions, &Instruction::ptx_line);
-  json.key("file");
-  json.list(instructions, [&](const Instruction& each) {
-    each.file == SitesRecord::unknown ? json.null() : json.number(each.file);
-  });
-  json.column("line", instructions, &Instruction::line);
-  json.close();
-}
-
-std::string text_of(const SitesRecord& record) {
-  using Block = SitesRecord::Block;
+std::string text_of(const auto& record) {
   ObjectWriter json;
-  json.begin("sites", record.kernel);
-  json.member("table", record.table);
-  json.member("functions", record.functions);
-  json.member("opcodes", record.opcodes);
-  json.member("files", record.files);
-  json.key("labels");
-  json.list(record.labels, [&](const std::vector<std::string>& labels) {
-    json.list(labels, [&](const std::string& label) { json.string(label); });
-  });
-  json.key("blocks");
   json.open();
-  json.column("function", record.blocks, &Block::function);
-  json.column("first", record.blocks, &Block::first);
-  json.column("instructions", record.blocks, &Block::instructions);
+  json(kind_member, kind_of<std::decay_t<decltype(record)>>);
+  visit_members(record, json);
   json.close();
-  write_instructions(json, record.instructions);
   return json.finish();
-}
-
-void write_resources(ObjectWriter& json, std::string_view name, const KernelResources& resources) {
-  json.key(name);
-  json.open();
-  json.member("registers", resources.registers);
-  json.member("local_bytes", resources.local_bytes);
-  json.member("shared_bytes", resources.shared_bytes);
-  json.member("blocks_per_sm", resources.blocks_per_sm);
-  json.member("warps_per_sm", resources.warps_per_sm);
-  json.member("most_warps_per_sm", resources.most_warps_per_sm);
-  json.close();
 }
 
 class JsonLinesSink final : public Sink {
@@ -241,66 +207,10 @@ class JsonLinesSink final : public Sink {
   JsonLinesSink& operator=(const JsonLinesSink&) = delete;
 
   void sites(const SitesRecord& record) override { write(text_of(record)); }
-
-  void launch(const LaunchRecord& record) override {
-    ObjectWriter json;
-    json.begin("launch", record.kernel);
-    json.member("launch", record.launch);
-    json.member("device", record.device);
-    json.numbers("grid", record.grid);
-    json.numbers("block", record.block);
-    json.member("spec", record.spec);
-    write_results(json, record.results);
-    if (record.sites) json.member("sites", *record.sites);
-    if (!record.sampling.is_whole()) {
-      json.key("sampling");
-      json.open();
-      json.member("launches", record.sampling.launches);
-      json.member("blocks", record.sampling.blocks);
-      json.member("warps", record.sampling.warps);
-      json.close();
-    }
-    if (!record.notes.empty()) json.member("notes", record.notes);
-    write(json.finish());
-  }
-
-  void total(const TotalRecord& record) override {
-    ObjectWriter json;
-    json.begin("total");
-    json.member("spec", record.spec);
-    write_results(json, record.results);
-    if (!record.notes.empty()) json.member("notes", record.notes);
-    write(json.finish());
-  }
-
-  void coverage(const CoverageRecord& record) override {
-    ObjectWriter json;
-    json.begin("coverage", record.kernel);
-    json.member("instrumented", record.instrumented);
-    json.member("reason", record.reason);
-    json.member("launches", record.launches);
-    json.member("instrumented_launches", record.instrumented_launches);
-    json.member("sites", record.sites);
-    json.member("notes", record.notes);
-    write(json.finish());
-  }
-
-  void timing(const TimingRecord& record) override {
-    ObjectWriter json;
-    json.begin("timing", record.kernel);
-    json.member("parse_ms", record.parse);
-    json.member("instrument_ms", record.instrument);
-    json.member("emit_ms", record.emit);
-    json.member("load_ms", record.load);
-    json.member("execute_ms", record.execute);
-    if (record.buffers) json.member("buffers_ms", *record.buffers);
-    json.member("launches", record.launches);
-    json.member("device", record.device);
-    if (record.original) write_resources(json, "original", *record.original);
-    if (record.variant) write_resources(json, "variant", *record.variant);
-    write(json.finish());
-  }
-
+  void launch(const LaunchRecord& record) override { write(text_of(record)); }
+  void total(const TotalRecord& record) override { write(text_of(record)); }
+  void coverage(const CoverageRecord& record) override { write(text_of(record)); }
+  void timing(const TimingRecord& record) override { write(text_of(record)); }
   void finish() override {}
 
  private:

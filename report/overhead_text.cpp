@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/kernel_name.h"
+#include "report/members.h"
 #include "report/number.h"
 #include "report/overhead.h"
 #include "report/text_table.h"
@@ -79,9 +80,9 @@ std::string summary(const SettingOverhead& setting, std::size_t width) {
 }
 
 nlohmann::ordered_json json_of(const KernelResources& resources) {
-  return {{"registers", resources.registers},       {"local_bytes", resources.local_bytes},
-          {"shared_bytes", resources.shared_bytes}, {"blocks_per_sm", resources.blocks_per_sm},
-          {"warps_per_sm", resources.warps_per_sm}, {"most_warps_per_sm", resources.most_warps_per_sm}};
+  nlohmann::ordered_json object;
+  visit_members(resources, [&](const char* name, std::uint64_t member) { object[name] = member; });
+  return object;
 }
 
 nlohmann::ordered_json json_of(const KernelOverhead& kernel) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "report/members.h"
 #include "report/number.h"
 #include "support/text.h"
 
@@ -15,76 +16,6 @@ using Json = nlohmann::ordered_json;
 
 /// Says what is wrong with a record; empty: nothing.
 using Complaint = std::string;
-
-class MemberReader {
- public:
-  explicit MemberReader(const Json& object) : object_(object) {}
-
-  const Complaint& complaint() const { return complaint_; }
-
-  void read(const char* name, std::string& value) {
-    if (const Json* member = find(name, &Json::is_string, "a string")) value = member->get<std::string>();
-  }
-  void read(const char* name, bool& value) {
-    if (const Json* member = find(name, &Json::is_boolean, "true or false")) value = member->get<bool>();
-  }
-  void read(const char* name, std::uint64_t& value) {
-    if (const Json* member = find(name, &Json::is_number_unsigned, "a count"))
-      value = member->get<std::uint64_t>();
-  }
-  void read(const char* name, double& value) {
-    if (const Json* member = find(name, &Json::is_number, "a number")) value = member->get<double>();
-  }
-  void read(const char* name, std::uint32_t (&value)[3]) {
-    const Json* member = find(name, &Json::is_array, "an array");
-    if (member == nullptr) return;
-    bool fits = member->size() == 3;
-    for (std::size_t i = 0; fits && i < 3; ++i) {
-      const Json& element = (*member)[i];
-      fits = element.is_number_unsigned() &&
-             element.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
-      if (fits) value[i] = element.get<std::uint32_t>();
-    }
-    if (!fits) complain(name, "three counts");
-  }
-  void read_optional(const char* name, std::vector<std::string>& values) {
-    if (!object_.contains(name)) return;
-    const Json* member = find(name, &Json::is_array, "an array");
-    if (member == nullptr) return;
-    for (const Json& element : *member) {
-      if (!element.is_string()) return complain(name, "an array of strings");
-      values.push_back(element.get<std::string>());
-    }
-  }
-  void read_optional(const char* name, std::optional<std::uint64_t>& value) {
-    if (object_.contains(name)) read(name, value.emplace());
-  }
-  void read(const char* name, std::vector<std::vector<std::string>>& sets) {
-    const Json* member = find(name, &Json::is_array, "an array");
-    if (member == nullptr) return;
-    for (const Json& set : *member) {
-      const bool fits = set.is_array() && std::all_of(set.begin(), set.end(),
-                                                      [](const Json& each) { return each.is_string(); });
-      if (!fits) return complain(name, "an array of arrays of strings");
-      sets.push_back(set.get<std::vector<std::string>>());
-    }
-  }
-  void read_results(std::vector<ResultValue>& results);
-
- private:
-  const Json* find(const char* name, bool (Json::*is_right)() const noexcept, const char* what) {
-    const auto member = object_.find(name);
-    if (member != object_.end() && ((*member).*is_right)()) return &*member;
-    complain(name, what);
-    return nullptr;
-  }
-  void complain(const std::string& name, const std::string& what) {
-    if (complaint_.empty()) complaint_ = "member '" + name + "' is not " + what;
-  }
-
-  const Json& object_;
-  Complaint complaint_;
-};
 
 /// The narrowest of u64, i64, double that holds every element; nullopt when one is no number.
 template <typename Elements>
@@ -110,254 +41,197 @@ std::optional<Values> values_of(const Elements& elements) {
   return convert(std::vector<double>());
 }
 
-template <typename T>
-bool read_integers(const Json& member, const char* name, std::size_t count, std::vector<T>& values) {
-  const auto list = member.find(name);
-  if (list == member.end() || !list->is_array() || list->size() != count) return false;
-  for (const Json& value : *list) {
-    if (!value.is_number_integer()) return false;
-    values.push_back(value.get<T>());
+/// Fills a struct from an object; a visitor of its members. Keeps the first complaint.
+class MemberReader {
+ public:
+  /// `prefix` stands before the names of members in complaints.
+  explicit MemberReader(const Json& object, std::string prefix = {})
+      : object_(object), prefix_(std::move(prefix)) {}
+
+  const Complaint& complaint() const { return complaint_; }
+
+  void operator()(const char* name, auto& value) {
+    static const Json missing;
+    if (!complaint_.empty()) return;
+    const auto member = object_.find(name);
+    read(member == object_.end() ? missing : *member, prefix_ + name, value);
   }
-  return true;
+  void may_lack(const char* name, auto& value) { if_any(name, value); }
+  void if_any(const char* name, auto& value) {
+    if (object_.contains(name)) (*this)(name, value);
+  }
+  void derived(const char* /*name*/, auto&& /*value*/) {}
+  void results(const char* name, const char* units, std::vector<ResultValue>& results);
+
+ private:
+  void read(const Json& member, const std::string& name, std::string& value) {
+    if (!member.is_string()) return complain(name, "a string");
+    value = member.get<std::string>();
+  }
+  void read(const Json& member, const std::string& name, bool& value) {
+    if (!member.is_boolean()) return complain(name, "true or false");
+    value = member.get<bool>();
+  }
+  void read(const Json& member, const std::string& name, std::uint64_t& value) {
+    if (!member.is_number_unsigned()) return complain(name, "a count");
+    value = member.get<std::uint64_t>();
+  }
+  void read(const Json& member, const std::string& name, std::int64_t& value) {
+    if (!member.is_number_integer()) return complain(name, "an integer");
+    value = member.get<std::int64_t>();
+  }
+  void read(const Json& member, const std::string& name, double& value) {
+    if (!member.is_number()) return complain(name, "a number");
+    value = member.get<double>();
+  }
+  void read(const Json& member, const std::string& name, std::uint32_t (&value)[3]) {
+    const auto fits = [](const Json& each) {
+      return each.is_number_unsigned() &&
+             each.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
+    };
+    if (!member.is_array()) return complain(name, "an array");
+    if (member.size() != 3 || !std::all_of(member.begin(), member.end(), fits))
+      return complain(name, "three counts");
+    for (std::size_t i = 0; i < 3; ++i) value[i] = member[i].get<std::uint32_t>();
+  }
+  void read(const Json& member, const std::string& name, Values& values) {
+    std::optional<Values> read = member.is_array() ? values_of(member) : std::nullopt;
+    if (!read) return complain(name, "an array of numbers");
+    values = std::move(*read);
+  }
+  template <typename T>
+  void read(const Json& member, const std::string& name, std::optional<T>& value) {
+    read(member, name, value.emplace());
+  }
+  template <typename T>
+  void read(const Json& member, const std::string& name, std::vector<T>& values) {
+    if (!member.is_array()) return complain(name, "an array");
+    for (std::size_t i = 0; i < member.size() && complaint_.empty(); ++i)
+      read(member[i], name + "[" + std::to_string(i) + "]", values.emplace_back());
+  }
+  template <HasColumns Row>
+  void read(const Json& member, const std::string& name, std::vector<Row>& rows);
+  template <HasMembers T>
+  void read(const Json& member, const std::string& name, T& value) {
+    if (!member.is_object()) return complain(name, "an object");
+    MemberReader members(member, name + ".");
+    visit_members(value, members);
+    complaint_ = members.complaint();
+  }
+
+  void complain(const std::string& name, const std::string& what) {
+    complaint_ = "member '" + name + "' is not " + what;
+  }
+
+  const Json& object_;
+  std::string prefix_;
+  Complaint complaint_;
+};
+
+/// The first column says how many rows there are. null is SitesRecord::unknown.
+template <HasColumns Row>
+void MemberReader::read(const Json& member, const std::string& name, std::vector<Row>& rows) {
+  if (!member.is_object()) return complain(name, "an object");
+  const auto fits = [](const Json& each) {
+    return each.is_null() || (each.is_number_unsigned() && each.get<std::uint64_t>() < SitesRecord::unknown);
+  };
+  bool has_rows = false;
+  visit_columns<Row>([&](const char* column, std::uint32_t Row::*value) {
+    if (!complaint_.empty()) return;
+    const auto cells = member.find(column);
+    const bool is_column = cells != member.end() && cells->is_array() &&
+                           (!has_rows || cells->size() == rows.size()) &&
+                           std::all_of(cells->begin(), cells->end(), fits);
+    if (!is_column) return complain(name + "." + column, "a column of counts");
+    rows.resize(cells->size());
+    has_rows = true;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Json& cell = (*cells)[i];
+      rows[i].*value = cell.is_null() ? SitesRecord::unknown : cell.get<std::uint32_t>();
+    }
+  });
 }
 
-/// What a column of a table and a histogram have besides.
-bool read_kind(const Json& member, ResultValue& result) {
-  if (const auto table = member.find("table"); table != member.end()) {
-    if (!table->is_string()) return false;
-    result.table = table->get<std::string>();
-  }
-  if (!member.contains("bounds")) return true;
-  const std::size_t bins = result.extents.back();
-  if (bins == 0) return false;
-  const std::size_t count = size_of(result.values) / bins;
-  return read_integers(member, "bounds", bins + 1, result.bounds) &&
-         read_integers(member, "underflow", count, result.underflow) &&
-         read_integers(member, "overflow", count, result.overflow);
-}
-
-bool read_array(const Json& member, ResultValue& result) {
-  const auto extents = member.find("extents");
-  const auto values = member.find("values");
-  if (extents == member.end() || values == member.end() || !extents->is_array() || !values->is_array())
-    return false;
+/// Whether the extents of an array, and the bins of a histogram, fit the number of values.
+bool is_consistent(const ResultValue& result) {
+  const std::size_t size = size_of(result.values);
   __extension__ unsigned __int128 elements = 1;
-  for (const Json& extent : *extents) {
-    if (!extent.is_number_unsigned()) return false;
-    result.extents.push_back(extent.get<std::uint64_t>());
-    elements *= result.extents.back();
-    if (elements > values->size()) elements = static_cast<decltype(elements)>(values->size()) + 1;
-    if (result.extents.back() == 0) elements = 0;
+  for (const std::uint64_t extent : result.extents) {
+    elements *= extent;
+    if (elements > size) elements = static_cast<decltype(elements)>(size) + 1;
+    if (extent == 0) elements = 0;
   }
-  std::optional<Values> read = values_of(*values);
-  if (!read || result.extents.empty() || elements != values->size()) return false;
-  result.values = std::move(*read);
-  if (!read_kind(member, result)) return false;
-  const auto names = member.find("names");
-  if (names == member.end()) return true;
-  if (!names->is_array() || names->size() != result.extents.size()) return false;
-  for (const Json& name : *names) {
-    if (!name.is_string()) return false;
-    result.extent_names.push_back(name.get<std::string>());
-  }
-  return true;
+  if (result.extents.empty() || elements != size) return false;
+  if (!result.extent_names.empty() && result.extent_names.size() != result.extents.size()) return false;
+  if (result.bounds.empty()) return true;
+  const std::size_t bins = result.extents.back();
+  return bins != 0 && result.bounds.size() == bins + 1 && result.underflow.size() == size / bins &&
+         result.overflow.size() == size / bins;
 }
 
-void MemberReader::read_results(std::vector<ResultValue>& results) {
-  const Json* member = find("results", &Json::is_object, "an object");
-  if (member == nullptr) return;
-  const auto units = object_.find("units");
-  for (const auto& [name, value] : member->items()) {
+void MemberReader::results(const char* name, const char* units, std::vector<ResultValue>& results) {
+  const auto member = object_.find(name);
+  if (!complaint_.empty()) return;
+  if (member == object_.end() || !member->is_object()) return complain(name, "an object");
+  const auto known_units = object_.find(units);
+  for (const auto& [key, value] : member->items()) {
+    const std::string path = std::string(name) + "." + key;
     ResultValue result;
-    result.name = name;
+    result.name = key;
     if (value.is_object()) {
-      if (!read_array(value, result)) return complain("results." + name, "an array with its extents");
+      MemberReader members(value);
+      visit_members(result, members);
+      if (!members.complaint().empty() || !is_consistent(result))
+        return complain(path, "an array with its extents");
     } else {
       std::optional<Values> number = values_of(std::vector<Json>{value});
-      if (!number) return complain("results." + name, "a number");
+      if (!number) return complain(path, "a number");
       result.values = std::move(*number);
     }
-    if (units != object_.end() && units->is_object() && units->contains(name) && (*units)[name].is_string()) {
-      result.unit = (*units)[name].get<std::string>();
+    if (known_units != object_.end() && known_units->is_object()) {
+      const auto unit = known_units->find(key);
+      if (unit != known_units->end() && unit->is_string()) result.unit = unit->get<std::string>();
     }
     results.push_back(std::move(result));
   }
 }
 
-/// The columns of a table; nullptr and a complaint when they are not what they should be.
-class ColumnReader {
- public:
-  ColumnReader(const Json& object, const std::string& name) : name_(name) {
-    const auto member = object.find(name);
-    if (member == object.end() || !member->is_object()) {
-      complaint_ = "member '" + name + "' is not an object";
-    } else {
-      columns_ = &*member;
-    }
-  }
-  const Complaint& complaint() const { return complaint_; }
+/// What is wrong between members.
+Complaint check(const auto& /*record*/) { return ""; }
 
-  /// The first column says how many rows there are. null is SitesRecord::unknown.
-  template <typename Row>
-  void read(const char* column, std::vector<Row>& rows, std::uint32_t Row::*value) {
-    if (!complaint_.empty()) return;
-    const auto member = columns_->find(column);
-    if (member == columns_->end() || !member->is_array()) return complain(column);
-    if (!has_rows_) rows.resize(member->size());
-    has_rows_ = true;
-    if (rows.size() != member->size()) return complain(column);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Json& element = (*member)[i];
-      if (!element.is_null() &&
-          (!element.is_number_unsigned() || element.get<std::uint64_t>() >= SitesRecord::unknown)) {
-        return complain(column);
-      }
-      rows[i].*value = element.is_null() ? SitesRecord::unknown : element.get<std::uint32_t>();
-    }
-  }
-
- private:
-  void complain(const std::string& column) {
-    complaint_ = "member '" + name_ + "." + column + "' is not a column of counts";
-  }
-
-  std::string name_;
-  const Json* columns_ = nullptr;
-  bool has_rows_ = false;
-  Complaint complaint_;
-};
-
-/// Whether every index of a table leads somewhere.
-bool holds_together(const SitesRecord& record) {
+Complaint check(const SitesRecord& record) {
   const bool blocks_do = std::all_of(record.blocks.begin(), record.blocks.end(), [&](const auto& block) {
     return block.function < record.functions.size() &&
            std::uint64_t{block.first} + block.instructions <= record.instructions.size();
   });
-  return blocks_do &&
-         std::all_of(record.instructions.begin(), record.instructions.end(), [&](const auto& instruction) {
-           return instruction.block < record.blocks.size() && instruction.opcode < record.opcodes.size() &&
-                  instruction.labels < record.labels.size() &&
-                  (instruction.file == SitesRecord::unknown || instruction.file < record.files.size());
-         });
-}
-
-Complaint read_sites(const Json& object, SitesRecord& record) {
-  using Block = SitesRecord::Block;
-  using Instruction = SitesRecord::Instruction;
-  MemberReader reader(object);
-  reader.read("kernel", record.kernel);
-  reader.read("table", record.table);
-  reader.read_optional("functions", record.functions);
-  reader.read_optional("opcodes", record.opcodes);
-  reader.read_optional("files", record.files);
-  reader.read("labels", record.labels);
-  if (!reader.complaint().empty()) return reader.complaint();
-  ColumnReader blocks(object, "blocks");
-  blocks.read("function", record.blocks, &Block::function);
-  blocks.read("first", record.blocks, &Block::first);
-  blocks.read("instructions", record.blocks, &Block::instructions);
-  if (!blocks.complaint().empty()) return blocks.complaint();
-  ColumnReader instructions(object, "instructions");
-  instructions.read("block", record.instructions, &Instruction::block);
-  instructions.read("opcode", record.instructions, &Instruction::opcode);
-  instructions.read("labels", record.instructions, &Instruction::labels);
-  instructions.read("ptx_line", record.instructions, &Instruction::ptx_line);
-  instructions.read("file", record.instructions, &Instruction::file);
-  instructions.read("line", record.instructions, &Instruction::line);
-  if (!instructions.complaint().empty()) return instructions.complaint();
-  return holds_together(record) ? "" : "an index of the table leads nowhere";
-}
-
-Complaint read_launch(const Json& object, LaunchRecord& record) {
-  MemberReader reader(object);
-  reader.read("kernel", record.kernel);
-  reader.read("launch", record.launch);
-  reader.read("device", record.device);
-  reader.read("grid", record.grid);
-  reader.read("block", record.block);
-  reader.read("spec", record.spec);
-  reader.read_results(record.results);
-  reader.read_optional("sites", record.sites);
-  if (object.contains("sampling")) {
-    if (!object["sampling"].is_object()) return "member 'sampling' is not an object";
-    MemberReader sampling(object["sampling"]);
-    sampling.read("launches", record.sampling.launches);
-    sampling.read("blocks", record.sampling.blocks);
-    sampling.read("warps", record.sampling.warps);
-    if (!sampling.complaint().empty()) return sampling.complaint();
-  }
-  reader.read_optional("notes", record.notes);
-  return reader.complaint();
-}
-
-Complaint read_total(const Json& object, TotalRecord& record) {
-  MemberReader reader(object);
-  reader.read("spec", record.spec);
-  reader.read_results(record.results);
-  reader.read_optional("notes", record.notes);
-  return reader.complaint();
-}
-
-Complaint read_coverage(const Json& object, CoverageRecord& record) {
-  MemberReader reader(object);
-  reader.read("kernel", record.kernel);
-  reader.read("instrumented", record.instrumented);
-  reader.read("reason", record.reason);
-  reader.read("launches", record.launches);
-  reader.read("instrumented_launches", record.instrumented_launches);
-  reader.read("sites", record.sites);
-  reader.read_optional("notes", record.notes);
-  return reader.complaint();
-}
-
-Complaint read_resources(const Json& object, KernelResources& resources) {
-  MemberReader reader(object);
-  reader.read("registers", resources.registers);
-  reader.read("local_bytes", resources.local_bytes);
-  reader.read("shared_bytes", resources.shared_bytes);
-  reader.read("blocks_per_sm", resources.blocks_per_sm);
-  reader.read("warps_per_sm", resources.warps_per_sm);
-  reader.read("most_warps_per_sm", resources.most_warps_per_sm);
-  return reader.complaint();
-}
-
-Complaint read_timing(const Json& object, TimingRecord& record) {
-  MemberReader reader(object);
-  reader.read("kernel", record.kernel);
-  reader.read("parse_ms", record.parse);
-  reader.read("instrument_ms", record.instrument);
-  reader.read("emit_ms", record.emit);
-  reader.read("load_ms", record.load);
-  reader.read("execute_ms", record.execute);
-  if (object.contains("buffers_ms")) reader.read("buffers_ms", record.buffers.emplace());
-  if (object.contains("launches")) reader.read("launches", record.launches);
-  if (object.contains("device")) reader.read("device", record.device);
-  Complaint complaint = reader.complaint();
-  for (const auto& [name, resources] :
-       {std::pair("original", &record.original), std::pair("variant", &record.variant)}) {
-    const auto member = object.find(name);
-    if (member == object.end() || !complaint.empty()) continue;
-    if (!member->is_object()) return "member '" + std::string(name) + "' is not an object";
-    complaint = read_resources(*member, resources->emplace());
-  }
-  return complaint;
+  const bool instructions_do =
+      std::all_of(record.instructions.begin(), record.instructions.end(), [&](const auto& instruction) {
+        return instruction.block < record.blocks.size() && instruction.opcode < record.opcodes.size() &&
+               instruction.labels < record.labels.size() &&
+               (instruction.file == SitesRecord::unknown || instruction.file < record.files.size());
+      });
+  return blocks_do && instructions_do ? "" : "an index of the table leads nowhere";
 }
 
 Complaint read_record(const Json& object, std::vector<Record>& records) {
   if (!object.is_object()) return "not a JSON object";
-  const auto kind = object.find("record");
-  if (kind == object.end() || !kind->is_string()) return "member 'record' is not a string";
-  const auto add = [&]<typename T>(T record, Complaint (*read)(const Json&, T&)) {
-    Complaint complaint = read(object, record);
+  const auto kind = object.find(kind_member);
+  if (kind == object.end() || !kind->is_string())
+    return "member '" + std::string(kind_member) + "' is not a string";
+  Complaint complaint = "unknown kind of record '" + kind->get<std::string>() + "'";
+  const auto read_as = [&]<typename T>(T record) {
+    if (*kind != kind_of<T>) return;
+    MemberReader reader(object);
+    visit_members(record, reader);
+    complaint = reader.complaint().empty() ? check(record) : reader.complaint();
     if (complaint.empty()) records.emplace_back(std::move(record));
-    return complaint;
   };
-  if (*kind == "sites") return add(SitesRecord(), read_sites);
-  if (*kind == "launch") return add(LaunchRecord(), read_launch);
-  if (*kind == "total") return add(TotalRecord(), read_total);
-  if (*kind == "coverage") return add(CoverageRecord(), read_coverage);
-  if (*kind == "timing") return add(TimingRecord(), read_timing);
-  return "unknown kind of record '" + kind->get<std::string>() + "'";
+  read_as(SitesRecord());
+  read_as(LaunchRecord());
+  read_as(TotalRecord());
+  read_as(CoverageRecord());
+  read_as(TimingRecord());
+  return complaint;
 }
 
 /// "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error …" ▶ "syntax error …".

@@ -91,7 +91,8 @@ TEST(Reader, SiteTablesThatDoNotHoldTogetherAreRefused) {
               testing::HasSubstr("'instructions.line' is not a column"));
   EXPECT_THAT(refused("\"line\":[12,0]", "\"line\":[12,-1]"),
               testing::HasSubstr("is not a column of counts"));
-  EXPECT_THAT(refused("\"labels\":[[", "\"labels\":[3,["), testing::HasSubstr("member 'labels' is not"));
+  EXPECT_THAT(refused("\"labels\":[[", "\"labels\":[3,["),
+              testing::HasSubstr("member 'labels[0]' is not an array"));
   EXPECT_THAT(refused("\"blocks\":{", "\"rocks\":{"), testing::HasSubstr("member 'blocks' is not an object"));
 }
 
@@ -192,6 +193,10 @@ TEST(Reader, MembersOfTheWrongKindAreNamed) {
             "member 'results.thread_instructions' is not an array with its extents");
   EXPECT_EQ(complaint_about("1234567", R"({"extents":[9223372036854775808,2],"values":[]})"),
             "member 'results.thread_instructions' is not an array with its extents");
+  EXPECT_EQ(complaint_about("\"results\"", R"("sampling":{"launches":1,"blocks":2},"results")"),
+            "member 'sampling.warps' is not a count");
+  EXPECT_EQ(complaint_about("\"results\"", R"("notes":["a",2],"results")"),
+            "member 'notes[1]' is not a string");
   for (const char* wrong : {R"("table":5)", R"("bounds":[1],"underflow":[0],"overflow":[0])",
                             R"("bounds":[1,2,3],"underflow":[],"overflow":[0])", R"("bounds":[1,2,3.5])"}) {
     EXPECT_EQ(complaint_about("1234567", R"({"extents":[2],"values":[1,2],)" + std::string(wrong) + "}"),

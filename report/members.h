@@ -1,0 +1,157 @@
+// The members of every record in JSON Lines, each named once: the sink writes them in this order, and the
+// reader looks for them.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "report/record.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+
+/// The member that says what kind of record an object is.
+inline constexpr const char* kind_member = "record";
+
+template <typename Record>
+inline constexpr std::string_view kind_of = "";
+template <>
+inline constexpr std::string_view kind_of<SitesRecord> = "sites";
+template <>
+inline constexpr std::string_view kind_of<LaunchRecord> = "launch";
+template <>
+inline constexpr std::string_view kind_of<TotalRecord> = "total";
+template <>
+inline constexpr std::string_view kind_of<CoverageRecord> = "coverage";
+template <>
+inline constexpr std::string_view kind_of<TimingRecord> = "timing";
+
+/// `T` is the struct, or const where it is written.
+template <typename T, typename Struct>
+concept Is = std::same_as<std::remove_const_t<T>, Struct>;
+
+// visit_members() calls, for each member,
+//   visit(name, member) when every object has it,
+//   visit.may_lack(name, member) when all that are written have it, but older ones may lack it,
+//   visit.if_any(name, member) when those have it in which it says something,
+//   visit.results(name, name of the units, member) for results,
+//   visit.derived(name, function) for the function's value, which is written only.
+// A member is of a plain type, a list or table of them, or a struct that has members itself.
+
+void visit_kernel(auto& record, auto&& visit) {
+  visit("kernel", record.kernel);
+  visit.derived("demangled", [&] { return demangle(record.kernel); });
+}
+
+/// Of an array; a result that is a number has a name alone.
+void visit_members(Is<ResultValue> auto& result, auto&& visit) {
+  visit("extents", result.extents);
+  visit.if_any("names", result.extent_names);
+  visit.if_any("table", result.table);
+  visit.if_any("bounds", result.bounds);
+  if (!result.bounds.empty()) {
+    visit("underflow", result.underflow);
+    visit("overflow", result.overflow);
+  }
+  visit("values", result.values);
+}
+
+void visit_members(Is<LaunchRecord::Sampling> auto& sampling, auto&& visit) {
+  visit("launches", sampling.launches);
+  visit("blocks", sampling.blocks);
+  visit("warps", sampling.warps);
+}
+
+void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
+  visit_kernel(record, visit);
+  visit("launch", record.launch);
+  visit("device", record.device);
+  visit("grid", record.grid);
+  visit("block", record.block);
+  visit("spec", record.spec);
+  visit.results("results", "units", record.results);
+  visit.if_any("sites", record.sites);
+  visit.if_any("sampling", record.sampling);
+  visit.if_any("notes", record.notes);
+}
+
+void visit_members(Is<TotalRecord> auto& record, auto&& visit) {
+  visit("spec", record.spec);
+  visit.results("results", "units", record.results);
+  visit.if_any("notes", record.notes);
+}
+
+void visit_members(Is<CoverageRecord> auto& record, auto&& visit) {
+  visit_kernel(record, visit);
+  visit("instrumented", record.instrumented);
+  visit("reason", record.reason);
+  visit("launches", record.launches);
+  visit("instrumented_launches", record.instrumented_launches);
+  visit("sites", record.sites);
+  visit.may_lack("notes", record.notes);
+}
+
+void visit_members(Is<KernelResources> auto& resources, auto&& visit) {
+  visit("registers", resources.registers);
+  visit("local_bytes", resources.local_bytes);
+  visit("shared_bytes", resources.shared_bytes);
+  visit("blocks_per_sm", resources.blocks_per_sm);
+  visit("warps_per_sm", resources.warps_per_sm);
+  visit("most_warps_per_sm", resources.most_warps_per_sm);
+}
+
+void visit_members(Is<TimingRecord> auto& record, auto&& visit) {
+  visit_kernel(record, visit);
+  visit("parse_ms", record.parse);
+  visit("instrument_ms", record.instrument);
+  visit("emit_ms", record.emit);
+  visit("load_ms", record.load);
+  visit("execute_ms", record.execute);
+  visit.if_any("buffers_ms", record.buffers);
+  visit.may_lack("launches", record.launches);
+  visit.may_lack("device", record.device);
+  visit.if_any("original", record.original);
+  visit.if_any("variant", record.variant);
+}
+
+void visit_members(Is<SitesRecord> auto& record, auto&& visit) {
+  visit_kernel(record, visit);
+  visit("table", record.table);
+  visit.may_lack("functions", record.functions);
+  visit.may_lack("opcodes", record.opcodes);
+  visit.may_lack("files", record.files);
+  visit("labels", record.labels);
+  visit("blocks", record.blocks);
+  visit("instructions", record.instructions);
+}
+
+template <typename T>
+concept HasMembers = requires(T& value, int& visit) {
+  visit_members(value, visit);
+};
+
+/// The columns of a table of `Row`: calls visit(name, pointer to the member). A number that is not known is
+/// null.
+template <std::same_as<SitesRecord::Block> Row>
+void visit_columns(auto&& visit) {
+  visit("function", &Row::function);
+  visit("first", &Row::first);
+  visit("instructions", &Row::instructions);
+}
+
+template <std::same_as<SitesRecord::Instruction> Row>
+void visit_columns(auto&& visit) {
+  visit("block", &Row::block);
+  visit("opcode", &Row::opcode);
+  visit("labels", &Row::labels);
+  visit("ptx_line", &Row::ptx_line);
+  visit("file", &Row::file);
+  visit("line", &Row::line);
+}
+
+template <typename Row>
+concept HasColumns = std::same_as<Row, SitesRecord::Block> || std::same_as<Row, SitesRecord::Instruction>;
+
+}  // namespace lynxpp::report
