@@ -13,6 +13,7 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::uint64_t maximum_bytes = std::uint64_t{1} << 32;
+constexpr const char* file_name = "<ptx>";  ///< in diagnostics
 
 /// An address in an initialiser: symbol, generic(symbol), each with a constant added.
 struct Address {
@@ -199,6 +200,12 @@ class InitializerParser {
   InitialValue& value_;
 };
 
+Failure failure_in(const Module& module, const Variable& variable, std::string message) {
+  SourceLocation place = locate(module.source(), variable.text.begin);
+  place.file = file_name;
+  return failure_at(std::move(place), std::move(message));
+}
+
 /// The declaration once more, for the extents the IR keeps as a product only.
 Result<Declarator> find_declarator(const Module& module, const Variable& variable) {
   Cursor cursor(module.source(), variable.text.begin, variable.text.end);
@@ -206,7 +213,7 @@ Result<Declarator> find_declarator(const Module& module, const Variable& variabl
   for (Declarator& declarator : parse_variable_declaration(cursor, linkage, variable.text.begin)) {
     if (declarator.variable.name == variable.name) return std::move(declarator);
   }
-  return failure("the declaration of '" + variable.name + "' cannot be read again");
+  return failure_in(module, variable, "the declaration of '" + variable.name + "' cannot be read again");
 }
 
 }  // namespace
@@ -214,18 +221,20 @@ Result<Declarator> find_declarator(const Module& module, const Variable& variabl
 Result<InitialValue> parse_initial_value(const Module& module, const Variable& variable) {
   InitialValue value;
   const std::uint64_t bytes = variable.size_bytes();
-  if (bytes > maximum_bytes) return failure("the variable '" + variable.name + "' is larger than 4 GiB");
+  if (bytes > maximum_bytes)
+    return failure_in(module, variable, "the variable '" + variable.name + "' is larger than 4 GiB");
   value.bytes.resize(bytes);
   if (!variable.has_initializer) return value;
   Result<Declarator> declarator = find_declarator(module, variable);
   if (!declarator) return std::move(declarator.error());
   if (declarator->variable.size_bytes() != bytes || bytes == 0) {
-    return failure("the variable '" + variable.name + "' of type " + variable.type_text +
-                   " cannot have an initial value");
+    return failure_in(module, variable,
+                      "the variable '" + variable.name + "' of type " + variable.type_text +
+                          " cannot have an initial value");
   }
   if (const auto error = InitializerParser(module.source(), *declarator, value).parse()) {
     Diagnostic diagnostic = *error;
-    diagnostic.location.file = "<ptx>";
+    diagnostic.location.file = file_name;
     return Failure{{std::move(diagnostic)}};
   }
   return value;

@@ -163,9 +163,10 @@ TEST(InitialValue, Refusals) {
             "<ptx>:4:17: error: a mask selects one byte: 0xff, 0xff00, …\n");
   EXPECT_EQ(refusal_of(".global .u32 q = \"text\";"),
             "<ptx>:4:18: error: expected a constant instead of '\"'\n");
-  EXPECT_EQ(refusal_of(".global .b8 q[8589934592];"), "error: the variable 'q' is larger than 4 GiB\n");
+  EXPECT_EQ(refusal_of(".global .b8 q[8589934592];"),
+            "<ptx>:4:1: error: the variable 'q' is larger than 4 GiB\n");
   EXPECT_EQ(refusal_of(".global .texref q = {1};"),
-            "error: the variable 'q' of type .texref cannot have an initial value\n");
+            "<ptx>:4:1: error: the variable 'q' of type .texref cannot have an initial value\n");
 }
 
 }  // namespace
