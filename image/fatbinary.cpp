@@ -67,15 +67,16 @@ Result<std::vector<Located>> read_containers(Bytes bytes) {
   std::uint64_t offset = 0;
   for (std::size_t container = 0; offset < bytes.size();) {
     const Bytes rest = bytes.subspan(offset);
-    const auto magic = load<std::uint32_t>(rest, 0);
     // Containers are aligned to 8 bytes; zeros stand between them and at the end of a section.
-    if (!magic || *magic == 0) {
-      offset += std::min<std::uint64_t>(rest.size(), 4);
+    const Bytes padding = rest.first(std::min<std::size_t>(rest.size(), 4));
+    if (std::all_of(padding.begin(), padding.end(), [](std::byte each) { return each == std::byte{0}; })) {
+      offset += padding.size();
       continue;
     }
+    const auto magic = load<std::uint32_t>(rest, 0);
     const auto header_size = load<std::uint16_t>(rest, 6);
     const auto payload_size = load<std::uint64_t>(rest, 8);
-    if (*magic != container_magic || !payload_size) return failure("the bytes are not a fatbinary container");
+    if (!payload_size || *magic != container_magic) return failure("the bytes are not a fatbinary container");
     if (*header_size < container_header_size)
       return failure("the fatbinary container has an impossible header size");
     const auto payload = slice(rest, *header_size, *payload_size);

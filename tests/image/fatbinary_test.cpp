@@ -117,6 +117,7 @@ TEST(Fatbinary, DamageIsNamed) {
   EXPECT_EQ(error_of(good.substr(0, good.size() - 1)), "the fatbinary container is cut off");
   EXPECT_EQ(error_of(good.substr(0, 10)), "the bytes are not a fatbinary container");
   EXPECT_EQ(error_of(good + "garbage"), "the bytes are not a fatbinary container");
+  EXPECT_EQ(error_of(good + "abc"), "the bytes are not a fatbinary container");
 
   std::string image = good;
   ContainerBuilder::put(image, 16 + 8, std::uint64_t{1} << 60);
