@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "tests/image/image_builder.h"
@@ -148,56 +152,128 @@ TEST(Fatbinary, DamageIsNamed) {
   EXPECT_EQ(error_of(image), "a fatbinary entry is not valid LZ4");
 }
 
-// Every input lives in a heap block of its exact size, so AddressSanitizer sees the first byte read beyond
-// it.
-void read_everything(const std::string& image) {
-  const auto exact = std::make_unique<std::byte[]>(image.size());
-  std::memcpy(exact.get(), image.data(), image.size());
-  const std::span<const std::byte> bytes(exact.get(), image.size());
-  if (const auto entries = list_entries(bytes)) {
-    for (const Entry& entry : *entries) {
-      if (!entry.payload.empty()) {
-        EXPECT_GE(entry.payload.data(), bytes.data());
-        EXPECT_LE(entry.payload.data() + entry.payload.size(), bytes.data() + bytes.size());
-      }
-      const auto text = ptx_text(entry);
-      EXPECT_TRUE(!text || text->size() <= entry.uncompressed_size);
-    }
+/// A copy in a heap block of its exact size, so AddressSanitizer sees the first byte read beyond it.
+class ExactBytes {
+ public:
+  explicit ExactBytes(const std::string& image)
+      : size_(image.size()), bytes_(std::make_unique<std::byte[]>(size_)) {
+    std::memcpy(bytes_.get(), image.data(), size_);
   }
-  (void)ptx_modules(bytes, 90);
+  std::span<const std::byte> bytes() const { return {bytes_.get(), size_}; }
+  std::size_t offset_of(const Entry& entry) const {
+    return static_cast<std::size_t>(entry.payload.data() - bytes_.get());
+  }
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+void expect_message(const Failure& failure) {
+  ASSERT_FALSE(failure.diagnostics.empty());
+  EXPECT_NE(failure.diagnostics.front().message, "");
 }
 
-TEST(Fatbinary, MutatedAndTruncatedImagesAreSurvived) {
-  const std::string image = ContainerBuilder()
-                                .add(kind_elf, 80,
-                                     "\x7f"
-                                     "ELF....")
-                                .add(kind_ptx, 75, module_for(75))
-                                .add(kind_ptx, 80, module_for(80), Compression::lz4)
-                                .add(kind_ptx, 90, module_for(90), Compression::zstd)
-                                .build() +
-                            ContainerBuilder().add(kind_ptx, 86, module_for(86), Compression::lz4).build();
-  for (std::size_t size = 0; size < image.size(); ++size) read_everything(image.substr(0, size));
+/// Texts of the PTX entries by the offset of their payloads. Every entry lies in the image and is of the size
+/// that its header says, or there is a message; nullopt: for the image as a whole.
+std::optional<std::map<std::size_t, std::string>> texts_of(const std::string& image) {
+  const ExactBytes exact(image);
+  const auto entries = list_entries(exact.bytes());
+  const auto modules = ptx_modules(exact.bytes(), 90);
+  if (!modules) expect_message(modules.error());
+  if (!entries) {
+    expect_message(entries.error());
+    EXPECT_FALSE(modules.ok());
+    return std::nullopt;
+  }
+  std::map<std::size_t, std::string> texts;
+  for (const Entry& entry : *entries) {
+    if (!entry.payload.empty()) {
+      EXPECT_LE(exact.offset_of(entry) + entry.payload.size(), image.size());
+    }
+    const auto text = ptx_text(entry);
+    if (!text) {
+      expect_message(text.error());
+      continue;
+    }
+    EXPECT_EQ(entry.kind, EntryKind::ptx);
+    EXPECT_LE(text->size(), entry.uncompressed_size);
+    texts.emplace(exact.offset_of(entry), *text);
+  }
+  for (const std::string& module : modules ? *modules : std::vector<std::string>{}) {
+    EXPECT_TRUE(std::ranges::any_of(texts, [&](const auto& each) { return each.second == module; }));
+  }
+  return texts;
+}
 
-  std::mt19937 random(20120612);
+const std::string first_container = ContainerBuilder()
+                                        .add(kind_elf, 80,
+                                             "\x7f"
+                                             "ELF....")
+                                        .add(kind_ptx, 75, module_for(75))
+                                        .add(kind_ptx, 80, module_for(80), Compression::lz4)
+                                        .add(kind_ptx, 90, module_for(90), Compression::zstd)
+                                        .build();
+const std::string two_containers =
+    first_container + ContainerBuilder().add(kind_ptx, 86, module_for(86), Compression::lz4).build();
+
+TEST(Fatbinary, TruncatedImagesAreRefusedExceptBetweenContainers) {
+  const auto whole = texts_of(two_containers);
+  ASSERT_TRUE(whole);
+  ASSERT_EQ(whole->size(), 4U);
+  const std::map first_three(whole->begin(), std::prev(whole->end()));
+  // Fewer bytes than the magic number has could be PTX text.
+  for (std::size_t size = 4; size < two_containers.size(); ++size) {
+    const auto texts = texts_of(two_containers.substr(0, size));
+    ASSERT_EQ(texts.has_value(), size == first_container.size()) << size << " bytes";
+    EXPECT_EQ(texts.value_or(first_three), first_three);
+  }
+}
+
+/// Changes up to four numbers of the image.
+std::string mutated(std::string image, std::mt19937& random) {
   constexpr std::uint64_t elf_edges[] = {0,    1,    7,    8,          63,         64,
                                          0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, ~std::uint64_t{0}};
-  for (int round = 0; round < 4000; ++round) {
-    std::string mutated = image;
-    const int changes = 1 + static_cast<int>(random() % 4);
-    for (int i = 0; i < changes; ++i) {
-      const std::size_t offset = random() % (mutated.size() - 8);
-      switch (random() % 3) {
-        case 0: mutated[offset] = static_cast<char>(random()); break;
-        case 1:
-          ContainerBuilder::put(mutated, offset & ~std::size_t{3},
-                                static_cast<std::uint32_t>(elf_edges[random() % 12]));
-          break;
-        default: ContainerBuilder::put(mutated, offset & ~std::size_t{7}, elf_edges[random() % 12]); break;
-      }
+  const int changes = 1 + static_cast<int>(random() % 4);
+  for (int i = 0; i < changes; ++i) {
+    const std::size_t offset = random() % (image.size() - 8);
+    switch (random() % 3) {
+      case 0: image[offset] = static_cast<char>(random()); break;
+      case 1:
+        ContainerBuilder::put(image, offset & ~std::size_t{3},
+                              static_cast<std::uint32_t>(elf_edges[random() % 12]));
+        break;
+      default: ContainerBuilder::put(image, offset & ~std::size_t{7}, elf_edges[random() % 12]); break;
     }
-    read_everything(mutated);
   }
+  return image;
+}
+
+TEST(Fatbinary, MutatedImagesKeepTheTextsOfWholeEntries) {
+  const auto whole = texts_of(two_containers);
+  ASSERT_TRUE(whole);
+  std::mt19937 random(20120612);  // the same damage in every run
+  std::size_t refused = 0;
+  std::size_t kept = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const std::string image = mutated(two_containers, random);
+    const auto texts = texts_of(image);
+    refused += texts ? 0 : 1;
+    for (auto entry = whole->begin(); texts && entry != whole->end(); ++entry) {
+      constexpr std::size_t header_bytes = 64;
+      const std::size_t begin = entry->first - header_bytes;
+      const auto next = std::next(entry);
+      const std::size_t end = next == whole->end() ? image.size() : next->first - header_bytes;
+      const auto found = texts->find(entry->first);
+      // Damage before the entry may hide it.
+      if (found == texts->end() || image.compare(begin, end - begin, two_containers, begin, end - begin) != 0)
+        continue;
+      ++kept;
+      EXPECT_EQ(found->second, entry->second) << "round " << round;
+    }
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_GT(kept, 0U);
 }
 
 TEST(ImageBytes, MeasuresWhatTheProgramGivesTheDriver) {
