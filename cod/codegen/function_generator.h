@@ -173,6 +173,26 @@ class FunctionGenerator {
                        Type result, const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
 
+  /// What the two choices of `condition ? left : right` give, and the blocks where they are known.
+  template <typename Value>
+  struct Alternatives {
+    Value left;
+    llvm::BasicBlock* left_end = nullptr;
+    Value right;
+    llvm::BasicBlock* right_end = nullptr;
+
+    /// `left_value` or `right_value`, as the condition says.
+    llvm::Value* merged(llvm::IRBuilder<>& builder, llvm::Value* left_value, llvm::Value* right_value) const {
+      llvm::PHINode* result = builder.CreatePHI(left_value->getType(), 2);
+      result->addIncoming(left_value, left_end);
+      result->addIncoming(right_value, right_end);
+      return result;
+    }
+  };
+  /// `evaluate` generates the code of one choice. The builder is behind both then.
+  template <typename Evaluate>
+  auto alternatives(const Expression& expression, Evaluate evaluate);
+
   // generator_pointers.cpp
   Pointer pointer(const Expression& expression);
   Pointer null_pointer();
@@ -217,6 +237,26 @@ void FunctionGenerator::when_in_range(const Element& element, const Expression& 
   inside();
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
+}
+
+template <typename Evaluate>
+auto FunctionGenerator::alternatives(const Expression& expression, Evaluate evaluate) {
+  llvm::Value* condition = truth(*expression.operands[0]);
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* otherwise = new_block("else");
+  llvm::BasicBlock* end = new_block("chosen");
+  builder_.CreateCondBr(condition, then, otherwise);
+  Alternatives<decltype(evaluate(expression))> result;
+  builder_.SetInsertPoint(then);
+  result.left = evaluate(*expression.operands[1]);
+  result.left_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(otherwise);
+  result.right = evaluate(*expression.operands[2]);
+  result.right_end = builder_.GetInsertBlock();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  return result;
 }
 
 }  // namespace lynxpp::cod

@@ -200,24 +200,9 @@ llvm::Value* FunctionGenerator::logical(const Expression& expression) {
 }
 
 llvm::Value* FunctionGenerator::conditional(const Expression& expression) {
-  llvm::Value* condition = truth(*expression.operands[0]);
-  llvm::BasicBlock* then = new_block("then");
-  llvm::BasicBlock* otherwise = new_block("else");
-  llvm::BasicBlock* end = new_block("chosen");
-  builder_.CreateCondBr(condition, then, otherwise);
-  builder_.SetInsertPoint(then);
-  llvm::Value* left = expression_as(*expression.operands[1], expression.type);
-  llvm::BasicBlock* left_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(otherwise);
-  llvm::Value* right = expression_as(*expression.operands[2], expression.type);
-  llvm::BasicBlock* right_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* result = builder_.CreatePHI(llvm_type(expression.type), 2);
-  result->addIncoming(left, left_end);
-  result->addIncoming(right, right_end);
-  return result;
+  const auto chosen = alternatives(
+      expression, [&](const Expression& operand) { return expression_as(operand, expression.type); });
+  return chosen.merged(builder_, chosen.left, chosen.right);
 }
 
 llvm::Value* FunctionGenerator::assignment(const Expression& expression) {

@@ -117,35 +117,18 @@ FunctionGenerator::Pointer FunctionGenerator::pointer_assignment(const Expressio
 
 /// `condition ? pointer : pointer`
 FunctionGenerator::Pointer FunctionGenerator::pointer_choice(const Expression& expression) {
-  llvm::Value* condition = truth(*expression.operands[0]);
-  llvm::BasicBlock* then = new_block("then");
-  llvm::BasicBlock* otherwise = new_block("else");
-  llvm::BasicBlock* end = new_block("chosen");
-  builder_.CreateCondBr(condition, then, otherwise);
-  builder_.SetInsertPoint(then);
-  Pointer left = pointer(*expression.operands[1]);
-  llvm::BasicBlock* left_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(otherwise);
-  Pointer right = pointer(*expression.operands[2]);
-  llvm::BasicBlock* right_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
+  auto chosen = alternatives(expression, [&](const Expression& operand) { return pointer(operand); });
+  Pointer& left = chosen.left;
+  Pointer& right = chosen.right;
   llvm::Constant* null = llvm::Constant::getNullValue(builder_.getPtrTy());
   left.bases.resize(std::max(left.bases.size(), right.bases.size()), null);
   right.bases.resize(left.bases.size(), null);
-  const auto either = [&](llvm::Value* a, llvm::Value* b) -> llvm::Value* {
-    llvm::PHINode* result = builder_.CreatePHI(a->getType(), 2);
-    result->addIncoming(a, left_end);
-    result->addIncoming(b, right_end);
-    return result;
-  };
   Pointer result;
   for (std::size_t i = 0; i < left.bases.size(); ++i)
-    result.bases.push_back(either(left.bases[i], right.bases[i]));
-  result.count = either(left.count, right.count);
-  result.index = either(left.index, right.index);
-  result.is_shareable = either(left.is_shareable, right.is_shareable);
+    result.bases.push_back(chosen.merged(builder_, left.bases[i], right.bases[i]));
+  result.count = chosen.merged(builder_, left.count, right.count);
+  result.index = chosen.merged(builder_, left.index, right.index);
+  result.is_shareable = chosen.merged(builder_, left.is_shareable, right.is_shareable);
   return result;
 }
 

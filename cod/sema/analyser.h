@@ -141,6 +141,9 @@ class Analyser {
   const StructureInfo* structure_info(const std::string& name, const Position& position, int depth = 0);
   std::optional<std::uint64_t> constant_extent(Expression& expression, const std::string& what);
   std::optional<std::vector<Dimension>> constant_dimensions(Declarator& declarator, const std::string& what);
+  /// Null where something is wrong with the dimensions or the type, which is in `errors` then.
+  Symbol* declare_with_dimensions(Storage storage, const Statement& statement, Declarator& declarator,
+                                  const std::string& what);
   void declare_local(Statement& statement, Declarator& declarator);
   void declare_table(Statement& statement, Declarator& declarator);
   void spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor, std::vector<Spread>& out);

@@ -243,13 +243,8 @@ void Analyser::declare_host(Statement& statement) {
             "keep an index instead");
       continue;
     }
-    const auto dimensions = constant_dimensions(declarator, "host");
-    const std::size_t before = errors.size();
-    Symbol* symbol =
-        declare_variable(Storage::host, {declarator.name, statement.type, statement.structure,
-                                         dimensions.value_or(std::vector<Dimension>{}), declarator.position});
-    declarator.symbol = symbol;
-    if (!dimensions || errors.size() != before) continue;
+    Symbol* symbol = declare_with_dimensions(Storage::host, statement, declarator, "host");
+    if (symbol == nullptr) continue;
     if (declarator.initializer != nullptr && symbol->kind == Symbol::Kind::array &&
         symbol->dimensions.empty()) {
       store_table_value({symbol, {}, std::move(declarator.initializer)});

@@ -299,15 +299,20 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
   return symbol;
 }
 
+Symbol* Analyser::declare_with_dimensions(Storage storage, const Statement& statement, Declarator& declarator,
+                                          const std::string& what) {
+  const auto dimensions = constant_dimensions(declarator, what);
+  const std::size_t before = errors.size();
+  declarator.symbol =
+      declare_variable(storage, {declarator.name, statement.type, statement.structure,
+                                 dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+  return dimensions && errors.size() == before ? declarator.symbol : nullptr;
+}
+
 /// An array or structure of a handler. It starts at zero; what the initialiser says is assigned.
 void Analyser::declare_local(Statement& statement, Declarator& declarator) {
-  const auto dimensions = constant_dimensions(declarator, "local");
-  const std::size_t before = errors.size();
-  Symbol* symbol =
-      declare_variable(Storage::local, {declarator.name, statement.type, statement.structure,
-                                        dimensions.value_or(std::vector<Dimension>{}), declarator.position});
-  declarator.symbol = symbol;
-  if (!dimensions || errors.size() != before) return;
+  Symbol* symbol = declare_with_dimensions(Storage::local, statement, declarator, "local");
+  if (symbol == nullptr) return;
   if (declarator.initializer != nullptr) {
     if (symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty()) {
       return error(declarator.initializer->position, "this does not fit '" + declarator.name + "'",
@@ -337,12 +342,8 @@ void Analyser::assign_list(Symbol* symbol, Declarator& declarator, std::vector<E
 
 /// A constant array or structure at file scope.
 void Analyser::declare_table(Statement& statement, Declarator& declarator) {
-  const auto dimensions = constant_dimensions(declarator, "table");
-  const std::size_t before = errors.size();
-  Symbol* symbol =
-      declare_variable(Storage::table, {declarator.name, statement.type, statement.structure,
-                                        dimensions.value_or(std::vector<Dimension>{}), declarator.position});
-  if (!dimensions || errors.size() != before) return;
+  Symbol* symbol = declare_with_dimensions(Storage::table, statement, declarator, "table");
+  if (symbol == nullptr) return;
   if (!declarator.has_list) {
     return error(declarator.position, "the table '" + declarator.name + "' has no values",
                  "write '= { ... }' behind it");
