@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
@@ -33,6 +34,14 @@ bool known_limit(cudaLimit limit) {
   return index < limit_count && limit != cudaLimitDevRuntimeSyncDepth;
 }
 
+/// Stores what a getter returns.
+template <typename T>
+cudaError_t give(T* to, std::type_identity_t<T> value) {
+  if (to == nullptr) return cudaErrorInvalidValue;
+  *to = value;
+  return cudaSuccess;
+}
+
 cudaError_t check_device(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
 
 cudaError_t set_flags(unsigned flags) {
@@ -43,19 +52,11 @@ cudaError_t set_flags(unsigned flags) {
 
 }  // namespace
 
-cudaError_t cudaGetDeviceCount(int* count) {
-  if (count == nullptr) return cudaErrorInvalidValue;
-  *count = 1;
-  return cudaSuccess;
-}
+cudaError_t cudaGetDeviceCount(int* count) { return give(count, 1); }
 
 cudaError_t cudaSetDevice(int device) { return check_device(device); }
 
-cudaError_t cudaGetDevice(int* device) {
-  if (device == nullptr) return cudaErrorInvalidValue;
-  *device = 0;
-  return cudaSuccess;
-}
+cudaError_t cudaGetDevice(int* device) { return give(device, 0); }
 
 cudaError_t cudaInitDevice(int device, unsigned int flags_of_device, unsigned int flags) {
   if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;
@@ -127,11 +128,7 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags) { return set_flags(flags); }
 
-cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
-  if (flags == nullptr) return cudaErrorInvalidValue;
-  *flags = device_flags | cudaDeviceMapHost;
-  return cudaSuccess;
-}
+cudaError_t cudaGetDeviceFlags(unsigned int* flags) { return give(flags, device_flags | cudaDeviceMapHost); }
 
 cudaError_t cudaDeviceSynchronize() {
   streams().wait_for_all();
@@ -169,9 +166,7 @@ cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache configuration) {
 }
 
 cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache* configuration) {
-  if (configuration == nullptr) return cudaErrorInvalidValue;
-  *configuration = cache_configuration;
-  return cudaSuccess;
+  return give(configuration, cache_configuration);
 }
 
 cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig configuration) {
@@ -180,9 +175,7 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig configuration)
 }
 
 cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig* configuration) {
-  if (configuration == nullptr) return cudaErrorInvalidValue;
-  *configuration = bank_configuration;
-  return cudaSuccess;
+  return give(configuration, bank_configuration);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -195,17 +188,9 @@ cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
 // ---------------------------------------------------------------- versions, profiler
 
-cudaError_t cudaDriverGetVersion(int* version) {
-  if (version == nullptr) return cudaErrorInvalidValue;
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
+cudaError_t cudaDriverGetVersion(int* version) { return give(version, CUDART_VERSION); }
 
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  if (version == nullptr) return cudaErrorInvalidValue;
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
+cudaError_t cudaRuntimeGetVersion(int* version) { return give(version, CUDART_VERSION); }
 
 cudaError_t cudaProfilerStart() { return cudaSuccess; }
 cudaError_t cudaProfilerStop() { return cudaSuccess; }

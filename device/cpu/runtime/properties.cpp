@@ -172,15 +172,16 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
 
 cudaDeviceProp device_properties() {
   const auto attribute = [](cudaDeviceAttr which) { return device_attribute(which).value_or(0); };
+  const auto bytes = [&](cudaDeviceAttr which) { return static_cast<std::size_t>(attribute(which)); };
   cudaDeviceProp properties;
   std::memset(&properties, 0, sizeof properties);
   std::strncpy(properties.name, device_name, sizeof properties.name - 1);
   std::memcpy(properties.uuid.bytes, device_name, sizeof properties.uuid.bytes);
   properties.totalGlobalMem = Allocations::total_bytes();
-  properties.sharedMemPerBlock = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock));
+  properties.sharedMemPerBlock = bytes(cudaDevAttrMaxSharedMemoryPerBlock);
   properties.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);
   properties.warpSize = attribute(cudaDevAttrWarpSize);
-  properties.memPitch = static_cast<size_t>(attribute(cudaDevAttrMaxPitch));
+  properties.memPitch = bytes(cudaDevAttrMaxPitch);
   properties.maxThreadsPerBlock = attribute(cudaDevAttrMaxThreadsPerBlock);
   properties.maxThreadsDim[0] = attribute(cudaDevAttrMaxBlockDimX);
   properties.maxThreadsDim[1] = attribute(cudaDevAttrMaxBlockDimY);
@@ -188,14 +189,14 @@ cudaDeviceProp device_properties() {
   properties.maxGridSize[0] = attribute(cudaDevAttrMaxGridDimX);
   properties.maxGridSize[1] = attribute(cudaDevAttrMaxGridDimY);
   properties.maxGridSize[2] = attribute(cudaDevAttrMaxGridDimZ);
-  properties.totalConstMem = static_cast<size_t>(attribute(cudaDevAttrTotalConstantMemory));
+  properties.totalConstMem = bytes(cudaDevAttrTotalConstantMemory);
   properties.major = attribute(cudaDevAttrComputeCapabilityMajor);
   properties.minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  properties.textureAlignment = static_cast<size_t>(attribute(cudaDevAttrTextureAlignment));
-  properties.texturePitchAlignment = static_cast<size_t>(attribute(cudaDevAttrTexturePitchAlignment));
+  properties.textureAlignment = bytes(cudaDevAttrTextureAlignment);
+  properties.texturePitchAlignment = bytes(cudaDevAttrTexturePitchAlignment);
   properties.multiProcessorCount = attribute(cudaDevAttrMultiProcessorCount);
   properties.canMapHostMemory = attribute(cudaDevAttrCanMapHostMemory);
-  properties.surfaceAlignment = static_cast<size_t>(attribute(cudaDevAttrSurfaceAlignment));
+  properties.surfaceAlignment = bytes(cudaDevAttrSurfaceAlignment);
   properties.unifiedAddressing = attribute(cudaDevAttrUnifiedAddressing);
   properties.memoryBusWidth = attribute(cudaDevAttrGlobalMemoryBusWidth);
   properties.l2CacheSize = attribute(cudaDevAttrL2CacheSize);
@@ -203,8 +204,7 @@ cudaDeviceProp device_properties() {
   properties.streamPrioritiesSupported = attribute(cudaDevAttrStreamPrioritiesSupported);
   properties.globalL1CacheSupported = attribute(cudaDevAttrGlobalL1CacheSupported);
   properties.localL1CacheSupported = attribute(cudaDevAttrLocalL1CacheSupported);
-  properties.sharedMemPerMultiprocessor =
-      static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
+  properties.sharedMemPerMultiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   properties.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
   properties.managedMemory = attribute(cudaDevAttrManagedMemory);
   properties.hostNativeAtomicSupported = attribute(cudaDevAttrHostNativeAtomicSupported);
@@ -212,12 +212,11 @@ cudaDeviceProp device_properties() {
   properties.computePreemptionSupported = attribute(cudaDevAttrComputePreemptionSupported);
   properties.canUseHostPointerForRegisteredMem = attribute(cudaDevAttrCanUseHostPointerForRegisteredMem);
   properties.cooperativeLaunch = attribute(cudaDevAttrCooperativeLaunch);
-  properties.sharedMemPerBlockOptin = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  properties.sharedMemPerBlockOptin = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   properties.pageableMemoryAccess = attribute(cudaDevAttrPageableMemoryAccess);
   properties.directManagedMemAccessFromHost = attribute(cudaDevAttrDirectManagedMemAccessFromHost);
   properties.maxBlocksPerMultiProcessor = attribute(cudaDevAttrMaxBlocksPerMultiprocessor);
-  properties.reservedSharedMemPerBlock =
-      static_cast<size_t>(attribute(cudaDevAttrReservedSharedMemoryPerBlock));
+  properties.reservedSharedMemPerBlock = bytes(cudaDevAttrReservedSharedMemoryPerBlock);
   properties.hostRegisterSupported = attribute(cudaDevAttrHostRegisterSupported);
   properties.hostRegisterReadOnlySupported = attribute(cudaDevAttrHostRegisterReadOnlySupported);
   properties.memoryPoolsSupported = attribute(cudaDevAttrMemoryPoolsSupported);
