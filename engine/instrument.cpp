@@ -65,7 +65,7 @@ int choose_sm(const ptx::Target& target, int device_sm) {
 }
 
 /// Whether a barrier before the kernel's end is safe: every thread of a block comes there, and nobody waits
-/// anywhere else for some of them only. One unguarded `ret` at which all ways end, and no barriers but those
+/// anywhere else for some of them only. One unguarded `ret` at which all paths end, and no barriers but those
 /// of the whole block.
 Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& specification) {
   const auto refuse = [&](const std::string& why) {

@@ -120,7 +120,7 @@ class BodyVerifier {
     if (written.empty()) return written;
     written[0] = Registers(count, false);
     const std::set<std::uint32_t> program = blocks_of_program(graph);
-    std::set<std::uint32_t> work{0};  // blocks in textual order, which is nearly that of their ways
+    std::set<std::uint32_t> work{0};  // blocks in textual order, which is nearly that of paths
     while (!work.empty()) {
       const std::uint32_t at = *work.begin();
       work.erase(work.begin());

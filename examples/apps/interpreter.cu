@@ -1,5 +1,5 @@
 // interpreter: every thread runs a small program of its own in a loop around a switch: many short blocks,
-// branches at which lanes part and meet again, and programs shared by all, by some and by few threads of a
+// branches at which lanes diverge and converge, and programs shared by all, by some and by few threads of a
 // warp.
 #include "example.h"
 

@@ -1,4 +1,4 @@
-// Where the preload library is entered: its constructor, what dlsym and dlopen ask it, the ways out of a
+// Where the preload library is entered: its constructor, what dlsym and dlopen ask it, the exits of a
 // process.
 #include <dlfcn.h>
 #include <sys/syscall.h>

@@ -24,7 +24,7 @@ class LaneCohorts {
 
   enum class Link : std::uint8_t {
     apart,  ///< not known to share it
-    /// shares it, but on the way lanes may join that hardware had not brought together again before
+    /// shares it, but lanes may join on a path between them that hardware had not brought together before
     joining,
     together,  ///< shares it
   };

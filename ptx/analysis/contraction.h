@@ -13,7 +13,7 @@
 //     into all of them and is gone. A guarded product and one with .sat are not fused;
 //   - of two products that could be fused into one sum the first operand's is, unless only the other one has
 //     no further use: products with one use are chosen before all others;
-//   - a stretch ends where a block ends that leads or is led to in another way than from line to line, behind
+//   - a stretch ends where a block ends that is entered or left by anything but falling through, behind
 //     calls, fences, and divisions and roots that are calls in machine code, and at guarded instructions
 //     other than arithmetic.
 #pragma once

@@ -34,9 +34,9 @@ void DominanceFrontiers::find_joins(const ControlFlowGraph& graph, const Dominat
   std::uint32_t deepest = 0;
   for (const std::uint32_t block : dominators.reverse_post_order()) {
     deepest = std::max(deepest, depths_[block]);
-    // The entry joins the way in with any jump back to it.
-    const std::size_t ways = graph.blocks[block].predecessors.size() + (block == 0 ? 1 : 0);
-    if (ways > 1) joins_.push_back(block);
+    // The entry joins the edge into the function with any jump back to it.
+    const std::size_t edges = graph.blocks[block].predecessors.size() + (block == 0 ? 1 : 0);
+    if (edges > 1) joins_.push_back(block);
   }
   std::ranges::stable_sort(joins_, {}, [this](std::uint32_t block) { return depths_[block]; });
   join_of_.assign(graph.blocks.size(), no_block);

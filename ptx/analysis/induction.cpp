@@ -148,7 +148,7 @@ void AffineAnalysis::find_trip_counts() {
 std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
   const Loop& loop = loops_.loops()[index];
   if (loop.exiting.size() != 1) return std::nullopt;
-  // The only way out, on the way of every iteration, out of this loop and not tested in one inside it.
+  // The only exit, which every iteration passes, of this loop and not tested in one inside it.
   const std::uint32_t block = loop.exiting[0];
   const BasicBlock& node = graph_.blocks[block];
   const bool always_tested = std::ranges::all_of(
@@ -203,7 +203,7 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
     const std::optional<Wide> failure = first_failure(condition);
     const Interval range = range_of(type);
     if (!failure || *failure >= std::numeric_limits<std::int64_t>::max()) return std::nullopt;
-    // Up to there nothing may wrap around; it goes one way, so the last is enough.
+    // Up to there nothing may wrap around; it only grows or only shrinks, so the last is enough.
     const Wide last = condition.start + *failure * condition.step;
     if (last < range.minimum || last > range.maximum) return std::nullopt;
     return static_cast<std::uint64_t>(*failure) + 1;

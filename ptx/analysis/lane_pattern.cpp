@@ -130,7 +130,7 @@ class LanePatterns::Decomposition {
     return true;
   }
 
-  /// Whether all lanes that are together at the block have come to it the same way.
+  /// Whether all lanes that are together at the block have come to it on the same path.
   bool meet_as_one(std::uint32_t block) const {
     return lanes_ == Lanes::same || (all_.uniformity_.of_meeting(block) & varies_in_warp) == 0;
   }
@@ -379,7 +379,7 @@ bool LanePatterns::is_near(std::uint32_t instruction, const Operand& address) co
   return span < near_span;
 }
 
-/// No branch has divided the lanes on any way to P, so all of them are there whenever one is, and a P that
+/// No branch has divided the lanes on any path to P, so all of them are there whenever one is, and a P that
 /// dominates the access has been passed as often by each.
 std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction,
                                                        const Operand& address) const {

@@ -26,7 +26,7 @@ void PhiPlacement::append_joins(RegisterId reg, std::vector<std::uint32_t>& join
     find_candidates(write);
   }
   if (candidates_.empty()) return;
-  // Now the candidates whose value, by any way, is read.
+  // Now the candidates whose value is read on some path.
   sort_places();
   for (const std::uint32_t block : uses_.exposed(reg)) {
     if (dominators_.is_reachable(block)) need_before(block);

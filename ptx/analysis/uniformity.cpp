@@ -118,8 +118,8 @@ bool Uniformity::update_block(std::uint32_t block) {
 
 bool Uniformity::update_branch(std::uint32_t block) {
   const BasicBlock& node = graph_.blocks[block];
-  const std::size_t ways = node.successors.size() + (node.leaves_function ? 1 : 0);
-  if (ways < 2 || node.size() == 0) return false;
+  const std::size_t edges = node.successors.size() + (node.leaves_function ? 1 : 0);
+  if (edges < 2 || node.size() == 0) return false;
   const std::uint32_t last = node.end - 1;
   Variance variance = uniform;
   for (const RegisterId reg : usage_.reads(last)) variance |= of_register_read(last, reg);
@@ -260,7 +260,7 @@ bool Uniformity::update_written_rows(std::uint32_t at, Variance guard) {
   return changed;
 }
 
-/// Behind loops that lanes leave apart, rows that were the same for the warp are not.
+/// Behind loops that lanes leave in different iterations, rows that were the same for the warp are not.
 RowValue Uniformity::row_at(ValueId value, std::uint32_t block) const {
   if (value == no_value) return RowValue::unknown;
   const RowValue row = rows_[value];

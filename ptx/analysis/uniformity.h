@@ -48,15 +48,15 @@ class Uniformity {
   Variance of_register_read(std::uint32_t instruction, RegisterId reg) const;
   /// Of an operand: a register, constant, special register, address or vector, as `instruction` reads it.
   Variance of_operand(std::uint32_t instruction, const Operand& operand) const;
-  /// Of the way a block's last instruction takes: uniform when it has but one.
+  /// Of the edge that a block's last instruction takes: uniform when it has but one.
   Variance of_branch(std::uint32_t block) const { return branches_[block]; }
-  /// Whether threads that took different ways may meet where the block begins.
+  /// Whether threads that took different paths may converge where the block begins.
   Variance of_meeting(std::uint32_t block) const { return joins_[block] | everywhere_; }
   /// Whether the threads of a warp may leave the loop in different iterations.
   Variance of_loop_exit(std::uint32_t loop) const { return loop_exits_[loop]; }
 
  private:
-  /// What a branch's ways do to each other when not all threads take the same.
+  /// What a branch's paths do to each other when not all threads take the same.
   struct Influence {
     bool known = false;
     bool everywhere = false;           ///< not looked for: perhaps anywhere

@@ -20,7 +20,7 @@ struct Graph {
   }
 };
 
-/// Loops, parallel edges, cycles with several entries, nodes that nothing leads to, and several ways out.
+/// Loops, parallel edges, cycles with several entries, nodes that nothing leads to, and several exits.
 /// Edge 0 is the entry.
 Graph random_graph(std::mt19937& random) {
   Graph graph;
@@ -30,7 +30,7 @@ Graph random_graph(std::mt19937& random) {
   for (std::uint32_t node = 0; node < graph.nodes; ++node) {
     for (std::uint32_t count = random() % 4; count-- > 0;)
       graph.add(node, random() % graph.nodes, 1 << random() % 8);
-    // Without a way out a walk might never end.
+    // Without an exit a walk might never end.
     graph.add(node, graph.nodes, 1);
   }
   return graph;
@@ -43,8 +43,8 @@ std::vector<std::uint64_t> walk(const Graph& graph, std::mt19937& random, int wa
     std::uint32_t edge = 0;
     ++flows[edge];
     while (graph.edges[edge].target != graph.nodes) {
-      const std::vector<std::uint32_t>& ways = graph.out[graph.edges[edge].target];
-      edge = ways[random() % ways.size()];
+      const std::vector<std::uint32_t>& edges = graph.out[graph.edges[edge].target];
+      edge = edges[random() % edges.size()];
       ++flows[edge];
     }
   }

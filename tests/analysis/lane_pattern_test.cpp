@@ -184,7 +184,7 @@ TEST(LanePattern, OfSomeLanesDoesNotLeaveSuchLoops) {
   EXPECT_EQ(pattern_at(body + "%r5" + end, "ld.global", Of::some_lanes), "4*tid.x before ld.param.u64 %rd1");
 }
 
-TEST(LanePattern, OfSomeLanesKnowsNotWhatTheyBringFromDifferentWays) {
+TEST(LanePattern, OfSomeLanesKnowsNotWhatTheyBringFromDifferentPaths) {
   const auto body = [](const std::string& condition) {
     return start + "mul.wide.s32 %rd6, %r4, 4;\nadd.s64 %rd4, %rd1, %rd6;\nsetp.gt.u32 %p2, " + condition +
            ", 7;\n@%p2 bra OVER;\nadd.s64 %rd4, %rd4, 64;\nOVER: ld.global.f32 %f1, [%rd4];\nret;";
@@ -193,13 +193,13 @@ TEST(LanePattern, OfSomeLanesKnowsNotWhatTheyBringFromDifferentWays) {
   EXPECT_EQ(pattern_at(body("%r5"), "ld.global", Of::some_lanes), "4*tid.x before ld.param.u64 %rd1");
 }
 
-TEST(LanePattern, OfWaysThatMeetWithTheSameDifferences) {
-  const std::string ways = start +
-                           "mul.wide.s32 %rd3, %r4, 4;\nsetp.lt.s32 %p1, %r5, 9;\n@%p1 bra ELSE;\n"
-                           "add.s64 %rd4, %rd1, %rd3;\nbra JOIN;\nELSE: add.s64 %rd4, %rd2, ";
-  EXPECT_EQ(pattern_at(ways + "%rd3;\nJOIN: ld.global.f32 %f1, [%rd4];\nret;", "ld.global"),
+TEST(LanePattern, OfPathsThatJoinWithTheSameDifferences) {
+  const std::string paths = start +
+                            "mul.wide.s32 %rd3, %r4, 4;\nsetp.lt.s32 %p1, %r5, 9;\n@%p1 bra ELSE;\n"
+                            "add.s64 %rd4, %rd1, %rd3;\nbra JOIN;\nELSE: add.s64 %rd4, %rd2, ";
+  EXPECT_EQ(pattern_at(paths + "%rd3;\nJOIN: ld.global.f32 %f1, [%rd4];\nret;", "ld.global"),
             "4*tid.x before ld.param.u64 %rd1");
-  EXPECT_EQ(pattern_at(ways + "16;\nJOIN: ld.global.f32 %f1, [%rd4];\nret;", "ld.global"), "none");
+  EXPECT_EQ(pattern_at(paths + "16;\nJOIN: ld.global.f32 %f1, [%rd4];\nret;", "ld.global"), "none");
 }
 
 }  // namespace

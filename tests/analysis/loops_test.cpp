@@ -74,7 +74,7 @@ TEST(TripCounts, AreSilentWhereTheyAreNotKnown) {
   EXPECT_EQ(trips("2147483000", "1000", "lt.u32 %p1, %r1, 2147483647"), 1U) << "does not as unsigned";
 }
 
-TEST(TripCounts, NeedOneWayOut) {
+TEST(TripCounts, NeedOneExit) {
   Analysed two_exits(
       "mov.u32 %r1, 0;\nL: add.s32 %r1, %r1, 1;\n@%p2 bra OUT;\nsetp.lt.s32 %p1, %r1, 10;\n@%p1 bra L;\nOUT: "
       "ret;");

@@ -89,8 +89,8 @@ TEST(Uniformity, LoopsLeftInDifferentIterations) {
   EXPECT_EQ(read(counting("%ntid.x"), "%r2, %r1", "%r1"), uniform);
 }
 
-TEST(Uniformity, ContinueOnSomePathsMakesIterationsMeet) {
-  // Some threads go back to the header early, while the others pass through M: where they meet again they are
+TEST(Uniformity, ContinueOnSomePathsMakesIterationsConverge) {
+  // Some threads go back to the header early, while the others pass through M: where they converge they are
   // in different iterations.
   const std::string body =
       "mov.u32 %r9, %tid.x;\nmov.u32 %r1, 0;\nsetp.lt.u32 %p1, %r9, 5;\nL: add.u32 %r1, %r1, 1;\n@%p1 bra "
@@ -106,7 +106,7 @@ TEST(Uniformity, OfBranches) {
       "@%p2 bra B;\nmov.u32 %r1, 2;\nB: ret;");
   EXPECT_EQ(analysed->uniformity().of_branch(0), by_thread);
   EXPECT_EQ(analysed->uniformity().of_branch(analysed.block("A")), uniform);
-  EXPECT_EQ(analysed->uniformity().of_branch(analysed.block("B")), uniform) << "one way";
+  EXPECT_EQ(analysed->uniformity().of_branch(analysed.block("B")), uniform) << "one edge";
 }
 
 TEST(Uniformity, ThousandsOfExitsTakeLinearTimeAndStaySound) {

@@ -114,7 +114,7 @@ const std::string& kernels() {
                      "ret;\n") +
            entry("early",
                  "  and.b32 %r18, %r7, 1;\n  setp.ne.u32 %p1, %r18, 0;\n  @%p1 ret;\n" + work + "  ret;\n") +
-           entry("ways", R"(
+           entry("edges", R"(
   and.b32 %r18, %r7, 3;
   and.b32 %r19, %r18, 2;
   setp.eq.u32 %p1, %r19, 0;

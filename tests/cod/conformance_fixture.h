@@ -34,10 +34,10 @@ struct Shape {
   std::uint64_t warps() const { return (threads() + 31) / 32; }                            ///< of a block
 };
 
-/// `straight`: each thread loads its own 4 bytes of `in`, adds 1 and stores them to `out`; one way, one
+/// `straight`: each thread loads its own 4 bytes of `in`, adds 1 and stores them to `out`; one path, one
 /// `ret`. `divergent`: threads with an odd number do so (thread number mod 4) times in a loop. `exchange`:
 /// each thread stores its number in static and in dynamic shared memory and reads those of its mirror image
-/// in the block. `early`: threads with an odd number return at once, from a guarded `ret`. `ways`: switches
+/// in the block. `early`: threads with an odd number return at once, from a guarded `ret`. `edges`: switches
 /// and branches of which some lead to one place only; the last sends threads 1, 5, 9, … elsewhere.
 /// `patterns`: accesses to shared and global memory of 1 to 16 bytes in patterns that depend on the block:
 /// random places near and far, strides, pairs of lanes at one place; some with lanes left out. At least 64

@@ -340,7 +340,7 @@ TEST(Conformance, GridsOfThreeDimensions) {
 
 TEST(Metrics, BranchesAreDivergentWhereLanesGoToDifferentPlaces) {
   for (const std::uint32_t threads : block_sizes) {
-    const Measured measured = measure(example("branch_divergence"), line(threads), "ways");
+    const Measured measured = measure(example("branch_divergence"), line(threads), "edges");
     ASSERT_EQ(measured.failure, "") << threads;
     const device::cpu::BranchCounters& counted = measured.counters.branches;
     EXPECT_EQ(measured["total_branches"], static_cast<double>(counted.warps)) << threads;

@@ -92,8 +92,8 @@ constexpr Known parted[] = {
      "shl.b32 %r10, %r1, 4;\nadd.s32 %r11, %r5, %r10;\nL: setp.gt.u32 %p1, %r1, %r6;\n@%p1 bra "
      "N;\nld.shared.v2.u32 {%r12, %r13}, [%r11];\nld.shared.v4.u32 {%r12, %r13, %r14, %r15}, [%r11];\nN: "
      "add.u32 %r6, %r6, 3;\nsetp.lt.u32 %p2, %r6, 40;\n@%p2 bra L;\nret;"},
-    // Lanes that have come different ways add different numbers.
-    {"ways_that_meet", 0,
+    // Lanes that have come on different paths add different numbers.
+    {"paths_that_join", 0,
      "mov.u32 %r10, 64;\nand.b32 %r12, %r1, 1;\nsetp.eq.u32 %p1, %r12, 0;\n@%p1 bra W;\nmov.u32 %r10, "
      "192;\nW: "
      "mad.lo.s32 %r11, %r1, 4, %r10;\nadd.s32 %r11, %r11, %r5;\nL: setp.gt.u32 %p3, %r1, %r6;\n@%p3 bra "

@@ -1,4 +1,4 @@
-// Counters that all sums take alike are one (ptx/passes/counting/refine/columns.h).
+// Counters with the same factors in all sums are one (ptx/passes/counting/refine/columns.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -117,7 +117,7 @@ constexpr Kernel loops[] = {
      "and.b32 %r9, %r5, 7;\nand.b32 %r10, %r4, 5;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, %r9;\n@%p1 "
      "bra E;\nadd.u32 %r8, %r8, %r7;\nsetp.le.u32 %p2, %r7, %r10;\n@%p2 bra L;\nE: st.global.u32 [%rd1], "
      "%r8;\nret;"},
-    {"exits_by_other_ways", "",
+    {"exits_to_different_blocks", "",
      "and.b32 %r9, %r5, 7;\nand.b32 %r10, %r4, 5;\nL: add.u32 %r7, %r7, 1;\nsetp.gt.u32 %p1, %r7, %r9;\n@%p1 "
      "bra X;\nadd.u32 %r8, %r8, %r7;\nsetp.le.u32 %p2, %r7, %r10;\n@%p2 bra L;\nadd.u32 %r8, %r8, 5;\nbra "
      "E;\nX: add.u32 %r8, %r8, 9;\nE: st.global.u32 [%rd1], %r8;\nret;"},
@@ -168,12 +168,12 @@ constexpr Kernel loops[] = {
     {"jumped_to", "",
      "and.b32 %r9, %r5, 7;\nsetp.lt.u32 %p3, %r9, 5;\n@%p3 bra L;\nadd.u32 %r8, %r8, 7;\nbra E;\nL: add.u32 "
      "%r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"on_both_ways", "",
+    {"on_both_paths", "",
      "and.b32 %r9, %r5, 7;\nsetp.lt.u32 %p3, %r9, 4;\n@%p3 bra X;\nmov.u32 %r10, 2;\nL: add.u32 %r7, %r7, "
      "1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nbra E;\nX: mov.u32 %r10, 3;\nM: add.u32 %r8, %r8, "
      "2;\nsetp.lt.u32 %p2, %r8, %r9;\n@%p2 bra M;\nE: add.u32 %r8, %r8, %r10;\nst.global.u32 [%rd1], "
      "%r8;\nret;"},
-    {"entered_from_two_ways", "",
+    {"entered_by_two_edges", "",
      "and.b32 %r9, %r5, 7;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra E;\nsetp.lt.u32 %p3, %r9, 4;\n@%p3 bra "
      "Q;\nsetp.eq.u32 %p3, %r9, 5;\n@%p3 bra E;\nadd.u32 %r8, %r8, 1;\nQ: add.u32 %r8, %r8, 1;\nL: add.u32 "
      "%r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
@@ -251,10 +251,9 @@ bool counts_by_lanes(const Kernel& kernel) {
   return launch.variant().find("redux.sync.max") != std::string::npos;
 }
 
-TEST(CountedKernels, LanesCountWhereTheyMeetBehindALoop) {
-  const std::set<std::string> elected = {
-      "leaves_both", "continues_and_breaks",       "breaks_in_a_condition",
-      "returns",     "exchanges_with_other_lanes", "entered_from_two_ways"};
+TEST(CountedKernels, LanesCountWhereTheyConvergeBehindALoop) {
+  const std::set<std::string> elected = {"leaves_both", "continues_and_breaks",       "breaks_in_a_condition",
+                                         "returns",     "exchanges_with_other_lanes", "entered_by_two_edges"};
   for (const Kernel& kernel : loops)
     EXPECT_EQ(counts_by_lanes(kernel), !elected.contains(kernel.name)) << kernel.name;
 }

@@ -1,4 +1,4 @@
-// Kernels that most warps leave in the same way, with and without loops: against the device's own counters.
+// Kernels that most warps leave by the same exit, with and without loops: against the device's own counters.
 #include <gtest/gtest.h>
 
 #include "tests/cod/test_support.h"

@@ -38,11 +38,11 @@ constexpr Kernel kernels[] = {
     {"some blocks have left", false, true,
      "setp.gt.u32 %p1, %r4, 90;\n@%p1 ret;\nsetp.gt.u32 %p2, %r1, 13;\n@%p2 bra E;\nadd.u32 %r8, %r8, "
      "3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"blocks part among threads that parted", true, true,
+    {"blocks diverge among threads that diverged", true, true,
      "L: setp.gt.u32 %p1, %r1, %r7;\n@%p1 bra N;\nadd.u32 %r9, %r2, %r7;\nand.b32 %r9, %r9, 1;\nsetp.eq.u32 "
      "%p2, %r9, 0;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: add.u32 %r7, %r7, 7;\nsetp.lt.u32 %p3, %r7, "
      "40;\n@%p3 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
-    {"a way chosen by a value of the block", false, true,
+    {"a path chosen by a value of the block", false, true,
      "mov.u32 %r9, 2;\nsetp.eq.u32 %p1, %r2, 1;\n@!%p1 bra L;\nmov.u32 %r9, 6;\nL: add.u32 %r7, %r7, "
      "1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r7;\nret;"},
     {"memory decides", false, true,
@@ -111,8 +111,8 @@ TEST(GridUniform, CountManyNumbers) {
   launch.expect_exact();
 }
 
-/// Lanes that wait let the others go on to where all of them meet, and how many there are depends on the
-/// block: threads come there alike, warps do not.
+/// Lanes that wait let the others go on to where all of them converge, and how many there are depends
+/// on the block: counts of threads are grid-uniform there, those of warps are not.
 constexpr const char* waiting[] = {
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra E;\nbarrier.sync 0;\nE: st.global.u32 [%rd1], %r8;\nret;",
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: setp.lt.u32 %p2, %r1, 9;\n@%p2 bra "

@@ -13,14 +13,14 @@ TEST(LinearSystem, EvaluatesDefinitionsInAnyOrder) {
   const VariableId launched = system.measure();
   const VariableId body = system.measure();
   const VariableId header = system.define({{launched, 1}, {body, 3}});
-  const VariableId bypass = system.define({{launched, 1}, {body, minus_one}});
+  const VariableId skipped = system.define({{launched, 1}, {body, minus_one}});
   system.redefine(body, {{launched, 2}});  // behind what uses it
   ASSERT_TRUE(system.order());
   std::vector<std::uint64_t> values(system.size());
   values[launched] = 10;
   system.evaluate(values);
   EXPECT_EQ(values[header], 70u);
-  EXPECT_EQ(values[bypass], static_cast<std::uint64_t>(-10));
+  EXPECT_EQ(values[skipped], static_cast<std::uint64_t>(-10));
 }
 
 TEST(LinearSystem, FindsDefinitionsThatNeedEachOther) {

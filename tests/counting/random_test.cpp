@@ -10,12 +10,12 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Statements in one another: conditions, loops, ways out of loops and to their next iterations, returns.
+/// Statements in one another: conditions, loops, exits of loops and jumps to their next iterations, returns.
 class StructuredKernel {
  public:
   struct Kind {
-    bool is_plain = false;  ///< without calls, returns and ways out of loops other than their ends
-    bool is_alike = false;  ///< the same in every block of the grid
+    bool is_plain = false;  ///< without calls, returns and exits of loops other than at their ends
+    bool is_grid_uniform = false;
     /// some conditions compare the thread's number, mostly with one that is greater than all
     bool has_bounds = false;
     bool has_rows = false;  ///< some conditions are the same for 32 threads of a row
@@ -27,7 +27,7 @@ class StructuredKernel {
         has_rows_(kind.has_rows),
         calls_(below(3) == 0 && !is_plain_) {
     if (has_bounds_) body_ = ".reg .pred %q<999>;\nmov.u32 %r12, 0;\nmov.u32 %r13, 0;\nmov.u32 %r14, 0;\n";
-    if (kind.is_alike) body_ += "mul.lo.u32 %r5, %r1, 2654435761;\n";
+    if (kind.is_grid_uniform) body_ += "mul.lo.u32 %r5, %r1, 2654435761;\n";
     if (has_rows_) {
       body_ +=
           "mov.u32 %r12, 0;\nmov.u32 %r13, 0;\nmov.u32 %r14, 0;\nmov.u32 %r16, %tid.y;\nmov.u32 %r17, "
@@ -55,7 +55,7 @@ class StructuredKernel {
              std::to_string(1 + below(3)) + ";\n";
   }
 
-  /// Sets %p1, alike in a row's 32 threads where what else it depends on is.
+  /// Sets %p1, the same in a row's 32 threads where what else it depends on is.
   void row_condition() {
     const std::string count = "%r1" + std::to_string(2 + below(3));
     switch (below(6)) {
@@ -184,7 +184,8 @@ class StructuredKernel {
     body_ += end + ":\n";
   }
 
-  /// f has a loop that lanes leave apart and two returns, g calls it in a loop for some lanes.
+  /// f has a loop that lanes leave in different iterations and two returns, g calls it in a loop for some
+  /// lanes.
   static constexpr const char* functions =
       ".func (.param .u32 r) f(.param .u32 a)\n{\n.reg .pred %p;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
       "[a];\nshr.u32 %a, %a, 11;\nand.b32 %a, %a, 7;\nst.param.u32 [r], %a;\nsetp.eq.u32 %p, %a, 5;\n@%p "
@@ -238,8 +239,8 @@ TEST(CountedKernels, StructuredOnesEqualTheDevicesCounters) {
   EXPECT_GE(merged, kernels.count / 20);
 }
 
-/// Lanes part and meet again as compiled code mostly lets them: paths through loops are noted, whole blocks
-/// are alike, warps leave as expected.
+/// Lanes diverge and converge as compiled code mostly lets them: whole blocks do the same, warps leave as
+/// expected.
 TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
   RandomKernels kernels(60, 22);
   int first = 0;
@@ -257,8 +258,8 @@ TEST(CountedKernels, PlainStructuredOnesEqualTheDevicesCounters) {
   EXPECT_GE(first, kernels.count / 5);
 }
 
-/// Most threads are within bounds: those are counted that are not, and in loops, too, what all blocks do
-/// alike is counted by the first one.
+/// Most threads are within bounds: those are counted that are not, and in loops, too, what is the
+/// same in all blocks is counted by the first one.
 TEST(CountedKernels, ThoseWithinBoundsEqualTheDevicesCounters) {
   RandomKernels kernels(60, 23);
   for (int round = 0; round < kernels.count; ++round) {

@@ -14,7 +14,7 @@ namespace {
 const std::string next_random = "mad.lo.u32 %r5, %r5, 1664525, 1013904223;\nshr.u32 %r9, %r5, 27;\n";
 const std::string store = "st.global.u32 [%rd1], %r8;\nret;";
 
-/// A tree over %r9, which is below 32. Three ways lead to D; `leaf` stands at the end of one of them.
+/// A tree over %r9, which is below 32. Three paths lead to D; `leaf` stands at the end of one of them.
 std::string tree(const std::string& leaf = "") {
   return "setp.lt.u32 %p1, %r9, 12;\n@%p1 bra A;\nsetp.lt.u32 %p1, %r9, 18;\n@%p1 bra B;\nsetp.eq.u32 %p1, "
          "%r9, 20;\n@%p1 bra D;\nsetp.lt.u32 %p1, %r9, 25;\n@!%p1 bra C;\nadd.u32 %r8, %r8, 7;\n@%p1 add.u32 "
@@ -31,7 +31,7 @@ std::string loop(const std::string& body) {
          store;
 }
 
-const std::string all_alike = "mov.u32 %r11, 70;\n";
+const std::string uniform = "mov.u32 %r11, 70;\n";
 const std::string one_after_the_other = "and.b32 %r11, %r5, 63;\nadd.u32 %r11, %r11, 20;\n";
 
 void expect_exact(const std::string& body) {
@@ -49,7 +49,7 @@ void expect_exact(const std::string& body) {
   }
 }
 
-TEST(CountedPaths, LanesThatStayTogether) { expect_exact(all_alike + loop(tree())); }
+TEST(CountedPaths, LanesThatStayTogether) { expect_exact(uniform + loop(tree())); }
 
 // What lanes have counted that are not there any more adds up to more than the vertical counters hold.
 TEST(CountedPaths, LanesThatLeaveTheLoop) { expect_exact(one_after_the_other + loop(tree())); }
@@ -61,7 +61,7 @@ TEST(CountedPaths, SomeLanesOfAWarp) {
 }
 
 TEST(CountedPaths, LanesThatHaveLeftTheKernel) {
-  expect_exact("setp.gt.u32 %p3, %r5, 3221225472;\n@%p3 ret;\n" + all_alike + loop(tree()));
+  expect_exact("setp.gt.u32 %p3, %r5, 3221225472;\n@%p3 ret;\n" + uniform + loop(tree()));
 }
 
 // What paths have counted is given away inside of the loop then.
@@ -86,13 +86,13 @@ TEST(CountedPaths, OneBehindTheOther) {
   expect_exact(one_after_the_other + loop(tree() + next_random + second));
 }
 
-TEST(CountedPaths, MoreWaysThanBits) {
+TEST(CountedPaths, MorePathsThanBits) {
   std::string leaves;
   std::string choice;
-  for (int way = 0; way < 28; ++way) {
-    const std::string label = "W" + std::to_string(way);
-    choice += "setp.eq.u32 %p1, %r9, " + std::to_string(way) + ";\n@%p1 bra " + label + ";\n";
-    leaves += label + ": add.u32 %r8, %r8, " + std::to_string(way) + ";\nbra N;\n";
+  for (int path = 0; path < 28; ++path) {
+    const std::string label = "P" + std::to_string(path);
+    choice += "setp.eq.u32 %p1, %r9, " + std::to_string(path) + ";\n@%p1 bra " + label + ";\n";
+    leaves += label + ": add.u32 %r8, %r8, " + std::to_string(path) + ";\nbra N;\n";
   }
   expect_exact(one_after_the_other + loop(choice + "bra N;\n" + leaves + "N: "));
 }
@@ -143,21 +143,21 @@ TEST(CountedPaths, RandomTreesAreWorthWhatTheDeviceCounts) {
 // What all blocks have in common is no part of their worth.
 TEST(CountedPaths, BlocksOfEqualLength) {
   std::string choice, leaves;
-  for (int way = 0; way < 9; ++way) {
-    const std::string label = "W" + std::to_string(way);
-    choice += "setp.eq.u32 %p1, %r9, " + std::to_string(2 * way) + ";\n@%p1 bra " + label + ";\n";
-    leaves += label + ": add.u32 %r8, %r8, " + std::to_string(way) + ";\nbra N;\n";
+  for (int path = 0; path < 9; ++path) {
+    const std::string label = "P" + std::to_string(path);
+    choice += "setp.eq.u32 %p1, %r9, " + std::to_string(2 * path) + ";\n@%p1 bra " + label + ";\n";
+    leaves += label + ": add.u32 %r8, %r8, " + std::to_string(path) + ";\nbra N;\n";
   }
   expect_exact(one_after_the_other + loop(choice + "add.u32 %r8, %r8, 77;\nbra N;\n" + leaves + "N: "));
 }
 
-TEST(CountedPaths, FewWaysAreNotWorthIt) {
-  expect_exact(all_alike + loop("setp.lt.u32 %p1, %r9, 12;\n@%p1 bra N;\nadd.u32 %r8, %r8, 1;\nN: "));
+TEST(CountedPaths, FewPathsAreNotWorthIt) {
+  expect_exact(uniform + loop("setp.lt.u32 %p1, %r9, 12;\n@%p1 bra N;\nadd.u32 %r8, %r8, 1;\nN: "));
 }
 
 // A lane may wait for another one there, which must not wait at the region's end.
 TEST(CountedPaths, NotWhereLanesMayWait) {
-  expect_exact(all_alike + loop(tree("atom.global.add.u32 %r10, [%rd1], 0;\n")));
+  expect_exact(uniform + loop(tree("atom.global.add.u32 %r10, [%rd1], 0;\n")));
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ constexpr Loop loops[] = {
      "%r10, 0;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p1, %r10, %r9;\n@%p1 bra "
      "L;\nM: add.u32 "
      "%r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, 6;\n@%p2 bra O;\n"},
-    {"in_a_loop_and_left_by_two_ways", true,
+    {"in_a_loop_and_left_by_two_exits", true,
      "mov.u32 %r13, 0;\nO: shr.u32 %r5, %r5, 1;\nand.b32 %r9, %r5, 3;\nshr.u32 %r11, %r5, 2;\nand.b32 %r11, "
      "%r11, "
      "3;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1;\nsetp.gt.u32 %p1, %r10, %r9;\n@%p1 bra M;\nsetp.lt.u32 "
@@ -274,7 +274,7 @@ std::string ptx_of(const Loop& loop) {
                    std::string("and.b32 %r9, %r5, 7;\n") + loop.body + "\nst.global.u32 [%rd1], %r8;\nret;");
 }
 
-/// What stands between the labels L and M, without what stands in the branch's way out.
+/// What stands between the labels L and M, without what stands on the branch's exit edge.
 std::string inside(const std::string& variant) {
   const std::size_t begin = variant.find("L:");
   const std::size_t end = variant.find("bra L;", begin);
@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(All, CountedIterations, testing::ValuesIn(loops),
 INSTANTIATE_TEST_SUITE_P(Steps, CountedIterations, testing::ValuesIn(steps),
                          [](const auto& each) { return each.param.name; });
 
-/// Loops in loops over variables of all kinds, with ways out and around.
+/// Loops in loops over variables of all kinds, with exits, and edges around them.
 std::string random_loops(std::mt19937& random) {
   const auto below = [&random](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   const auto differing = [&](const std::string& into, std::uint32_t mask) {

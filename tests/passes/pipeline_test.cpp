@@ -109,7 +109,7 @@ TEST_F(PassPipeline, VerificationFindsReadsOfWhatWasNotWritten) {
   EXPECT_THAT(complaint_of(outer + "{\n.reg .b32 %lynxpp_x;\nmov.b32 %lynxpp_x, %lynxpp_x;\n}\n"),
               HasSubstr("register '%lynxpp_x' of 'k' is read before it is written"));
 }
-TEST_F(PassPipeline, VerificationFindsReadsOfWhatOneWayDoesNotWrite) {
+TEST_F(PassPipeline, VerificationFindsReadsOfWhatOnePathDoesNotWrite) {
   EXPECT_THAT(complaint_of(".reg .pred %lynxpp_p;\n.reg .b32 %lynxpp_y;\nsetp.eq.u32 %lynxpp_p, 1, 2;\n"
                            "@%lynxpp_p bra $lynxpp_1;\nmov.b32 %lynxpp_y, 1;\n$lynxpp_1:\n"
                            "mov.b32 %lynxpp_y, %lynxpp_y;\n"),

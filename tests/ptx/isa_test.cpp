@@ -87,9 +87,9 @@ TEST_F(Isa, ControlFlowOfTheKernel) {
   EXPECT_EQ(body.find_register("%r1", 0)->count, 20U);
   EXPECT_EQ(body.find_register("quad", 0)->vector, 4U);
   const ControlFlowGraph graph = build_control_flow_graph(kernel);
-  std::size_t three_ways = 0;
-  for (const BasicBlock& block : graph.blocks) three_ways += block.targets.size() == 3 ? 1 : 0;
-  EXPECT_EQ(three_ways, 1U);
+  std::size_t with_three_targets = 0;
+  for (const BasicBlock& block : graph.blocks) with_three_targets += block.targets.size() == 3 ? 1 : 0;
+  EXPECT_EQ(with_three_targets, 1U);
   // `.loc … inlined_at` gives the inlined line.
   const auto setp = std::ranges::find(body.instructions, "setp.lt.and.s32", &Instruction::opcode);
   EXPECT_EQ(setp->source_file, 2U);

@@ -71,7 +71,7 @@ __global__ void allocates(int** out, int count) {
   out[0] = memory;
 }
 
-/// The only way out is a trap.
+/// The only exit is a trap.
 __global__ void never_returns(const int* flag) {
   while (*const_cast<const volatile int*>(flag) == 0) {}
   __trap();
