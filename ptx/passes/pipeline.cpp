@@ -2,6 +2,7 @@
 
 #include "ptx/passes/counting/emit/count.h"
 #include "ptx/passes/counting/plan.h"
+#include "ptx/passes/counting/plan_text.h"
 #include "ptx/passes/memory/index_checks.h"
 #include "ptx/passes/memory/lane_values.h"
 #include "ptx/passes/memory/sites.h"
@@ -16,11 +17,12 @@
 namespace lynxpp::ptx {
 namespace {
 
-// Order: planning, which adds no code; addresses first (see share_variables.h), probes, then the calls' extra argument right before each
-// call, then whole items go.
+// Order: planning, which adds no code; addresses (see share_variables.h); counters and probes; the calls'
+// extra argument right before each call; then whole items go.
 constexpr PassDescription table[] = {
-    {make_memory_sites_pass, "plan: at which accesses banks and sectors are measured"},
-    {make_count_plan_pass, "plan: which few numbers are counted, and how all others follow from them"},
+    {make_memory_sites_pass, "plan: at which accesses banks and sectors are measured", memory_sites_text},
+    {make_count_plan_pass, "plan: which few numbers are counted, and how all others follow from them",
+     count_plan_text},
     {make_share_variables_pass, "names of the program's variables become their addresses"},
     {make_keep_rounding_pass, "debug code: sums and products stay apart"},
     {make_count_pass, "counters on few edges of the control flow"},

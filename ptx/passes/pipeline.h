@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace lynxpp::ptx {
 struct PassDescription {
   std::unique_ptr<Pass> (*make)() = nullptr;
   std::string_view summary;
+  /// What a pass that only plans has planned, for readers. Null: the pass adds code, which tells.
+  std::string (*plan_text)(const InstrumentationUnit& unit) = nullptr;
 };
 
 std::span<const PassDescription> pass_table();

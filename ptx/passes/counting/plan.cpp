@@ -263,7 +263,7 @@ namespace {
 
 class PlanCounting final : public Pass {
  public:
-  std::string_view name() const override { return "count_plan"; }
+  std::string_view name() const override { return "count-plan"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
     KernelCounting& counting = unit.counting;

@@ -9,7 +9,7 @@ namespace {
 
 class FindMemorySites final : public Pass {
  public:
-  std::string_view name() const override { return "memory_sites"; }
+  std::string_view name() const override { return "memory-sites"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
     find_bank_sites(unit);
@@ -18,7 +18,39 @@ class FindMemorySites final : public Pass {
   }
 };
 
+std::string text_of(const MemorySite& site, std::uint32_t instruction) {
+  std::string text;
+  if (!site.measured_at) {
+    text = "needs no measuring";
+  } else if (*site.measured_at != instruction) {
+    text = "as instruction " + std::to_string(*site.measured_at);
+  } else {
+    text = "measured";
+  }
+  if (site.pattern) text += ", the lanes' addresses are known but for one";
+  if (site.is_even) text += ", all at one place of their sectors";
+  if (site.rows) {
+    text += ", a full row of lanes " + std::to_string(site.rows->step) + " bytes apart touches " +
+            std::to_string(site.rows->sectors) + (site.rows->sectors == 1 ? " sector" : " sectors") +
+            (site.rows->is_anywhere ? "" : " from place " + std::to_string(site.rows->place));
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string memory_sites_text(const InstrumentationUnit& unit) {
+  std::string text;
+  for (const auto& [at, site] : unit.memory.sites) {
+    text += "probe " + std::to_string(at.first) + ", instruction " + std::to_string(at.second) + ": " +
+            text_of(site, at.second) + "\n";
+  }
+  for (const auto& [function, checks] : unit.memory.index_checks) {
+    text += unit.reached.functions[function].function->name + ": " + std::to_string(checks.size()) +
+            (checks.size() == 1 ? " index" : " indices") + " must not wrap around between lanes\n";
+  }
+  return text;
+}
 
 std::unique_ptr<Pass> make_memory_sites_pass() { return std::make_unique<FindMemorySites>(); }
 

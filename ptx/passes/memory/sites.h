@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "ptx/analysis/lane_pattern.h"
@@ -14,6 +15,7 @@
 namespace lynxpp::ptx {
 
 class Pass;
+struct InstrumentationUnit;
 
 /// An access that a warp makes at most once: how many sectors 32 lanes of one row of the thread block touch
 /// if the address of lane 0 lies at `place` of its sector. What is tallied is left to warps that are not like
@@ -30,7 +32,7 @@ struct MemorySite {
   /// The instruction (id in the unit) where the tallies of this site grow: mostly its own. nullopt: nowhere;
   /// tallies of banks are 0, those of sectors the executions by warps.
   std::optional<std::uint32_t> measured_at;
-  bool is_even = false;  ///< the addresses of all lanes lie at one place of their sectors
+  bool is_even = false;                ///< the addresses of all lanes lie at one place of their sectors
   std::optional<LanePattern> pattern;  ///< of the addresses of all lanes
   std::optional<RowSectors> rows;
 };
@@ -57,5 +59,8 @@ struct MemorySites {
 /// Plans where banks and sectors are measured (bank_sites.h, sector_sites.h): fills in
 /// InstrumentationUnit::memory for all probes that do so.
 std::unique_ptr<Pass> make_memory_sites_pass();
+
+/// A line for each site of which something is known, by probe and instruction.
+std::string memory_sites_text(const InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

@@ -1,0 +1,210 @@
+#include "ptx/passes/counting/plan_text.h"
+
+#include <map>
+#include <utility>
+
+#include "ptx/passes/counting/plan.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+std::string counted(std::uint32_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+class PlanText {
+ public:
+  PlanText(const InstrumentationUnit& unit, const CountPlan& plan) : unit_(unit), plan_(plan) {
+    names_[plan.launched_threads] = "launched threads";
+    names_[plan.launched_warps] = "launched warps";
+    for (const MeasuredSlot& each : plan.measured) names_[each.variable] = slot_text(each);
+  }
+
+  std::string run() {
+    for (const FunctionCounters& counters : plan_.functions) add_function(counters);
+    for (const auto& [quantity, variable] : plan_.quantities)
+      text_ += quantity_text(quantity) + " = " + form_text(variable) + "\n";
+    return std::move(text_);
+  }
+
+ private:
+  // ---- what the device does
+
+  void add_function(const FunctionCounters& counters) {
+    function_ = &unit_.reached.functions[counters.unit];
+    text_ += (counters.unit == 0 ? "kernel " : "function ") + function_->function->name + ": " +
+             counted(counters.registers, "register") + ", " + counted(counters.bits, "bit") +
+             (counters.bit_pairs == 0 ? "" : ", " + counted(counters.bit_pairs, "pair") + " of bits") +
+             (counters.converges_at_exit ? ", lanes wait for each other at the exit" : "") + "\n";
+    for (std::size_t i = 0; i < counters.accumulators.size(); ++i) {
+      text_ += "  a" + std::to_string(i) + "  " + accumulator_text(counters.accumulators[i]);
+      const char* separator = ": ";
+      for (const Increment& increment : counters.accumulators[i].increments)
+        text_ += std::exchange(separator, "; ") + increment_text(counters, increment);
+      text_ += "\n";
+    }
+    for (std::size_t i = 0; i < counters.lane_maxima.size(); ++i) add_lane_maximum(counters, i);
+    for (const Counter& counter : counters.counters) {
+      text_ += "  slot " + std::to_string(counter.slot) + "  " + combine_text(counter.combine) + " a" +
+               std::to_string(counter.accumulator) + first_text(counter.first_in) + "\n";
+    }
+  }
+
+  void add_lane_maximum(const FunctionCounters& counters, std::size_t index) {
+    const LaneMaximum& maximum = counters.lane_maxima[index];
+    const LaneLoop& loop = counters.lane_loops[maximum.loop];
+    const std::string counted_by = maximum.trip_count == no_index
+                                       ? "a" + std::to_string(maximum.accumulator)
+                                       : reading_text(counters.trip_counts[maximum.trip_count]);
+    text_ += "  m" + std::to_string(index) + "  of lanes from " + place_text(loop.begin) + " to block " +
+             std::to_string(loop.end) + ", by " + counted_by + "\n";
+  }
+
+  static std::string accumulator_text(const Accumulator& accumulator) {
+    const std::string index = std::to_string(accumulator.index);
+    const std::string lanes = accumulator.lanes == Accumulator::Lanes::elected ? ", one lane"
+                              : accumulator.is_warp_uniform                    ? ", all lanes alike"
+                                                                               : ", every lane";
+    switch (accumulator.storage) {
+      case Accumulator::Storage::memory: return "memory" + lanes;
+      case Accumulator::Storage::reg: return "register " + index + lanes;
+      case Accumulator::Storage::bit: return "bit " + index + lanes;
+      case Accumulator::Storage::cleared_bit: return "cleared bit " + index + lanes;
+      case Accumulator::Storage::bit_pair: break;
+    }
+    return "pair of bits " + index + lanes;
+  }
+
+  std::string increment_text(const FunctionCounters& counters, const Increment& increment) const {
+    const std::string at = " " + place_text(increment.place) + condition_text(increment);
+    const std::string index = std::to_string(increment.index);
+    switch (increment.amount) {
+      case Increment::Amount::one: return "one" + at;
+      case Increment::Amount::trip_count: return reading_text(counters.trip_counts[increment.index]) + at;
+      case Increment::Amount::lane_maximum: return "the greatest of m" + index + at;
+      case Increment::Amount::exits_apart: break;
+    }
+    return "exits apart " + index + at;
+  }
+
+  std::string place_text(const Place& place) const {
+    const std::string block = "block " + std::to_string(place.block);
+    switch (place.kind) {
+      case Place::Kind::entry: return "at the entry";
+      case Place::Kind::block_start: return "at the start of " + block;
+      case Place::Kind::block_end: return "at the end of " + block;
+      case Place::Kind::before: return "before line " + line_of(place.instruction);
+      case Place::Kind::behind: break;
+    }
+    return "behind line " + line_of(place.instruction);
+  }
+
+  std::string condition_text(const Increment& increment) const {
+    const std::string target = "block " + std::to_string(increment.condition.target);
+    switch (increment.condition.kind) {
+      case Condition::Kind::always: return "";
+      case Condition::Kind::guard: return " where its guard holds";
+      case Condition::Kind::switch_target: return " where it leads to " + target;
+      case Condition::Kind::none_takes: return " when it leads no lane to " + target;
+      case Condition::Kind::diverges: break;
+    }
+    return " when it divides the warp";
+  }
+
+  static std::string reading_text(const TripCount& trips) {
+    return "the trip count of loop " + std::to_string(trips.loop) + " (" + trips.reading.reg + ")";
+  }
+
+  static std::string combine_text(Counter::Combine combine) {
+    switch (combine) {
+      case Counter::Combine::sum: return "sum of";
+      case Counter::Combine::lane_0: return "lane 0 of";
+      case Counter::Combine::max: return "greatest of";
+      case Counter::Combine::any: return "any of";
+      case Counter::Combine::all: break;
+    }
+    return "all of";
+  }
+
+  static std::string first_text(std::uint8_t first_in) {
+    if (first_in == 0) return "";
+    std::string text = ", of thread blocks that are the first in ";
+    for (unsigned dimension = 0; dimension < 3; ++dimension) {
+      if ((first_in >> dimension & 1u) != 0) text += "xyz"[dimension];
+    }
+    return text;
+  }
+
+  std::string line_of(std::uint32_t instruction) const {
+    return std::to_string(function_->function->body->instructions[instruction].line);
+  }
+
+  // ---- what follows from it
+
+  static std::string slot_text(const MeasuredSlot& each) {
+    std::string text = "slot " + std::to_string(each.slot);
+    for (unsigned dimension = 0; dimension < 3; ++dimension) {
+      if ((each.first_in >> dimension & 1u) != 0) text += std::string(" * gridDim.") + "xyz"[dimension];
+    }
+    return text;
+  }
+
+  std::string quantity_text(const Quantity& quantity) {
+    const std::string place = std::to_string(quantity.place);
+    switch (quantity.kind) {
+      case Quantity::Kind::thread_block: return "threads at block " + place;
+      case Quantity::Kind::warp_block: return "warps at block " + place;
+      case Quantity::Kind::thread_guard: return "threads for which the guard of instruction " + place + " holds";
+      case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + place + " holds";
+      case Quantity::Kind::divergence: return "warps divided by instruction " + place;
+      case Quantity::Kind::tally: break;
+    }
+    const Tally& tally = quantity.tally;
+    return "tally " + std::to_string(tally.number) + (tally.is_high ? " (wraps)" : "") + " at instruction " +
+           std::to_string(tally.instruction);
+  }
+
+  /// The variable by what is measured.
+  const std::map<VariableId, std::uint64_t>& expanded(VariableId variable) {
+    const auto known = expanded_.find(variable);
+    if (known != expanded_.end()) return known->second;
+    std::map<VariableId, std::uint64_t> sum;
+    if (plan_.system.is_measured(variable)) {
+      sum[variable] = 1;
+    } else {
+      for (const LinearTerm& term : plan_.system.definition(variable)) {
+        for (const auto& [measured, factor] : expanded(term.variable)) sum[measured] += term.factor * factor;
+      }
+    }
+    std::erase_if(sum, [](const auto& each) { return each.second == 0; });
+    return expanded_.emplace(variable, std::move(sum)).first->second;
+  }
+
+  std::string form_text(VariableId variable) {
+    std::string text;
+    for (const auto& [measured, factor] : expanded(variable)) {
+      const auto name = names_.find(measured);
+      const bool is_negative = static_cast<std::int64_t>(factor) < 0;
+      const std::uint64_t amount = is_negative ? 0 - factor : factor;
+      text += text.empty() ? (is_negative ? "-" : "") : (is_negative ? " - " : " + ");
+      text += (amount == 1 ? "" : std::to_string(amount) + " * ") +
+              (name == names_.end() ? "unused " + std::to_string(measured) : name->second);
+    }
+    return text.empty() ? "0" : text;
+  }
+
+  const InstrumentationUnit& unit_;
+  const CountPlan& plan_;
+  const FunctionUnit* function_ = nullptr;
+  std::map<VariableId, std::string> names_;  ///< of what is measured
+  std::map<VariableId, std::map<VariableId, std::uint64_t>> expanded_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string count_plan_text(const InstrumentationUnit& unit) {
+  return unit.counting.plan == nullptr ? "" : PlanText(unit, *unit.counting.plan).run();
+}
+
+}  // namespace lynxpp::ptx
