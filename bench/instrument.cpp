@@ -100,7 +100,8 @@ void run(const Source& source, const std::string& kernel, const engine::Specific
     }
   }
   // The engine's own times are of a clock on the wall.
-  const double scale = best / std::max(result.parse_ms + result.instrument_ms + result.emit_ms, 1e-6);
+  const double scale =
+      best / std::max(result.spent.parse_ms + result.spent.instrument_ms + result.spent.emit_ms, 1e-6);
   if (!write_file(output, result.ptx)) stop("cannot write " + output);
   std::printf(
       "{\"kernel\": \"%s\", \"output\": \"%s\", \"module_bytes\": %zu, \"output_bytes\": %zu, "
@@ -109,8 +110,8 @@ void run(const Source& source, const std::string& kernel, const engine::Specific
       "%.3f, "
       "\"emit_ms\": %.3f}\n",
       kernel.c_str(), output.c_str(), source.text.size(), result.ptx.size(),
-      static_cast<unsigned long long>(result.instructions), source.decompress_ms, first, best,
-      scale * result.parse_ms, scale * result.instrument_ms, scale * result.emit_ms);
+      static_cast<unsigned long long>(result.size.instructions), source.decompress_ms, first, best,
+      scale * result.spent.parse_ms, scale * result.spent.instrument_ms, scale * result.spent.emit_ms);
 }
 
 }  // namespace

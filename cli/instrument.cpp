@@ -156,9 +156,9 @@ void print_summary(const engine::Instrumented& result, const std::string& path) 
                 std::to_string(result.registers->instrumented) + " (estimate)";
   }
   std::fprintf(stderr, "%s%s: %s, %s, %s%s, %.1f ms\n", where.c_str(), demangle(result.kernel).c_str(),
-               counted(result.instructions, "instruction").c_str(),
-               counted(result.basic_blocks, "basic block").c_str(), counted(sites, "site").c_str(),
-               registers.c_str(), result.parse_ms + result.instrument_ms + result.emit_ms);
+               counted(result.size.instructions, "instruction").c_str(),
+               counted(result.size.basic_blocks, "basic block").c_str(), counted(sites, "site").c_str(),
+               registers.c_str(), result.spent.parse_ms + result.spent.instrument_ms + result.spent.emit_ms);
 }
 
 /// The engine parses the text anew, under a name of its own.

@@ -69,19 +69,20 @@ ptx::PassObserver printing_observer(const InstrumentArguments& arguments) {
 void print_pass_timings(const engine::Instrumented& result) {
   double passes = 0;
   double verification = 0;
-  for (const ptx::PassTiming& timing : result.passes) {
+  for (const ptx::PassTiming& timing : result.spent.passes) {
     passes += timing.milliseconds;
     verification += timing.verify_milliseconds;
   }
-  const double total = result.parse_ms + result.instrument_ms + result.emit_ms;
+  const double total = result.spent.parse_ms + result.spent.instrument_ms + result.spent.emit_ms;
   std::fprintf(stderr, "passes of %s:\n", demangle(result.kernel).c_str());
-  print_row("(scan and parse)", result.parse_ms, total, "");
-  print_row("(compile handlers)", std::max(0.0, result.instrument_ms - passes - verification), total, "");
-  for (const ptx::PassTiming& timing : result.passes)
+  print_row("(scan and parse)", result.spent.parse_ms, total, "");
+  print_row("(compile handlers)", std::max(0.0, result.spent.instrument_ms - passes - verification), total,
+            "");
+  for (const ptx::PassTiming& timing : result.spent.passes)
     print_row(timing.pass, timing.milliseconds, total,
               std::to_string(timing.edits) + (timing.edits == 1 ? " edit" : " edits"));
   if (verification > 0) print_row("(verify)", verification, total, "");
-  print_row("(emit)", result.emit_ms, total, "");
+  print_row("(emit)", result.spent.emit_ms, total, "");
   print_row("total", total, total, "");
 }
 

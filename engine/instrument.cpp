@@ -355,7 +355,7 @@ Result<Instrumented> instrument(const Request& request) {
   unit.options.outline = request.limits.outline;
   unit.options.without = request.limits.without;
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
-  result.parse_ms = watch.lap();
+  result.spent.parse_ms = watch.lap();
 
   const int sm = choose_sm(module->target, request.device_sm);
   unit.variant.target.sm = sm;
@@ -375,14 +375,15 @@ Result<Instrumented> instrument(const Request& request) {
     result.counting = counting;
     if (counting->plan->slots_in_use != 0) result.probe.push_back({0, {}, true});
   }
-  result.passes = passes.timings();
-  result.added_instructions = added_instructions(unit.edits);
-  if (Status fits = check_size(request.limits, unit.reached.instructions, result.added_instructions); !fits)
+  result.spent.passes = passes.timings();
+  result.size.added_instructions = added_instructions(unit.edits);
+  if (Status fits = check_size(request.limits, unit.reached.instructions, result.size.added_instructions);
+      !fits)
     return fits.error();
-  result.instrument_ms = watch.lap();
+  result.spent.instrument_ms = watch.lap();
 
   result.ptx = ptx::emit(*module, unit.edits);
-  result.emit_ms = watch.lap();
+  result.spent.emit_ms = watch.lap();
   if (request.wants_register_estimate) {
     if (const Result<RegisterEstimate> registers = estimate_registers(unit, result.ptx)) {
       result.registers = *registers;
@@ -393,8 +394,8 @@ Result<Instrumented> instrument(const Request& request) {
   result.kernel = request.kernel;
   result.kept_registers = kept_registers(unit);
   result.parameters = parameter_slots(*unit.reached.kernel().function);
-  result.basic_blocks = unit.reached.basic_blocks;
-  result.instructions = unit.reached.instructions;
+  result.size.basic_blocks = unit.reached.basic_blocks;
+  result.size.instructions = unit.reached.instructions;
   result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit));
   for (const ptx::Probe& probe : unit.spliced.probes) result.sites_per_handler.push_back(probe.sites);
   result.notes = std::move(unit.notes);

@@ -64,23 +64,33 @@ struct ProbeWord {
   bool is_counters = false;
 };
 
+/// Of the kernel and the functions instrumented with it.
+struct KernelSize {
+  std::uint64_t basic_blocks = 0;
+  std::uint64_t instructions = 0;
+  std::uint64_t added_instructions = 0;  ///< an estimate, see limits.h
+};
+
+/// Making a variant; all passes together are part of `instrument_ms`.
+struct TimeSpent {
+  double parse_ms = 0, instrument_ms = 0, emit_ms = 0;
+  std::vector<ptx::PassTiming> passes;
+};
+
 struct Instrumented {
   std::string ptx;
   std::string kernel;
   std::vector<device::ParameterSlot> parameters;  ///< of the original kernel
   std::vector<ProbeWord> probe;                   ///< the words of the appended parameter, in order
-  std::uint64_t basic_blocks = 0;                 ///< of the kernel and the functions instrumented with it
-  std::uint64_t instructions = 0;
-  std::uint64_t added_instructions = 0;         ///< an estimate, see limits.h
-  std::shared_ptr<const cod::SiteTable> sites;  ///< of these blocks and instructions
+  KernelSize size;
+  std::shared_ptr<const cod::SiteTable> sites;  ///< of the blocks and instructions
   /// flattened: specifications in order, their handlers in order
   std::vector<std::uint64_t> sites_per_handler;
   /// Of 32 bits, in which a thread keeps what it counts while the kernel runs.
   std::uint32_t kept_registers = 0;
   std::shared_ptr<const Counting> counting;  ///< null: the device does all the counting itself
   std::vector<std::string> notes;            ///< what could not be covered, for the coverage record
-  double parse_ms = 0, instrument_ms = 0, emit_ms = 0;
-  std::vector<ptx::PassTiming> passes;
+  TimeSpent spent;
   std::optional<RegisterEstimate> registers;
 };
 

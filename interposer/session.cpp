@@ -269,7 +269,8 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
     const std::string refused = std::exchange(kernel.instrumented.ptx, {});
     if (refused.empty() || !make_variant(seen, kernel, device, launch, request, refused)) return loaded;
   }
-  log().info("{}: instrumented, {} basic blocks", demangle(source.name), kernel.instrumented.basic_blocks);
+  log().info("{}: instrumented, {} basic blocks", demangle(source.name),
+             kernel.instrumented.size.basic_blocks);
   if (const auto& registers = kernel.instrumented.registers) {
     log().debug("{}: live registers {} to {} (estimate)", demangle(source.name), registers->original,
                 registers->instrumented);
@@ -296,9 +297,9 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, device::Device& device,
   dump(request.kernel, ".instrumented.ptx", kernel.instrumented.ptx);
 
   report::TimingRecord& timing = seen.timing;
-  timing.parse += kernel.instrumented.parse_ms;
-  timing.instrument += kernel.instrumented.instrument_ms;
-  timing.emit += kernel.instrumented.emit_ms;
+  timing.parse += kernel.instrumented.spent.parse_ms;
+  timing.instrument += kernel.instrumented.spent.instrument_ms;
+  timing.emit += kernel.instrumented.spent.emit_ms;
   timing.device = device.info().name;
   const auto same =
       std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& other) {
@@ -327,8 +328,8 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
   pending.launch = index;
   pending.sites = kernel.sites;
   pending.device = device.info();
-  pending.view.basic_blocks = kernel.instrumented.basic_blocks;
-  pending.view.instructions = kernel.instrumented.instructions;
+  pending.view.basic_blocks = kernel.instrumented.size.basic_blocks;
+  pending.view.instructions = kernel.instrumented.size.instructions;
   pending.view.sms = device.info().sm_id_limit;
   pending.view.clock_khz = device.info().clock_khz;
   std::copy(std::begin(launch.grid), std::end(launch.grid), pending.view.grid);

@@ -253,8 +253,8 @@ class Run {
   }
 
   void place(const engine::Instrumented& variant) {
-    extents_.basic_blocks = variant.basic_blocks;
-    extents_.instructions = variant.instructions;
+    extents_.basic_blocks = variant.size.basic_blocks;
+    extents_.instructions = variant.size.instructions;
     extents_.blocks = shape_.blocks();
     extents_.warps = shape_.blocks() * shape_.warps();
     extents_.threads = shape_.blocks() * shape_.threads();
@@ -337,8 +337,8 @@ class Run {
     LaunchView view;
     std::copy(std::begin(shape_.grid), std::end(shape_.grid), view.grid);
     std::copy(std::begin(shape_.block), std::end(shape_.block), view.block);
-    view.basic_blocks = variant.basic_blocks;
-    view.instructions = variant.instructions;
+    view.basic_blocks = variant.size.basic_blocks;
+    view.instructions = variant.size.instructions;
     view.sms = extents_.sms;
     view.sites = variant.sites.get();
     view.arrays = bytes_of(arrays_[index]);

@@ -103,7 +103,7 @@ std::string MeasuredLaunch::check(bool lane_values) {
     return {};
   }
   look_at_lanes(plan.get(), variant->ptx);
-  const std::uint64_t instructions = variant->instructions;
+  const std::uint64_t instructions = variant->size.instructions;
   std::vector<std::vector<std::uint64_t>> arrays(3, std::vector<std::uint64_t>(instructions));
   std::vector<std::uint64_t> slots(variant->counting->plan->slots());
   std::vector<std::uint64_t> words;
@@ -157,7 +157,7 @@ void MeasuredLaunch::compare(const engine::Instrumented& variant,
     return std::ranges::find(functions, site.function) - functions.begin();
   };
   std::ranges::stable_sort(counters_.sites, {}, place);
-  ASSERT_EQ(counters_.sites.size(), variant.instructions);
+  ASSERT_EQ(counters_.sites.size(), variant.size.instructions);
   for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
     const device::cpu::SiteCounters& site = counters_.sites[i];
     const auto what = [&] {

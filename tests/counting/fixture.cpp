@@ -109,8 +109,8 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   sites_ = variant->sites;
   if (variant->counting != nullptr) counting_ = variant->counting;
   LaunchExtents extents;
-  extents.basic_blocks = variant->basic_blocks;
-  extents.instructions = variant->instructions;
+  extents.basic_blocks = variant->size.basic_blocks;
+  extents.instructions = variant->size.instructions;
   std::vector<std::vector<std::uint64_t>> arrays;
   for (const GlobalArray& array : request.specifications[0]->arrays())
     arrays.emplace_back(element_count(array, extents));

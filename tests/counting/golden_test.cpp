@@ -120,7 +120,7 @@ TEST_P(PassGolden, ThePassDoesWhatIsExpected) {
   const std::string base = pass_cases + GetParam();
   Golden golden;
   ASSERT_NO_FATAL_FAILURE(instrument_golden(base + ".ptx", golden));
-  const auto& timings = golden.result.passes;
+  const auto& timings = golden.result.spent.passes;
   const auto pass = std::ranges::find(timings, GetParam(), &ptx::PassTiming::pass);
   ASSERT_NE(pass, timings.end());
   const std::string& found = golden.after[GetParam()];
@@ -134,7 +134,7 @@ TEST_P(PassGolden, ThePassDoesWhatIsExpected) {
 TEST_P(PassGolden, ThePassHasSomethingToDo) {
   Golden golden;
   ASSERT_NO_FATAL_FAILURE(instrument_golden(pass_cases + GetParam() + ".ptx", golden));
-  const auto& timings = golden.result.passes;
+  const auto& timings = golden.result.spent.passes;
   const auto pass = std::ranges::find(timings, GetParam(), &ptx::PassTiming::pass);
   ASSERT_NE(pass, timings.end());
   const auto description = std::ranges::find_if(

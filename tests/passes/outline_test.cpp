@@ -100,7 +100,7 @@ TEST(Outline, FewPlacesGetCopiesAndManyGetCalls) {
     ASSERT_TRUE(chosen.ok() && copies.ok());
     EXPECT_THAT(copies->ptx, Not(HasSubstr("__lynxpp_function_")));
     EXPECT_EQ(chosen->ptx == copies->ptx, places == 4);
-    EXPECT_EQ(2 * chosen->added_instructions < copies->added_instructions, places == 200);
+    EXPECT_EQ(2 * chosen->size.added_instructions < copies->size.added_instructions, places == 200);
   }
 }
 

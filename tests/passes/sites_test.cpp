@@ -53,8 +53,8 @@ TEST(SiteTable, HoldsEveryInstructionInTheOrderOfItsId) {
   ASSERT_TRUE(result);
   const cod::SiteTable& sites = *result->sites;
   EXPECT_THAT(sites.functions, ElementsAre("k", "helper"));
-  EXPECT_EQ(sites.instructions.size(), result->instructions);
-  EXPECT_EQ(sites.blocks.size(), result->basic_blocks);
+  EXPECT_EQ(sites.instructions.size(), result->size.instructions);
+  EXPECT_EQ(sites.blocks.size(), result->size.basic_blocks);
   EXPECT_EQ(sites.blocks,
             (std::vector<cod::SiteTable::Block>{{0, 0, 3}, {0, 3, 2}, {0, 5, 1}, {0, 6, 1}, {1, 7, 2}}));
   std::vector<std::string> opcodes;

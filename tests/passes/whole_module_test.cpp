@@ -70,7 +70,7 @@ TEST(WholeModule, CallsThroughAnAliasAreInstrumented) {
   EXPECT_THAT(text, HasSubstr(".alias twice, real;"));
   EXPECT_THAT(text, HasSubstr("call (b), twice, (a, __lynxpp_argument)"));
   EXPECT_THAT(text, Not(HasSubstr("other")));
-  EXPECT_EQ(result->basic_blocks, 3U) << "two of the kernel, split at the call, and one of the function";
+  EXPECT_EQ(result->size.basic_blocks, 3U) << "two of the kernel, split at the call, and one of the function";
 }
 
 TEST(WholeModule, AnAliasThatNobodyNamesGoes) {

@@ -56,8 +56,8 @@ class PlanText {
     const std::string counted_by = maximum.trip_count == no_index
                                        ? "a" + std::to_string(maximum.accumulator)
                                        : reading_text(counters.trip_counts[maximum.trip_count]);
-    text_ += "  m" + std::to_string(index) + "  of lanes from " + place_text(loop.begin) + " to block " +
-             std::to_string(loop.end) + ", by " + counted_by + "\n";
+    text_ += "  m" + std::to_string(index) + "  " + counted_by + " of a lane, from what it is " +
+             place_text(loop.begin) + " to the start of block " + std::to_string(loop.end) + "\n";
   }
 
   static std::string accumulator_text(const Accumulator& accumulator) {
@@ -154,7 +154,8 @@ class PlanText {
     switch (quantity.kind) {
       case Quantity::Kind::thread_block: return "threads at block " + place;
       case Quantity::Kind::warp_block: return "warps at block " + place;
-      case Quantity::Kind::thread_guard: return "threads for which the guard of instruction " + place + " holds";
+      case Quantity::Kind::thread_guard:
+        return "threads for which the guard of instruction " + place + " holds";
       case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + place + " holds";
       case Quantity::Kind::divergence: return "warps divided by instruction " + place;
       case Quantity::Kind::tally: break;

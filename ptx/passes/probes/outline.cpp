@@ -146,16 +146,16 @@ class OutlinedCall {
   CodeFunction function() const {
     CodeFunction made;
     signature_.declare(made);
-    made.names = names_;
+    made.names = inside_.names;
     CodeBuilder code(made.names);
     if (routine_.depot_bytes() != 0) code.add_text(declaration_of_depot(routine_.depot_bytes()));
     signature_.add_entry(code);
     for (const Flushed& each : flushed_) code.mov(each.sum, 0);
     SiteBinding inner;
     inner.first_variable = binding_.first_variable;
-    inner.word = [&](std::uint32_t index) { return CodeOperand(words_.at(index)); };
-    inner.state = [&](std::uint32_t index) { return CodeOperand(states_.at(index)); };
-    inner.site_value = [&](std::string_view name) { return inner_values_.find(name)->second; };
+    inner.word = [&](std::uint32_t index) { return CodeOperand(inside_.words.at(index)); };
+    inner.state = [&](std::uint32_t index) { return CodeOperand(inside_.states.at(index)); };
+    inner.site_value = [&](std::string_view name) { return inside_.site_values.find(name)->second; };
     code.append(routine_.copy(inner, made.names));
     add_flushes(code, made.names);
     signature_.add_exit(code);
@@ -170,8 +170,8 @@ class OutlinedCall {
  private:
   void pass_words() {
     for (const std::uint32_t word : routine_.words()) {
-      words_.emplace(word, names_.fresh(RegisterType::b64));
-      signature_.add_word(words_.at(word), binding_.first_word + word);
+      inside_.words.emplace(word, inside_.names.fresh(RegisterType::b64));
+      signature_.add_word(inside_.words.at(word), binding_.first_word + word);
     }
   }
 
@@ -180,7 +180,7 @@ class OutlinedCall {
       const std::uint32_t outer = binding_.first_state + state;
       const std::uint32_t bytes = unit_.spliced.state_bytes[outer];
       const VirtualRegister inner = fresh(bytes);
-      states_.emplace(state, inner);
+      inside_.states.emplace(state, inner);
       signature_.add_parameter(inner, bytes, binding_.state(outer));
       if (routine_.writes_state(state)) signature_.add_result(inner, bytes, binding_.state(outer));
     }
@@ -193,13 +193,13 @@ class OutlinedCall {
       const auto* const immediate = std::get_if<std::int64_t>(&value.value);
       if (is_specialised_ && immediate != nullptr && !tells_sites_apart(name)) {
         key_ += name + "=" + std::to_string(*immediate) + ";";
-        inner_values_.emplace(name, value);
+        inside_.site_values.emplace(name, value);
         continue;
       }
       const std::uint32_t bytes = routine_.is_wide(name) ? 8 : 4;
       const VirtualRegister inner = fresh(bytes);
       signature_.add_parameter(inner, bytes, value);
-      inner_values_.emplace(name, inner);
+      inside_.site_values.emplace(name, inner);
     }
   }
 
@@ -210,11 +210,11 @@ class OutlinedCall {
       const bool is_register = tally.place && !tally.place.is_shared();
       key_ += tally.name + (is_register ? "=register;" : tally.place ? "=memory;" : "=none;");
       if (!tally.place) {
-        inner_values_.emplace(tally.name, std::nullopt);
+        inside_.site_values.emplace(tally.name, std::nullopt);
         continue;
       }
       const VirtualRegister inner = fresh(bytes);
-      inner_values_.emplace(tally.name, inner);
+      inside_.site_values.emplace(tally.name, inner);
       if (is_register) {
         signature_.add_parameter(inner, bytes, tally.reg);
         signature_.add_result(inner, bytes, tally.reg);
@@ -225,20 +225,20 @@ class OutlinedCall {
       flushed_.push_back({inner, offset});
     }
     if (flushed_.empty()) return;
-    slots_ = fresh(8);
-    signature_.add_word(slots_, unit_.counting.word);
+    inside_.slots = fresh(8);
+    signature_.add_word(inside_.slots, unit_.counting.word);
   }
 
   void add_flushes(CodeBuilder& code, NameSource& names) const {
     for (const Flushed& each : flushed_) {
-      const VirtualRegister first = code.compute(RegisterType::b64, "add.u64", {each.offset, slots_});
+      const VirtualRegister first = code.compute(RegisterType::b64, "add.u64", {each.offset, inside_.slots});
       const VirtualRegister slot = slots_of_warp(code, *unit_.counting.plan, first);
       append_flush_of_sum(code, count_context(unit_, 0, names), each.sum, at_slot(slot, 0));
     }
   }
 
   VirtualRegister fresh(std::uint32_t bytes) {
-    return names_.fresh(bytes == 8 ? RegisterType::b64 : RegisterType::b32);
+    return inside_.names.fresh(bytes == 8 ? RegisterType::b64 : RegisterType::b32);
   }
 
   /// A tally in memory: what the function adds, and where.
@@ -247,18 +247,23 @@ class OutlinedCall {
     VirtualRegister offset;  ///< of the slot, in bytes
   };
 
+  /// The routine's, in the function.
+  struct Inside {
+    NameSource names;
+    std::map<std::uint32_t, VirtualRegister> words, states;
+    std::map<std::string, std::optional<CodeOperand>, std::less<>> site_values;
+    VirtualRegister slots;
+  };
+
   InstrumentationUnit& unit_;
   const ProbeRoutine& routine_;
   const SiteBinding& binding_;
   const std::vector<SiteTally>& tallies_;
   const bool is_specialised_;
-  NameSource names_;  ///< of the function
   Signature signature_;
   std::string key_;
-  std::map<std::uint32_t, VirtualRegister> words_, states_;  ///< of the routine, in the function
-  std::map<std::string, std::optional<CodeOperand>, std::less<>> inner_values_;
+  Inside inside_;
   std::vector<Flushed> flushed_;
-  VirtualRegister slots_;
 };
 
 Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spliced.probes.size()) {

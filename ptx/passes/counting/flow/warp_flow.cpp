@@ -16,6 +16,16 @@ constexpr double lane_cost = 0.3;
 /// Of lane 0, or all lanes, that count without an election.
 constexpr double together_cost = 0.25;
 
+/// What is known of a block.
+struct BlockFacts {
+  bool ends = false;                ///< what follows is counted anew
+  bool is_source = false;           ///< its executions by warps begin there
+  bool is_partial = false;          ///< not all launched lanes of a warp come there together
+  bool is_once = false;             ///< a warp executes it at most once, with all lanes that ever come there
+  std::uint32_t end_of = no_block;  ///< the block that runs once for every time this one divides the warp
+  std::uint32_t loop_left = no_loop;  ///< with an exit of a divergent loop: that loop's position
+};
+
 class WarpFlowBuilder {
  public:
   WarpFlowBuilder(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
@@ -27,18 +37,13 @@ class WarpFlowBuilder {
         facts_(facts),
         loops_(facts.divergent_loops),
         outside_(static_cast<std::uint32_t>(graph_.blocks.size())),
-        ends_(outside_),
-        sources_(outside_),
-        partial_(outside_),
-        once_(outside_),
-        end_of_(outside_, no_block),
-        end_of_loop_(loops_.size(), outside_),
-        loop_left_(outside_, no_loop) {}
+        blocks_(outside_),
+        end_of_loop_(loops_.size(), outside_) {}
 
   WarpFlow run() {
     find_loop_exits();
     for (std::uint32_t block = 0; block < outside_; ++block)
-      ends_[block] = places_.is_reachable(block) && places_.ends_in_call(block);
+      blocks_[block].ends = places_.is_reachable(block) && places_.ends_in_call(block);
     find_regions();
     find_sources();
     find_partial();
@@ -49,9 +54,10 @@ class WarpFlowBuilder {
     flow.graph.edges = std::move(edges_);
     flow.graph.nodes = outside_;
     count_by_trips(function_, trip_counts(), chosen_trip_counts(), true, flow.graph);
-    flow.once = std::move(once_);
-    for (std::uint32_t block = 0; block < outside_; ++block)
-      flow.whole.push_back(function_.is_kernel() && !partial_[block]);
+    for (const BlockFacts& block : blocks_) {
+      flow.once.push_back(block.is_once);
+      flow.whole.push_back(function_.is_kernel() && !block.is_partial);
+    }
     return flow;
   }
 
@@ -69,10 +75,11 @@ class WarpFlowBuilder {
     return choose_trip_counts(all, [&](std::uint32_t index) -> std::optional<ChosenTripCount> {
       const TripCount& trips = all[index];
       if (trips.constant) {
-        const bool takes = facts_.takes_constants && trips.is_together && !sources_[trips.block];
+        const bool takes = facts_.takes_constants && trips.is_together && !blocks_[trips.block].is_source;
         return takes ? std::optional(ChosenTripCount{index, false}) : std::nullopt;
       }
-      const bool is_whole = function_.is_kernel() && !partial_[trips.block] && !partial_[trips.place.block];
+      const bool is_whole =
+          function_.is_kernel() && !blocks_[trips.block].is_partial && !blocks_[trips.place.block].is_partial;
       if (!is_whole && !trips.is_together) return std::nullopt;
       return ChosenTripCount{index, is_whole};
     });
@@ -88,18 +95,19 @@ class WarpFlowBuilder {
     for (std::uint32_t index = 0; index < loops_.size(); ++index) {
       for (const std::uint32_t block : nest().blocks_of(loops_[index].loop)) {
         for (const std::uint32_t next : graph_.blocks[block].successors) {
-          if (!is_in_loop(index, next)) loop_left_[block] = index;
+          if (!is_in_loop(index, next)) blocks_[block].loop_left = index;
         }
       }
     }
   }
 
-  /// end_of_[d] = e: e runs once for every time d divides the warp.
+  /// blocks_[d].end_of = e: e runs once for every time d divides the warp.
   void find_regions() {
     const std::vector<std::uint32_t>& post_dominators = function_.analyses->post_dominators();
     std::map<std::uint32_t, std::vector<std::uint32_t>> divergences;  // by where they end
     for (std::uint32_t block = 0; block < outside_; ++block) {
-      if (regions_.diverges(block) && post_dominators[block] != no_block && loop_left_[block] == no_loop)
+      if (regions_.diverges(block) && post_dominators[block] != no_block &&
+          blocks_[block].loop_left == no_loop)
         divergences[post_dominators[block]].push_back(block);
     }
     std::map<std::uint32_t, std::vector<std::uint32_t>> loops;
@@ -129,7 +137,7 @@ class WarpFlowBuilder {
       std::optional<std::vector<std::uint32_t>> region =
           loop == loop_of_header.end() ? regions_.region_of(begin, end) : loops_[loop->second].blocks;
       if (!region) {
-        sources_[end] = true;
+        blocks_[end].is_source = true;
         return;
       }
       inside.insert(region->begin(), region->end());
@@ -137,7 +145,7 @@ class WarpFlowBuilder {
     }
     for (const std::uint32_t begin : outer) {
       const auto loop = loop_of_header.find(begin);
-      (loop == loop_of_header.end() ? end_of_[begin] : end_of_loop_[loop->second]) = end;
+      (loop == loop_of_header.end() ? blocks_[begin].end_of : end_of_loop_[loop->second]) = end;
     }
     awaited_[end] = std::move(inside);
   }
@@ -147,10 +155,10 @@ class WarpFlowBuilder {
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (!places_.is_reachable(block)) continue;
       if ((uniformity.of_meeting(block) & varies_in_warp) != 0 && !awaited_.contains(block))
-        sources_[block] = true;
-      if (loop_left_[block] != no_loop) {
+        blocks_[block].is_source = true;
+      if (blocks_[block].loop_left != no_loop) {
         start_behind_loop(block);
-      } else if (regions_.diverges(block) || ends_[block]) {
+      } else if (regions_.diverges(block) || blocks_[block].ends) {
         start_behind(block);
       }
     }
@@ -158,9 +166,10 @@ class WarpFlowBuilder {
 
   /// Lanes that leave a loop before others do run what lies between it and its end by themselves.
   void start_behind_loop(std::uint32_t block) {
-    const std::uint32_t index = loop_left_[block];
+    const std::uint32_t index = blocks_[block].loop_left;
     for (const std::uint32_t successor : graph_.blocks[block].successors) {
-      if (!is_in_loop(index, successor) && successor != loops_[index].end) sources_[successor] = true;
+      if (!is_in_loop(index, successor) && successor != loops_[index].end)
+        blocks_[successor].is_source = true;
     }
   }
 
@@ -169,12 +178,12 @@ class WarpFlowBuilder {
     for (const std::uint32_t successor : graph_.blocks[block].successors) {
       const auto end = awaited_.find(successor);
       const bool is_awaited =
-          end != awaited_.end() && (end_of_[block] == successor || end->second.contains(block));
+          end != awaited_.end() && (blocks_[block].end_of == successor || end->second.contains(block));
       if (is_awaited) continue;
       if (is_loop_entry(successor)) {
         entered_anew_.emplace(block, successor);
       } else {
-        sources_[successor] = true;
+        blocks_[successor].is_source = true;
       }
     }
   }
@@ -189,13 +198,13 @@ class WarpFlowBuilder {
   void find_partial() {
     std::vector<std::uint32_t> pending;
     const auto mark = [&](std::uint32_t block) {
-      if (partial_[block]) return;
-      partial_[block] = true;
+      if (blocks_[block].is_partial) return;
+      blocks_[block].is_partial = true;
       pending.push_back(block);
     };
     if (!function_.is_kernel()) mark(0);
     for (std::uint32_t block = 0; block < outside_; ++block) {
-      if (sources_[block]) mark(block);
+      if (blocks_[block].is_source) mark(block);
     }
     for (const DivergentLoop& divergent : loops_) {
       for (const std::uint32_t block : divergent.blocks) mark(block);
@@ -205,18 +214,18 @@ class WarpFlowBuilder {
     while (!pending.empty()) {
       const std::uint32_t block = pending.back();
       pending.pop_back();
-      if (regions_.may_join(block) && !ends_[block]) {
-        ends_[block] = true;
+      if (regions_.may_join(block) && !blocks_[block].ends) {
+        blocks_[block].ends = true;
         start_behind(block);
         for (const std::uint32_t successor : graph_.blocks[block].successors) {
-          if (sources_[successor]) mark(successor);
+          if (blocks_[successor].is_source) mark(successor);
         }
       }
-      if (end_of_[block] != no_block) mark(end_of_[block]);
+      if (blocks_[block].end_of != no_block) mark(blocks_[block].end_of);
       for (const DivergentLoop& divergent : loops_) {
         if (divergent.begin.block == block) mark(divergent.end);
       }
-      if (regions_.diverges(block) || ends_[block] || loop_left_[block] != no_loop) continue;
+      if (regions_.diverges(block) || blocks_[block].ends || blocks_[block].loop_left != no_loop) continue;
       for (const std::uint32_t successor : graph_.blocks[block].successors) {
         if (!begins_anew(block, successor)) mark(successor);
       }
@@ -229,13 +238,14 @@ class WarpFlowBuilder {
     const DominatorTree& dominators = function_.analyses->dominators();
     for (const std::uint32_t block : dominators.reverse_post_order()) {
       if (nest().loop_of(block) != no_loop || nest().is_irreducible(block)) continue;
-      once_[block] = function_.is_kernel() && !partial_[block];
+      blocks_[block].is_once = function_.is_kernel() && !blocks_[block].is_partial;
       std::uint32_t above = dominators.immediate(block);
       const bool has_one_edge = edges_into(block) == 1;
       while (above != no_block && nest().loop_of(above) != no_loop) above = dominators.immediate(above);
-      if (once_[block] || above == no_block || !once_[above] || ends_[above]) continue;
-      once_[block] = (has_one_edge && above == dominators.immediate(block)) ||
-                     regions_.region_of(above, block).has_value();
+      if (blocks_[block].is_once || above == no_block || !blocks_[above].is_once || blocks_[above].ends)
+        continue;
+      blocks_[block].is_once = (has_one_edge && above == dominators.immediate(block)) ||
+                               regions_.region_of(above, block).has_value();
     }
   }
 
@@ -247,7 +257,8 @@ class WarpFlowBuilder {
   }
 
   bool is_once(const CounterDraft& counter) const {
-    return !counter.repeats && counter.increments.size() == 1 && once_[counter.increments[0].place.block];
+    return !counter.repeats && counter.increments.size() == 1 &&
+           blocks_[counter.increments[0].place.block].is_once;
   }
 
   CountedEdge& add(std::uint32_t source, std::uint32_t target, CounterDraft counter, bool is_whole) {
@@ -261,21 +272,21 @@ class WarpFlowBuilder {
   }
 
   void connect() {
-    if (!sources_[0]) {
+    if (!blocks_[0].is_source) {
       CountedEdge& entry = add(outside_, 0, places_.entry(), function_.is_kernel());
       entry.is_entry = true;
       entry.flow.is_known = function_.entry_is_known;
     }
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (!places_.is_reachable(block)) continue;
-      if (sources_[block]) add(outside_, block, places_.block_start(block), false);
-      const bool is_whole = !partial_[block];
-      const std::uint32_t end = end_of_[block];
-      if (loop_left_[block] != no_loop) {
+      if (blocks_[block].is_source) add(outside_, block, places_.block_start(block), false);
+      const bool is_whole = !blocks_[block].is_partial;
+      const std::uint32_t end = blocks_[block].end_of;
+      if (blocks_[block].loop_left != no_loop) {
         leave_loop(block);
       } else if (end != no_block) {
-        add(block, sources_[end] ? outside_ : end, places_.block_end(block), is_whole);
-      } else if (regions_.diverges(block) || ends_[block]) {
+        add(block, blocks_[end].is_source ? outside_ : end, places_.block_end(block), is_whole);
+      } else if (regions_.diverges(block) || blocks_[block].ends) {
         add(block, outside_, places_.block_end(block), is_whole);
       } else {
         for (const std::uint32_t target : places_.targets(block)) go_on(block, target, is_whole);
@@ -285,7 +296,7 @@ class WarpFlowBuilder {
   }
 
   void enter_loop(std::uint32_t block, std::uint32_t header) {
-    if (sources_[header]) return;
+    if (blocks_[header].is_source) return;
     CounterDraft counter = places_.edge(block, header);
     // Behind a call lanes may come back one after the other.
     if (places_.ends_in_call(block))
@@ -304,12 +315,12 @@ class WarpFlowBuilder {
   /// The last lanes to leave go on as the warp; where others left before, what is between the loop and its
   /// end is counted anew.
   void leave_loop(std::uint32_t block) {
-    const std::uint32_t index = loop_left_[block];
+    const std::uint32_t index = blocks_[block].loop_left;
     for (const std::uint32_t target : places_.targets(block)) {
       if (is_in_loop(index, target)) go_on(block, target, false);
     }
     const std::uint32_t end = end_of_loop_[index];
-    CountedEdge edge{{block, end == outside_ || sources_[end] ? outside_ : end}, {}, false};
+    CountedEdge edge{{block, end == outside_ || blocks_[end].is_source ? outside_ : end}, {}, false};
     edge.flow.can_count = false;
     edges_.push_back(std::move(edge));
   }
@@ -319,7 +330,7 @@ class WarpFlowBuilder {
     const Loop& loop = loop_at(index);
     if (!is_in_loop(index, block)) return false;
     if (target == loop.header) return loop.latches.size() == 1;
-    const bool is_left = loop_left_[block] == index;
+    const bool is_left = blocks_[block].loop_left == index;
     const auto is_before = [&](std::uint32_t latch) {
       return function_.analyses->dominators().dominates(block, latch);
     };
@@ -337,13 +348,13 @@ class WarpFlowBuilder {
     edge.counter.increments[0].index = index;
     edge.counter.weight = at_end.weight;
     edge.counter.repeats = at_end.repeats;
-    edge.counter.is_whole = !partial_[end];
-    edge.counter.is_once = once_[end];
+    edge.counter.is_whole = !blocks_[end].is_partial;
+    edge.counter.is_once = blocks_[end].is_once;
   }
 
   /// Whether what goes from `block` to `next` is counted there by other means.
   bool begins_anew(std::uint32_t block, std::uint32_t next) const {
-    if (sources_[next] || entered_anew_.contains({block, next})) return true;
+    if (blocks_[next].is_source || entered_anew_.contains({block, next})) return true;
     const auto end = awaited_.find(next);
     return end != awaited_.end() && end->second.contains(block);
   }
@@ -355,13 +366,9 @@ class WarpFlowBuilder {
   const WarpFlowFacts& facts_;
   const std::vector<DivergentLoop>& loops_;
   const std::uint32_t outside_;
-  std::vector<bool> ends_;  ///< what follows is counted anew
-  std::vector<bool> sources_, partial_, once_;
-  std::vector<std::uint32_t> end_of_;
+  std::vector<BlockFacts> blocks_;
   /// per divergent loop: where the warp goes on behind it, or outside_
   std::vector<std::uint32_t> end_of_loop_;
-  /// per block with an exit of a divergent loop: its position in loops_
-  std::vector<std::uint32_t> loop_left_;
   /// Ends of regions, with the blocks whose lanes are awaited there.
   std::map<std::uint32_t, std::set<std::uint32_t>> awaited_;
   /// edges into divergent loops that are counted anew

@@ -38,11 +38,9 @@ class TripCountFinder {
         graph_(function.graph()),
         places_(function),
         regions_(function, places_),
-        uniformity_(function.analyses->uniformity()),
         loops_(function.analyses->loops()),
         dominators_(function.analyses->dominators()),
         post_dominators_(function.analyses->post_dominators()),
-        registers_(function.analyses->registers()),
         ssa_(function.analyses->ssa()),
         affine_(function.analyses->affine()) {}
 
@@ -103,8 +101,8 @@ class TripCountFinder {
     if (end == no_block || graph_.blocks[end].size() == 0) return std::nullopt;
     result.place = {Place::Kind::block_start, end, 0};
     TripCountReading& reading = result.reading;
-    reading.reg = registers_.registers()[variable.reg].name;
-    reading.is_long = registers_.registers()[variable.reg].units == 2;
+    reading.reg = function_.analyses->registers().registers()[variable.reg].name;
+    reading.is_long = function_.analyses->registers().registers()[variable.reg].units == 2;
     if (!find_step(variable.step.constant, result)) return std::nullopt;
     result.keeps_start = !variable.initial.is_constant() || !variable.initial.exact;
     if (!result.keeps_start) {
@@ -183,7 +181,8 @@ class TripCountFinder {
   /// Outside of the loop, where lanes leave it together by the only exit.
   std::optional<Place> common_exit(std::uint32_t index) const {
     const Loop& loop = loops_.loops()[index];
-    if ((uniformity_.of_loop_exit(index) & varies_in_warp) != 0 || loop.exiting.size() != 1)
+    if ((function_.analyses->uniformity().of_loop_exit(index) & varies_in_warp) != 0 ||
+        loop.exiting.size() != 1)
       return std::nullopt;
     const std::uint32_t block = loop.exiting[0];
     if (loops_.loop_of(block) != index || graph_.blocks[block].leaves_function ||
@@ -213,7 +212,7 @@ class TripCountFinder {
     }
     if (!changed) return std::nullopt;
     const Value& value = ssa_.values()[*changed];
-    const std::uint32_t units = registers_.registers()[variable.reg].units;
+    const std::uint32_t units = function_.analyses->registers().registers()[variable.reg].units;
     if (value.kind != ValueKind::write || value.previous != no_value || (units != 1 && units != 2) ||
         loops_.loop_of(value.block) != variable.loop || loops_.is_irreducible(value.block))
       return std::nullopt;
@@ -232,7 +231,8 @@ class TripCountFinder {
 
   /// The register's name means the register there.
   bool is_visible(RegisterId reg, std::uint32_t instruction) const {
-    return registers_.find(registers_.registers()[reg].name, instruction) == reg;
+    return function_.analyses->registers().find(function_.analyses->registers().registers()[reg].name,
+                                                instruction) == reg;
   }
 
   /// At the end the variable is what the loop left, or what it was before the loop for those that did not
@@ -263,7 +263,7 @@ class TripCountFinder {
       if (steps_ > most_steps) return false;
       seen[block] = true;
       for (std::uint32_t at = range.begin; at < range.end; ++at) {
-        const bool writes = std::ranges::any_of(registers_.writes(at),
+        const bool writes = std::ranges::any_of(function_.analyses->registers().writes(at),
                                                 [&](const RegisterWrite& write) { return write.reg == reg; });
         if (writes && at != changing) return false;
       }
@@ -291,11 +291,9 @@ class TripCountFinder {
   const ControlFlowGraph& graph_;
   const EdgePlaces places_;
   WarpRegions regions_;
-  const Uniformity& uniformity_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;
   const std::vector<std::uint32_t>& post_dominators_;
-  const RegisterUsage& registers_;
   const SsaForm& ssa_;
   const AffineAnalysis& affine_;
   std::size_t steps_ = 0;
