@@ -8,9 +8,9 @@
 
 namespace lynxpp::engine {
 
-/// Fills unit.reached.functions (the kernel first, then what it reaches in textual order), unit.reached.basic_blocks,
-/// unit.reached.instructions and unit.reached.calls_indirectly. Functions whose address is taken stay uninstrumented and are
-/// named in unit.notes. `module` is unit.module. Failure: no such kernel, or a body that does not parse.
+/// Fills unit.reached: the kernel first, then what it reaches in textual order. Functions whose address is
+/// taken stay uninstrumented and are named in unit.notes. `module` is unit.module. Failure: no such kernel,
+/// or a body that does not parse.
 Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::InstrumentationUnit& unit);
 
 }  // namespace lynxpp::engine

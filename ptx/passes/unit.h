@@ -52,7 +52,7 @@ struct Probe {
   std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
 
-/// A function of the variant. The kernel is the first of InstrumentationUnit::functions.
+/// A function of the variant. The kernel is the first of ReachedFunctions::functions.
 struct FunctionUnit {
   const Function* function = nullptr;  ///< body parsed
   ControlFlowGraph graph;

@@ -10,7 +10,7 @@ namespace lynxpp::ptx {
 /// A register that the routine of a probe adds to at one instruction. Where no register is left for it
 /// (Storage::memory), tallies of the same number share one that is flushed right behind the routine.
 struct Tally {
-  std::uint32_t probe = 0;        ///< in InstrumentationUnit::probes
+  std::uint32_t probe = 0;        ///< in SplicedCode::probes
   std::uint32_t number = 0;       ///< one of Probe::tallies
   bool is_high = false;           ///< counts how often the other one has wrapped around
   std::uint32_t instruction = 0;  ///< id in the unit

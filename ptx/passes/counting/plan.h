@@ -27,7 +27,7 @@ inline constexpr std::uint32_t replicas_of_warps = 128;
 
 /// What the device does in one function.
 struct FunctionCounters {
-  std::uint32_t unit = 0;  ///< in InstrumentationUnit::functions
+  std::uint32_t unit = 0;  ///< in ReachedFunctions::functions
   std::vector<Accumulator> accumulators;
   std::vector<Counter> counters;
   std::vector<TripCount> trip_counts;  ///< those that are read

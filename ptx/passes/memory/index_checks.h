@@ -13,8 +13,8 @@
 
 namespace lynxpp::ptx {
 
-/// Needs unit.memory.index_checks and the marks (Tally::is_mark) among unit.counting.plan->tallies, one for each function
-/// with checks.
+/// Needs unit.memory.index_checks and the marks (Tally::is_mark) among the tallies of unit.counting.plan, one
+/// for each function with checks.
 std::unique_ptr<Pass> make_index_checks_pass();
 
 }  // namespace lynxpp::ptx

@@ -1,7 +1,7 @@
 // What the lanes of a warp find out about the differences of their addresses, once for many accesses
 // (ptx/analysis/lane_pattern.h).
 //
-// A routine that asks for such a value has two forms: InstrumentationUnit::Probe::routine finds it out by
+// A routine that asks for such a value has two forms: Probe::routine finds it out by
 // itself, Probe::with_lane_values takes it from a register. The pass chooses the accesses whose pattern is
 // known and for which that pays, and writes the code that fills the registers at the patterns' places. The
 // splice pass takes the second form there. Where branches have divided the lanes since, they have found out

@@ -8,7 +8,7 @@
 //   mov.b64 d, <word prefix>3;    a word of the hidden parameter
 //   <state prefix>0               a per-thread state register, read or written
 //   <variable prefix>1            the name of a variable of the variant, declared in
-//                                 InstrumentationUnit::variables
+//                                 SplicedCode::variables
 //   <site prefix>basic_block_id   a value known at the site: an immediate or a register
 #pragma once
 
@@ -116,7 +116,7 @@ class ProbeRoutine {
   std::uint64_t depot_bytes_ = 0;
 };
 
-/// The name of variable `index` of InstrumentationUnit::variables.
+/// The name of variable `index` of SplicedCode::variables.
 std::string variable_name(std::uint32_t index);
 
 /// The local memory of a function's probes, aligned to 16 bytes.

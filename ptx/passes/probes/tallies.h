@@ -24,7 +24,7 @@ class Tallies {
   Tallies(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit), function_(function) {}
 
   std::vector<SiteTally> at(const Probe& probe, const Site& site) const;
-  /// None: warps that are full rows are counted like all others (InstrumentationUnit::row_sectors).
+  /// None: warps that are full rows are counted like all others (MemorySite::rows).
   TallyPlace exception_at(const Probe& probe, const Site& site) const;
 
   /// Adds one in the lanes in which the predicate holds.

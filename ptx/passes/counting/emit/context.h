@@ -35,7 +35,7 @@ CountContext count_context(InstrumentationUnit& unit, std::uint32_t position);
 /// The same for code that becomes a function of its own.
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t position, NameSource& names);
 
-/// The registers of all functions' accumulators, for InstrumentationUnit::counter_registers.
+/// The registers of all functions' accumulators, for KernelCounting::registers.
 std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& unit);
 
 /// The address of the slots of the replica that this warp adds to.

@@ -14,7 +14,7 @@ namespace lynxpp::ptx {
 struct CountedFunction {
   const FunctionUnit* unit = nullptr;
   FunctionAnalyses* analyses = nullptr;
-  std::uint32_t index = 0;  ///< in InstrumentationUnit::functions; 0 is the kernel
+  std::uint32_t index = 0;  ///< in ReachedFunctions::functions; 0 is the kernel
   /// How many threads and warps enter is known: from the launch, or from how often `callers` run.
   bool entry_is_known = true;
   /// The calls that lead here, as (position in CountedProgram::functions, block); empty for the kernel and
