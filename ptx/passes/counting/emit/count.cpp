@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "ptx/passes/counting/emit/context.h"
@@ -91,11 +92,25 @@ class FunctionCounting {
     return static_cast<std::int32_t>(bits);
   }
 
+  /// Registers that get a value where a loop begins, before anything reads them.
+  std::set<std::uint32_t> numbers_set_later() const {
+    std::set<std::uint32_t> found;
+    for (const LaneLoop& loop : counters_.lane_loops) found.insert(loop.mask_reg);
+    for (const LaneMaximum& maximum : counters_.lane_maxima) {
+      const bool is_zeroed = maximum.accumulator != no_index && maximum.start_reg == no_index;
+      found.insert(is_zeroed ? counters_.accumulators[maximum.accumulator].index : maximum.start_reg);
+    }
+    return found;
+  }
+
   /// Numbers and bits as they are at first.
   void append_entry() {
     CodeBuilder code = builder();
     const CounterRegisters& registers = context_.registers;
-    for (const VirtualRegister number : registers.numbers) code.mov(number, 0);
+    const std::set<std::uint32_t> set_later = numbers_set_later();
+    for (std::uint32_t i = 0; i < registers.numbers.size(); ++i) {
+      if (!set_later.contains(i)) code.mov(registers.numbers[i], 0);
+    }
     for (std::uint32_t i = 0; i < registers.words.size(); ++i) code.mov(registers.words[i], first_bits(i));
     for (const auto* words : {&registers.holds, &registers.fails}) {
       for (const VirtualRegister word : *words) code.mov(word, 0);

@@ -82,12 +82,15 @@ class Flush {
   }
 
  private:
-  struct Run {
-    VirtualRegister word;
-    BitUse use = BitUse::any;
-    std::uint32_t first_bit = 0;
-    std::uint32_t first = 0;  ///< of the counters of the line
-    std::uint32_t count = 0;
+  /// Counters of a line that lie in one register; from the first of them on.
+  struct Totals {
+    enum class Kind : std::uint8_t { number, bytes, bits };
+    Kind kind = Kind::number;
+    std::uint32_t first = 0;  ///< position in the line
+    VirtualRegister value;
+    BitUse use = BitUse::any;     ///< of bits
+    std::uint32_t first_bit = 0;  ///< likewise
+    std::uint32_t count = 1;
   };
 
   const Accumulator& accumulator(const Counter& counter) const { return context_.accumulator(counter); }
@@ -232,50 +235,70 @@ class Flush {
 
   /// The lanes that are here take the counters in turn, each one of them at a time.
   void append_line(const std::vector<const Counter*>& line) {
-    std::vector<std::pair<std::uint32_t, VirtualRegister>> numbers, groups;  // by position in the line
-    std::vector<Run> runs;
+    std::vector<Totals> totals;
     for (std::uint32_t i = 0; i < line.size(); ++i) {
       const Accumulator& each = accumulator(*line[i]);
       if (each.storage == Storage::reg) {
-        numbers.emplace_back(i, total_of(*line[i], each));
+        totals.push_back({Totals::Kind::number, i, total_of(*line[i], each)});
       } else if (each.is_bit() && bit_use(*line[i], each) == BitUse::sum) {
-        groups.emplace_back(i, total_of_group(line, i));
-        i += size_of_group(line, i) - 1;
+        totals.push_back(total_of_group(line, i));
+        i += totals.back().count - 1;
       } else {
-        add_to_runs(i, *line[i], each, runs);
+        add_bits(i, *line[i], each, totals);
       }
     }
-    if (line.size() <= few && groups.size() == line.size() - numbers.size())
-      return append_few(line, numbers, groups);
-    const VirtualRegister turn = code_.fresh(RegisterType::b32);
-    code_.mov(turn, *warp_.rank);
-    const Label again = code_.fresh_label();
-    code_.place(again);
+    const auto is_number = [](const Totals& each) { return each.kind == Totals::Kind::number; };
+    if (line.size() <= few && std::ranges::all_of(totals, is_number)) return append_few(line, totals);
+    // Where all 32 lanes are here, each takes one at most.
+    const bool has_turns = warp_.lanes != CodeOperand(warp_lanes);
+    VirtualRegister turn = *warp_.rank;
+    const Label again = has_turns ? code_.fresh_label() : done_;
+    if (has_turns) {
+      turn = code_.fresh(RegisterType::b32);
+      code_.mov(turn, *warp_.rank);
+      code_.place(again);
+    }
     const VirtualRegister amount = code_.fresh(RegisterType::b32);
-    code_.mov(amount, 0);
-    for (const auto& [position, total] : numbers)
-      code_.mov_if(compare("setp.eq.u32", turn, position), amount, total);
-    for (std::size_t i = 0; i < groups.size(); ++i) take_of_group(line, groups[i], turn, amount);
-    for (const Run& run : runs) take_of_run(run, turn, amount);
-    const CodePredicate has_some = compare("setp.ne.u32", amount, 0);
+    for (const Totals& each : totals) take(each, turn, amount);
+    VirtualRegister has_some = code_.fresh(RegisterType::pred);
+    code_.emit("setp.lt.u32", {has_some, turn, line.size()});
+    code_.emit("setp.ne.and.b32", {has_some, amount, 0, has_some});
     const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {amount});
     const VirtualRegister slot = code_.compute(RegisterType::b64, "mad.wide.u32", {turn, 8, *warp_.slots});
-    code_.emit_if(has_some, "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
-    if (line.size() == 1) return;
+    code_.emit_if(CodePredicate(has_some), "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
+    if (!has_turns || line.size() == 1) return;
     code_.emit("add.u32", {turn, turn, *warp_.lanes});
     code_.branch_if(compare("setp.lt.u32", turn, line.size()), again);
   }
 
-  /// The warp's leader adds one after the other.
-  void append_few(const std::vector<const Counter*>& line,
-                  const std::vector<std::pair<std::uint32_t, VirtualRegister>>& numbers,
-                  const std::vector<std::pair<std::uint32_t, VirtualRegister>>& sums) {
-    const CodePredicate leads = compare("setp.eq.u32", *warp_.rank, 0);
-    for (const auto* totals : {&numbers, &sums}) {
-      for (const auto& [position, total] : *totals) {
-        const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {total});
-        code_.emit_if(leads, "red.global.add.u64", {at_slot(*warp_.slots, line[position]->slot), wide});
+  /// What the lane takes whose turn is at one of these counters, or at one behind them: those come next.
+  void take(const Totals& totals, VirtualRegister turn, VirtualRegister amount) {
+    std::optional<CodePredicate> is_here;
+    if (totals.first != 0) is_here = compare("setp.ge.u32", turn, totals.first);
+    switch (totals.kind) {
+      case Totals::Kind::number: return code_.mov_if(is_here, amount, totals.value);
+      case Totals::Kind::bytes: {
+        const VirtualRegister position = totals.first == 0 ? turn : compute("sub.u32", turn, totals.first);
+        const VirtualRegister shift = compute("shl.b32", position, 3);
+        return code_.emit_if(is_here, "bfe.u32", {amount, totals.value, shift, 8});
       }
+      case Totals::Kind::bits: break;
+    }
+    const std::int64_t distance = std::int64_t{totals.first_bit} - totals.first;
+    const VirtualRegister at = distance == 0 ? turn : compute("add.s32", turn, distance);
+    VirtualRegister bit = code_.compute(RegisterType::b32, "bfe.u32", {totals.value, at, 1});
+    if (totals.use == BitUse::uniform_sum) bit = compute("mul.lo.u32", bit, *warp_.lanes);
+    if (totals.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
+      bit = compute("and.b32", bit, lane_0_is_here());
+    code_.mov_if(is_here, amount, bit);
+  }
+
+  /// The warp's leader adds one after the other.
+  void append_few(const std::vector<const Counter*>& line, const std::vector<Totals>& totals) {
+    const CodePredicate leads = compare("setp.eq.u32", *warp_.rank, 0);
+    for (const Totals& each : totals) {
+      const VirtualRegister wide = code_.compute(RegisterType::b64, "cvt.u64.u32", {each.value});
+      code_.emit_if(leads, "red.global.add.u64", {at_slot(*warp_.slots, line[each.first]->slot), wide});
     }
   }
 
@@ -323,44 +346,35 @@ class Flush {
     return size;
   }
 
-  VirtualRegister total_of_group(const std::vector<const Counter*>& line, std::uint32_t first) {
+  Totals total_of_group(const std::vector<const Counter*>& line, std::uint32_t first) {
     const Accumulator& each = accumulator(*line[first]);
     const std::uint32_t size = size_of_group(line, first);
     const VirtualRegister bits =
         code_.compute(RegisterType::b32, "bfe.u32", {context_.word(each), each.index % word_bits, size});
-    if (size == 1) return sum_over_lanes(bits);
+    if (size == 1) return {Totals::Kind::number, first, sum_over_lanes(bits)};
     const VirtualRegister bytes = compute("mul.lo.u32", bits, spread);
-    return sum_over_lanes(compute("and.b32", bytes, one_of_each_byte));
-  }
-
-  void take_of_group(const std::vector<const Counter*>& line,
-                     const std::pair<std::uint32_t, VirtualRegister>& group, VirtualRegister turn,
-                     VirtualRegister amount) {
-    const std::uint32_t size = size_of_group(line, group.first);
-    const VirtualRegister position = group.first == 0 ? turn : compute("sub.u32", turn, group.first);
-    const CodePredicate is_here = compare("setp.lt.u32", position, size);
-    if (size == 1) return code_.mov_if(is_here, amount, group.second);
-    const VirtualRegister shift = compute("shl.b32", position, 3);
-    code_.emit_if(is_here, "bfe.u32", {amount, group.second, shift, 8});
+    const VirtualRegister sums = sum_over_lanes(compute("and.b32", bytes, one_of_each_byte));
+    return {Totals::Kind::bytes, first, sums, BitUse::sum, 0, size};
   }
 
   // ---- bits that are the same in all lanes, or become so
 
-  void add_to_runs(std::uint32_t position, const Counter& counter, const Accumulator& each,
-                   std::vector<Run>& runs) {
+  /// Bits that follow each other in their word are taken from one register.
+  void add_bits(std::uint32_t position, const Counter& counter, const Accumulator& each,
+                std::vector<Totals>& totals) {
     const bool is_pair = each.storage == Storage::bit_pair;
     const BitUse use = is_pair ? BitUse::any : bit_use(counter, each);
-    if (!runs.empty()) {
-      Run& last = runs.back();
+    if (!totals.empty() && totals.back().kind == Totals::Kind::bits) {
+      Totals& last = totals.back();
       const bool follows = last.use == use && last.first_bit + last.count == each.index % word_bits &&
-                           last.first + last.count == position;
-      if (follows && is_pair == last_is_pair_) {
+                           is_pair == last_is_pair_;
+      if (follows) {
         ++last.count;
         return;
       }
     }
     last_is_pair_ = is_pair;
-    runs.push_back({uniform_word(each, use), use, each.index % word_bits, position, 1});
+    totals.push_back({Totals::Kind::bits, position, uniform_word(each, use), use, each.index % word_bits, 1});
   }
 
   /// The bits that are set in some lane, or in all.
@@ -379,17 +393,6 @@ class Flush {
       case BitUse::all: return compute("redux.sync.and.b32", context_.word(each), warp_.mask);
       default: return context_.word(each);
     }
-  }
-
-  void take_of_run(const Run& run, VirtualRegister turn, VirtualRegister amount) {
-    const VirtualRegister position = run.first == 0 ? turn : compute("sub.u32", turn, run.first);
-    const CodePredicate is_here = compare("setp.lt.u32", position, run.count);
-    const VirtualRegister at = run.first_bit == 0 ? position : compute("add.u32", position, run.first_bit);
-    VirtualRegister bit = code_.compute(RegisterType::b32, "bfe.u32", {run.word, at, 1});
-    if (run.use == BitUse::uniform_sum) bit = compute("mul.lo.u32", bit, *warp_.lanes);
-    if (run.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
-      bit = compute("and.b32", bit, lane_0_is_here());
-    code_.mov_if(is_here, amount, bit);
   }
 
   CodeBuilder& code_;
