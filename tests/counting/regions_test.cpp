@@ -51,7 +51,7 @@ void expect_exact(const std::string& body) {
 
 TEST(CountedPaths, LanesThatStayTogether) { expect_exact(uniform + loop(tree())); }
 
-// What lanes have counted that are not there any more adds up to more than the vertical counters hold.
+// Lanes leave the loop one after the other, so what they have counted comes together behind it.
 TEST(CountedPaths, LanesThatLeaveTheLoop) { expect_exact(one_after_the_other + loop(tree())); }
 
 TEST(CountedPaths, SomeLanesOfAWarp) {
@@ -86,7 +86,7 @@ TEST(CountedPaths, OneBehindTheOther) {
   expect_exact(one_after_the_other + loop(tree() + next_random + second));
 }
 
-TEST(CountedPaths, MorePathsThanBits) {
+TEST(CountedPaths, ManyPathsThroughABody) {
   std::string leaves;
   std::string choice;
   for (int path = 0; path < 28; ++path) {
@@ -103,7 +103,7 @@ std::string repeated(const std::string& text, int times) {
   return all;
 }
 
-// One block is worth as much as all others together: its bits count two, four or eight times.
+// One block is worth two, four or eight times as much as another: factors of equal columns.
 TEST(CountedPaths, LongBlocksAreWorthMore) {
   for (const int length : {11, 30, 50, 77})
     expect_exact(one_after_the_other + loop(tree(repeated("xor.b32 %r8, %r8, %r4;\n", length))));
