@@ -54,7 +54,6 @@ struct Increment {
     one,
     trip_count,    ///< what FunctionCounters::trip_counts[index] reads
     lane_maximum,  ///< what the lane of the warp that iterates most has counted: lane_maxima[index]
-    exits_apart,   ///< in how many iterations lanes leave a loop and others stay: loop_exits[index]
   };
   Place place;
   Condition condition;

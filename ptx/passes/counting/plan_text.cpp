@@ -81,10 +81,9 @@ class PlanText {
     switch (increment.amount) {
       case Increment::Amount::one: return "one" + at;
       case Increment::Amount::trip_count: return reading_text(counters.trip_counts[increment.index]) + at;
-      case Increment::Amount::lane_maximum: return "the greatest of m" + index + at;
-      case Increment::Amount::exits_apart: break;
+      case Increment::Amount::lane_maximum: break;
     }
-    return "exits apart " + index + at;
+    return "the greatest of m" + index + at;
   }
 
   std::string place_text(const Place& place) const {
