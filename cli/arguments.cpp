@@ -183,8 +183,7 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
       ->type_name("NAME,NAME");
   add_passes(*instrument, "--print-before", "Print the kernel's PTX as it is before this pass, or before all",
              arguments.print_before);
-  add_passes(*instrument, "--print-after",
-             "Print the kernel's PTX as it is after this pass, or after all; of planning passes the plan",
+  add_passes(*instrument, "--print-after", "Print the kernel's PTX as it is after this pass, or after all",
              arguments.print_after);
   instrument->add_flag("--time-passes", arguments.time_passes, "Print the time and the edits of every pass");
   instrument->footer(
