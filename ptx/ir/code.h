@@ -64,8 +64,10 @@ struct CodePredicate {
   CodeRegister reg;
   bool is_negated = false;
 
+  // A register is the predicate that it holds: NOLINTBEGIN(google-explicit-constructor)
   CodePredicate(VirtualRegister r, bool negated = false) : reg(r), is_negated(negated) {}
   CodePredicate(Name r, bool negated = false) : reg(std::move(r)), is_negated(negated) {}
+  // NOLINTEND(google-explicit-constructor)
   CodePredicate operator!() const {
     CodePredicate opposite = *this;
     opposite.is_negated = !is_negated;
@@ -102,6 +104,7 @@ struct CodeOperand {
                              CodeAddress, CodeList>;
   Value value;
 
+  // Whatever can be an operand is one: NOLINTBEGIN(google-explicit-constructor)
   CodeOperand(VirtualRegister reg) : value(reg) {}
   CodeOperand(Name name) : value(std::move(name)) {}
   CodeOperand(SpecialRegister special) : value(std::move(special)) {}
@@ -116,11 +119,14 @@ struct CodeOperand {
   template <std::integral Number>
   requires(!std::same_as<Number, bool>) CodeOperand(Number number)
       : value(static_cast<std::int64_t>(number)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   bool operator==(const CodeOperand&) const = default;
 };
 
-inline bool CodeList::operator==(const CodeList& other) const = default;
+inline bool CodeList::operator==(const CodeList& other) const {
+  return kind == other.kind && elements == other.elements;
+}
 
 struct CodeInstruction {
   std::optional<CodePredicate> guard;

@@ -276,6 +276,7 @@ class FunctionStorage {
       return left.repeats != right.repeats ? left.repeats : left.weight > right.weight;
     });
     std::vector<Accumulator> placed;
+    placed.reserve(wanted.size());
     for (const Wanted& each : wanted) placed.push_back(place_tally(each.tally, each.repeats));
     const std::uint32_t first_shared = result_.registers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
