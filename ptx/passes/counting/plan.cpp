@@ -57,7 +57,7 @@ class FunctionPlanner {
   };
 
   /// nullopt: edges that cannot be counted close a cycle, or how often a loop is entered would follow from
-  /// how often it goes around.
+  /// how often it iterates.
   std::optional<PlacedFlow> place(FlowGraph flow) const {
     std::vector<FlowEdge> edges;
     for (const CountedEdge& edge : flow.edges) edges.push_back(edge.flow);

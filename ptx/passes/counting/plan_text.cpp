@@ -63,7 +63,7 @@ class PlanText {
   static std::string accumulator_text(const Accumulator& accumulator) {
     const std::string index = std::to_string(accumulator.index);
     const std::string lanes = accumulator.lanes == Accumulator::Lanes::elected ? ", one lane"
-                              : accumulator.is_warp_uniform                    ? ", all lanes alike"
+                              : accumulator.is_warp_uniform                    ? ", uniform in the warp"
                                                                                : ", every lane";
     switch (accumulator.storage) {
       case Accumulator::Storage::memory: return "memory" + lanes;

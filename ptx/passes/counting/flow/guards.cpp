@@ -93,7 +93,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
     if (draft.places.is_reachable(block) && draft.regions.diverges(block)) {
       draft.counters.push_back({counter_of_warps(draft, instruction, Condition::Kind::diverges), own});
     } else {
-      // A branch that all lanes of a warp take alike divides none.
+      // A branch whose outcome is uniform in the warp divides none.
       plan.system().redefine(own, {});
     }
   }

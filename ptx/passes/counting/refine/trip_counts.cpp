@@ -17,7 +17,7 @@ constexpr double whole_cost = 0.25;
 constexpr std::size_t most_saved = 6;  // registers of a function that keep something for a loop
 constexpr std::size_t most_steps = 200'000;
 /// Edges in loops of constant trip count come first into the spanning tree: what enters the loop then never
-/// follows from how often it goes around.
+/// follows from how often it iterates.
 constexpr double inside_constant_loop = 1e9;
 
 std::size_t registers_of(const TripCount& trips) {
@@ -199,7 +199,7 @@ class TripCountFinder {
     return std::nullopt;
   }
 
-  /// What the variable is when the loop goes around, if one instruction of the loop, in no inner loop, makes
+  /// What the variable is when the loop iterates, if one instruction of the loop, in no inner loop, makes
   /// it.
   std::optional<ValueId> changed_value(const InductionVariable& variable) const {
     const auto& predecessors = graph_.blocks[loops_.loops()[variable.loop].header].predecessors;
