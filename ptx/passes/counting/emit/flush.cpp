@@ -164,6 +164,19 @@ class Flush {
     const Label fit = code_.fresh_label();
     code_.branch_if(!are_great(), fit);
     append_each_lane(false);
+    std::set<std::uint32_t> taken;
+    for (const Counter* counter : counters_) {
+      if (counter->combine != Combine::max && accumulator(*counter).storage == Storage::reg)
+        taken.insert(accumulator(*counter).index);
+    }
+    if (std::ranges::all_of(counters_, [&](const Counter* counter) {
+          const Accumulator& each = accumulator(*counter);
+          return each.storage == Storage::reg && taken.contains(each.index);
+        })) {
+      code_.branch(done_);
+    } else {
+      for (const std::uint32_t index : taken) code_.emit("mov.b32", {context_.number(index), 0});
+    }
     code_.place(fit);
   }
 
@@ -172,8 +185,7 @@ class Flush {
     return code_.compute(RegisterType::pred, "vote.sync.any.pred", {is_great, warp_.mask});
   }
 
-  /// Every lane adds its own numbers, and with `and_bits` its bits; the numbers are 0 then. What is the
-  /// greatest of the lanes' stays.
+  /// Every lane adds its own numbers, and with `and_bits` its bits. What is the greatest of the lanes' stays.
   void append_each_lane(bool and_bits) {
     std::optional<CodePredicate> is_lane_0;
     const auto of_lane_0 = [&] {
@@ -184,7 +196,6 @@ class Flush {
       }
       return is_lane_0;
     };
-    std::set<std::uint32_t> taken;
     for (const Counter* counter : counters_) {
       const Accumulator& each = accumulator(*counter);
       const bool is_number = each.storage == Storage::reg;
@@ -193,7 +204,6 @@ class Flush {
           counter->combine == Combine::lane_0 ? of_lane_0() : std::nullopt;
       const CodeAddress slot = at_slot(*warp_.slots, counter->slot);
       if (is_number) {
-        taken.insert(each.index);
         if (and_bits) {
           append_flush_by_lane(code_, context_.plan.is_wide, context_.number(each.index), slot, who);
         } else {
@@ -207,8 +217,6 @@ class Flush {
           code_.compute(RegisterType::b32, "bfe.u32", {context_.word(each), each.index % word_bits, 1});
       append_flush_by_lane(code_, false, bit, slot, who);
     }
-    if (and_bits) return;
-    for (const std::uint32_t index : taken) code_.emit("mov.b32", {context_.number(index), 0});
   }
 
   /// Before sm_80 lanes are summed by shuffles, which need all of them.

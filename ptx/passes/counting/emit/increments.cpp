@@ -166,7 +166,7 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
 
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        const TripCountReading& reading, Election& election) {
-  const VirtualRegister amount = read_trip_count(code, context, reading);
+  const CodeOperand amount = read_trip_count(code, context, reading);
   const Group group = group_of(context, counters);
   append_kept(code, context, group.numbers, {}, amount, {});
   if (!group.elects()) return;

@@ -14,7 +14,7 @@ VirtualRegister low_word(CodeBuilder& code, const TripCountReading& reading) {
 }
 
 /// What a lane has counted since the loop's begin.
-VirtualRegister lane_number(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum) {
+CodeOperand lane_number(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum) {
   if (maximum.trip_count != no_index)
     return read_trip_count(code, context, context.counters.trip_counts[maximum.trip_count].reading);
   const VirtualRegister number = context.number(context.counters.accumulators[maximum.accumulator].index);
@@ -36,7 +36,7 @@ IncrementedCounters counters_of(const CountContext& context, std::uint32_t maxim
 
 void append_lane_maximum(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
                          const IncrementedCounters& counters, const std::optional<CodePredicate>& leads) {
-  const VirtualRegister number = lane_number(code, context, maximum);
+  const CodeOperand number = lane_number(code, context, maximum);
   std::optional<VirtualRegister> most;
   for (const Counter* counter : counters) {
     const Accumulator& accumulator = context.accumulator(*counter);
@@ -81,16 +81,19 @@ void append_loop_not_entered(CodeBuilder& code, const CountContext& context,
   if (reading.entered_reg != no_index) code.emit("mov.b32", {context.number(reading.entered_reg), 0});
 }
 
-VirtualRegister read_trip_count(CodeBuilder& code, const CountContext& context,
-                                const TripCountReading& reading) {
+CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, const TripCountReading& reading) {
   const CodeOperand now = reading.is_long ? CodeOperand(low_word(code, reading)) : Name{reading.reg};
   const CodeOperand before = reading.start_reg == no_index ? CodeOperand(reading.initial)
                                                            : CodeOperand(context.number(reading.start_reg));
   const auto compute = [&](const char* opcode, CodeOperand left, CodeOperand right) {
     return code.compute(RegisterType::b32, opcode, {std::move(left), std::move(right)});
   };
-  VirtualRegister count =
-      reading.decreases ? compute("sub.u32", before, now) : compute("sub.u32", now, before);
+  CodeOperand count = now;
+  if (reading.decreases) {
+    count = compute("sub.u32", before, now);
+  } else if (before != CodeOperand(0)) {
+    count = compute("sub.u32", now, before);
+  }
   if (!reading.is_long && reading.shift != 0) count = compute("shr.u32", count, reading.shift);
   if (reading.inverse != 1) count = compute("mul.lo.u32", count, static_cast<std::int32_t>(reading.inverse));
   // Of 32 bits it is known modulo 2^(32 - shift).

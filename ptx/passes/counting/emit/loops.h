@@ -15,8 +15,7 @@ void append_loop_entry(CodeBuilder& code, const CountContext& context, const Tri
 void append_loop_not_entered(CodeBuilder& code, const CountContext& context, const TripCountReading& reading);
 
 /// How often the thread has run the trip count's block: 32 bits.
-VirtualRegister read_trip_count(CodeBuilder& code, const CountContext& context,
-                                const TripCountReading& reading);
+CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, const TripCountReading& reading);
 
 /// At LaneLoop::begin of the loop: which lanes are here, and what they have counted so far.
 void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, std::uint32_t loop);
