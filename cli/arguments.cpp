@@ -31,6 +31,7 @@ class HelpFormatter : public CLI::Formatter {
         {"stat", "lynxpp ptx stat [OPTIONS] FILE.ptx"},
         {"cfg", "lynxpp ptx cfg [OPTIONS] FILE.ptx"},
         {"annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
+        {"advise", "lynxpp advise [OPTIONS] FILE.access..."},
         {"list", "lynxpp list"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
@@ -227,6 +228,32 @@ CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
   return ptx;
 }
 
+CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
+  CLI::App* advise =
+      app.add_subcommand("advise", "Estimate and rank the memory performance of described kernels");
+  advise->add_option("FILE.access", arguments.files, "Descriptions; each choice in one makes variants")
+      ->type_name("");
+  advise
+      ->add_option("-m,--machine", arguments.machine,
+                   "Name or .json file (default: compute_9_0; list: names them)")
+      ->type_name("MACHINE");
+  advise
+      ->add_option("-D,--define", arguments.values,
+                   "Another value for a constant or a choice; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  advise->add_flag("--references", arguments.references,
+                   "Show what each fetch, read and write of a variant does");
+  advise->add_flag("--json", arguments.json, "One JSON object for each variant, one a line");
+  advise->footer(
+      "The estimate is CuMAPz's: modelled, without a unit, and for comparing variants of one kernel.\n"
+      "The exit code is 1 when a description or a machine has errors.\n\n"
+      "Example: lynxpp advise examples/advise/product.access --machine compute_1_3");
+  return advise;
+}
+
 CLI::App* add_list(CLI::App& app) { return app.add_subcommand("list", "List the ready-made specifications"); }
 
 /// Whether `word` is an option of `command` whose value is the next word.
@@ -293,6 +320,8 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const instrument_command = add_instrument(app, instrument);
   PtxArguments ptx;
   const CLI::App* const ptx_command = add_ptx(app, ptx);
+  AdviseArguments advise;
+  const CLI::App* const advise_command = add_advise(app, advise);
   add_list(app);
 
   std::vector<std::string> words(values + 1, values + count);
@@ -317,6 +346,10 @@ Arguments parse_arguments(int count, char** values) {
   if (app.got_subcommand(check_command)) return check;
   if (app.got_subcommand(instrument_command)) return instrument;
   if (app.got_subcommand(ptx_command)) return ptx;
+  if (app.got_subcommand(advise_command)) {
+    if (advise.files.empty() && advise.machine != "list") return usage_error("no description", command);
+    return advise;
+  }
   if (app.got_subcommand(bench_command)) {
     if (bench.command.empty()) return usage_error("no program to run", command);
     return bench;

@@ -81,6 +81,15 @@ struct PtxArguments {
   bool side_by_side = false;                ///< annotate
 };
 
+/// `lynxpp advise`.
+struct AdviseArguments {
+  std::vector<std::string> files;
+  std::string machine = "compute_9_0";  ///< a name, a file, or "list"
+  std::vector<std::string> values;      ///< NAME=VALUE for constants and choices
+  bool references = false;              ///< show each reference of each variant
+  bool json = false;
+};
+
 struct ListArguments {};
 
 /// Nothing to do but leave: help, the version or an error was printed.
@@ -89,7 +98,7 @@ struct Finished {
 };
 
 using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments,
-                               InstrumentArguments, PtxArguments, ListArguments>;
+                               InstrumentArguments, PtxArguments, AdviseArguments, ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

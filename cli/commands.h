@@ -14,6 +14,7 @@ int check(const CheckArguments& arguments);
 int explain(const CheckArguments& arguments);
 int instrument(const InstrumentArguments& arguments);
 int list(const ListArguments& arguments);
+int advise(const AdviseArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);

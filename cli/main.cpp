@@ -28,6 +28,9 @@ struct Dispatcher {
     return arguments.command == Command::stat ? lynxpp::cli::ptx_stat(arguments)
                                               : lynxpp::cli::ptx_annotate(arguments);
   }
+  int operator()(const lynxpp::cli::AdviseArguments& arguments) const {
+    return lynxpp::cli::advise(arguments);
+  }
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
 };
 

@@ -56,3 +56,16 @@ function(lynxpp_antlr target grammar namespace)
   target_compile_options(${target} PRIVATE -w)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
 endfunction()
+
+# lynxpp_embed(<output.cpp> <files> <header> <namespace> <function>): a source that holds the texts of the files (a pattern).
+function(lynxpp_embed output files header namespace function)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake)
+  file(GLOB found CONFIGURE_DEPENDS ${files})
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DFILES=${files} -DOUTPUT=${output} -DHEADER=${header} -DNAMESPACE=${namespace} -DFUNCTION=${function}
+            -P ${script}
+    DEPENDS ${found} ${script}
+    COMMENT "Embedding ${files}"
+    VERBATIM)
+endfunction()

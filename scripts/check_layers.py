@@ -23,6 +23,7 @@ TABLE = {
     "cod/sema": ["support", "ptx/ir", "cod/specification.h", "cod/site_table.h", "cod/syntax"],
     "cod/codegen": ["support", "ptx/ir", "ptx/parser", "cod/specification.h", "cod/site_table.h", "cod/syntax", "cod/sema"],
     "cod": ["support", "ptx/ir", "ptx/parser", "cod/syntax", "cod/sema", "cod/codegen"],
+    "models": ["support"],
     "report": ["support"],
     "device": ["support"],  # device.h, the interface
     "device/cpu/simt": ["support", "ptx/ir", "ptx/parser", "ptx/analysis"],
@@ -34,7 +35,7 @@ TABLE = {
     "interposer": ["support", "image", "ptx/ir", "ptx/parser", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/runtime",
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def"],
-    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device"],
+    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models"],
     "examples/apps": [],
     "bench": ["*"],
     "fuzz": ["*"],
@@ -44,9 +45,9 @@ TABLE = {
 # Libraries that are expensive or that must not show in an interface: a pattern of the header's name, the folders that may include
 # it. A header that includes one (itself or through another) may be included inside its own folder only.
 LIBRARIES = {
-    "ANTLR": (r"antlr4-runtime\.h|(Ptx|Cod)(Lexer|Parser|Visitor|BaseVisitor|Listener|BaseListener)\.h", ["ptx/parser", "cod/syntax"]),
+    "ANTLR": (r"antlr4-runtime\.h|(Ptx|Cod|Description)(Lexer|Parser|Visitor|BaseVisitor|Listener|BaseListener)\.h", ["ptx/parser", "cod/syntax", "models"]),
     "LLVM": (r"llvm(-c)?/.*", ["cod/codegen", "device/cpu/simt"]),
-    "nlohmann-json": (r"nlohmann/.*", ["report", "device/cpu/runtime", "cli"]),
+    "nlohmann-json": (r"nlohmann/.*", ["report", "device/cpu/runtime", "cli", "models"]),
     "CLI11": (r"CLI/.*", ["cli"]),
     "zstd": (r"zstd.*\.h", ["image"]),
     "LZ4": (r"lz4.*\.h", ["image"]),

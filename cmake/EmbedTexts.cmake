@@ -1,5 +1,6 @@
-# cmake -DFOLDER=… -DOUTPUT=… -P embed_specifications.cmake: writes a .cpp that holds the text of every FOLDER/*.cod.
-file(GLOB files ${FOLDER}/*.cod)
+# cmake -DFILES=FOLDER/*.cod -DOUTPUT=… -DHEADER=… -DNAMESPACE=… -DFUNCTION=… -P EmbedTexts.cmake: writes a .cpp whose FUNCTION, which
+# HEADER declares, returns names and texts of the files.
+file(GLOB files ${FILES})
 list(SORT files)
 set(entries "")
 foreach(file IN LISTS files)
@@ -14,16 +15,16 @@ endforeach()
 list(LENGTH files count)
 file(WRITE ${OUTPUT}.new "#include <array>
 
-#include \"instrumentors/embedded.h\"
+#include \"${HEADER}\"
 
-namespace lynxpp::instrumentors {
+namespace lynxpp::${NAMESPACE} {
 
-std::span<const EmbeddedText> embedded_specifications() {
+std::span<const EmbeddedText> ${FUNCTION}() {
   static constexpr std::array<EmbeddedText, ${count}> texts{{
 ${entries}  }};
   return texts;
 }
 
-}  // namespace lynxpp::instrumentors
+}  // namespace lynxpp::${NAMESPACE}
 ")
 file(RENAME ${OUTPUT}.new ${OUTPUT})

@@ -1,0 +1,53 @@
+// What CuMAPz has to know of a kernel (its Figure 4): the launch, what it reads and writes, and what it fetches into shared memory.
+grammar Description;
+
+description : item* EOF ;
+
+item
+  : 'const' Identifier '=' expression ';'                          # ConstantItem
+  | 'choice' Identifier '=' expression (',' expression)* ';'       # ChoiceItem
+  | 'grid' '(' expression (',' expression)* ')' ';'                # GridItem
+  | 'block' '(' expression (',' expression)* ')' ';'               # BlockItem
+  | 'registers' expression ';'                                     # RegistersItem
+  | 'array' Identifier 'of' expression ';'                         # ArrayItem
+  | 'shared' Identifier '[' expression ']' 'of' expression ';'     # SharedItem
+  | statement                                                      # StatementItem
+  ;
+
+statement
+  : '{' statement* '}'                                             # Block
+  | 'let' Identifier '=' expression ';'                            # Let
+  | 'fetch' element '=' element ';'                                # Fetch
+  | kind=('read' | 'write') element ';'                            # Access
+  | 'if' '(' expression ')' statement ('else' statement)?          # If
+  | 'for' '(' Identifier '=' expression ';' expression ';' Identifier '+=' expression ')' statement  # For
+  ;
+
+element : Identifier '[' expression ']' ;
+
+expression
+  : Integer                                                        # Number
+  | Identifier                                                     # Name
+  | Identifier '.' Identifier                                      # Member
+  | '(' expression ')'                                             # Parenthesis
+  | op=('-' | '!' | '~') expression                                # Unary
+  | expression op=('*' | '/' | '%') expression                     # Binary
+  | expression op=('+' | '-') expression                           # Binary
+  | expression op=('<<' | '>>') expression                         # Binary
+  | expression op=('<' | '>' | '<=' | '>=') expression             # Binary
+  | expression op=('==' | '!=') expression                         # Binary
+  | expression op='&' expression                                   # Binary
+  | expression op='^' expression                                   # Binary
+  | expression op='|' expression                                   # Binary
+  | expression op='&&' expression                                  # Binary
+  | expression op='||' expression                                  # Binary
+  | <assoc=right> expression '?' expression ':' expression         # Conditional
+  ;
+
+Identifier : [a-zA-Z_] [a-zA-Z_0-9]* ;
+Integer    : [0-9]+ | '0' [xX] [0-9a-fA-F]+ ;
+
+LineComment  : '//' ~[\r\n]* -> skip ;
+BlockComment : '/*' .*? '*/' -> skip ;
+Space        : [ \t\r\n\f]+ -> skip ;
+Unknown      : . ;

@@ -1,0 +1,116 @@
+// CuMAPz's description of a kernel (its Figure 4): the launch, references to global memory, and which of them
+// fetch into shared memory. The text is documented in docs/advise.md; an example:
+//
+//   const N = 1024;
+//   choice shift = 0, 1;                          // two variants
+//   grid (N / 16, N / 16);
+//   block (16, 16);
+//   array in of 4;                                // bytes of an element
+//   shared tile[16 * 16] of 4;
+//   let at = (blockIdx.y * 16 + threadIdx.y) * N + blockIdx.x * 16 + threadIdx.x;
+//   fetch tile[threadIdx.y * 16 + threadIdx.x] = in[at + shift];
+//   read in[at];                                  // from the tile, where it was fetched
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/cumapz/expression.h"
+#include "support/result.h"
+
+namespace lynxpp::models::cumapz {
+
+/// Slots of the frame that the launch fills; constants, choices and variables follow.
+enum Builtin : std::uint32_t {
+  thread_index = 0,
+  block_index = 3,
+  block_size = 6,
+  grid_size = 9,
+  builtins = 12
+};
+
+struct Constant {
+  std::string name;
+  std::uint32_t slot = 0;
+  std::vector<Expression> values;  ///< of a choice: several
+  bool is_choice = false;
+};
+
+/// In global memory; begins at a multiple of the width of all channels.
+struct Array {
+  std::string name;
+  Expression element_bytes;
+};
+
+/// In shared memory, a block's own.
+struct SharedArray {
+  std::string name;
+  Expression elements;
+  Expression element_bytes;
+};
+
+/// name[index]
+struct Element {
+  bool is_shared = false;
+  std::uint32_t array = 0;  ///< of `arrays` or of `shared`
+  Expression index;
+  std::string text;  ///< as it is written
+};
+
+struct Statement {
+  enum class Kind : std::uint8_t { block, let, fetch, read, write, choose, loop };
+  Kind kind = Kind::block;
+  Position position;
+  std::uint32_t slot = 0;             ///< of let and loop
+  std::uint32_t reference = 0;        ///< of fetch, read and write: its number
+  Expression first;                   ///< of let, choose (the condition) and loop (where it begins)
+  Expression condition;               ///< of loop
+  Expression step;                    ///< of loop
+  std::vector<Element> elements;      ///< of fetch: shared, global; of read and write: one
+  std::vector<Statement> statements;  ///< of block: all; choose: one or two; loop: one
+};
+
+struct Description {
+  std::string file;
+  std::vector<Constant> constants;  ///< in the order of the text
+  std::array<Expression, 3> grid;   ///< empty: 1
+  std::array<Expression, 3> block;
+  Expression registers;  ///< of a thread; empty: they limit nothing
+  std::vector<Array> arrays;
+  std::vector<SharedArray> shared;
+  std::vector<Statement> statements;
+  std::uint32_t slots = 0;       ///< of the frame
+  std::uint32_t references = 0;  ///< how many fetches, reads and writes there are
+};
+
+/// Fails with located diagnostics.
+Result<Description> parse_description(const std::string& text, const std::string& file);
+
+/// A description with one value for each choice: what the analysis works on.
+struct Variant {
+  std::vector<std::pair<std::string, std::int64_t>> choices;
+  std::vector<std::int64_t> constants;  ///< values, as in Description::constants
+  std::array<std::int64_t, 3> grid{1, 1, 1};
+  std::array<std::int64_t, 3> block{1, 1, 1};
+  std::int64_t registers = 0;
+  std::vector<std::int64_t> array_bytes;   ///< of an element, as in Description::arrays
+  std::vector<std::int64_t> shared_bytes;  ///< likewise, of shared ones
+  std::vector<std::int64_t> shared_elements;
+
+  std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+  std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
+  /// Of all shared arrays together.
+  std::int64_t bytes_of_shared() const;
+};
+
+/// Every combination of the choices. `given` replaces values of constants and choices by name; a name that is
+/// not there, a value out of range and more than 10,000 combinations are errors.
+Result<std::vector<Variant>> variants_of(const Description& description,
+                                         const std::map<std::string, std::int64_t>& given);
+
+}  // namespace lynxpp::models::cumapz

@@ -1,0 +1,405 @@
+#include "models/cumapz/execution.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "models/cumapz/symmetry.h"
+#include "models/cumapz/transactions.h"
+
+namespace lynxpp::models::cumapz {
+namespace {
+
+constexpr std::int64_t most_rounds = 1'000'000;
+constexpr std::int64_t most_work = 1'000'000'000;
+
+struct Problem {
+  Position position;
+  std::string message;
+  std::string hint;
+};
+
+struct Place {
+  std::uint32_t array = 0;
+  std::int64_t index = 0;
+  bool operator==(const Place&) const = default;
+};
+
+struct PlaceHash {
+  std::size_t operator()(const Place& place) const {
+    return (static_cast<std::uint64_t>(place.index) * 0x9e3779b97f4a7c15u) ^ place.array;
+  }
+};
+
+/// What of global memory lies where in a block's shared memory.
+class Buffers {
+ public:
+  /// Later fetches take the place of earlier ones.
+  void fetch(Place global, Place shared) {
+    if (const auto before = content_.find(shared); before != content_.end()) places_.erase(before->second);
+    content_[shared] = global;
+    places_[global] = shared;
+  }
+  /// Whether a fetch has brought something to an element of shared memory.
+  bool holds(const Place& shared) const { return content_.contains(shared); }
+  const Place* find(const Place& global) const {
+    const auto found = places_.find(global);
+    return found == places_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::unordered_map<Place, Place, PlaceHash> content_;
+  std::unordered_map<Place, Place, PlaceHash> places_;
+};
+
+/// The lanes of one access group that do the same: to shared memory or to global memory.
+using Addresses = std::vector<std::int64_t>;
+
+class Execution {
+ public:
+  Execution(const Description& description, const Variant& variant, const Machine& machine)
+      : description_(description),
+        variant_(variant),
+        machine_(machine),
+        frame_(description.slots, Column(static_cast<std::size_t>(variant.threads()), 0)) {
+    totals_.references.resize(description.references);
+    for (std::size_t i = 0; i < description.constants.size(); ++i)
+      std::ranges::fill(frame_[description.constants[i].slot], variant.constants[i]);
+    for (unsigned d = 0; d < 3; ++d) {
+      std::ranges::fill(frame_[block_size + d], variant.block[d]);
+      std::ranges::fill(frame_[grid_size + d], variant.grid[d]);
+    }
+    for (std::size_t i = 0; i < frame_[0].size(); ++i) {
+      const auto linear = static_cast<std::int64_t>(i);
+      frame_[thread_index][i] = linear % variant.block[0];
+      frame_[thread_index + 1][i] = linear / variant.block[0] % variant.block[1];
+      frame_[thread_index + 2][i] = linear / variant.block[0] / variant.block[1];
+    }
+    place_shared_arrays();
+  }
+
+  Totals run() {
+    const auto shared =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(variant_.bytes_of_shared(), 1 << 30));
+    totals_.occupancy = occupancy(machine_, {static_cast<std::uint32_t>(variant_.threads()),
+                                             static_cast<std::uint32_t>(variant_.registers), shared});
+    if (totals_.occupancy.blocks == 0)
+      throw Problem{
+          description_.block[0].position, "a block does not fit on a multiprocessor of " + machine_.name,
+          std::to_string(variant_.threads()) + " threads, " + std::to_string(variant_.registers) +
+              " registers each, " + std::to_string(variant_.bytes_of_shared()) + " bytes of shared memory"};
+    run_all_blocks();
+    check_channels();
+    return std::move(totals_);
+  }
+
+ private:
+  // ---- blocks
+
+  /// Where blocks do the same again after some, these stand for all of them.
+  void run_all_blocks() {
+    const std::array<std::int64_t, 3> count = periods_of(description_, variant_);
+    std::array<std::int64_t, 3> at{};
+    for (at[2] = 0; at[2] < count[2]; ++at[2]) {
+      for (at[1] = 0; at[1] < count[1]; ++at[1]) {
+        for (at[0] = 0; at[0] < count[0]; ++at[0]) {
+          weight_ = 1;
+          for (unsigned d = 0; d < 3; ++d) weight_ *= (variant_.grid[d] - at[d] + count[d] - 1) / count[d];
+          run_block(at);
+        }
+      }
+    }
+    totals_.blocks_run = count[0] * count[1] * count[2];
+  }
+
+  void run_block(const std::array<std::int64_t, 3>& block) {
+    for (unsigned d = 0; d < 3; ++d) std::ranges::fill(frame_[block_index + d], block[d]);
+    for (std::uint32_t slot = builtins; slot < description_.slots; ++slot) {
+      const bool is_constant = std::ranges::any_of(
+          description_.constants, [&](const Constant& constant) { return constant.slot == slot; });
+      if (!is_constant) std::ranges::fill(frame_[slot], 0);
+    }
+    buffers_ = {};
+    occurrences_.assign(description_.references, 0);
+    run(description_.statements, Mask(frame_[0].size(), 1));
+  }
+
+  /// Equation 4, rounded up and at least one block for each channel.
+  void check_channels() {
+    const GlobalMemory& memory = machine_.global;
+    if (memory.channel_width == 0 || memory.channels < 2 || description_.arrays.empty()) return;
+    const std::int64_t span = variant_.block[0] * std::ranges::max(variant_.array_bytes);
+    const std::int64_t of_width = (memory.channel_width + span - 1) / span;
+    totals_.blocks_checked = memory.channels * std::min<std::int64_t>(totals_.occupancy.blocks,
+                                                                      std::max<std::int64_t>(of_width, 1));
+    if (variant_.blocks() < totals_.blocks_checked) return;
+    weight_ = 0;
+    for (std::int64_t i = 0; i < totals_.blocks_checked; ++i) {
+      is_checking_channels_ = true;
+      touched_.clear();
+      run_block({i % variant_.grid[0], i / variant_.grid[0] % variant_.grid[1],
+                 i / variant_.grid[0] / variant_.grid[1]});
+      for (const auto& [occurrence, channels] : touched_) {
+        ChannelUse& use = uses_[occurrence];
+        use.blocks.resize(memory.channels, 0);
+        for (const std::uint32_t channel : channels) ++use.blocks[channel];
+      }
+    }
+    for (auto& [occurrence, use] : uses_) totals_.channel_uses.push_back(std::move(use));
+  }
+
+  // ---- statements
+
+  void run(const std::vector<Statement>& statements, const Mask& mask) {
+    for (const Statement& statement : statements) run(statement, mask);
+  }
+
+  void run(const Statement& statement, const Mask& mask) {
+    using Kind = Statement::Kind;
+    switch (statement.kind) {
+      case Kind::block: return run(statement.statements, mask);
+      case Kind::let: return assign(statement.slot, value_of(statement.first, mask), mask);
+      case Kind::choose: return choose(statement, mask);
+      case Kind::loop: return loop(statement, mask);
+      case Kind::fetch: return fetch(statement, mask);
+      case Kind::read:
+      case Kind::write: return access(statement, mask);
+    }
+  }
+
+  Column value_of(const Expression& expression, const Mask& mask) const {
+    std::optional<Column> value = evaluate(expression, frame_, mask);
+    if (!value) throw Problem{expression.position, "a thread divides by zero here", ""};
+    return std::move(*value);
+  }
+
+  void assign(std::uint32_t slot, const Column& values, const Mask& mask) {
+    for (std::size_t i = 0; i < mask.size(); ++i) {
+      if (mask[i] != 0) frame_[slot][i] = values[i];
+    }
+  }
+
+  static bool any(const Mask& mask) {
+    return std::ranges::any_of(mask, [](char is_here) { return is_here != 0; });
+  }
+
+  void choose(const Statement& statement, const Mask& mask) {
+    const Column condition = value_of(statement.first, mask);
+    Mask yes = mask, no = mask;
+    for (std::size_t i = 0; i < mask.size(); ++i) (condition[i] != 0 ? no : yes)[i] = 0;
+    if (any(yes)) run(statement.statements[0], yes);
+    if (statement.statements.size() > 1 && any(no)) run(statement.statements[1], no);
+  }
+
+  void loop(const Statement& statement, const Mask& mask) {
+    assign(statement.slot, value_of(statement.first, mask), mask);
+    Mask left = mask;
+    for (std::int64_t round = 0;; ++round) {
+      const Column condition = value_of(statement.condition, left);
+      for (std::size_t i = 0; i < left.size(); ++i) left[i] = left[i] != 0 && condition[i] != 0;
+      if (!any(left)) return;
+      if (round == most_rounds)
+        throw Problem{statement.position, "this loop runs more than a million times",
+                      "does its condition fail?"};
+      spend(statement.position);
+      run(statement.statements[0], left);
+      Column next = value_of(statement.step, left);
+      for (std::size_t i = 0; i < next.size(); ++i)
+        next[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(next[i]) +
+                                            static_cast<std::uint64_t>(frame_[statement.slot][i]));
+      assign(statement.slot, next, left);
+    }
+  }
+
+  // ---- references
+
+  /// Of what all threads of a block do once.
+  void spend(const Position& position) {
+    work_ += static_cast<std::int64_t>(frame_[0].size());
+    if (work_ > most_work)
+      throw Problem{position, "this takes more than 1,000,000,000 steps of threads to analyse",
+                    "a smaller size gives the same terms: -D NAME=VALUE"};
+  }
+
+  ReferenceTotals& begin(const Statement& statement, const Element& element) {
+    ReferenceTotals& totals = totals_.references[statement.reference];
+    if (totals.text.empty()) {
+      totals.position = statement.position;
+      totals.text = element.text;
+      totals.kind = statement.kind;
+    }
+    occurrence_ = {statement.reference, occurrences_[statement.reference]++};
+    spend(statement.position);
+    return totals;
+  }
+
+  void fetch(const Statement& statement, const Mask& mask) {
+    const Element& to = statement.elements[0];
+    const Element& from = statement.elements[1];
+    ReferenceTotals& totals = begin(statement, from);
+    const Column shared = value_of(to.index, mask), global = value_of(from.index, mask);
+    for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
+      Addresses stores, loads;
+      for (std::size_t i = first; i < last; ++i) {
+        if (mask[i] == 0) continue;
+        stores.push_back(shared_address(to, shared[i], statement.position));
+        loads.push_back(global_address(from.array, global[i]));
+      }
+      totals.accesses += weight_ * static_cast<std::int64_t>(loads.size());
+      add_global(totals, loads, from.array);
+      add_shared(totals, stores, bytes_of(variant_.shared_bytes, to.array));
+      return false;
+    });
+    for (std::size_t i = 0; i < mask.size(); ++i) {
+      if (mask[i] != 0) buffers_.fetch({from.array, global[i]}, {to.array, shared[i]});
+    }
+  }
+
+  void access(const Statement& statement, const Mask& mask) {
+    const Element& element = statement.elements[0];
+    ReferenceTotals& totals = begin(statement, element);
+    const Column index = value_of(element.index, mask);
+    for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
+      Addresses in_shared, in_global;
+      for (std::size_t i = first; i < last; ++i) {
+        if (mask[i] == 0) continue;
+        const Place* place = element.is_shared ? nullptr : buffers_.find({element.array, index[i]});
+        if (element.is_shared) {
+          in_shared.push_back(shared_address(element, index[i], statement.position));
+          if (buffers_.holds({element.array, index[i]}))
+            totals.reused_bytes += weight_ * bytes_of(variant_.shared_bytes, element.array);
+        } else if (place != nullptr) {
+          in_shared.push_back(address_in_shared(*place));
+        } else {
+          in_global.push_back(global_address(element.array, index[i]));
+        }
+      }
+      const std::uint32_t bytes =
+          bytes_of(element.is_shared ? variant_.shared_bytes : variant_.array_bytes, element.array);
+      if (!element.is_shared) {
+        const auto hits = static_cast<std::int64_t>(in_shared.size());
+        totals.accesses += weight_ * (hits + static_cast<std::int64_t>(in_global.size()));
+        totals.hits += weight_ * hits;
+        totals.reused_bytes += weight_ * hits * bytes;
+        add_global(totals, in_global, element.array);
+      }
+      add_shared(totals, in_shared, bytes);
+      found_ |= !in_shared.empty();
+      missed_ |= !in_global.empty();
+      return true;
+    });
+  }
+
+  /// Calls `serve(first, last)` for the threads of each access group with a lane of the mask, and counts the
+  /// warps; where it says so, those too whose lanes went both ways.
+  template <typename Serve>
+  void for_each_group(const Mask& mask, ReferenceTotals& totals, Serve serve) {
+    for (std::size_t warp = 0; warp < mask.size(); warp += machine_.warp_size) {
+      const std::size_t end = std::min(mask.size(), warp + machine_.warp_size);
+      bool is_here = false, may_diverge = false;
+      found_ = missed_ = false;
+      for (std::size_t first = warp; first < end; first += machine_.access_group) {
+        const std::size_t last = std::min(end, first + machine_.access_group);
+        if (std::none_of(mask.begin() + static_cast<std::ptrdiff_t>(first),
+                         mask.begin() + static_cast<std::ptrdiff_t>(last),
+                         [](char each) { return each != 0; }))
+          continue;
+        is_here = true;
+        may_diverge = serve(first, last);
+      }
+      if (is_here) totals.warps += weight_;
+      if (may_diverge && found_ && missed_) totals.diverged += weight_;
+    }
+  }
+
+  void add_global(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t array) {
+    if (addresses.empty()) return;
+    const std::uint32_t bytes = bytes_of(variant_.array_bytes, array);
+    totals.requested_bytes += weight_ * static_cast<std::int64_t>(addresses.size()) * bytes;
+    for (const Transaction& each : transactions(machine_.global, addresses, bytes)) {
+      totals.transferred_bytes += weight_ * each.bytes;
+      totals.transactions += weight_;
+      if (!is_checking_channels_) continue;
+      touched_[occurrence_].insert(channel_of(machine_.global, each.address));
+      uses_[occurrence_].bytes += each.bytes;
+    }
+  }
+
+  void add_shared(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t bytes) const {
+    if (addresses.empty()) return;
+    totals.shared_requests += weight_;
+    totals.shared_serialised += weight_ * serialised(machine_.shared, addresses, bytes);
+  }
+
+  // ---- addresses
+
+  static std::uint32_t bytes_of(const std::vector<std::int64_t>& bytes, std::uint32_t array) {
+    return static_cast<std::uint32_t>(bytes[array]);
+  }
+
+  /// Behind each other, each aligned for its elements.
+  void place_shared_arrays() {
+    std::int64_t next = 0;
+    for (std::size_t i = 0; i < variant_.shared_bytes.size(); ++i) {
+      next = (next + 15) / 16 * 16;
+      begins_.push_back(next);
+      next += variant_.shared_bytes[i] * variant_.shared_elements[i];
+    }
+  }
+
+  std::int64_t global_address(std::uint32_t array, std::int64_t index) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(index) *
+                                     static_cast<std::uint64_t>(variant_.array_bytes[array]));
+  }
+
+  std::int64_t address_in_shared(const Place& place) const {
+    return begins_[place.array] + place.index * variant_.shared_bytes[place.array];
+  }
+
+  std::int64_t shared_address(const Element& element, std::int64_t index, const Position& position) const {
+    if (index < 0 || index >= variant_.shared_elements[element.array])
+      throw Problem{position,
+                    element.text + " is element " + std::to_string(index) + " of " +
+                        std::to_string(variant_.shared_elements[element.array]) + " in block (" +
+                        std::to_string(frame_[block_index][0]) + ", " +
+                        std::to_string(frame_[block_index + 1][0]) + ", " +
+                        std::to_string(frame_[block_index + 2][0]) + ")",
+                    ""};
+    return address_in_shared({element.array, index});
+  }
+
+  /// A reference, and how often its block has executed it before.
+  using Occurrence = std::pair<std::uint32_t, std::int64_t>;
+
+  const Description& description_;
+  const Variant& variant_;
+  const Machine& machine_;
+  Frame frame_;
+  Totals totals_;
+  Buffers buffers_;
+  std::vector<std::int64_t> begins_;  ///< of shared arrays, bytes
+  std::int64_t weight_ = 1;           ///< how many blocks the one that runs stands for
+  std::int64_t work_ = 0;
+  bool found_ = false, missed_ = false;
+  // Where the first blocks' accesses go.
+  bool is_checking_channels_ = false;
+  std::vector<std::int64_t> occurrences_;
+  Occurrence occurrence_;
+  std::map<Occurrence, std::set<std::uint32_t>> touched_;
+  std::map<Occurrence, ChannelUse> uses_;
+};
+
+}  // namespace
+
+Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine) {
+  try {
+    return Execution(description, variant, machine).run();
+  } catch (const Problem& problem) {
+    const Position& at = problem.position;
+    return failure_at({description.file, at.line, at.column, at.length}, problem.message, problem.hint);
+  }
+}
+
+}  // namespace lynxpp::models::cumapz

@@ -1,0 +1,52 @@
+// Runs a description's references, thread block by thread block, and adds up what the memories do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/cumapz/description.h"
+#include "models/machine.h"
+
+namespace lynxpp::models::cumapz {
+
+/// Of one fetch, read or write of the description, over all blocks.
+struct ReferenceTotals {
+  Position position;
+  std::string text;  ///< "in[at + 1]"
+  Statement::Kind kind = Statement::Kind::read;
+  std::int64_t warps = 0;     ///< executions by warps
+  std::int64_t diverged = 0;  ///< of these: some lanes found their data in shared memory, others did not
+  std::int64_t accesses = 0;  ///< of threads, to global memory's arrays
+  std::int64_t hits = 0;      ///< of these: found in shared memory
+  std::int64_t reused_bytes =
+      0;  ///< of what fetches brought: those of hits, and of reads of shared memory itself
+  std::int64_t requested_bytes = 0;    ///< of global memory: what threads asked for,
+  std::int64_t transferred_bytes = 0;  ///< and what came
+  std::int64_t transactions = 0;
+  std::int64_t shared_requests = 0;    ///< of access groups, fetches' stores included,
+  std::int64_t shared_serialised = 0;  ///< and how many times these were served one after the other
+};
+
+/// How one reference of the blocks that begin together is spread over the channels.
+struct ChannelUse {
+  std::vector<std::int64_t> blocks;  ///< that touch each channel
+  std::int64_t bytes = 0;            ///< transferred
+};
+
+struct Totals {
+  std::vector<ReferenceTotals> references;
+  std::vector<ChannelUse> channel_uses;  ///< empty: there are too few blocks, or addresses are hashed
+  std::int64_t blocks_checked = 0;       ///< equation 4
+  std::int64_t blocks_run = 0;           ///< the others do the same as one of these
+  Occupancy occupancy;
+};
+
+/// All threads of a block execute one statement before the next, as behind a barrier. Each reference finds in
+/// shared memory what a fetch of its block has brought there, until another fetch takes the place; so does
+/// a write. Fails with a place on an index outside of a shared array, a division by zero, a loop of more than a
+/// million rounds, a block that does not fit the machine, and more than 1,000,000,000 references and rounds of
+/// threads.
+Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine);
+
+}  // namespace lynxpp::models::cumapz

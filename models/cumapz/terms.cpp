@@ -1,0 +1,72 @@
+#include "models/cumapz/terms.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lynxpp::models::cumapz {
+namespace {
+
+double ratio(std::int64_t numerator, std::int64_t denominator) {
+  return denominator == 0 ? 1 : static_cast<double>(numerator) / static_cast<double>(denominator);
+}
+
+double skew_of(const ChannelUse& use, const Machine& machine) {
+  std::int64_t most = 0, least = 0, used = 0;
+  for (const std::int64_t blocks : use.blocks) {
+    if (blocks == 0) continue;
+    ++used;
+    most = std::max(most, blocks);
+    least = used == 1 ? blocks : std::min(least, blocks);
+  }
+  if (used == 0) return 1;
+  return std::max(ratio(most, least),
+                  static_cast<double>(machine.global.channels) / static_cast<double>(used));
+}
+
+double channel_skew(const Totals& totals, const Machine& machine) {
+  double sum = 0, bytes = 0;
+  for (const ChannelUse& use : totals.channel_uses) {
+    sum += skew_of(use, machine) * static_cast<double>(use.bytes);
+    bytes += static_cast<double>(use.bytes);
+  }
+  return bytes == 0 ? 1 : sum / bytes;
+}
+
+}  // namespace
+
+Terms terms_of(const Totals& totals, const Machine& machine) {
+  Terms terms;
+  std::int64_t fetches = 0, fetched = 0, found = 0, requested = 0, transferred = 0, requests = 0, served = 0,
+               warps = 0, diverged = 0;
+  for (const ReferenceTotals& each : totals.references) {
+    const bool is_fetch = each.kind == Statement::Kind::fetch && each.warps != 0;
+    if (is_fetch) {
+      ++fetches;
+      fetched += each.transferred_bytes;
+    } else {
+      terms.accesses += each.accesses;
+      terms.hits += each.hits;
+      warps += each.accesses != 0 ? each.warps : 0;
+    }
+    terms.global_accesses += each.accesses - each.hits;
+    found += each.reused_bytes;
+    requested += each.requested_bytes;
+    transferred += each.transferred_bytes;
+    requests += each.shared_requests;
+    served += each.shared_serialised;
+    diverged += each.diverged;
+  }
+  constexpr double enough = 0.5;  // occupancy beyond which nothing is gained
+  terms.data_reuse = ratio(found, fetched);
+  terms.latency_hiding = std::min(totals.occupancy.share, enough) / enough *
+                         std::sqrt(static_cast<double>(std::max<std::int64_t>(fetches, 1)));
+  terms.bandwidth_use = ratio(requested, transferred);
+  terms.channel_skew = channel_skew(totals, machine);
+  terms.shared_efficiency = ratio(requests, served);
+  terms.branch_efficiency = ratio(warps, warps + diverged);
+  terms.estimate = terms.data_reuse * terms.latency_hiding * terms.bandwidth_use / terms.channel_skew *
+                   terms.branch_efficiency * std::sqrt(terms.shared_efficiency);
+  return terms;
+}
+
+}  // namespace lynxpp::models::cumapz

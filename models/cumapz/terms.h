@@ -1,0 +1,41 @@
+// CuMAPz's memory performance estimate and its factors.
+//
+// Kim and Shrivastava, "Memory Performance Estimation of CUDA Programs", equations 1 to 8. Where the printed
+// equations cannot be meant, this is what they are taken for:
+//
+//   1  without fetches there is nothing to divide: the factor is 1
+//   2  without fetches occupancy alone
+//   3  fetches are references to global memory, too
+//   4  rounded up, one block for each channel at least (execution.cpp)
+//   5  printed, equal counts get the worst value, so that an even spread is as bad as one channel. Here: the
+//      larger of max / min (of the channels that are used) and channels / used channels; for each reference
+//      by itself, since accesses of one instruction meet, and weighted by the bytes that it moves
+//   6  printed, requests are half warps times buffers, so that a kernel with one conflict in all has more than
+//      1, and loops make it depend on the size of the input. Here: requests that were made, over how many
+//      times they were served one after the other
+//   7  printed, the sum over buffers divides by their number, against Figure 7(d). Here a warp diverges at a
+//      reference when some of its lanes find their data in any buffer and others in none; over the executions
+#pragma once
+
+#include <cstdint>
+
+#include "models/cumapz/execution.h"
+
+namespace lynxpp::models::cumapz {
+
+struct Terms {
+  double data_reuse = 1;             ///< equation 1: bytes found in shared memory for each byte fetched
+  double latency_hiding = 1;         ///< equation 2
+  double bandwidth_use = 1;          ///< equation 3: requested over transferred bytes, 0 to 1
+  double channel_skew = 1;           ///< equation 5: 1 (even) to the number of channels, and more
+  double shared_efficiency = 1;      ///< equation 6: 0 to 1
+  double branch_efficiency = 1;      ///< equation 7: 0.5 to 1
+  double estimate = 0;               ///< equation 8, the larger the better; compares variants of one kernel
+  std::int64_t accesses = 0;         ///< of threads to arrays of global memory, fetches left out
+  std::int64_t hits = 0;             ///< of these, found in shared memory
+  std::int64_t global_accesses = 0;  ///< that went to global memory, fetches included: the plain count
+};
+
+Terms terms_of(const Totals& totals, const Machine& machine);
+
+}  // namespace lynxpp::models::cumapz

@@ -1,0 +1,196 @@
+#include "models/machine.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "models/embedded.h"
+#include "support/text.h"
+
+namespace lynxpp::models {
+namespace {
+
+using nlohmann::json;
+
+std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// Reads an object's members and remembers what is wrong with them.
+class Members {
+ public:
+  Members(const json& object, std::string path, std::string file, Diagnostics& problems)
+      : object_(object), path_(std::move(path)), file_(std::move(file)), problems_(problems) {
+    if (!object_.is_object()) add((path_.empty() ? "the file" : path_) + " is no object");
+  }
+
+  void number(const char* name, std::uint32_t& value, std::uint32_t least, std::uint32_t most) {
+    const json* member = find(name);
+    if (member == nullptr) return;
+    const bool is_number = member->is_number_unsigned();
+    const auto given = is_number ? member->get<std::uint64_t>() : 0;
+    if (!is_number || given < least || given > most) {
+      return add("'" + path_ + name + "' has to be an integer from " + std::to_string(least) + " to " +
+                 std::to_string(most));
+    }
+    value = static_cast<std::uint32_t>(given);
+  }
+
+  void text(const char* name, std::string& value) {
+    const json* member = find(name);
+    if (member == nullptr) return;
+    if (!member->is_string()) return add("'" + path_ + name + "' has to be a string");
+    value = member->get<std::string>();
+  }
+
+  void flag(const char* name, bool& value) {
+    const json* member = find(name);
+    if (member == nullptr) return;
+    if (!member->is_boolean()) return add("'" + path_ + name + "' has to be true or false");
+    value = member->get<bool>();
+  }
+
+  Members members(const char* name) {
+    static const json nothing = json::object();
+    const json* member = find(name);
+    return {member == nullptr ? nothing : *member, path_ + name + ".", file_, problems_};
+  }
+
+  /// What was not asked for is misspelt.
+  void refuse_others() {
+    if (!object_.is_object()) return;
+    for (const auto& [name, value] : object_.items()) {
+      if (asked_.contains(name)) continue;
+      const std::string close = closest_match(name, {asked_.begin(), asked_.end()});
+      add("there is no member '" + path_ + name + "'", close.empty() ? "" : "did you mean '" + close + "'?");
+    }
+  }
+
+ private:
+  const json* find(const char* name) {
+    asked_.insert(name);
+    if (!object_.is_object()) return nullptr;
+    const auto found = object_.find(name);
+    if (found != object_.end()) return &*found;
+    add("'" + path_ + name + "' is missing");
+    return nullptr;
+  }
+
+  void add(std::string message, std::string hint = {}) {
+    problems_.push_back({Severity::error, {file_, 0, 0, 1}, std::move(message), std::move(hint)});
+  }
+
+  const json& object_;
+  std::string path_;  ///< of the object, with a dot behind it
+  std::string file_;
+  Diagnostics& problems_;
+  std::set<std::string> asked_;
+};
+
+constexpr std::uint32_t any = std::numeric_limits<std::uint32_t>::max() / 2;
+
+void read_global(Members members, GlobalMemory& global, Diagnostics& problems, const std::string& file) {
+  std::string coalescing;
+  members.text("coalescing", coalescing);
+  members.number("channels", global.channels, 1, 4096);
+  members.number("channel_width", global.channel_width, 0, 1u << 20);
+  members.refuse_others();
+  if (coalescing == "segments" || coalescing == "sectors") {
+    global.coalescing = coalescing == "segments" ? Coalescing::segments : Coalescing::sectors;
+  } else if (!coalescing.empty()) {
+    problems.push_back({Severity::error,
+                        {file, 0, 0, 1},
+                        "'global.coalescing' cannot be '" + coalescing + "'",
+                        "it is 'segments' or 'sectors'"});
+  }
+}
+
+void read_limits(Members& top, Machine& machine) {
+  Members residency = top.members("residency");
+  residency.number("threads", machine.residency.threads, 1, any);
+  residency.number("blocks", machine.residency.blocks, 1, any);
+  residency.number("warps", machine.residency.warps, 1, any);
+  residency.number("block_threads", machine.residency.block_threads, 1, 1024);
+  residency.refuse_others();
+  Members registers = top.members("registers");
+  registers.number("count", machine.registers.count, 1, any);
+  registers.number("partitions", machine.registers.partitions, 1, 64);
+  registers.number("unit", machine.registers.unit, 1, 1u << 16);
+  registers.flag("of_block", machine.registers.of_block);
+  registers.number("warp_unit", machine.registers.warp_unit, 1, 64);
+  registers.refuse_others();
+  Members shared = top.members("shared");
+  shared.number("banks", machine.shared.banks, 1, 256);
+  shared.number("bank_width", machine.shared.bank_width, 1, 64);
+  shared.number("bytes", machine.shared.bytes, 1, any);
+  shared.number("unit", machine.shared.unit, 1, 1u << 20);
+  shared.number("of_each_block", machine.shared.of_each_block, 0, 1u << 20);
+  shared.refuse_others();
+}
+
+}  // namespace
+
+Result<Machine> parse_machine(std::string_view text, const std::string& file) {
+  const json document = json::parse(text, nullptr, false, true);
+  if (document.is_discarded()) return failure_at({file, 0, 0, 1}, "this is not JSON");
+  Machine machine;
+  Diagnostics problems;
+  Members top(document, "", file, problems);
+  top.text("name", machine.name);
+  top.text("source", machine.source);
+  top.number("warp_size", machine.warp_size, 32, 32);
+  top.number("access_group", machine.access_group, 1, 32);
+  read_limits(top, machine);
+  read_global(top.members("global"), machine.global, problems, file);
+  top.refuse_others();
+  if (problems.empty() && machine.warp_size % machine.access_group != 0) {
+    problems.push_back({Severity::error, {file, 0, 0, 1}, "'access_group' has to divide 'warp_size'", ""});
+  }
+  if (!problems.empty()) return Failure{std::move(problems)};
+  return machine;
+}
+
+Result<Machine> find_machine(const std::string& name) {
+  if (name.find('/') != std::string::npos || name.ends_with(".json")) {
+    std::string text;
+    if (!read_file(name, text)) return failure(cannot_read(name));
+    return parse_machine(text, name);
+  }
+  for (const EmbeddedText& entry : embedded_machines()) {
+    if (entry.name == name) return parse_machine(entry.text, name);
+  }
+  const std::string close = closest_match(name, machine_names());
+  return failure("there is no machine '" + name + "'",
+                 close.empty() ? "`lynxpp advise --machine list` names them; a file's name ends with .json"
+                               : "did you mean '" + close + "'?");
+}
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedText& entry : embedded_machines()) names.emplace_back(entry.name);
+  return names;
+}
+
+Occupancy occupancy(const Machine& machine, const BlockNeeds& needs) {
+  const Residency& limits = machine.residency;
+  const std::uint32_t warps = round_up(needs.threads, machine.warp_size) / machine.warp_size;
+  if (warps == 0 || needs.threads > limits.block_threads) return {};
+  std::uint32_t blocks = std::min({limits.blocks, limits.warps / warps, limits.threads / needs.threads});
+  if (needs.registers != 0) {
+    const Registers& registers = machine.registers;
+    const std::uint32_t of_warp = needs.registers * machine.warp_size;
+    if (registers.of_block) {
+      blocks = std::min(
+          blocks, registers.count / round_up(of_warp * round_up(warps, registers.warp_unit), registers.unit));
+    } else {
+      const std::uint32_t of_partition =
+          registers.count / registers.partitions / round_up(of_warp, registers.unit);
+      blocks = std::min(blocks, of_partition * registers.partitions / warps);
+    }
+  }
+  const std::uint32_t shared =
+      round_up(needs.shared_bytes + machine.shared.of_each_block, machine.shared.unit);
+  if (shared != 0) blocks = std::min(blocks, machine.shared.bytes / shared);
+  return {blocks, static_cast<double>(blocks * warps) / limits.warps};
+}
+
+}  // namespace lynxpp::models

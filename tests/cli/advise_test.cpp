@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/text.h"
+#include "tests/cli/process.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* tile =
+    "choice padding = 0, 1;\n"
+    "grid (64);\n"
+    "block (32, 32);\n"
+    "array in of 4;\n"
+    "shared tile[32 * (32 + padding)] of 4;\n"
+    "let at = (blockIdx.x * 32 + threadIdx.y) * 64 + threadIdx.x;\n"
+    "fetch tile[threadIdx.x * (32 + padding) + threadIdx.y] = in[at];\n"
+    "read in[at];\n";
+
+TEST(Advise, RanksVariantsAndSaysWhatHurts) {
+  const TemporaryFolder folder;
+  const Outcome outcome = lynxpp({"advise", folder.write("tile.access", tile)});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::vector<std::string> lines = split(outcome.out, '\n');
+  ASSERT_EQ(lines.size(), 6u) << outcome.out;
+  EXPECT_EQ(lines[0], "modelled for compute_9_0, best first");
+  EXPECT_THAT(lines[3], StartsWith("padding=1"));
+  EXPECT_THAT(lines[3], testing::EndsWith("  -"));
+  EXPECT_THAT(lines[4], StartsWith("padding=0"));
+  EXPECT_THAT(lines[4], testing::EndsWith("  shm_eff"));
+}
+
+TEST(Advise, JsonHasEveryTermAndReference) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      lynxpp({"advise", "--json", "-D", "padding=0", "-m", "compute_9_0", folder.write("tile.access", tile)});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto object = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(object["modelled"]["shm_eff"], 1 / 32.0);
+  EXPECT_EQ(object["modelled"]["data_reuse"], 1.0);
+  EXPECT_EQ(object["accesses"], 64 * 1024);
+  EXPECT_EQ(object["in_shared"], 64 * 1024);
+  EXPECT_EQ(object["references"][0]["does"], "fetch");
+  EXPECT_EQ(object["references"][0]["line"], 7);
+  EXPECT_EQ(object["references"][1]["element"], "in[at]");
+  EXPECT_EQ(object["choices"], nlohmann::json::object());
+}
+
+TEST(Advise, ReferencesAreShownLineByLine) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      lynxpp({"advise", "--references", "-D", "padding=1", folder.write("tile.access", tile)});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("\n     7  fetch  in[at]"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n     8  read   in[at]"));
+}
+
+TEST(Advise, MistakesHaveTheirPlace) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("bad.access", "block (32);\narray in of 4;\nread im[0];\n");
+  const Outcome outcome = lynxpp({"advise", path});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, StartsWith(path + ":3:6: error: there is no array 'im'"));
+  EXPECT_THAT(outcome.err, HasSubstr("\n  read im[0];\n       ^~\n  hint: did you mean 'in'?"));
+  EXPECT_EQ(lynxpp({"advise", "-D", "x", path}).exit_code, 2);
+  EXPECT_EQ(lynxpp({"advise"}).exit_code, 2);
+  EXPECT_THAT(lynxpp({"advise", "-m", "compute_9_1", path}).err, HasSubstr("did you mean 'compute_9_0'?"));
+  EXPECT_EQ(lynxpp({"advise", "./absent.access"}).exit_code, 1);
+}
+
+TEST(Advise, AMachineIsAFile) {
+  const TemporaryFolder folder;
+  std::string machine;
+  ASSERT_TRUE(read_file(LYNXPP_SOURCE_DIR "/models/machines/compute_9_0.json", machine));
+  machine.replace(machine.find("\"banks\": 32"), 11, "\"banks\": 16");
+  const Outcome outcome = lynxpp({"advise", "--json", "-D", "padding=0", "-m",
+                                  folder.write("m.json", machine), folder.write("tile.access", tile)});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["modelled"]["shm_eff"], 1 / 31.0);
+}
+
+}  // namespace
+}  // namespace lynxpp::cli

@@ -1,0 +1,283 @@
+// CuMAPz against what the paper prints, against counting by hand, and its short cuts against the long way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/cumapz/symmetry.h"
+#include "models/cumapz/terms.h"
+#include "models/cumapz/transactions.h"
+#include "support/text.h"
+
+namespace lynxpp::models::cumapz {
+namespace {
+
+using Given = std::map<std::string, std::int64_t>;
+
+const Machine& paper_machine() {
+  static const Machine machine = *find_machine("compute_1_3");
+  return machine;
+}
+const Machine& machine_of_today() {
+  static const Machine machine = *find_machine("compute_9_0");
+  return machine;
+}
+
+struct Analysed {
+  Totals totals;
+  Terms terms;
+};
+
+Analysed analyse(const std::string& text, const Given& given = {}, const Machine& machine = paper_machine()) {
+  const Result<Description> description = parse_description(text, "d.access");
+  EXPECT_TRUE(description) << (description ? "" : render(description.error().diagnostics, text));
+  const auto variants = variants_of(*description, given);
+  EXPECT_TRUE(variants);
+  EXPECT_EQ(variants->size(), 1u);
+  const Result<Totals> totals = execute(*description, variants->front(), machine);
+  EXPECT_TRUE(totals) << (totals ? "" : render(totals.error().diagnostics, text));
+  return {*totals, terms_of(*totals, machine)};
+}
+
+std::string product() {
+  std::string text;
+  EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/product.access", text));
+  return text;
+}
+
+Terms product(std::int64_t shift, std::int64_t rows, std::int64_t padding, std::int64_t transposed) {
+  return analyse(product(),
+                 {{"shift", shift}, {"rows", rows}, {"padding", padding}, {"transposed", transposed}})
+      .terms;
+}
+
+// ---- the paper's figures
+
+TEST(Cumapz, TableOneExactly) {
+  const std::int64_t reuse[] = {754'925'568, 771'670'016, 754'876'416};
+  for (std::int64_t shift = 0; shift < 3; ++shift) {
+    const Analysed found =
+        analyse(product(), {{"shift", shift}, {"rows", 0}, {"padding", 0}, {"transposed", 0}});
+    std::int64_t reads = 0;
+    for (const ReferenceTotals& each : found.totals.references) {
+      if (each.kind == Statement::Kind::read) reads += each.accesses;
+    }
+    EXPECT_EQ(reads, 805'208'064);
+    EXPECT_EQ(found.terms.hits, reuse[shift]) << shift;
+  }
+}
+
+TEST(Cumapz, MostReuseIsNotFastest) {
+  // Table I: 61.11, 64.86 and 63.77 ms.
+  EXPECT_GT(product(0, 0, 0, 0).estimate, product(2, 0, 0, 0).estimate);
+  EXPECT_GT(product(2, 0, 0, 0).estimate, product(1, 0, 0, 0).estimate);
+  EXPECT_GT(product(1, 0, 0, 0).data_reuse, product(2, 0, 0, 0).data_reuse);
+}
+
+TEST(Cumapz, RowsAndPaddingAvoidBankConflicts) {
+  // Table II: 61.11 by columns, 45.06 by rows, 44.98 with padding.
+  const Terms columns = product(0, 0, 0, 0), rows = product(0, 1, 0, 0), padded = product(0, 0, 1, 0);
+  EXPECT_LT(columns.shared_efficiency, 1 / 15.0);
+  EXPECT_EQ(rows.shared_efficiency, 1);
+  EXPECT_EQ(padded.shared_efficiency, 1);
+  EXPECT_LT(columns.estimate, rows.estimate);
+}
+
+TEST(Cumapz, WritingByColumnsCollapses) {
+  // Table III: 46.06 by rows, 3933.88 by columns.
+  for (std::int64_t shift = 0; shift < 3; ++shift) {
+    const Terms rows = product(shift, 1, 0, 0), columns = product(shift, 1, 0, 1);
+    EXPECT_GT(rows.estimate, 10 * columns.estimate) << shift;
+    EXPECT_EQ(rows.channel_skew, 1) << shift;
+    EXPECT_GT(columns.channel_skew, 6) << shift;
+  }
+}
+
+// ---- equations
+
+TEST(Equations, WithoutBuffersReuseIsOneAndOccupancyAlone) {
+  const Terms terms = analyse("grid (4); block (32); registers 64; array a of 4; read a[threadIdx.x];").terms;
+  EXPECT_EQ(terms.data_reuse, 1);
+  EXPECT_DOUBLE_EQ(terms.latency_hiding, 4 / 32.0 / 0.5) << "64 registers: 4 of 32 warps";
+  EXPECT_EQ(terms.shared_efficiency, 1);
+  EXPECT_EQ(terms.branch_efficiency, 1);
+}
+
+TEST(Equations, FetchesHideEachOther) {
+  const std::string text =
+      "block (64); array a of 4; shared s[128] of 4;"
+      "fetch s[threadIdx.x] = a[threadIdx.x]; fetch s[threadIdx.x + 64] = a[threadIdx.x + 64];"
+      "read a[threadIdx.x]; read a[threadIdx.x]; read a[threadIdx.x + 64];";
+  const Terms terms = analyse(text).terms;
+  EXPECT_DOUBLE_EQ(terms.latency_hiding, std::sqrt(2));
+  EXPECT_DOUBLE_EQ(terms.data_reuse, 3 * 64 * 4 / (2 * 64 * 4.0));
+}
+
+TEST(Equations, AFetchTakesThePlaceOfTheOneBefore) {
+  const Terms terms = analyse(
+                          "block (16); array a of 4; shared s[16] of 4;"
+                          "for (i = 0; i < 3; i += 1) {"
+                          "  fetch s[threadIdx.x] = a[i * 16 + threadIdx.x];"
+                          "  read a[i * 16 + 15 - threadIdx.x];"
+                          "}"
+                          "read a[threadIdx.x]; read a[32 + threadIdx.x];")
+                          .terms;
+  EXPECT_EQ(terms.accesses, 5 * 16);
+  EXPECT_EQ(terms.hits, 4 * 16) << "the first 16 elements are gone in the end";
+}
+
+TEST(Equations, WhatWasFetchedMayBeReadAsSharedMemory) {
+  const Analysed found = analyse(
+      "block (16); array a of 4; shared s[16] of 4; shared t[16] of 8;"
+      "fetch s[threadIdx.x] = a[threadIdx.x];"
+      "read s[15 - threadIdx.x]; write t[threadIdx.x]; read t[threadIdx.x];");
+  EXPECT_EQ(found.terms.data_reuse, 1) << "what no fetch has brought is no reuse";
+  EXPECT_EQ(found.terms.accesses, 0);
+  EXPECT_EQ(found.terms.global_accesses, 16);
+  EXPECT_EQ(found.terms.branch_efficiency, 1);
+}
+
+TEST(Equations, LanesThatGoBothWaysDiverge) {
+  const Analysed found = analyse(
+      "block (64); array a of 4; shared s[48] of 4;"
+      "if (threadIdx.x < 48) fetch s[threadIdx.x] = a[threadIdx.x];"
+      "read a[threadIdx.x];");
+  EXPECT_EQ(found.totals.references[1].warps, 2);
+  EXPECT_EQ(found.totals.references[1].diverged, 1);
+  EXPECT_DOUBLE_EQ(found.terms.branch_efficiency, 2 / 3.0);
+}
+
+TEST(Equations, AnEvenSpreadOverChannelsIsNoSkew) {
+  const std::string text =
+      "choice step = 64; grid (64); block (16); array a of 4; read a[blockIdx.x * step / 4 + threadIdx.x];";
+  EXPECT_EQ(analyse(text, {{"step", 64}}).terms.channel_skew, 1);
+  EXPECT_EQ(analyse(text, {{"step", 2048}}).terms.channel_skew, 8) << "one channel";
+  EXPECT_EQ(analyse(text, {{"step", 1024}}).terms.channel_skew, 4) << "two of eight";
+  EXPECT_EQ(analyse(text, {{"step", 2048}}, machine_of_today()).terms.channel_skew, 1) << "hashed";
+}
+
+// ---- the memories
+
+std::vector<std::int64_t> lanes(std::int64_t begin, std::int64_t step, std::int64_t count = 16) {
+  std::vector<std::int64_t> addresses;
+  for (std::int64_t i = 0; i < count; ++i) addresses.push_back(begin + i * step);
+  return addresses;
+}
+
+std::vector<std::uint32_t> sizes(const std::vector<std::int64_t>& addresses, std::uint32_t bytes,
+                                 const Machine& machine = paper_machine()) {
+  std::vector<std::uint32_t> result;
+  for (const Transaction& each : transactions(machine.global, addresses, bytes)) {
+    EXPECT_EQ(each.address % each.bytes, 0);
+    result.push_back(each.bytes);
+  }
+  return result;
+}
+
+// The examples of the CUDA C Programming Guide 3.2, figure G-1, and the paper's Figure 5.
+TEST(Transactions, OfComputeCapability13) {
+  using testing::ElementsAre;
+  EXPECT_THAT(sizes(lanes(128, 4), 4), ElementsAre(64));
+  EXPECT_THAT(sizes(lanes(132, 4), 4), ElementsAre(128)) << "misaligned within 128 bytes";
+  EXPECT_THAT(sizes(lanes(192 + 32, 4), 4), ElementsAre(32, 32)) << "across a border";
+  EXPECT_THAT(sizes(lanes(192 + 4, 4), 4), ElementsAre(64, 32));
+  EXPECT_THAT(sizes(lanes(0, 8), 8), ElementsAre(128));
+  EXPECT_THAT(sizes(lanes(0, 16), 16), ElementsAre(128, 128));
+  EXPECT_THAT(sizes(lanes(0, 2), 2), ElementsAre(32));
+  EXPECT_THAT(sizes(lanes(0, 1), 1), ElementsAre(32));
+  EXPECT_THAT(sizes(lanes(0, 128), 4),
+              ElementsAre(32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32));
+  EXPECT_THAT(sizes(lanes(4096, 0), 4), ElementsAre(32));
+  EXPECT_THAT(sizes(lanes(-64, 4), 4), ElementsAre(64));
+}
+
+TEST(Transactions, OfTodayAreSectors) {
+  EXPECT_EQ(sizes(lanes(0, 4, 32), 4, machine_of_today()).size(), 4u);
+  EXPECT_EQ(sizes(lanes(4, 4, 32), 4, machine_of_today()).size(), 5u);
+  EXPECT_EQ(sizes(lanes(0, 32, 32), 4, machine_of_today()).size(), 32u);
+}
+
+TEST(Banks, ServeOneWordAtATime) {
+  const SharedMemory& old = paper_machine().shared;
+  EXPECT_EQ(serialised(old, lanes(0, 4), 4), 1u);
+  EXPECT_EQ(serialised(old, lanes(0, 64), 4), 16u);
+  EXPECT_EQ(serialised(old, lanes(0, 68), 4), 1u) << "one element of padding";
+  EXPECT_EQ(serialised(old, lanes(0, 8), 4), 2u);
+  EXPECT_EQ(serialised(old, lanes(0, 0), 4), 1u) << "one word for all";
+  EXPECT_EQ(serialised(old, lanes(0, 8), 8), 1u) << "twice as many words as banks are no conflict";
+  EXPECT_EQ(serialised(machine_of_today().shared, lanes(0, 128, 32), 4), 32u);
+}
+
+// ---- short cuts
+
+/// Every term of the short way is that of the long way, which `0 * (blockIdx.x ^ …)` forces.
+void expect_same_in_full(const std::string& head, const std::string& index, std::int64_t expected_blocks) {
+  const auto text = [&](const std::string& extra) {
+    return head + "let at = " + index + extra +
+           "; fetch s[threadIdx.x] = a[at + 1]; read a[at]; read a[at + 1]; write b[at];";
+  };
+  const Analysed quick = analyse(text("")),
+                 full = analyse(text(" + 0 * (blockIdx.x ^ blockIdx.y ^ blockIdx.z)"));
+  EXPECT_EQ(quick.totals.blocks_run, expected_blocks) << index;
+  EXPECT_GT(full.totals.blocks_run, quick.totals.blocks_run) << index;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const ReferenceTotals &a = quick.totals.references[i], &b = full.totals.references[i];
+    EXPECT_EQ(a.warps, b.warps) << index;
+    EXPECT_EQ(a.diverged, b.diverged) << index;
+    EXPECT_EQ(a.hits, b.hits) << index;
+    EXPECT_EQ(a.transferred_bytes, b.transferred_bytes) << index;
+    EXPECT_EQ(a.transactions, b.transactions) << index;
+    EXPECT_EQ(a.shared_serialised, b.shared_serialised) << index;
+  }
+  EXPECT_EQ(quick.terms.estimate, full.terms.estimate) << index;
+}
+
+TEST(Periods, AreExact) {
+  const std::string head = "grid (7, 5, 3); block (24); array a of 4; array b of 4; shared s[24] of 4;";
+  expect_same_in_full(head, "blockIdx.x * 32 + threadIdx.x", 1);
+  expect_same_in_full(head, "blockIdx.x * blockDim.x + threadIdx.x", 4);
+  expect_same_in_full(head, "(blockIdx.z * gridDim.y + blockIdx.y) * 8 + threadIdx.x * 3", 4 * 3);
+  expect_same_in_full(head, "blockIdx.y * 16 - blockIdx.z + threadIdx.x", 2 * 3);
+}
+
+TEST(Periods, ConditionsOfTheBlockAreSeen) {
+  const std::string head = "grid (6, 4); block (16); array a of 4;";
+  EXPECT_EQ(analyse(head + "if (blockIdx.x > 2) read a[threadIdx.x];").totals.blocks_run, 6);
+  EXPECT_EQ(analyse(head + "if (blockIdx.x < blockIdx.x + 2) read a[threadIdx.x];").totals.blocks_run, 1);
+  EXPECT_EQ(analyse(head + "for (i = 0; i < blockIdx.y; i += 1) read a[i];").totals.blocks_run, 4);
+  EXPECT_EQ(analyse(head + "let n = 0; for (i = 0; i < 2; i += 1) { if (n) read a[0]; let n = blockIdx.x; }")
+                .totals.blocks_run,
+            6);
+  EXPECT_EQ(analyse(head + "if (threadIdx.x < 8) let n = blockIdx.x * 32; read a[n];").totals.blocks_run, 6);
+}
+
+// ---- limits
+
+std::string failure_of(const std::string& text) {
+  const Result<Description> description = parse_description(text, "d.access");
+  EXPECT_TRUE(description);
+  const auto variants = variants_of(*description, {});
+  EXPECT_TRUE(variants);
+  const Result<Totals> totals = execute(*description, variants->front(), paper_machine());
+  if (totals) return "";
+  const Diagnostic& first = totals.error().diagnostics.front();
+  return std::to_string(first.location.line) + ":" + std::to_string(first.location.column) + " " +
+         first.message;
+}
+
+TEST(Execution, FailsWithAPlace) {
+  EXPECT_EQ(failure_of("block (16); array a of 4; shared s[16] of 4;\nfetch s[threadIdx.x + 1] = a[0];"),
+            "2:1 s[threadIdx.x + 1] is element 16 of 16 in block (0, 0, 0)");
+  EXPECT_EQ(failure_of("block (16); array a of 4;\nread a[4 / threadIdx.x];"),
+            "2:8 a thread divides by zero here");
+  EXPECT_EQ(failure_of("block (16); array a of 4;\nif (threadIdx.x > 0) read a[4 / threadIdx.x];"), "");
+  EXPECT_EQ(failure_of("block (1);\nfor (i = 0; 1; i += 1) { }"),
+            "2:1 this loop runs more than a million times");
+  EXPECT_EQ(failure_of("block (1024);"), "1:8 a block does not fit on a multiprocessor of compute_1_3");
+  EXPECT_EQ(failure_of("block (512); for (i = 0; i < 1000000; i += 1)\n"
+                       "for (j = 0; j < 1000000; j += 1) { }"),
+            "2:1 this takes more than 1,000,000,000 steps of threads to analyse");
+}
+
+}  // namespace
+}  // namespace lynxpp::models::cumapz

@@ -1,0 +1,69 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/machine.h"
+
+namespace lynxpp::models {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Machine machine(const std::string& name) {
+  Result<Machine> found = find_machine(name);
+  EXPECT_TRUE(found);
+  return *found;
+}
+
+TEST(Machines, ComeWithLynxpp) {
+  EXPECT_THAT(machine_names(), ElementsAre("compute_1_3", "compute_9_0"));
+  for (const std::string& name : machine_names()) EXPECT_EQ(machine(name).name, name);
+}
+
+TEST(Machines, ThatAreNotThereAreNamed) {
+  const Result<Machine> found = find_machine("compute_1_2");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().diagnostics[0].hint, "did you mean 'compute_1_3'?");
+  EXPECT_FALSE(find_machine("./absent.json"));
+}
+
+// The numbers of NVIDIA's occupancy calculator for these blocks.
+TEST(Occupancy, OfComputeCapability13) {
+  const Machine old = machine("compute_1_3");
+  EXPECT_EQ(occupancy(old, {256, 10, 1024}).blocks, 4u);
+  EXPECT_EQ(occupancy(old, {256, 10, 1024}).share, 1.0);
+  EXPECT_EQ(occupancy(old, {256, 17, 0}).blocks, 3u) << "4352 registers become 4608";
+  EXPECT_EQ(occupancy(old, {64, 0, 0}).blocks, 8u);
+  EXPECT_EQ(occupancy(old, {64, 0, 0}).share, 0.5);
+  EXPECT_EQ(occupancy(old, {64, 0, 4096}).blocks, 3u) << "16 bytes of parameters make 4608 of 4096";
+  EXPECT_EQ(occupancy(old, {513, 0, 0}).blocks, 0u);
+}
+
+TEST(Occupancy, OfComputeCapability90) {
+  const Machine now = machine("compute_9_0");
+  EXPECT_EQ(occupancy(now, {256, 32, 0}).share, 1.0);
+  EXPECT_EQ(occupancy(now, {256, 33, 0}).blocks, 6u) << "40 registers a thread";
+  EXPECT_EQ(occupancy(now, {32, 32, 0}).blocks, 32u);
+  EXPECT_EQ(occupancy(now, {128, 32, 100 * 1024}).blocks, 2u);
+  EXPECT_EQ(occupancy(now, {128, 32, 228 * 1024}).blocks, 0u) << "a block takes 1 KB besides";
+}
+
+TEST(MachineFile, SaysWhatIsWrongWithIt) {
+  EXPECT_EQ(parse_machine("{", "m.json").error().diagnostics[0].message, "this is not JSON");
+  const Result<Machine> machine =
+      parse_machine(R"({"name": "m", "warp_size": 64, "residensy": {}})", "m.json");
+  ASSERT_FALSE(machine);
+  std::vector<std::string> messages;
+  for (const Diagnostic& each : machine.error().diagnostics) {
+    messages.push_back(each.message + "; " + each.hint);
+    EXPECT_EQ(each.location.file, "m.json");
+  }
+  EXPECT_THAT(messages, testing::IsSupersetOf({"'warp_size' has to be an integer from 32 to 32; ",
+                                               "'residency' is missing; ", "'shared.banks' is missing; ",
+                                               "there is no member 'residensy'; did you mean 'residency'?"}));
+}
+
+}  // namespace
+}  // namespace lynxpp::models
