@@ -127,9 +127,15 @@ void print_references(const Estimated& estimated, bool has_several_files) {
     line.cells.push_back(std::to_string(each.position.line));
     kind.cells.emplace_back(word_of(each.kind));
     text.cells.push_back(each.text);
-    const std::int64_t cells[] = {each.warps,        each.diverged,        each.accesses,
-                                  each.hits,         each.requested_bytes, each.transferred_bytes,
-                                  each.transactions, each.shared_requests, each.shared_serialised};
+    const std::int64_t cells[] = {each.warps,
+                                  each.diverged,
+                                  each.accesses,
+                                  each.hits,
+                                  each.global.requested_bytes,
+                                  each.global.transferred_bytes,
+                                  each.global.transactions,
+                                  each.shared.requests,
+                                  each.shared.served};
     for (std::size_t i = 0; i < numbers.size(); ++i)
       numbers[i].cells.push_back(report::to_text(report::Number::of(cells[i])));
   }
@@ -163,11 +169,11 @@ void print_json(const Estimated& estimated, const Machine& machine) {
                                     {"diverged", each.diverged},
                                     {"accesses", each.accesses},
                                     {"in_shared", each.hits},
-                                    {"bytes", each.requested_bytes},
-                                    {"moved_bytes", each.transferred_bytes},
-                                    {"transactions", each.transactions},
-                                    {"shared_requests", each.shared_requests},
-                                    {"shared_served", each.shared_serialised}});
+                                    {"bytes", each.global.requested_bytes},
+                                    {"moved_bytes", each.global.transferred_bytes},
+                                    {"transactions", each.global.transactions},
+                                    {"shared_requests", each.shared.requests},
+                                    {"shared_served", each.shared.served}});
   }
   print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }

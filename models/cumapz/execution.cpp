@@ -57,6 +57,17 @@ class Buffers {
 /// The lanes of one access group that do the same: to shared memory or to global memory.
 using Addresses = std::vector<std::int64_t>;
 
+/// Where the accesses of the first blocks go.
+struct Channels {
+  /// A reference, and how often its block has executed it before.
+  using Occurrence = std::pair<std::uint32_t, std::int64_t>;
+
+  std::vector<std::int64_t> executed;  ///< by the block, of each reference
+  Occurrence current;
+  std::map<Occurrence, std::set<std::uint32_t>> touched;  ///< by the block
+  std::map<Occurrence, ChannelUse> uses;
+};
+
 class Execution {
  public:
   Execution(const Description& description, const Variant& variant, const Machine& machine)
@@ -122,7 +133,7 @@ class Execution {
       if (!is_constant) std::ranges::fill(frame_[slot], 0);
     }
     buffers_ = {};
-    occurrences_.assign(description_.references, 0);
+    channels_.executed.assign(description_.references, 0);
     run(description_.statements, Mask(frame_[0].size(), 1));
   }
 
@@ -138,16 +149,16 @@ class Execution {
     weight_ = 0;
     for (std::int64_t i = 0; i < totals_.blocks_checked; ++i) {
       is_checking_channels_ = true;
-      touched_.clear();
+      channels_.touched.clear();
       run_block({i % variant_.grid[0], i / variant_.grid[0] % variant_.grid[1],
                  i / variant_.grid[0] / variant_.grid[1]});
-      for (const auto& [occurrence, channels] : touched_) {
-        ChannelUse& use = uses_[occurrence];
+      for (const auto& [occurrence, touched] : channels_.touched) {
+        ChannelUse& use = channels_.uses[occurrence];
         use.blocks.resize(memory.channels, 0);
-        for (const std::uint32_t channel : channels) ++use.blocks[channel];
+        for (const std::uint32_t channel : touched) ++use.blocks[channel];
       }
     }
-    for (auto& [occurrence, use] : uses_) totals_.channel_uses.push_back(std::move(use));
+    for (auto& [occurrence, use] : channels_.uses) totals_.channel_uses.push_back(std::move(use));
   }
 
   // ---- statements
@@ -230,7 +241,7 @@ class Execution {
       totals.text = element.text;
       totals.kind = statement.kind;
     }
-    occurrence_ = {statement.reference, occurrences_[statement.reference]++};
+    channels_.current = {statement.reference, channels_.executed[statement.reference]++};
     spend(statement.position);
     return totals;
   }
@@ -317,20 +328,20 @@ class Execution {
   void add_global(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t array) {
     if (addresses.empty()) return;
     const std::uint32_t bytes = bytes_of(variant_.array_bytes, array);
-    totals.requested_bytes += weight_ * static_cast<std::int64_t>(addresses.size()) * bytes;
+    totals.global.requested_bytes += weight_ * static_cast<std::int64_t>(addresses.size()) * bytes;
     for (const Transaction& each : transactions(machine_.global, addresses, bytes)) {
-      totals.transferred_bytes += weight_ * each.bytes;
-      totals.transactions += weight_;
+      totals.global.transferred_bytes += weight_ * each.bytes;
+      totals.global.transactions += weight_;
       if (!is_checking_channels_) continue;
-      touched_[occurrence_].insert(channel_of(machine_.global, each.address));
-      uses_[occurrence_].bytes += each.bytes;
+      channels_.touched[channels_.current].insert(channel_of(machine_.global, each.address));
+      channels_.uses[channels_.current].bytes += each.bytes;
     }
   }
 
   void add_shared(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t bytes) const {
     if (addresses.empty()) return;
-    totals.shared_requests += weight_;
-    totals.shared_serialised += weight_ * serialised(machine_.shared, addresses, bytes);
+    totals.shared.requests += weight_;
+    totals.shared.served += weight_ * serialised(machine_.shared, addresses, bytes);
   }
 
   // ---- addresses
@@ -370,9 +381,6 @@ class Execution {
     return address_in_shared({element.array, index});
   }
 
-  /// A reference, and how often its block has executed it before.
-  using Occurrence = std::pair<std::uint32_t, std::int64_t>;
-
   const Description& description_;
   const Variant& variant_;
   const Machine& machine_;
@@ -383,12 +391,8 @@ class Execution {
   std::int64_t weight_ = 1;           ///< how many blocks the one that runs stands for
   std::int64_t work_ = 0;
   bool found_ = false, missed_ = false;
-  // Where the first blocks' accesses go.
   bool is_checking_channels_ = false;
-  std::vector<std::int64_t> occurrences_;
-  Occurrence occurrence_;
-  std::map<Occurrence, std::set<std::uint32_t>> touched_;
-  std::map<Occurrence, ChannelUse> uses_;
+  Channels channels_;
 };
 
 }  // namespace

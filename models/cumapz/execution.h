@@ -10,6 +10,17 @@
 
 namespace lynxpp::models::cumapz {
 
+struct GlobalTraffic {
+  std::int64_t requested_bytes = 0;    ///< what threads asked for,
+  std::int64_t transferred_bytes = 0;  ///< and what came
+  std::int64_t transactions = 0;
+};
+
+struct SharedTraffic {
+  std::int64_t requests = 0;  ///< of access groups; fetches' stores are among them
+  std::int64_t served = 0;    ///< how many times these were served one after the other
+};
+
 /// Of one fetch, read or write of the description, over all blocks.
 struct ReferenceTotals {
   Position position;
@@ -21,11 +32,8 @@ struct ReferenceTotals {
   std::int64_t hits = 0;      ///< of these: found in shared memory
   std::int64_t reused_bytes =
       0;  ///< of what fetches brought: those of hits, and of reads of shared memory itself
-  std::int64_t requested_bytes = 0;    ///< of global memory: what threads asked for,
-  std::int64_t transferred_bytes = 0;  ///< and what came
-  std::int64_t transactions = 0;
-  std::int64_t shared_requests = 0;    ///< of access groups, fetches' stores included,
-  std::int64_t shared_serialised = 0;  ///< and how many times these were served one after the other
+  GlobalTraffic global;
+  SharedTraffic shared;
 };
 
 /// How one reference of the blocks that begin together is spread over the channels.
@@ -43,10 +51,10 @@ struct Totals {
 };
 
 /// All threads of a block execute one statement before the next, as behind a barrier. Each reference finds in
-/// shared memory what a fetch of its block has brought there, until another fetch takes the place; so does
-/// a write. Fails with a place on an index outside of a shared array, a division by zero, a loop of more than a
-/// million rounds, a block that does not fit the machine, and more than 1,000,000,000 references and rounds of
-/// threads.
+/// shared memory what a fetch of its block has brought there, until another fetch takes the place; so does a
+/// write. Fails with a place on an index outside of a shared array, a division by zero, a loop of more than a
+/// million rounds, a block that does not fit the machine, and more than 1,000,000,000 references and rounds
+/// of threads.
 Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine);
 
 }  // namespace lynxpp::models::cumapz

@@ -42,7 +42,7 @@ Terms terms_of(const Totals& totals, const Machine& machine) {
     const bool is_fetch = each.kind == Statement::Kind::fetch && each.warps != 0;
     if (is_fetch) {
       ++fetches;
-      fetched += each.transferred_bytes;
+      fetched += each.global.transferred_bytes;
     } else {
       terms.accesses += each.accesses;
       terms.hits += each.hits;
@@ -50,10 +50,10 @@ Terms terms_of(const Totals& totals, const Machine& machine) {
     }
     terms.global_accesses += each.accesses - each.hits;
     found += each.reused_bytes;
-    requested += each.requested_bytes;
-    transferred += each.transferred_bytes;
-    requests += each.shared_requests;
-    served += each.shared_serialised;
+    requested += each.global.requested_bytes;
+    transferred += each.global.transferred_bytes;
+    requests += each.shared.requests;
+    served += each.shared.served;
     diverged += each.diverged;
   }
   constexpr double enough = 0.5;  // occupancy beyond which nothing is gained

@@ -10,9 +10,9 @@
 //   5  printed, equal counts get the worst value, so that an even spread is as bad as one channel. Here: the
 //      larger of max / min (of the channels that are used) and channels / used channels; for each reference
 //      by itself, since accesses of one instruction meet, and weighted by the bytes that it moves
-//   6  printed, requests are half warps times buffers, so that a kernel with one conflict in all has more than
-//      1, and loops make it depend on the size of the input. Here: requests that were made, over how many
-//      times they were served one after the other
+//   6  printed, requests are half warps times buffers, so that a kernel with one conflict in all has more
+//      than 1, and loops make it depend on the size of the input. Here: requests that were made, over how
+//      many times they were served one after the other
 //   7  printed, the sum over buffers divides by their number, against Figure 7(d). Here a warp diverges at a
 //      reference when some of its lanes find their data in any buffer and others in none; over the executions
 #pragma once
