@@ -112,8 +112,12 @@ void print_variants(const std::vector<Estimated>& all, bool has_several_files) {
 }
 
 const char* word_of(Statement::Kind kind) {
-  if (kind == Statement::Kind::fetch) return "fetch";
-  return kind == Statement::Kind::write ? "write" : "read";
+  switch (kind) {
+    case Statement::Kind::fetch: return "fetch";
+    case Statement::Kind::store: return "store";
+    case Statement::Kind::write: return "write";
+    default: return "read";
+  }
 }
 
 void print_references(const Estimated& estimated, bool has_several_files) {

@@ -18,6 +18,7 @@ statement
   : '{' statement* '}'                                             # Block
   | 'let' Identifier '=' expression ';'                            # Let
   | 'fetch' element '=' element ';'                                # Fetch
+  | 'store' element '=' element ';'                                # Store
   | kind=('read' | 'write') element ';'                            # Access
   | 'if' '(' expression ')' statement ('else' statement)?          # If
   | 'for' '(' Identifier '=' expression ';' expression ';' Identifier '+=' expression ')' statement  # For

@@ -63,15 +63,15 @@ struct Element {
 };
 
 struct Statement {
-  enum class Kind : std::uint8_t { block, let, fetch, read, write, choose, loop };
+  enum class Kind : std::uint8_t { block, let, fetch, store, read, write, choose, loop };
   Kind kind = Kind::block;
   Position position;
   std::uint32_t slot = 0;             ///< of let and loop
-  std::uint32_t reference = 0;        ///< of fetch, read and write: its number
+  std::uint32_t reference = 0;        ///< of fetch, store, read and write: its number
   Expression first;                   ///< of let, choose (the condition) and loop (where it begins)
   Expression condition;               ///< of loop
   Expression step;                    ///< of loop
-  std::vector<Element> elements;      ///< of fetch: shared, global; of read and write: one
+  std::vector<Element> elements;      ///< of fetch and store: shared, global; else one
   std::vector<Statement> statements;  ///< of block: all; choose: one or two; loop: one
 };
 
@@ -85,7 +85,7 @@ struct Description {
   std::vector<SharedArray> shared;
   std::vector<Statement> statements;
   std::uint32_t slots = 0;       ///< of the frame
-  std::uint32_t references = 0;  ///< how many fetches, reads and writes there are
+  std::uint32_t references = 0;  ///< how many fetches, stores, reads and writes
 };
 
 /// Fails with located diagnostics.

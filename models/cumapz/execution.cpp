@@ -174,7 +174,8 @@ class Execution {
       case Kind::let: return assign(statement.slot, value_of(statement.first, mask), mask);
       case Kind::choose: return choose(statement, mask);
       case Kind::loop: return loop(statement, mask);
-      case Kind::fetch: return fetch(statement, mask);
+      case Kind::fetch:
+      case Kind::store: return transfer(statement, mask);
       case Kind::read:
       case Kind::write: return access(statement, mask);
     }
@@ -246,25 +247,29 @@ class Execution {
     return totals;
   }
 
-  void fetch(const Statement& statement, const Mask& mask) {
-    const Element& to = statement.elements[0];
-    const Element& from = statement.elements[1];
-    ReferenceTotals& totals = begin(statement, from);
-    const Column shared = value_of(to.index, mask), global = value_of(from.index, mask);
+  /// Between an element of shared memory and one of global memory.
+  void transfer(const Statement& statement, const Mask& mask) {
+    const Element& shared = statement.elements[0];
+    const Element& global = statement.elements[1];
+    const bool is_fetch = statement.kind == Statement::Kind::fetch;
+    const std::uint32_t bytes = bytes_of(variant_.shared_bytes, shared.array);
+    ReferenceTotals& totals = begin(statement, global);
+    const Column place = value_of(shared.index, mask), index = value_of(global.index, mask);
     for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
-      Addresses stores, loads;
+      Addresses in_shared, in_global;
       for (std::size_t i = first; i < last; ++i) {
         if (mask[i] == 0) continue;
-        stores.push_back(shared_address(to, shared[i], statement.position));
-        loads.push_back(global_address(from.array, global[i]));
+        in_shared.push_back(shared_address(shared, place[i], statement.position));
+        in_global.push_back(global_address(global.array, index[i]));
+        if (!is_fetch && buffers_.holds({shared.array, place[i]})) totals.reused_bytes += weight_ * bytes;
       }
-      totals.accesses += weight_ * static_cast<std::int64_t>(loads.size());
-      add_global(totals, loads, from.array);
-      add_shared(totals, stores, bytes_of(variant_.shared_bytes, to.array));
+      totals.accesses += weight_ * static_cast<std::int64_t>(in_global.size());
+      add_global(totals, in_global, global.array);
+      add_shared(totals, in_shared, bytes);
       return false;
     });
-    for (std::size_t i = 0; i < mask.size(); ++i) {
-      if (mask[i] != 0) buffers_.fetch({from.array, global[i]}, {to.array, shared[i]});
+    for (std::size_t i = 0; is_fetch && i < mask.size(); ++i) {
+      if (mask[i] != 0) buffers_.fetch({global.array, index[i]}, {shared.array, place[i]});
     }
   }
 

@@ -176,6 +176,13 @@ class Builder {
       if (!result.elements[0].is_shared || result.elements[1].is_shared)
         errors_.add(result.position, "a fetch goes from global to shared memory",
                     "write fetch tile[…] = in[…]; with a shared array on the left");
+    } else if (auto* store = dynamic_cast<Parser::StoreContext*>(context)) {
+      result.kind = Statement::Kind::store;
+      result.reference = result_.references++;
+      result.elements = {element(store->element(1)), element(store->element(0))};
+      if (!result.elements[0].is_shared || result.elements[1].is_shared)
+        errors_.add(result.position, "a store goes from shared to global memory",
+                    "write store out[…] = tile[…]; with a shared array on the right");
     } else if (auto* access = dynamic_cast<Parser::AccessContext*>(context)) {
       result.kind = access->kind->getText() == "read" ? Statement::Kind::read : Statement::Kind::write;
       result.reference = result_.references++;

@@ -61,6 +61,7 @@ class Dimension {
         require_same(statement.condition);
         return visit(statement.statements, true);
       case Kind::fetch:
+      case Kind::store:
       case Kind::read:
       case Kind::write:
         for (const Element& element : statement.elements) check(element);

@@ -154,6 +154,28 @@ TEST(Cumapz, TransposeStepByStep) {
   for (std::size_t i = 1; i < 5; ++i) EXPECT_GT(terms[order[i]].estimate, terms[order[i - 1]].estimate) << i;
 }
 
+// On Figure 9(b) and (d): narrower blocks hide latency better and get bank conflicts.
+TEST(Cumapz, LudTradesLatencyForConflicts) {
+  const std::vector<Terms> terms = variants_of_example("lud", {});
+  ASSERT_EQ(terms.size(), 3u);
+  for (std::size_t i = 1; i < 3; ++i) {
+    EXPECT_GT(terms[i].latency_hiding, terms[i - 1].latency_hiding);
+    EXPECT_LT(terms[i].shared_efficiency, terms[i - 1].shared_efficiency);
+  }
+  EXPECT_EQ(terms[0].shared_efficiency, 1);
+  EXPECT_EQ(terms[2].bandwidth_use, 0.5) << "four elements of a transaction's eight";
+}
+
+// On Figure 10(b) and (d): threads that are switched spoil bandwidth and shared memory.
+TEST(Cumapz, BackpropSuffersFromSwitchedThreads) {
+  const std::vector<Terms> terms = variants_of_example("backprop", {});
+  ASSERT_EQ(terms.size(), 2u);
+  EXPECT_LT(terms[1].bandwidth_use, terms[0].bandwidth_use / 4);
+  EXPECT_EQ(terms[0].shared_efficiency, 1);
+  EXPECT_LT(terms[1].shared_efficiency, 0.25);
+  EXPECT_LT(terms[1].estimate, terms[0].estimate / 10);
+}
+
 // Section 7: but for the skew, terms do not depend on the size of the input.
 TEST(Cumapz, TermsHardlyDependOnTheSize) {
   const auto of_size = [](std::int64_t size) {
@@ -202,6 +224,17 @@ TEST(Equations, AFetchTakesThePlaceOfTheOneBefore) {
                           .terms;
   EXPECT_EQ(terms.accesses, 5 * 16);
   EXPECT_EQ(terms.hits, 4 * 16) << "the first 16 elements are gone in the end";
+}
+
+TEST(Equations, AStoreGoesToGlobalMemory) {
+  const Analysed found = analyse(
+      "block (16); array a of 4; shared s[16] of 4;"
+      "fetch s[threadIdx.x] = a[threadIdx.x]; store a[threadIdx.x] = s[15 - threadIdx.x];");
+  EXPECT_EQ(found.terms.hits, 0);
+  EXPECT_EQ(found.terms.global_accesses, 32);
+  EXPECT_EQ(found.totals.references[1].global.transferred_bytes, 64);
+  EXPECT_EQ(found.totals.references[1].shared.requests, 1);
+  EXPECT_EQ(found.terms.data_reuse, 1);
 }
 
 TEST(Equations, WhatWasFetchedMayBeReadAsSharedMemory) {

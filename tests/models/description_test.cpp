@@ -37,6 +37,10 @@ TEST(Description, ErrorsHavePlaces) {
       error_of("block (16); array a of 4; fetch a[0] = a[1];"),
       "1:27 a fetch goes from global to shared memory (write fetch tile[…] = in[…]; with a shared array "
       "on the left)");
+  EXPECT_EQ(
+      error_of("block (16); array a of 4; store a[0] = a[1];"),
+      "1:27 a store goes from shared to global memory (write store out[…] = tile[…]; with a shared array "
+      "on the right)");
   EXPECT_EQ(error_of("const n = 1; let n = 2; block (16);"), "1:18 'n' is a constant");
   EXPECT_EQ(error_of("block (16); for (i = 0; i < 4; j += 1) { }"), "1:32 the loop counts 'i'");
   EXPECT_EQ(error_of("block (blockIdx.x);"),
