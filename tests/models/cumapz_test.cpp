@@ -285,7 +285,7 @@ std::vector<std::uint32_t> sizes(const std::vector<std::int64_t>& addresses, std
   return result;
 }
 
-// The examples of the CUDA C Programming Guide 3.2, figure G-1, and the paper's Figure 5.
+// The cases of the paper's section 5.3 and Figure 5, worked out by hand.
 TEST(Transactions, OfComputeCapability13) {
   using testing::ElementsAre;
   EXPECT_THAT(sizes(lanes(128, 4), 4), ElementsAre(64));

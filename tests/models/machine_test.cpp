@@ -29,7 +29,7 @@ TEST(Machines, ThatAreNotThereAreNamed) {
   EXPECT_FALSE(find_machine("./absent.json"));
 }
 
-// The numbers of NVIDIA's occupancy calculator for these blocks.
+// Worked out by hand from the limits in models/machines.
 TEST(Occupancy, OfComputeCapability13) {
   const Machine old = machine("compute_1_3");
   EXPECT_EQ(occupancy(old, {256, 10, 1024}).blocks, 4u);
