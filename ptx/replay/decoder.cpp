@@ -1,0 +1,313 @@
+#include "ptx/replay/decoder.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "ptx/analysis/opcode_modifiers.h"
+#include "ptx/ir/memory_access.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+bool is_signed_type(DataType type) {
+  return type == DataType::s8 || type == DataType::s16 || type == DataType::s32 || type == DataType::s64;
+}
+
+/// Bits of an integer type; 0 for all others.
+std::uint8_t integer_bits(DataType type) {
+  if (is_floating(type) || type == DataType::opaque || type == DataType::b128) return 0;
+  return static_cast<std::uint8_t>(8 * size_of(type));
+}
+
+std::optional<std::uint32_t> dimension_of(std::string_view name) {
+  if (name.size() < 2 || name[name.size() - 2] != '.') return std::nullopt;
+  const char letter = name.back();
+  return letter < 'x' || letter > 'z' ? std::nullopt
+                                      : std::optional(static_cast<std::uint32_t>(letter - 'x'));
+}
+
+/// Modifiers that change what an integer operation gives.
+bool is_plain(std::string_view opcode) {
+  return !has_modifier(opcode, "cc") && !has_modifier(opcode, "sat") && !has_modifier(opcode, "hi") &&
+         !has_modifier(opcode, "relu");
+}
+
+const std::map<std::string_view, ReplayKind>& kinds() {
+  using enum ReplayKind;
+  static const std::map<std::string_view, ReplayKind> table{
+      {"mov", move},       {"add", add},         {"sub", subtract}, {"mul", multiply}, {"mad", multiply},
+      {"shl", shift_left}, {"shr", shift_right}, {"and", bit_and},  {"or", bit_or},    {"xor", bit_xor},
+      {"not", bit_not},    {"neg", negate},      {"min", minimum},  {"max", maximum},  {"abs", absolute},
+      {"div", divide},     {"rem", remainder},   {"selp", select},  {"cvta", move},
+  };
+  return table;
+}
+
+std::optional<ReplayComparison> comparison_of(std::string_view name) {
+  using enum ReplayComparison;
+  static const std::map<std::string_view, ReplayComparison> table{{"eq", equal},
+                                                                  {"ne", unequal},
+                                                                  {"lt", less},
+                                                                  {"lo", less},
+                                                                  {"le", less_or_equal},
+                                                                  {"ls", less_or_equal},
+                                                                  {"gt", greater},
+                                                                  {"hi", greater},
+                                                                  {"ge", greater_or_equal},
+                                                                  {"hs", greater_or_equal}};
+  const auto found = table.find(name);
+  return found == table.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The modifier at `index`, from 1: "lt" of "setp.lt.s32".
+std::string_view modifier_at(std::string_view opcode, std::size_t index) {
+  for (std::size_t at = opcode.find('.'); at != std::string_view::npos; at = opcode.find('.', at + 1)) {
+    if (--index == 0) return opcode.substr(at + 1, opcode.find('.', at + 1) - at - 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+ReplayOperation ReplayDecoder::base(std::uint32_t at) const {
+  const Instruction& instruction = function_.body->instructions[at];
+  ReplayOperation operation;
+  operation.instruction = at;
+  if (instruction.guarded()) {
+    operation.guard = usage_.find(instruction.guard.predicate, at);
+    operation.guard_negated = instruction.guard.negated;
+  }
+  return operation;
+}
+
+ReplayOperand ReplayDecoder::operand(std::uint32_t at, const Operand& from) {
+  using Kind = ReplayOperand::Kind;
+  if (from.kind == OperandKind::integer) return {Kind::constant, 0, from.integer};
+  if (from.kind == OperandKind::special_register) {
+    if (from.name == "%laneid") return {Kind::lane, 0, 0};
+    const std::optional<std::uint32_t> dimension = dimension_of(from.name);
+    if (!dimension) return {};
+    const std::string_view root = from.name.substr(0, from.name.size() - 2);
+    if (root == "%tid") return {Kind::tid, *dimension, 0};
+    if (root == "%ctaid") return {Kind::ctaid, *dimension, 0};
+    if (root == "%ntid") return {Kind::ntid, *dimension, 0};
+    if (root == "%nctaid") return {Kind::nctaid, *dimension, 0};
+    return {};
+  }
+  if (from.kind != OperandKind::identifier || from.negated) return {};
+  if (const RegisterId reg = usage_.find(from.name, at); reg != no_register) {
+    const bool is_whole = usage_.registers()[reg].name == from.name && from.offset == 0;
+    return is_whole ? ReplayOperand{Kind::reg, reg, 0} : ReplayOperand{};
+  }
+  return variable(at, from);
+}
+
+ReplayOperand ReplayDecoder::variable(std::uint32_t at, const Operand& from) {
+  const Body& body = *function_.body;
+  const std::uint32_t scope = body.statements[body.instructions[at].statement].scope;
+  const Variable* found = body.find_variable(from.name, scope);
+  if (found == nullptr) found = module_.find_variable(from.name);
+  const bool is_known =
+      found != nullptr && (found->space == StateSpace::global || found->space == StateSpace::shared);
+  if (!is_known) return {};
+  const auto known = std::ranges::find(variables_, from.name);
+  const auto index = static_cast<std::uint32_t>(known - variables_.begin());
+  if (known == variables_.end()) variables_.emplace_back(from.name);
+  return {ReplayOperand::Kind::variable, index, from.offset};
+}
+
+ReplayOperand ReplayDecoder::address_base(std::uint32_t at, const Operand& address) {
+  return address.elements.empty() ? ReplayOperand{} : operand(at, address.elements[0]);
+}
+
+void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>& operations) {
+  const Instruction& instruction = function_.body->instructions[at];
+  const MemoryAccesses accesses = memory_accesses(instruction);
+  for (std::uint32_t side = 0; side < accesses.count; ++side) {
+    const MemoryAccess& access = accesses.access[side];
+    const bool counts = access.space == StateSpace::global || access.space == StateSpace::shared ||
+                        access.space == StateSpace::generic;
+    if (!counts) continue;
+    ReplayOperation operation = base(at);
+    operation.kind = ReplayKind::access;
+    operation.side = side;
+    operation.bytes = access.bytes;
+    const bool is_one_address = access.address != nullptr && access.address->elements.size() == 1 &&
+                                access.bytes != 0 && access.size == nullptr;
+    if (is_one_address) operation.source[0] = address_base(at, *access.address);
+    if (is_one_address) {
+      operation.source[1] = {ReplayOperand::Kind::constant, 0, access.address->offset};
+      operation.bits = operation.source[0].kind == ReplayOperand::Kind::reg
+                           ? integer_bits(usage_.registers()[operation.source[0].index].type)
+                           : 64;
+    }
+    // Of matrices each lane gives a row that other lanes get; another block's memory is not this one's; and a
+    // copy's fourth operand says how much of its source is read.
+    const std::string_view opcode = instruction.opcode;
+    const bool is_own = !opcode.starts_with("ldmatrix") && !opcode.starts_with("stmatrix") &&
+                        opcode.find("::cluster") == std::string_view::npos &&
+                        (accesses.count == 1 || instruction.operands.size() <= 3);
+    if (!is_own) operation.source[0] = {};
+    operations.push_back(operation);
+  }
+}
+
+bool ReplayDecoder::decode_parameter(std::uint32_t at, std::vector<ReplayOperation>& operations) {
+  const Instruction& instruction = function_.body->instructions[at];
+  if (!function_.is_entry || !instruction.traits.reads_memory || instruction.operands.size() != 2 ||
+      instruction.traits.space != StateSpace::param || !instruction.opcode.starts_with("ld"))
+    return false;
+  const Operand& place = instruction.operands[1];
+  if (place.elements.size() != 1 || place.elements[0].kind != OperandKind::identifier) return false;
+  std::int64_t offset = 0;
+  bool is_found = false;
+  for (const Variable& parameter : function_.parameters) {
+    const std::int64_t alignment = std::max(1u, parameter.alignment);
+    offset = (offset + alignment - 1) / alignment * alignment;
+    is_found = parameter.name == place.elements[0].name;
+    if (is_found) break;
+    offset += static_cast<std::int64_t>(parameter.size_bytes());
+  }
+  const std::uint8_t bits = integer_bits(instruction.traits.type);
+  if (!is_found || bits == 0) return false;
+  const Operand& to = instruction.operands[0];
+  const std::size_t elements = to.kind == OperandKind::vector ? to.elements.size() : 1;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const Operand& each = to.kind == OperandKind::vector ? to.elements[i] : to;
+    ReplayOperation operation = base(at);
+    operation.kind = ReplayKind::load_parameter;
+    operation.bits = bits;
+    operation.is_signed = is_signed_type(instruction.traits.type);
+    operation.bytes = bits / 8;
+    operation.source[0] = {ReplayOperand::Kind::constant, 0,
+                           offset + place.offset + static_cast<std::int64_t>(i) * operation.bytes};
+    if (each.kind == OperandKind::identifier) operation.destinations = {usage_.find(each.name, at)};
+    operations.push_back(operation);
+  }
+  return true;
+}
+
+bool ReplayDecoder::set_sources(std::uint32_t at, std::size_t first, std::size_t count,
+                                ReplayOperation& operation) {
+  const OperandList& operands = function_.body->instructions[at].operands;
+  if (operands.size() != first + count) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    operation.source[i] = operand(at, operands[first + i]);
+    if (operation.source[i].kind == ReplayOperand::Kind::none) return false;
+  }
+  return true;
+}
+
+bool ReplayDecoder::decode_predicate(std::uint32_t at, ReplayOperation& operation) {
+  operation.bits = operation.result_bits = 1;
+  switch (operation.kind) {
+    case ReplayKind::move:
+    case ReplayKind::bit_not: return set_sources(at, 1, 1, operation);
+    case ReplayKind::bit_and:
+    case ReplayKind::bit_or:
+    case ReplayKind::bit_xor: return set_sources(at, 1, 2, operation);
+    default: return false;
+  }
+}
+
+bool ReplayDecoder::decode_convert(std::uint32_t at, ReplayOperation& operation) {
+  const std::string_view opcode = function_.body->instructions[at].opcode;
+  // Modifiers other than the two types round, saturate or pack.
+  const DataType to = parse_data_type(modifier_at(opcode, 1));
+  const DataType from = parse_data_type(modifier_at(opcode, 2));
+  if (!modifier_at(opcode, 3).empty() || integer_bits(to) == 0 || integer_bits(from) == 0) return false;
+  operation.kind = ReplayKind::convert;
+  operation.bits = integer_bits(from);
+  operation.result_bits = integer_bits(to);
+  operation.is_signed = is_signed_type(from);
+  // A conversion to 8 bits leaves the register above them extended by the sign or zeros.
+  return operation.result_bits >= 16 && set_sources(at, 1, 1, operation);
+}
+
+bool ReplayDecoder::decode_compare(std::uint32_t at, ReplayOperation& operation) {
+  const Instruction& instruction = function_.body->instructions[at];
+  const std::optional<ReplayComparison> comparison = comparison_of(modifier_at(instruction.opcode, 1));
+  const DataType type = instruction.traits.type;
+  const std::size_t sources = instruction.operands.size() - 1;
+  if (!comparison || integer_bits(type) == 0 || sources < 2 || sources > 3) return false;
+  const std::string_view logic = modifier_at(instruction.opcode, 2);
+  operation.kind = ReplayKind::compare;
+  operation.comparison = *comparison;
+  operation.bits = integer_bits(type);
+  operation.is_signed = is_signed_type(type);
+  if (sources == 3) {
+    if (logic == "and") operation.logic = ReplayLogic::bit_and;
+    if (logic == "or") operation.logic = ReplayLogic::bit_or;
+    if (logic == "xor") operation.logic = ReplayLogic::bit_xor;
+    if (operation.logic == ReplayLogic::none) return false;
+  }
+  return set_sources(at, 1, sources, operation);
+}
+
+bool ReplayDecoder::decode_value(std::uint32_t at, ReplayOperation& operation) {
+  const Instruction& instruction = function_.body->instructions[at];
+  const std::string_view opcode = instruction.opcode;
+  const std::string_view root = opcode_root(opcode);
+  if (root == "setp") return decode_compare(at, operation);
+  if (root == "cvt") return decode_convert(at, operation);
+  const auto known = kinds().find(root);
+  if (known == kinds().end()) return false;
+  operation.kind = known->second;
+  // Only the addresses of global memory are the same in their own space and as generic ones.
+  if (root == "cvta" && !has_modifier(opcode, "global")) return false;
+  if (instruction.traits.type == DataType::pred) return decode_predicate(at, operation);
+  operation.bits = integer_bits(instruction.traits.type);
+  operation.result_bits = operation.bits;
+  operation.is_signed = is_signed_type(instruction.traits.type);
+  if (operation.bits < 16 || !is_plain(opcode)) return false;
+  if (root == "mul" || root == "mad") {
+    const bool is_wide = has_modifier(opcode, "wide");
+    if (is_wide) operation.result_bits = static_cast<std::uint8_t>(2 * operation.bits);
+    if (!is_wide && !has_modifier(opcode, "lo")) return false;
+    return set_sources(at, 1, root == "mul" ? 2 : 3, operation);
+  }
+  switch (operation.kind) {
+    case ReplayKind::move:
+    case ReplayKind::bit_not:
+    case ReplayKind::negate:
+    case ReplayKind::absolute: return set_sources(at, 1, 1, operation);
+    case ReplayKind::select: return set_sources(at, 1, 3, operation);
+    default: return set_sources(at, 1, 2, operation);
+  }
+}
+
+std::vector<ReplayOperation> ReplayDecoder::decode(std::uint32_t at) {
+  std::vector<ReplayOperation> operations;
+  const Instruction& instruction = function_.body->instructions[at];
+  add_accesses(at, operations);
+  if (decode_parameter(at, operations)) return operations;
+  ReplayOperation operation = base(at);
+  switch (instruction.traits.kind) {
+    case OpcodeClass::branch: operation.kind = ReplayKind::branch; break;
+    case OpcodeClass::exit: operation.kind = ReplayKind::exit; break;
+    case OpcodeClass::call: operation.kind = ReplayKind::call; break;
+    default: {
+      ReplayOperation value = base(at);
+      const bool is_value = instruction.traits.destinations == 1 && !instruction.traits.is_memory_access() &&
+                            !is_floating(instruction.traits.type) && decode_value(at, value);
+      if (is_value) operation = value;
+    }
+  }
+  for (const RegisterWrite& write : usage_.writes(at)) operation.destinations.push_back(write.reg);
+  // A component of a vector is not followed.
+  const bool has_plain_result =
+      !instruction.operands.empty() &&
+      (instruction.operands[0].kind == OperandKind::pair ||
+       (instruction.operands[0].kind == OperandKind::identifier && operation.destinations.size() == 1 &&
+        usage_.registers()[operation.destinations[0]].name == instruction.operands[0].name));
+  const bool is_control = operation.kind == ReplayKind::branch || operation.kind == ReplayKind::exit ||
+                          operation.kind == ReplayKind::call;
+  if (!is_control && !has_plain_result) operation.kind = ReplayKind::unknown;
+  const bool needed = is_control || !operation.destinations.empty();
+  if (needed) operations.push_back(operation);
+  return operations;
+}
+
+}  // namespace lynxpp::ptx

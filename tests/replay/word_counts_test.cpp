@@ -1,0 +1,81 @@
+#include "ptx/replay/word_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace lynxpp::ptx {
+namespace {
+
+/// Counts thread by thread.
+void count(const ReplayedAccess& access, std::uint64_t address, std::vector<std::uint64_t>& words,
+           ThreadBox box, std::size_t dimension = 0) {
+  if (dimension == thread_dimensions) {
+    const auto at = static_cast<std::uint64_t>(range_of(access.address, box).least) - address;
+    for (std::uint64_t word = at / 4; word <= (at + access.bytes - 1) / 4; ++word) ++words[word];
+    return;
+  }
+  for (std::uint32_t at = access.box.first[dimension]; at <= access.box.last[dimension]; ++at) {
+    box.first[dimension] = box.last[dimension] = at;
+    count(access, address, words, box, dimension + 1);
+  }
+}
+
+TEST(WordCounts, AreThoseOfEveryThread) {
+  std::mt19937 random(3);
+  const auto pick = [&](int least, int greatest) {
+    return std::uniform_int_distribution<int>(least, greatest)(random);
+  };
+  constexpr std::uint64_t address = 4096, bytes = 40000;
+  for (int round = 0; round < 200; ++round) {
+    WordCounts counts(address, bytes);
+    std::vector<std::uint64_t> expected(bytes / 4);
+    int added = 0;
+    for (int i = 0; i < 6; ++i) {
+      ReplayedAccess access;
+      access.bytes = 1u << pick(0, 4);
+      const int unit = static_cast<int>(access.bytes);
+      for (std::size_t d = 0; d < thread_dimensions; ++d) {
+        access.box.first[d] = static_cast<std::uint32_t>(pick(0, 3));
+        access.box.last[d] = access.box.first[d] + static_cast<std::uint32_t>(pick(0, d == 0 ? 31 : 3));
+        access.address.coefficients[d] = pick(0, 2) == 0 ? 0 : unit * pick(-20, 20);
+      }
+      access.address.coefficients[0] = unit * pick(0, 2);
+      access.address.constant = address + 20000 / unit * unit;
+      if (!counts.holds(access)) continue;
+      counts.add(access);
+      count(access, address, expected, access.box);
+      ++added;
+    }
+    ASSERT_EQ(counts.finish(), expected);
+    ASSERT_NE(added, 0);
+  }
+}
+
+TEST(WordCounts, KnowWhatLiesInTheirRange) {
+  const WordCounts counts(100, 20);
+  ReplayedAccess access;
+  access.bytes = 8;
+  access.address = number(112);
+  EXPECT_TRUE(counts.holds(access));
+  access.address = number(116);
+  EXPECT_FALSE(counts.holds(access));
+  access.address = number(96);
+  EXPECT_FALSE(counts.holds(access));
+}
+
+TEST(WordCounts, SameStridesInManyBoxes) {
+  // A row of 4096 words by 16 blocks of 256 threads, 1000 times.
+  WordCounts counts(0, 4 * 4096);
+  ReplayedAccess access;
+  access.bytes = 4;
+  access.box.last[0] = 255;
+  access.box.last[3] = 15;
+  access.address.coefficients[0] = 4;
+  access.address.coefficients[3] = 1024;
+  for (int i = 0; i < 1000; ++i) counts.add(access);
+  EXPECT_EQ(counts.finish(), std::vector<std::uint64_t>(4096, 1000));
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx
