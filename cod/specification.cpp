@@ -123,6 +123,8 @@ std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents)
     case Extent::warps: return extents.warps;
     case Extent::threads: return extents.threads;
     case Extent::sms: return extents.sms;
+    case Extent::shared_words: return extents.shared_words;
+    case Extent::device_words: return extents.device_words;
     case Extent::lynx: {
       // What the formulas of the Lynx paper's specifications reach: one slot for each pair of basic blocks
       // and each thread, two for each thread block and warp, and those of its `(blockDim() * blockDim() +

@@ -99,8 +99,21 @@ struct InstructionFilter {
 
 // ---------------------------------------------------------------- storage
 
-/// lynx: of Lynx's untyped globalMem, see value_of().
-enum class Extent { constant, basic_blocks, instructions, blocks, warps, threads, sms, lanes, lynx };
+/// shared_words, device_words: 4-byte words of a thread block's shared memory, of the device memory that the
+/// program has allocated; lynx: of Lynx's untyped globalMem, see value_of().
+enum class Extent {
+  constant,
+  basic_blocks,
+  instructions,
+  blocks,
+  warps,
+  threads,
+  sms,
+  lanes,
+  shared_words,
+  device_words,
+  lynx
+};
 
 struct Dimension {
   Extent extent = Extent::constant;
@@ -136,6 +149,7 @@ struct Word {
     array_address,  ///< device address of arrays()[index]
     extent,         ///< value of `extent` for the launch
     dropped,        ///< address of a 64-bit count of accesses out of bounds
+    word_map,       ///< address of the numbers that lead from an address to its element (WordMap)
   };
   Kind kind = Kind::array_address;
   std::uint32_t index = 0;
@@ -277,6 +291,9 @@ struct Handler {
   bool measures_banks = false;
   /// Its code does nothing but add one to tallies where firstInSector() is 1.
   bool measures_sectors = false;
+  /// All its code is countWords() of these arrays: there is nothing to splice where the engine finds the
+  /// addresses out by itself. In Specification::arrays().
+  std::vector<std::uint32_t> counted_words;
   /// All its code is counters: nothing to splice, unless they are lowered as well
   /// (DeviceTarget::plain_counters).
   bool is_counted = false;
@@ -334,6 +351,14 @@ struct Emitted {
   /// the last.
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
+  std::vector<std::string> labels = {};  ///< of the indices of the first dimension; none: their numbers
+};
+
+/// An array of the program in memory whose words are counted.
+struct MemoryArray {
+  std::string name;         ///< PTX symbol, "dynamic", or what tells an allocation from others
+  std::uint64_t first = 0;  ///< element of arrays with the extent SHARED_WORDS or DEVICE_WORDS
+  std::uint64_t words = 0;
 };
 
 /// What ON_REPORT sees of one launch. Pointers are borrowed for the call.
@@ -349,6 +374,9 @@ struct LaunchView {
   std::uint32_t multiprocessors = 0;
   std::uint32_t compute_capability = 0;  ///< × 10
   std::uint64_t launch = 0;              ///< number of this launch of the kernel
+  std::uint64_t shared_words = 0;        ///< LaunchExtents::shared_words
+  std::uint64_t device_words = 0;
+  std::vector<MemoryArray> shared_arrays, device_arrays;  ///< whose words these are
   /// The host's variables, of HostReport::initial_state()'s size; empty: this report has its own that nobody
   /// sees later.
   std::span<std::byte> host;
@@ -411,6 +439,8 @@ struct LaunchExtents {
   std::uint64_t warps = 0;  ///< blocks × ceil(threads per block / 32)
   std::uint64_t threads = 0;
   std::uint64_t sms = 0;  ///< an upper bound of %smid + 1
+  std::uint64_t shared_words = 0;
+  std::uint64_t device_words = 0;
 };
 std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents);
 /// Elements of the array; 0 when the product does not fit 64 bits.

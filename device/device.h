@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "support/result.h"
 
@@ -54,6 +55,10 @@ struct ParameterSlot {
   std::uint32_t bytes = 0;
 };
 
+/// The launch's parameter buffer: every slot filled from launch.parameters or launch.extra. Failure: neither
+/// is there, or the extra buffer is too short.
+Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<const ParameterSlot> slots);
+
 /// What a kernel takes of a multiprocessor, with a launch's block size and dynamic shared memory.
 struct KernelResources {
   std::uint32_t registers = 0;      ///< per thread
@@ -90,6 +95,14 @@ enum class KernelTimes {
   alone,
 };
 
+/// Memory of the program that kernels can reach.
+struct DeviceArray {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t number = 0;  ///< in the order in which they were made
+  std::string name;          ///< of a variable; of an allocation its number, "#3"
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -118,8 +131,14 @@ class Device {
   /// Address and size of the original module's variable; nullopt when it has no such name.
   virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;
 
+  /// What the program has allocated now, and its module variables, ascending by address. Empty: not known.
+  virtual std::vector<DeviceArray> arrays() { return {}; }
+
   /// Zeroed device memory, ordered on the launch's stream.
   virtual Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
+
+  /// Copies `bytes` to device memory, ordered on the launch's stream; they may go away at once.
+  virtual Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch& launch) = 0;
 
   /// Launches the variant with the launch's own parameters (`slots` describes them) and `probe` appended as
   /// one more parameter of probe.size() bytes at the next multiple of 8. Asynchronous on the launch's stream.

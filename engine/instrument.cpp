@@ -233,7 +233,8 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
           {variable.is_shared ? ptx::StateSpace::shared : ptx::StateSpace::global, variable.bytes,
            variable.initial});
     }
-    for (const cod::Word& word : specification.words()) result.probe.push_back({index, word});
+    for (const cod::Word& word : specification.words())
+      result.probe.push_back({ProbeWord::Kind::specification, index, word});
     unit.spliced.words = static_cast<std::uint32_t>(result.probe.size());
   }
   return success();
@@ -265,6 +266,18 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
   unit.counting.demand = [&request, counting](ptx::InstrumentationUnit& asked) {
     return ask_for_counts(request, asked, *counting);
   };
+  return counting;
+}
+
+/// Which accesses are counted for each word, and the word of the hidden parameter that this takes.
+std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::InstrumentationUnit& unit,
+                                                Instrumented& result) {
+  const std::shared_ptr<WordCounting> counting = plan_word_counts(request, unit);
+  if (counting == nullptr || counting->shared_arrays.empty()) return counting;
+  for (const WordCounting::SharedArray& each : counting->shared_arrays)
+    unit.shared.names.push_back(each.name);
+  unit.shared.word = unit.spliced.words++;
+  result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});
   return counting;
 }
 
@@ -365,6 +378,7 @@ Result<Instrumented> instrument(const Request& request) {
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
   const std::shared_ptr<Counting> counting = add_counters(request, unit, result);
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
+  result.words = count_words(request, unit, result);
 
   ptx::PassManager passes = ptx::make_pipeline();
   if (request.verify) passes.verify_with(verify);
@@ -373,7 +387,7 @@ Result<Instrumented> instrument(const Request& request) {
   if (unit.counting.plan != nullptr) {
     counting->plan = unit.counting.plan;
     result.counting = counting;
-    if (counting->plan->slots_in_use != 0) result.probe.push_back({0, {}, true});
+    if (counting->plan->slots_in_use != 0) result.probe.push_back({ProbeWord::Kind::counters, 0, {}});
   }
   result.spent.passes = passes.timings();
   result.size.added_instructions = added_instructions(unit.edits);
@@ -397,7 +411,10 @@ Result<Instrumented> instrument(const Request& request) {
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;
   result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit));
-  for (const ptx::Probe& probe : unit.spliced.probes) result.sites_per_handler.push_back(probe.sites);
+  for (std::size_t i = 0; i < unit.spliced.probes.size(); ++i) {
+    const std::uint64_t predicted = result.words == nullptr ? 0 : result.words->predicted.at(i);
+    result.sites_per_handler.push_back(unit.spliced.probes[i].sites + predicted);
+  }
   result.notes = std::move(unit.notes);
   return result;
 }

@@ -14,6 +14,7 @@
 #include "engine/counters.h"
 #include "engine/limits.h"
 #include "engine/register_estimate.h"
+#include "engine/word_counts.h"
 #include "ptx/analysis/launch_shape.h"
 #include "ptx/passes/pass.h"
 #include "support/result.h"
@@ -56,12 +57,16 @@ struct Request {
   bool wants_register_estimate = false;  ///< fill in Instrumented::registers, which reads the variant again
 };
 
-/// A word of the hidden parameter: which specification it belongs to and what it stands for.
+/// A word of the hidden parameter: what it stands for.
 struct ProbeWord {
+  enum class Kind : std::uint8_t {
+    specification,     ///< what `word` of a specification says
+    counters,          ///< the address of Counting::plan->slots() zeroed numbers, for all specifications
+    shared_addresses,  ///< the address of one number for each of WordCounting::shared_arrays
+  };
+  Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications
   cod::Word word;
-  /// instead: the address of Counting::plan->slots() zeroed numbers, for all specifications
-  bool is_counters = false;
 };
 
 /// Of the kernel and the functions instrumented with it.
@@ -88,8 +93,9 @@ struct Instrumented {
   std::vector<std::uint64_t> sites_per_handler;
   /// Of 32 bits, in which a thread keeps what it counts while the kernel runs.
   std::uint32_t kept_registers = 0;
-  std::shared_ptr<const Counting> counting;  ///< null: the device does all the counting itself
-  std::vector<std::string> notes;            ///< what could not be covered, for the coverage record
+  std::shared_ptr<const Counting> counting;   ///< null: the device does all the counting itself
+  std::shared_ptr<const WordCounting> words;  ///< null: no words of memory are counted
+  std::vector<std::string> notes;             ///< what could not be covered, for the coverage record
   TimeSpent spent;
   std::optional<RegisterEstimate> registers;
 };

@@ -30,6 +30,11 @@ std::span<const std::uint64_t> ProbeLayout::counters_of(std::span<const std::byt
   return {reinterpret_cast<const std::uint64_t*>(buffer.data() + counters.first), counters.second};
 }
 
+std::span<const std::uint64_t> ProbeLayout::shared_addresses_of(std::span<const std::byte> buffer) const {
+  return {reinterpret_cast<const std::uint64_t*>(buffer.data() + shared_addresses.first),
+          shared_addresses.second};
+}
+
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view) {
   cod::LaunchExtents extents;
   extents.basic_blocks = view.basic_blocks;
@@ -38,19 +43,26 @@ cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchVie
   extents.warps = launch.blocks() * ((launch.threads_per_block() + 31) / 32);
   extents.threads = launch.blocks() * launch.threads_per_block();
   extents.sms = view.sms;
+  extents.shared_words = view.shared_words;
+  extents.device_words = view.device_words;
   return extents;
 }
 
 Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
-                            const cod::LaunchExtents& extents, std::uint64_t counters) {
+                            const cod::LaunchExtents& extents, const SharedParts& parts) {
   ProbeLayout layout;
   layout.extents = extents;
-  layout.counters = {0, counters};
-  layout.bytes = (8 * counters + array_alignment - 1) / array_alignment * array_alignment;
+  const auto take = [&](std::uint64_t bytes) {
+    const std::uint64_t offset = layout.bytes;
+    layout.bytes = (offset + bytes + array_alignment - 1) / array_alignment * array_alignment;
+    return offset;
+  };
+  layout.counters = {take(8 * parts.counters), parts.counters};
+  layout.shared_addresses = {take(8 * parts.shared_addresses), parts.shared_addresses};
+  layout.word_map = {take(parts.word_map_bytes), parts.word_map_bytes};
   for (const engine::SpecificationPtr& specification : specifications) {
     ProbeLayout::Specification placed;
-    placed.dropped = layout.bytes;
-    layout.bytes += array_alignment;
+    placed.dropped = take(array_alignment);
     for (const cod::GlobalArray& array : specification->arrays()) {
       const std::uint64_t elements = cod::element_count(array, extents);
       if (elements == 0 || elements > largest_buffer / cod::size_of(array.type) ||
@@ -59,8 +71,7 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
                        "' is too large for this launch");
       }
       const std::uint64_t size = elements * cod::size_of(array.type);
-      placed.arrays.emplace_back(layout.bytes, size);
-      layout.bytes = (layout.bytes + size + array_alignment - 1) / array_alignment * array_alignment;
+      placed.arrays.emplace_back(take(size), size);
     }
     layout.specifications.push_back(std::move(placed));
   }
@@ -71,8 +82,9 @@ std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& wor
                                        std::uint64_t address) {
   std::vector<std::uint64_t> values;
   for (const engine::ProbeWord& word : words) {
-    if (word.is_counters) {
-      values.push_back(address + layout.counters.first);
+    if (word.kind != engine::ProbeWord::Kind::specification) {
+      const bool is_counters = word.kind == engine::ProbeWord::Kind::counters;
+      values.push_back(address + (is_counters ? layout.counters.first : layout.shared_addresses.first));
       continue;
     }
     const ProbeLayout::Specification& specification = layout.specifications[word.specification];
@@ -84,6 +96,7 @@ std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& wor
         values.push_back(cod::value_of({word.word.extent, 1, {}}, layout.extents));
         break;
       case cod::Word::Kind::dropped: values.push_back(address + specification.dropped); break;
+      case cod::Word::Kind::word_map: values.push_back(address + layout.word_map.first); break;
     }
   }
   return values;

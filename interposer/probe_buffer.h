@@ -20,20 +20,30 @@ struct ProbeLayout {
     std::uint64_t dropped = 0;  ///< offset of the count of accesses out of bounds
   };
   std::vector<Specification> specifications;
-  std::pair<std::uint64_t, std::uint64_t> counters;  ///< offset, number of slots
+  std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
+  std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, how many
+  std::pair<std::uint64_t, std::uint64_t> word_map;          ///< offset, bytes; written before the launch
   cod::LaunchExtents extents;
   std::uint64_t bytes = 0;
 
   std::vector<std::span<std::byte>> arrays_of(std::size_t specification, std::span<std::byte> buffer) const;
   std::uint64_t dropped(std::size_t specification, std::span<std::byte> buffer) const;
   std::span<const std::uint64_t> counters_of(std::span<const std::byte> buffer) const;
+  std::span<const std::uint64_t> shared_addresses_of(std::span<const std::byte> buffer) const;
 };
 
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view);
 
+/// What a variant wants in the buffer besides the specifications' arrays.
+struct SharedParts {
+  std::uint64_t counters = 0;          ///< slots
+  std::uint64_t shared_addresses = 0;  ///< how many
+  std::uint64_t word_map_bytes = 0;
+};
+
 /// Failure: an array's size overflows, or the buffer would be larger than 16 GiB.
 Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
-                            const cod::LaunchExtents& extents, std::uint64_t counters = 0);
+                            const cod::LaunchExtents& extents, const SharedParts& parts = {});
 
 /// The values of the hidden parameter for a buffer at `address`.
 std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,

@@ -6,6 +6,7 @@
 
 #include "instrumentors/catalogue.h"
 #include "interposer/launch_shape.h"
+#include "interposer/launched_words.h"
 #include "interposer/probe_buffer.h"
 #include "interposer/site_record.h"
 #include "support/log.h"
@@ -28,7 +29,8 @@ std::string first_message(const Failure& failure) {
 report::ResultValue result_of(cod::Emitted emitted) {
   return {std::move(emitted.name),   std::move(emitted.dimensions),      std::move(emitted.values),
           std::move(emitted.unit),   std::move(emitted.dimension_names), std::move(emitted.table),
-          std::move(emitted.bounds), std::move(emitted.underflow),       std::move(emitted.overflow)};
+          std::move(emitted.bounds), std::move(emitted.underflow),       std::move(emitted.overflow),
+          std::move(emitted.labels)};
 }
 
 void add_once(std::vector<std::string>& notes, const std::string& note) {
@@ -85,6 +87,7 @@ struct Session::Kernel {
   std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
   engine::LaunchShape shape;                 ///< of the launches it is for
   bool wide_counters = false;
+  bool replays = true;  ///< accesses that follow from parameters have no probe
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
 };
 
@@ -93,6 +96,7 @@ struct Session::Seen {
   bool wanted = true;  ///< by LYNXPP_KERNELS
   /// Some launch took so long that narrow ones may have wrapped, or an index may have.
   bool wide_counters = false;
+  bool replays = true;  ///< false: replaying a launch has failed
   report::CoverageRecord coverage;
   report::TimingRecord timing;
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -122,6 +126,8 @@ struct Session::Pending {
   device::DeviceInfo device;
   cod::LaunchView view;
   std::shared_ptr<const engine::Counting> counting;
+  std::shared_ptr<const LaunchedWords> words;   ///< null: none are counted
+  std::vector<std::vector<std::string>> notes;  ///< of each specification, about words
   std::chrono::steady_clock::time_point begin;  ///< before the launch was made
   bool counters_may_have_wrapped = false;
   bool indices_may_have_wrapped = false;
@@ -228,7 +234,7 @@ Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const d
         return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;
       });
   if (found != seen.kernels.end() && (*found)->attached == attached_ &&
-      (*found)->wide_counters == seen.wide_counters)
+      (*found)->wide_counters == seen.wide_counters && (*found)->replays == seen.replays)
     return **found;
   std::unique_ptr<Kernel>& slot = found != seen.kernels.end() ? *found : seen.kernels.emplace_back();
   slot = std::make_unique<Kernel>();
@@ -237,6 +243,7 @@ Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const d
   slot->attached = attached_;
   slot->shape = shape;
   slot->wide_counters = seen.wide_counters;
+  slot->replays = seen.replays;
   if (Status prepared = prepare(seen, *slot, device, launch, source); !prepared) {
     slot->problem = first_message(prepared.error());
     log().warn("{} runs uninstrumented: {}", demangle(source.name), slot->problem);
@@ -254,6 +261,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, cons
   request.kernel = source.name;
   request.launch = kernel.shape;
   request.wide_counters = seen.wide_counters;
+  if (!seen.replays) request.limits.without.emplace(engine::without_replay);
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
   request.assembler_contracts = device.info().contracts;
@@ -337,8 +345,20 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
 
   pending.counting = kernel.instrumented.counting;
   pending.begin = std::chrono::steady_clock::now();
-  Result<ProbeLayout> layout = lay_out(kernel.attached->specifications, extents_of(launch, pending.view),
-                                       pending.counting == nullptr ? 0 : pending.counting->plan->slots());
+  Result<std::shared_ptr<LaunchedWords>> counted_words =
+      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
+  if (!counted_words) return counted_words.error();
+  pending.words = std::move(*counted_words);
+  SharedParts parts;
+  if (pending.counting != nullptr) parts.counters = pending.counting->plan->slots();
+  if (pending.words != nullptr) {
+    pending.view.shared_words = pending.words->shared_words();
+    pending.view.device_words = pending.words->device_words();
+    parts.shared_addresses = pending.words->shared_addresses();
+    parts.word_map_bytes = pending.words->word_map().size();
+  }
+  Result<ProbeLayout> layout =
+      lay_out(kernel.attached->specifications, extents_of(launch, pending.view), parts);
   if (!layout) return layout.error();
   pending.layout = std::move(*layout);
   const Result<std::uint64_t> address = device.allocate_zeroed(pending.layout.bytes, launch);
@@ -348,7 +368,10 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
     set_once(seen.timing.original, device.resources(launch, nullptr));
     set_once(seen.timing.variant, device.resources(launch, kernel.variant.get()));
   }
-  Status launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words);
+  Status launched = success();
+  if (parts.word_map_bytes != 0)
+    launched = device.write(*address + pending.layout.word_map.first, pending.words->word_map(), launch);
+  if (launched) launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words);
   // The buffer is given back by the readback, also when the launch failed.
   Result<std::unique_ptr<device::Readback>> readback =
       device.read_back_and_free(*address, pending.layout.bytes, launch);
@@ -417,6 +440,10 @@ void Session::report(Pending& pending) {
         engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(*bytes));
     pending.seen->wide_counters |= pending.counters_may_have_wrapped || pending.indices_may_have_wrapped;
   }
+  if (pending.words != nullptr) {
+    pending.seen->replays &= pending.words->finish(pending.layout, *bytes, pending.attached->specifications,
+                                                   pending.view, pending.notes);
+  }
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % pending.attached->specifications[i]->sampling().launches == 0;
     if (is_sampled) report_specification(pending, i, *bytes);
@@ -458,6 +485,9 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   record.sampling = {sampling.launches, sampling.blocks, sampling.warps};
   if (!record.sampling.is_whole()) record.notes.push_back("sampled " + cod::describe(sampling));
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
+  const auto counts_words = [](const cod::Handler& each) { return !each.counted_words.empty(); };
+  if (std::ranges::any_of(pending.attached->specifications[index]->handlers(), counts_words))
+    record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
     record.notes.push_back(first_message(ran.error()));
   }

@@ -50,6 +50,7 @@ void visit_members(Is<ResultValue> auto& result, auto&& visit) {
   visit("extents", result.extents);
   visit.if_any("names", result.extent_names);
   visit.if_any("table", result.table);
+  visit.if_any("labels", result.labels);
   visit.if_any("bounds", result.bounds);
   if (!result.bounds.empty()) {
     visit("underflow", result.underflow);

@@ -163,6 +163,7 @@ bool is_consistent(const ResultValue& result) {
   }
   if (result.extents.empty() || elements != size) return false;
   if (!result.extent_names.empty() && result.extent_names.size() != result.extents.size()) return false;
+  if (!result.labels.empty() && result.labels.size() != result.extents.front()) return false;
   if (result.bounds.empty()) return true;
   const std::size_t bins = result.extents.back();
   return bins != 0 && result.bounds.size() == bins + 1 && result.underflow.size() == size / bins &&

@@ -45,6 +45,7 @@ struct ResultValue {
   std::vector<std::int64_t> bounds = {};
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
+  std::vector<std::string> labels = {};  ///< of the indices of the first extent; none: their numbers
 };
 
 struct LaunchRecord {

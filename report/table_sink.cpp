@@ -147,10 +147,17 @@ class SpecificationTable {
     return {printable(scalar.name), "(" + printable(detail) + ")"};
   }
 
+  /// Tables with names for their rows are listed whole, and pictures of these rows are for other reports.
+  static bool is_summarised(const ArrayTotals& array) {
+    return array.labels.empty() || (array.each.empty() && array.extents.size() == 1);
+  }
+
   std::string arrays() const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i)
-      names.insert(names.end(), totals_.kernels[i].arrays.size(), names_[i]);
+      names.insert(names.end(),
+                   static_cast<std::size_t>(std::ranges::count_if(totals_.kernels[i].arrays, is_summarised)),
+                   names_[i]);
     if (names.empty()) return {};
     std::vector<TextColumn> columns = array_columns(NumberStyle::exact);
     if (!fits(columns, std::clamp(widest(names_), width_of("kernel"), least_name_width)))
@@ -166,6 +173,7 @@ class SpecificationTable {
     TextColumn greatest{{"max"}, {}};
     for (const KernelTotals& kernel : totals_.kernels) {
       for (const ArrayTotals& totals : kernel.arrays) {
+        if (!is_summarised(totals)) continue;
         array.cells.push_back(
             printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
         elements.cells.push_back(count(totals.elements));
@@ -201,13 +209,14 @@ class SpecificationTable {
       const ArrayTotals& first = *arrays.front();
       const auto is_alike = [&first](const ArrayTotals* array) {
         return array->elements == first.elements && array->table == first.table &&
-               array->bounds == first.bounds;
+               array->labels == first.labels && array->bounds == first.bounds;
       };
       std::vector<TextColumn> columns{index_column(first)};
       std::string outside;
       for (const ArrayTotals* array : arrays) {
         if (!is_alike(array)) continue;
-        TextColumn column{{printable(array->name)}, {}};
+        const std::size_t prefix = array->table.empty() ? 0 : array->table.size() + 1;
+        TextColumn column{{printable(array->name.substr(prefix))}, {}};
         for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element.value()));
         columns.push_back(std::move(column));
         if (array->below != 0 || array->beyond != 0) {
@@ -221,8 +230,18 @@ class SpecificationTable {
     return text;
   }
 
+  /// What the elements are numbered by.
+  static std::string index_title(const ArrayTotals& array) {
+    if (!array.bounds.empty()) return "from";
+    return array.labels.empty() ? "index" : printable(array.table);
+  }
+
   static TextColumn index_column(const ArrayTotals& array) {
-    TextColumn column{{array.bounds.empty() ? "index" : "from"}, {}};
+    TextColumn column{{index_title(array)}, {}};
+    if (!array.labels.empty()) {
+      for (const std::string& label : array.labels) column.cells.push_back(printable(label));
+      return column;
+    }
     for (std::size_t index = 0; index < array.elements; ++index) {
       column.cells.push_back(index < array.bounds.size() ? std::to_string(array.bounds[index])
                                                          : std::to_string(index));

@@ -67,8 +67,10 @@ void add_array(KernelTotals& kernel, const ResultValue& result) {
     known->site_kind = site_kind;
     known->table = result.table;
     known->bounds = result.bounds;
+    known->labels = result.labels;
     if (is_listed) known->each.assign(elements, FoldedNumber(fold));
-  } else if (!result.table.empty() || known->bounds != result.bounds) {
+  } else if ((!result.table.empty() && result.labels.empty()) || known->labels != result.labels ||
+             known->bounds != result.bounds) {
     known->each.clear();  // other rows, other bins: not to be added up
   }
   if (!is_listed || known->each.size() != elements) known->each.clear();

@@ -44,6 +44,7 @@ struct ArrayTotals {
   std::string unit;
   std::optional<SiteKind> site_kind;   ///< by instruction or basic block
   std::string table;                   ///< of which it is a column; its rows are others in another launch
+  std::vector<std::string> labels;     ///< of the elements; none: their numbers
   std::vector<std::int64_t> bounds;    ///< of a histogram's bins
   std::vector<std::uint64_t> extents;  ///< of the last launch
   std::size_t elements = 0;            ///< of the last launch

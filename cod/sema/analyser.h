@@ -254,6 +254,8 @@ class Analyser {
   void text_or_value(Expression& expression);
   void emit_call(Expression& expression, const ApiFunction& api);
   void emit_table_call(Expression& expression);
+  void words_argument(Expression& argument, const ApiFunction& api);
+  void emit_words_call(Expression& expression, const ApiFunction& api);
   void emit_record(Expression& result, Symbol* record);
   void print_call(Expression& expression);
   void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,

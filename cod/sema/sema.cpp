@@ -7,6 +7,7 @@
 #include "cod/sema/constant.h"
 #include "cod/sema/counters.h"
 #include "cod/sema/lane_values.h"
+#include "cod/sema/word_counts.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -457,6 +458,8 @@ void Analyser::make_words() {
     if (!is_fixed) program_.words.push_back({Word::Kind::extent, 0, extent});
   }
   if (program_.checks_bounds) program_.words.push_back({Word::Kind::dropped, 0, Extent::constant});
+  if (used_extents_.contains(Extent::device_words))
+    program_.words.push_back({Word::Kind::word_map, 0, Extent::constant});
 }
 
 Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file,
@@ -481,6 +484,7 @@ Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::strin
   }
   find_counters(*program);
   find_lane_values(*program);
+  find_counted_words(*program);
   quote_included_lines(program->tree.files, warnings);
   return std::shared_ptr<const Program>(std::move(program));
 }

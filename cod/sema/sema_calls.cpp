@@ -189,6 +189,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::bin: return collection_call(expression, api);
     case ApiArguments::entry: return entry_call(expression, api, nullptr);
     case ApiArguments::emit_table: emit_table_call(expression); break;
+    case ApiArguments::words: words_argument(*expression.operands[0], api); break;
+    case ApiArguments::emit_words: emit_words_call(expression, api); break;
   }
   return api.result;
 }
@@ -215,7 +217,9 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::print: least = 1, most = 32; break;
     case ApiArguments::append: least = 2, most = 65; break;
     case ApiArguments::record: least = 2, most = 3; break;
-    case ApiArguments::collection: least = most = 1; break;
+    case ApiArguments::collection:
+    case ApiArguments::words: least = most = 1; break;
+    case ApiArguments::emit_words: least = 2, most = 3; break;
     case ApiArguments::bin:
     case ApiArguments::entry: least = most = 2; break;
   }

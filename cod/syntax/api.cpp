@@ -34,6 +34,8 @@ constexpr std::array extents{
     Named<Extent>{"THREADS", Extent::threads},
     Named<Extent>{"SMS", Extent::sms},
     Named<Extent>{"LANES", Extent::lanes},
+    Named<Extent>{"SHARED_WORDS", Extent::shared_words},
+    Named<Extent>{"DEVICE_WORDS", Extent::device_words},
 };
 
 constexpr std::array limits{

@@ -50,7 +50,9 @@ enum class ApiArguments : std::uint8_t {
   bin,
   entry,
   emit_top,
-  emit_table
+  emit_table,
+  words,
+  emit_words
 };
 
 struct ApiFunction {

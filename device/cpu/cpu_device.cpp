@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/registry.h"
@@ -93,6 +94,20 @@ class CpuDevice : public Device {
       return failure("cannot allocate " + std::to_string(bytes) + " bytes for probe buffers");
     std::memset(memory, 0, rounded);
     return reinterpret_cast<std::uint64_t>(memory);
+  }
+
+  Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch&) override {
+    std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+    return success();
+  }
+
+  std::vector<DeviceArray> arrays() override {
+    std::vector<DeviceArray> found;
+    for (const Allocation& each : allocations().all()) {
+      const std::string name = each.name.empty() ? "#" + std::to_string(each.number) : each.name;
+      found.push_back({each.address, each.bytes, each.number, name});
+    }
+    return found;
   }
 
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,

@@ -335,6 +335,14 @@ class CudaDevice final : public Device {
     return block->address;
   }
 
+  Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch& launch) override {
+    const CaptureRelaxed relaxed(driver_);
+    // From pageable memory: the driver has taken a copy when it comes back.
+    const CUresult result =
+        driver_.cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream_of(launch));
+    return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuMemcpyHtoDAsync", result));
+  }
+
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                 std::span<const std::uint64_t> probe) override {
     auto& loaded = static_cast<CudaVariant&>(variant);

@@ -32,6 +32,7 @@ namespace lynxpp::device::cuda {
   X(cuMemFreeAsync)                              \
   X(cuMemsetD8Async)                             \
   X(cuMemcpyDtoHAsync)                           \
+  X(cuMemcpyHtoDAsync)                           \
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
   X(cuEventCreate)                               \

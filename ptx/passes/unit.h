@@ -153,6 +153,13 @@ struct KernelCounting {
   std::uint32_t word = 0;  ///< of the hidden parameter: the address of the plan's slots
 };
 
+/// Shared variables of the program whose addresses one thread stores where a word of the hidden parameter
+/// says, 8 bytes each.
+struct SharedAddresses {
+  std::vector<std::string> names;  ///< empty: nobody asks
+  std::uint32_t word = 0;
+};
+
 /// A kernel while its variant is made. Members in the order in which they are filled in: by the engine, by
 /// the planning passes, by those that add code.
 struct InstrumentationUnit {
@@ -166,6 +173,7 @@ struct InstrumentationUnit {
   VariantModule variant;
   MemorySites memory;
   KernelCounting counting;
+  SharedAddresses shared;
   std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   EditList edits;
   AnalysisCache analyses;

@@ -14,22 +14,22 @@ std::int64_t wrapped(WideNumber number, unsigned bits) {
 }
 
 /// The same modulo 2^bits with small coefficients.
-LinearForm wrapped(const LinearForm& form, unsigned bits) {
+ThreadForm wrapped(const ThreadForm& form, unsigned bits) {
   if (bits == 64) return form;
-  LinearForm result = number(wrapped(form.constant, bits));
+  ThreadForm result = number(wrapped(form.constant, bits));
   for (std::size_t i = 0; i < thread_dimensions; ++i)
     result.coefficients[i] = wrapped(form.coefficients[i], bits);
   return result;
 }
 
-ReplayedNumber wrapped(const std::optional<LinearForm>& form, unsigned bits) {
+ReplayedNumber wrapped(const std::optional<ThreadForm>& form, unsigned bits) {
   return form ? ReplayedNumber::of(wrapped(*form, bits)) : ReplayedNumber{};
 }
 
 /// Of two numbers, as numbers: whether the first is less.
-ReplayedNumber compare(const LinearForm& left, const LinearForm& right, ReplayComparison comparison,
+ReplayedNumber compare(const ThreadForm& left, const ThreadForm& right, ReplayComparison comparison,
                        const ThreadBox& box) {
-  const std::optional<LinearForm> difference = subtract(left, right);
+  const std::optional<ThreadForm> difference = subtract(left, right);
   if (!difference) return {};
   using enum ReplayComparison;
   const auto less_than = [&](WideNumber bound, bool negated) {
@@ -56,10 +56,10 @@ ReplayedNumber compare(const LinearForm& left, const LinearForm& right, ReplayCo
 
 struct Numbers {
   ReplayedNumber problem;  ///< known: there is none
-  LinearForm first, second;
+  ThreadForm first, second;
 };
 
-Numbers read_both(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+Numbers read_both(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                   const ThreadBox& box) {
   const ReplayedNumber first = read_number(sources[0], operation.bits, operation.is_signed, box);
   if (!first.is_known()) return {first, {}, {}};
@@ -67,9 +67,9 @@ Numbers read_both(const ReplayOperation& operation, const std::array<LinearForm,
   return {second, first.form, second.form};
 }
 
-ReplayedNumber multiply_numbers(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber multiply_numbers(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                                 const ThreadBox& box) {
-  LinearForm left = sources[0], right = sources[1];
+  ThreadForm left = sources[0], right = sources[1];
   if (operation.result_bits > operation.bits) {
     const Numbers numbers = read_both(operation, sources, box);
     if (!numbers.problem.is_known()) return numbers.problem;
@@ -84,28 +84,28 @@ ReplayedNumber multiply_numbers(const ReplayOperation& operation, const std::arr
     const auto product =
         static_cast<std::uint64_t>(left.constant) * static_cast<std::uint64_t>(right.constant);
     const auto sum = product + static_cast<std::uint64_t>(sources[2].constant);
-    LinearForm result = sources[2];
+    ThreadForm result = sources[2];
     result.constant = static_cast<std::int64_t>(sum);
     return wrapped(std::optional(result), operation.result_bits);
   }
-  const std::optional<LinearForm> product =
+  const std::optional<ThreadForm> product =
       left.is_constant() ? multiply(right, left.constant) : multiply(left, right.constant);
   return product ? wrapped(add(*product, sources[2]), operation.result_bits) : ReplayedNumber{};
 }
 
 /// PTX divides towards zero.
-ReplayedNumber divide_numbers(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber divide_numbers(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                               const ThreadBox& box) {
   const Numbers numbers = read_both(operation, sources, box);
   if (!numbers.problem.is_known()) return numbers.problem;
-  const LinearForm divisor = simplify(numbers.second, box);
+  const ThreadForm divisor = simplify(numbers.second, box);
   if (!divisor.is_constant()) return ReplayedNumber::after(cut_towards_constant(divisor, box));
   if (divisor.constant == 0) return {};
   const bool negative_divisor = divisor.constant < 0;
   if (divisor.constant == INT64_MIN) return {};
   const Answer<bool> negative = is_less(numbers.first, 0, box);
   if (!negative.value) return ReplayedNumber::after(negative.cut);
-  const std::optional<LinearForm> magnitude =
+  const std::optional<ThreadForm> magnitude =
       *negative.value ? multiply(numbers.first, -1) : std::optional(numbers.first);
   if (!magnitude) return {};
   const Answer<Division> parts =
@@ -113,13 +113,13 @@ ReplayedNumber divide_numbers(const ReplayOperation& operation, const std::array
   if (!parts.value) return ReplayedNumber::after(parts.cut);
   const bool is_quotient = operation.kind == ReplayKind::divide;
   const bool flips = is_quotient ? *negative.value != negative_divisor : *negative.value;
-  const LinearForm& result = is_quotient ? parts.value->quotient : parts.value->remainder;
+  const ThreadForm& result = is_quotient ? parts.value->quotient : parts.value->remainder;
   return wrapped(multiply(result, flips ? -1 : 1), operation.bits);
 }
 
-ReplayedNumber shift(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber shift(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                      const ThreadBox& box) {
-  const LinearForm amount = simplify(sources[1], box);
+  const ThreadForm amount = simplify(sources[1], box);
   if (!amount.is_constant()) return ReplayedNumber::after(cut_towards_constant(amount, box));
   // The amount has 32 bits; from the width on all bits go.
   const auto by = static_cast<std::uint32_t>(amount.constant);
@@ -140,7 +140,7 @@ ReplayedNumber shift(const ReplayOperation& operation, const std::array<LinearFo
 }
 
 /// `form & mask` for constant masks of low bits, or of all but low bits.
-ReplayedNumber mask_bits(const LinearForm& form, std::int64_t mask, unsigned bits, const ThreadBox& box) {
+ReplayedNumber mask_bits(const ThreadForm& form, std::int64_t mask, unsigned bits, const ThreadBox& box) {
   const auto limit = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   const std::uint64_t low = static_cast<std::uint64_t>(mask) & limit;
   const std::uint64_t others = ~static_cast<std::uint64_t>(mask) & limit;
@@ -156,7 +156,7 @@ ReplayedNumber mask_bits(const LinearForm& form, std::int64_t mask, unsigned bit
 }
 
 /// Bits that cannot meet are added.
-ReplayedNumber join_bits(const LinearForm& high, const LinearForm& low, unsigned bits, const ThreadBox& box) {
+ReplayedNumber join_bits(const ThreadForm& high, const ThreadForm& low, unsigned bits, const ThreadBox& box) {
   const NumberRange range = range_of(low, box);
   if (range.least < 0) return {};
   unsigned width = 0;
@@ -168,10 +168,10 @@ ReplayedNumber join_bits(const LinearForm& high, const LinearForm& low, unsigned
   return meets ? ReplayedNumber{} : wrapped(add(high, low), bits);
 }
 
-ReplayedNumber combine_bits(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber combine_bits(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                             const ThreadBox& box) {
-  const LinearForm left = simplify(sources[0], box);
-  const LinearForm right = simplify(sources[1], box);
+  const ThreadForm left = simplify(sources[0], box);
+  const ThreadForm right = simplify(sources[1], box);
   const auto constants = [&]() -> ReplayedNumber {
     switch (operation.kind) {
       case ReplayKind::bit_and: return ReplayedNumber::of(number(left.constant & right.constant));
@@ -193,7 +193,7 @@ ReplayedNumber combine_bits(const ReplayOperation& operation, const std::array<L
   return ReplayedNumber::after(cut_towards_constant(left.is_constant() ? right : left, box));
 }
 
-ReplayedNumber choose_number(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber choose_number(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                              const ThreadBox& box) {
   const Numbers numbers = read_both(operation, sources, box);
   if (!numbers.problem.is_known()) return numbers.problem;
@@ -203,7 +203,7 @@ ReplayedNumber choose_number(const ReplayOperation& operation, const std::array<
   return ReplayedNumber::of(sources[takes_first ? 0 : 1]);
 }
 
-ReplayedNumber compare_and_combine(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber compare_and_combine(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                                    const ThreadBox& box) {
   const bool other = sources[2].constant != 0;
   // Decided already, whatever the comparison says: no need to cut the box for it.
@@ -218,7 +218,7 @@ ReplayedNumber compare_and_combine(const ReplayOperation& operation, const std::
 
 }  // namespace
 
-ReplayedNumber read_number(const LinearForm& form, unsigned bits, bool is_signed, const ThreadBox& box) {
+ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed, const ThreadBox& box) {
   const NumberRange range = range_of(form, box);
   if (bits == 64) {
     const bool fits = range.greatest < power_of_two(63) && range.least >= (is_signed ? -power_of_two(63) : 0);
@@ -226,14 +226,14 @@ ReplayedNumber read_number(const LinearForm& form, unsigned bits, bool is_signed
   }
   const WideNumber lowest = is_signed ? -power_of_two(bits - 1) : 0;
   if (range.least >= lowest && range.greatest < lowest + power_of_two(bits)) return ReplayedNumber::of(form);
-  const std::optional<LinearForm> shifted = subtract(form, number(static_cast<std::int64_t>(lowest)));
+  const std::optional<ThreadForm> shifted = subtract(form, number(static_cast<std::int64_t>(lowest)));
   if (!shifted) return {};
   const Answer<Division> parts = divide(*shifted, static_cast<std::int64_t>(power_of_two(bits)), box);
   if (!parts.value) return ReplayedNumber::after(parts.cut);
   return ReplayedNumber::of(add(parts.value->remainder, number(static_cast<std::int64_t>(lowest))));
 }
 
-ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                         const ThreadBox& box) {
   const unsigned bits = operation.bits;
   if (bits == 1) {

@@ -13,11 +13,11 @@ namespace lynxpp::ptx {
 struct ReplayedNumber {
   enum class Kind : std::uint8_t { unknown, known, cut };
   Kind kind = Kind::unknown;
-  LinearForm form;
+  ThreadForm form;
   Cut cut;  ///< where to divide the box before the operation is tried again
 
-  static ReplayedNumber of(const LinearForm& form) { return {Kind::known, form, {}}; }
-  static ReplayedNumber of(const std::optional<LinearForm>& form) {
+  static ReplayedNumber of(const ThreadForm& form) { return {Kind::known, form, {}}; }
+  static ReplayedNumber of(const std::optional<ThreadForm>& form) {
     return form ? of(*form) : ReplayedNumber{};
   }
   static ReplayedNumber after(Cut cut) { return {Kind::cut, {}, cut}; }
@@ -26,10 +26,10 @@ struct ReplayedNumber {
 
 /// A register's number, of which a form is known modulo 2^bits, read as a signed or an unsigned number.
 /// Precondition: bits is 1, 8, 16, 32 or 64. Unsigned numbers of 64 bits are known below 2^63.
-ReplayedNumber read_number(const LinearForm& form, unsigned bits, bool is_signed, const ThreadBox& box);
+ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed, const ThreadBox& box);
 
 /// The result of an operation on forms, modulo 2^result_bits. Precondition: it is none of memory or control.
-ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<LinearForm, 3>& sources,
+ReplayedNumber evaluate(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                         const ThreadBox& box);
 
 }  // namespace lynxpp::ptx

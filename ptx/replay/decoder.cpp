@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ptx/analysis/opcode_modifiers.h"
+#include "ptx/ir/array_element.h"
 #include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
@@ -135,7 +136,8 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
     operation.side = side;
     operation.bytes = access.bytes;
     const bool is_one_address = access.address != nullptr && access.address->elements.size() == 1 &&
-                                access.bytes != 0 && access.size == nullptr;
+                                access.bytes != 0 && access.size == nullptr &&
+                                !array_element(*access.address);
     if (is_one_address) operation.source[0] = address_base(at, *access.address);
     if (is_one_address) {
       operation.source[1] = {ReplayOperand::Kind::constant, 0, access.address->offset};

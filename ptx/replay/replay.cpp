@@ -17,7 +17,7 @@ struct Group {
   std::uint32_t block = 0;
   std::uint32_t at = 0;
   struct Register {
-    LinearForm form;
+    ThreadForm form;
     bool is_known = false;
   };
   std::vector<Register> registers;
@@ -149,7 +149,7 @@ class Replayer {
   }
 
   ReplayedNumber lane() const {
-    LinearForm index;
+    ThreadForm index;
     index.coefficients[0] = 1;
     index.coefficients[1] = launch_.block[0];
     index.coefficients[2] = std::int64_t{launch_.block[0]} * launch_.block[1];
@@ -159,7 +159,7 @@ class Replayer {
 
   bool compute(const ReplayOperation& operation) {
     if (operation.kind == ReplayKind::unknown) return forget(operation);
-    std::array<LinearForm, 3> sources;
+    std::array<ThreadForm, 3> sources;
     for (std::size_t i = 0; i < sources.size(); ++i) {
       const ReplayedNumber source = read(operation.source[i]);
       if (source.kind == ReplayedNumber::Kind::cut) return cut(source.cut);
@@ -211,11 +211,13 @@ class Replayer {
     if (!program_.is_predictable[group_.at]) return next();
     const ReplayedNumber base = read(operation.source[0]);
     if (!base.is_known()) return fail_if_predictable();
-    const ReplayedNumber whole = read_number(base.form, operation.bits, operation.bits == 64, group_.box);
-    if (whole.kind == ReplayedNumber::Kind::cut) return cut(whole.cut);
-    const std::optional<LinearForm> address = add(whole.form, number(operation.source[1].number));
-    if (!whole.is_known() || !address) return fail_if_predictable();
-    visit_({operation.instruction, operation.side, operation.bytes, *address, group_.box});
+    const std::optional<ThreadForm> sum = add(base.form, number(operation.source[1].number));
+    if (!sum) return fail_if_predictable();
+    // In registers of 32 bits addresses wrap around.
+    const ReplayedNumber address = read_number(*sum, operation.bits, operation.bits == 64, group_.box);
+    if (address.kind == ReplayedNumber::Kind::cut) return cut(address.cut);
+    if (!address.is_known()) return fail_if_predictable();
+    visit_({operation.instruction, operation.side, operation.bytes, address.form, group_.box});
     return next();
   }
 

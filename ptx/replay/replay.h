@@ -35,7 +35,7 @@ struct ReplayedAccess {
   std::uint32_t instruction = 0;
   std::uint32_t side = 0;
   std::uint32_t bytes = 0;  ///< of each thread
-  LinearForm address;       ///< of the first byte
+  ThreadForm address;       ///< of the first byte
   ThreadBox box;
 };
 

@@ -18,7 +18,7 @@ WideNumber floor_divide(WideNumber number, WideNumber divisor) {
 }
 
 /// The dimension along which the form changes most; precondition: there is one.
-std::size_t widest_dimension(const LinearForm& form, const ThreadBox& box) {
+std::size_t widest_dimension(const ThreadForm& form, const ThreadBox& box) {
   const auto spread = [&](std::size_t each) {
     const WideNumber size =
         WideNumber{form.coefficients[each]} * (WideNumber{box.last[each]} - box.first[each]);
@@ -37,8 +37,8 @@ Cut middle_of(const ThreadBox& box, std::size_t dimension) {
 }
 
 template <typename Combine>
-std::optional<LinearForm> combine(const LinearForm& left, const LinearForm& right, Combine with) {
-  LinearForm result;
+std::optional<ThreadForm> combine(const ThreadForm& left, const ThreadForm& right, Combine with) {
+  ThreadForm result;
   const std::optional<std::int64_t> constant = narrowed(with(left.constant, right.constant));
   if (!constant) return std::nullopt;
   result.constant = *constant;
@@ -58,27 +58,27 @@ std::uint64_t ThreadBox::threads() const {
   return product;
 }
 
-LinearForm number(std::int64_t constant) { return {constant, {}}; }
+ThreadForm number(std::int64_t constant) { return {constant, {}}; }
 
-LinearForm thread_index(ThreadDimension dimension) {
-  LinearForm form;
+ThreadForm thread_index(ThreadDimension dimension) {
+  ThreadForm form;
   form.coefficients[static_cast<std::size_t>(dimension)] = 1;
   return form;
 }
 
-std::optional<LinearForm> add(const LinearForm& left, const LinearForm& right) {
+std::optional<ThreadForm> add(const ThreadForm& left, const ThreadForm& right) {
   return combine(left, right, [](WideNumber a, WideNumber b) { return a + b; });
 }
 
-std::optional<LinearForm> subtract(const LinearForm& left, const LinearForm& right) {
+std::optional<ThreadForm> subtract(const ThreadForm& left, const ThreadForm& right) {
   return combine(left, right, [](WideNumber a, WideNumber b) { return a - b; });
 }
 
-std::optional<LinearForm> multiply(const LinearForm& form, std::int64_t factor) {
+std::optional<ThreadForm> multiply(const ThreadForm& form, std::int64_t factor) {
   return combine(form, {}, [factor](WideNumber a, WideNumber) { return a * factor; });
 }
 
-NumberRange range_of(const LinearForm& form, const ThreadBox& box) {
+NumberRange range_of(const ThreadForm& form, const ThreadBox& box) {
   NumberRange range{form.constant, form.constant};
   for (std::size_t i = 0; i < thread_dimensions; ++i) {
     const WideNumber a = WideNumber{form.coefficients[i]} * box.first[i];
@@ -96,7 +96,7 @@ std::array<ThreadBox, 2> divide(const ThreadBox& box, Cut cut) {
   return parts;
 }
 
-Answer<bool> is_less(const LinearForm& form, WideNumber bound, const ThreadBox& box) {
+Answer<bool> is_less(const ThreadForm& form, WideNumber bound, const ThreadBox& box) {
   const NumberRange range = range_of(form, box);
   if (range.greatest < bound) return {true, {}};
   if (range.least >= bound) return {false, {}};
@@ -116,8 +116,8 @@ Answer<bool> is_less(const LinearForm& form, WideNumber bound, const ThreadBox& 
   return {{}, middle_of(box, dimension)};
 }
 
-Answer<Division> divide(const LinearForm& form, std::int64_t divisor, const ThreadBox& box) {
-  const LinearForm simple = simplify(form, box);
+Answer<Division> divide(const ThreadForm& form, std::int64_t divisor, const ThreadBox& box) {
+  const ThreadForm simple = simplify(form, box);
   Division parts;
   for (std::size_t i = 0; i < thread_dimensions; ++i) {
     parts.quotient.coefficients[i] = simple.coefficients[i] / divisor;
@@ -137,12 +137,12 @@ Answer<Division> divide(const LinearForm& form, std::int64_t divisor, const Thre
   return {parts, {}};
 }
 
-Cut cut_towards_constant(const LinearForm& form, const ThreadBox& box) {
+Cut cut_towards_constant(const ThreadForm& form, const ThreadBox& box) {
   return middle_of(box, widest_dimension(form, box));
 }
 
-LinearForm simplify(const LinearForm& form, const ThreadBox& box) {
-  LinearForm result = form;
+ThreadForm simplify(const ThreadForm& form, const ThreadBox& box) {
+  ThreadForm result = form;
   for (std::size_t i = 0; i < thread_dimensions; ++i) {
     if (box.first[i] != box.last[i] || form.coefficients[i] == 0) continue;
     const std::optional<std::int64_t> constant =

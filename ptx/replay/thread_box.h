@@ -32,20 +32,20 @@ struct ThreadBox {
 };
 
 /// constant + Σ coefficient × dimension; the dimensions count from 0 in the grid, not in the box.
-struct LinearForm {
+struct ThreadForm {
   std::int64_t constant = 0;
   std::array<std::int64_t, thread_dimensions> coefficients{};
 
   bool is_constant() const { return coefficients == std::array<std::int64_t, thread_dimensions>{}; }
-  bool operator==(const LinearForm&) const = default;
+  bool operator==(const ThreadForm&) const = default;
 };
 
-LinearForm number(std::int64_t constant);
-LinearForm thread_index(ThreadDimension dimension);
+ThreadForm number(std::int64_t constant);
+ThreadForm thread_index(ThreadDimension dimension);
 // nullopt: a number of the form does not fit 64 bits.
-std::optional<LinearForm> add(const LinearForm& left, const LinearForm& right);
-std::optional<LinearForm> subtract(const LinearForm& left, const LinearForm& right);
-std::optional<LinearForm> multiply(const LinearForm& form, std::int64_t factor);
+std::optional<ThreadForm> add(const ThreadForm& left, const ThreadForm& right);
+std::optional<ThreadForm> subtract(const ThreadForm& left, const ThreadForm& right);
+std::optional<ThreadForm> multiply(const ThreadForm& form, std::int64_t factor);
 
 __extension__ using WideNumber = __int128;
 struct NumberRange {
@@ -53,7 +53,7 @@ struct NumberRange {
   WideNumber greatest = 0;
 };
 /// The least and the greatest number of a form in a box; both occur.
-NumberRange range_of(const LinearForm& form, const ThreadBox& box);
+NumberRange range_of(const ThreadForm& form, const ThreadBox& box);
 
 /// Divides a box in two: below `position` of a dimension, and the rest. Neither is empty.
 struct Cut {
@@ -71,20 +71,20 @@ struct Answer {
 };
 
 /// Whether form < bound.
-Answer<bool> is_less(const LinearForm& form, WideNumber bound, const ThreadBox& box);
+Answer<bool> is_less(const ThreadForm& form, WideNumber bound, const ThreadBox& box);
 
 /// form = quotient × divisor + remainder with 0 <= remainder < divisor.
 struct Division {
-  LinearForm quotient;
-  LinearForm remainder;
+  ThreadForm quotient;
+  ThreadForm remainder;
 };
 /// Precondition: divisor > 0.
-Answer<Division> divide(const LinearForm& form, std::int64_t divisor, const ThreadBox& box);
+Answer<Division> divide(const ThreadForm& form, std::int64_t divisor, const ThreadBox& box);
 
 /// Where the box is to be cut for the form to be constant on its parts at last. Precondition: it is not
 /// constant on the box.
-Cut cut_towards_constant(const LinearForm& form, const ThreadBox& box);
+Cut cut_towards_constant(const ThreadForm& form, const ThreadBox& box);
 /// The form with what is constant in the box added to its constant.
-LinearForm simplify(const LinearForm& form, const ThreadBox& box);
+ThreadForm simplify(const ThreadForm& form, const ThreadBox& box);
 
 }  // namespace lynxpp::ptx

@@ -268,7 +268,7 @@ class Run {
   std::vector<std::uint64_t> words(const engine::Instrumented& variant) {
     std::vector<std::uint64_t> values;
     for (const engine::ProbeWord& each : variant.probe) {
-      if (each.is_counters) {
+      if (each.kind == engine::ProbeWord::Kind::counters) {
         slots_.assign(variant.counting->plan->slots(), 0);
         values.push_back(reinterpret_cast<std::uint64_t>(slots_.data()));
         continue;
@@ -279,6 +279,7 @@ class Run {
               reinterpret_cast<std::uint64_t>(arrays_[each.specification][each.word.index].data()));
           break;
         case Word::Kind::extent: values.push_back(value_of({each.word.extent, 1, {}}, extents_)); break;
+        case Word::Kind::word_map: values.push_back(0); break;
         case Word::Kind::dropped:
           values.push_back(reinterpret_cast<std::uint64_t>(&results_[each.specification].dropped));
           break;

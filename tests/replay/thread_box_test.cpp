@@ -19,7 +19,7 @@ void for_each_thread(const ThreadBox& box, const std::function<void(const Thread
   }
 }
 
-std::int64_t value_at(const LinearForm& form, const ThreadBox& thread) {
+std::int64_t value_at(const ThreadForm& form, const ThreadBox& thread) {
   return static_cast<std::int64_t>(range_of(form, thread).least);
 }
 
@@ -49,7 +49,7 @@ std::size_t settle(const ThreadBox& box, const std::function<Answer<T>(const Thr
 
 struct Case {
   ThreadBox box;
-  LinearForm form;
+  ThreadForm form;
 };
 
 Case random_case(std::mt19937& random) {
@@ -107,7 +107,7 @@ TEST(ThreadBox, AGridWithABoundaryIsCutIntoFewParts) {
   ThreadBox grid;
   grid.last[0] = 255;
   grid.last[3] = 999;
-  LinearForm index = thread_index(ThreadDimension::tid_x);
+  ThreadForm index = thread_index(ThreadDimension::tid_x);
   index.coefficients[3] = 256;
   std::uint64_t inside = 0;
   const std::size_t parts = settle<bool>(
@@ -118,7 +118,7 @@ TEST(ThreadBox, AGridWithABoundaryIsCutIntoFewParts) {
 }
 
 TEST(ThreadBox, WhatDoesNotFitIsNoForm) {
-  LinearForm large = number(INT64_MAX);
+  ThreadForm large = number(INT64_MAX);
   EXPECT_FALSE(add(large, number(1)));
   EXPECT_FALSE(multiply(large, 2));
   EXPECT_FALSE(subtract(number(INT64_MIN), number(1)));

@@ -34,6 +34,8 @@ bool counts_up_to(Api api, Extent extent) {
     case Extent::basic_blocks: return api == Api::basic_block_id;
     case Extent::instructions: return api == Api::instruction_id;
     case Extent::sms:
+    case Extent::shared_words:
+    case Extent::device_words:
     case Extent::lynx:
     case Extent::constant: break;
   }
@@ -393,6 +395,7 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
     case ApiArguments::value: return warp_value_call(call);
     case ApiArguments::append:
     case ApiArguments::record: return call_collection(call);
+    case ApiArguments::words: count_words(call); return nullptr;
     default: break;
   }
   llvm::Value* value = thread_call(call.api->api);

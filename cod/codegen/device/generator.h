@@ -149,6 +149,11 @@ class DeviceGenerator final : public FunctionGenerator {
   // memory.cpp
   llvm::Value* first_in_sector();
 
+  // words.cpp
+  void count_words(const Expression& call);
+  llvm::Value* word_of_device(llvm::Value* address);
+  void add_one(const Symbol& array, llvm::Value* element);
+
   // banks.cpp
   struct BankAccess {
     llvm::Value* mask = nullptr;

@@ -160,6 +160,12 @@ class HostGenerator final : public FunctionGenerator {
       case ApiArguments::emit_table:
         call_runtime(&host_emit_table, builder_.getVoidTy(), {pointer_to(call)});
         return nullptr;
+      case ApiArguments::emit_words: {
+        llvm::Value* unit = call.operands.size() > 2 ? text_of(*call.operands[2]) : builder_.getInt64(0);
+        call_runtime(&host_emit_words, builder_.getVoidTy(),
+                     {pointer_to(call), text_of(*call.operands[0]), unit});
+        return nullptr;
+      }
       case ApiArguments::array: {
         llvm::Value* bits = call_runtime(&host_reduce, builder_.getInt64Ty(), {pointer_to(call)});
         return call.type == Type::f64 ? builder_.CreateBitCast(bits, builder_.getDoubleTy()) : bits;

@@ -80,6 +80,8 @@ LaunchExtents extents_of(const LaunchView& launch) {
   extents.warps = extents.blocks * ((threads + 31) / 32);
   extents.threads = extents.blocks * threads;
   extents.sms = launch.sms;
+  extents.shared_words = launch.shared_words;
+  extents.device_words = launch.device_words;
   return extents;
 }
 

@@ -51,6 +51,8 @@ void* host_variable(HostRun* run, std::uint64_t offset);
 /// Of an array, or of an array of structures, whose fields become the columns of a table.
 void host_emit_record(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
 void host_emit_table(HostRun* run, const Expression* call);
+/// Of an array of words: what the program's arrays in that memory were accessed.
+void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
 void host_out_of_range(HostRun* run, const Expression* place);
 void host_division_by_zero(HostRun* run, const Expression* place);
 /// `unit` may be null.

@@ -48,7 +48,7 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   while (stale != by_address_.end() && stale->first < address + bytes) {
     stale = stale->first + stale->second.bytes > address ? by_address_.erase(stale) : std::next(stale);
   }
-  by_address_[address] = Allocation{address, bytes, kind, flags, pool, false};
+  by_address_[address] = Allocation{address, bytes, kind, flags, pool, false, made_++};
   if (counts_as_used(kind)) used_ += bytes;
   if (pool != nullptr) {
     PoolUse& use = pools_[pool];
@@ -85,7 +85,8 @@ bool Allocations::add_foreign(const Allocation& allocation) {
     --next;
     if (next->first + next->second.bytes > allocation.address) return false;
   }
-  by_address_[allocation.address] = allocation;
+  Allocation& entered = by_address_[allocation.address] = allocation;
+  entered.number = made_++;
   return true;
 }
 
@@ -95,6 +96,13 @@ bool Allocations::remove_foreign(const void* address, MemoryKind kind) {
   if (found == by_address_.end() || found->second.kind != kind || !is_foreign(found->second)) return false;
   by_address_.erase(found);
   return true;
+}
+
+std::vector<Allocation> Allocations::all() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Allocation> entries;
+  for (const auto& [address, allocation] : by_address_) entries.push_back(allocation);
+  return entries;
 }
 
 std::optional<Allocation> Allocations::find(const void* pointer) const {

@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <shared_mutex>
+#include <string>
+#include <vector>
 
 namespace lynxpp::device::cpu {
 
@@ -28,6 +30,8 @@ struct Allocation {
   unsigned flags = 0;    ///< as given to cudaHostAlloc or cudaHostRegister
   void* pool = nullptr;  ///< the cudaMemPool_t it came from
   bool is_managed_variable = false;
+  std::uint64_t number = 0;  ///< in the order in which they were made, of all kinds
+  std::string name = {};     ///< of a variable
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
@@ -51,6 +55,9 @@ class Allocations {
   /// Removes an entry of add_foreign; false when there is none of that kind at the address.
   bool remove_foreign(const void* address, MemoryKind kind);
 
+  /// All entries, ascending by address.
+  std::vector<Allocation> all() const;
+
   /// The entry `pointer` points into.
   std::optional<Allocation> find(const void* pointer) const;
 
@@ -73,6 +80,7 @@ class Allocations {
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, Allocation> by_address_;
   std::size_t used_ = 0;
+  std::uint64_t made_ = 0;
   std::map<const void*, PoolUse> pools_;
 };
 

@@ -18,10 +18,6 @@ namespace lynxpp::device::cpu {
 /// cudaErrorNotSupported when the cpu device cannot run it.
 cudaError_t launch_kernel(Kernel& kernel, Launch launch);
 
-/// The launch's parameter buffer: every slot filled from launch.parameters or launch.extra. Failure: neither
-/// is there, or the extra buffer is too short.
-Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<const ParameterSlot> slots);
-
 /// The CUDA error for a failure of the executor.
 cudaError_t error_of(const Failure& failure);
 

@@ -6,23 +6,29 @@ namespace {
 /// ptxas computes offsets of elements modulo 2^32.
 constexpr std::int64_t low_word = 0xffffffff;
 
-/// Of `base`, a name.
+/// Of `base`, a name, and `offset`. Addresses in registers of 32 bits wrap around there.
 void add_base(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
-              const Operand& base, VirtualRegister target, CodeBuilder& code) {
+              const Operand& base, std::int64_t offset, VirtualRegister target, CodeBuilder& code) {
   const Name name{std::string(base.name)};
   const std::uint32_t scope = body.statements[instruction.statement].scope;
-  if (const RegisterDeclaration* declared = body.find_register(base.name, scope)) {
-    code.emit(size_of(declared->type) == 4 ? "cvt.u64.u32" : "mov.b64", {target, name});
-    return;
+  const RegisterDeclaration* declared = body.find_register(base.name, scope);
+  if (declared != nullptr && size_of(declared->type) == 4) {
+    if (offset == 0) return code.emit("cvt.u64.u32", {target, name});
+    const VirtualRegister sum =
+        code.compute(RegisterType::b32, "add.s32", {name, static_cast<std::int32_t>(offset)});
+    return code.emit("cvt.u64.u32", {target, sum});
   }
   const auto shared = unit.variant.shared_variables.find(base.name);
-  if (shared != unit.variant.shared_variables.end()) {
+  if (declared != nullptr) {
+    code.emit("mov.b64", {target, name});
+  } else if (shared != unit.variant.shared_variables.end()) {
     code.mov(target, shared->second);
   } else if (instruction.traits.space == StateSpace::param) {
     code.mov(target, 0);
   } else {
     code.emit("mov.u64", {target, name});
   }
+  if (offset != 0) code.emit("add.s64", {target, target, offset});
 }
 
 }  // namespace
@@ -57,8 +63,7 @@ void add_memory_address(const InstrumentationUnit& unit, const Body& body, const
     }
     return;
   }
-  add_base(unit, body, instruction, base, target, code);
-  if (offset != 0) code.emit("add.s64", {target, target, offset});
+  add_base(unit, body, instruction, base, offset, target, code);
 }
 
 }  // namespace lynxpp::ptx

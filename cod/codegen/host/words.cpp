@@ -1,0 +1,123 @@
+// emitWords(): what is to be known of an array of words, for each of the program's arrays.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "cod/codegen/host/runtime.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Cells of an array's heat map.
+constexpr std::uint64_t cells = 64;
+/// Bins of counts, each twice as wide as the one before: 1, 2 to 3, …
+constexpr std::uint64_t bins = 32;
+
+struct Words {
+  const std::byte* data;
+  std::uint64_t count;
+  bool is_wide;
+  std::uint64_t operator[](std::uint64_t index) const {
+    std::uint64_t wide = 0;
+    std::uint32_t narrow = 0;
+    if (index >= count) return 0;
+    if (is_wide) {
+      std::memcpy(&wide, data + 8 * index, sizeof wide);
+      return wide;
+    }
+    std::memcpy(&narrow, data + 4 * index, sizeof narrow);
+    return narrow;
+  }
+};
+
+/// Columns with one number for each array of the program.
+struct Columns {
+  std::vector<std::uint64_t> words, accesses, least, greatest, never, once, reused;
+  std::vector<double> mean;
+  std::vector<std::uint64_t> heat, bins_of_counts;
+  std::vector<std::uint64_t> beyond;
+};
+
+void add_array(const Words& counts, const MemoryArray& array, Columns& columns) {
+  std::uint64_t total = 0, least = ~std::uint64_t{0}, greatest = 0, never = 0, once = 0, beyond = 0;
+  std::vector<std::uint64_t> heat(cells), by_count(bins);
+  for (std::uint64_t i = 0; i < array.words; ++i) {
+    const std::uint64_t count = counts[array.first + i];
+    total += count;
+    least = std::min(least, count);
+    greatest = std::max(greatest, count);
+    never += count == 0 ? 1 : 0;
+    once += count == 1 ? 1 : 0;
+    heat[i * cells / array.words] += count;
+    const auto bin = static_cast<std::uint64_t>(std::bit_width(count));
+    if (bin > bins) ++beyond;
+    if (bin != 0 && bin <= bins) ++by_count[bin - 1];
+  }
+  columns.words.push_back(array.words);
+  columns.accesses.push_back(total);
+  columns.mean.push_back(array.words == 0 ? 0
+                                          : static_cast<double>(total) / static_cast<double>(array.words));
+  columns.least.push_back(array.words == 0 ? 0 : least);
+  columns.greatest.push_back(greatest);
+  columns.never.push_back(never);
+  columns.once.push_back(once);
+  columns.reused.push_back(array.words - never - once);
+  columns.heat.insert(columns.heat.end(), heat.begin(), heat.end());
+  columns.bins_of_counts.insert(columns.bins_of_counts.end(), by_count.begin(), by_count.end());
+  columns.beyond.push_back(beyond);
+}
+
+}  // namespace
+
+void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
+  const Symbol& symbol = *call->operands[1]->symbol;
+  const bool is_shared = symbol.dimensions[0].extent == Extent::shared_words;
+  const std::vector<MemoryArray>& arrays = is_shared ? run->launch.shared_arrays : run->launch.device_arrays;
+  const Words counts{run->launch.arrays[symbol.index].data(), run->counts[symbol.index],
+                     bytes_of(symbol.type) == 8};
+  if (arrays.empty() || !run->launch.emit) return;
+  Columns columns;
+  Emitted row;
+  for (const MemoryArray& array : arrays) {
+    add_array(counts, array, columns);
+    row.labels.push_back(array.name);
+  }
+  row.dimensions = {arrays.size()};
+  row.dimension_names = {"arrays"};
+  row.table = *name;
+  const auto emit = [&](const char* column, auto values, const std::string& of) {
+    Emitted emitted = row;
+    emitted.name = *name + "." + column;
+    emitted.values = std::move(values);
+    emitted.unit = of;
+    run->launch.emit(std::move(emitted));
+  };
+  const std::string counted = unit == nullptr ? "accesses" : *unit;
+  emit("words", columns.words, "words");
+  emit("accesses", columns.accesses, counted);
+  emit("mean", columns.mean, counted + " per word");
+  emit("least", columns.least, counted);
+  emit("greatest", columns.greatest, counted);
+  emit("never", columns.never, "words");
+  emit("once", columns.once, "words");
+  emit("reused", columns.reused, "words");
+  Emitted heat = row;
+  heat.table.clear();
+  heat.name = *name + "_heat";
+  heat.unit = counted;
+  heat.dimensions.push_back(cells);
+  heat.dimension_names.push_back(std::to_string(cells));
+  heat.values = columns.heat;
+  run->launch.emit(heat);
+  heat.name = *name + "_distribution";
+  heat.unit = "words";
+  heat.dimensions.back() = bins;
+  heat.dimension_names.back() = std::to_string(bins);
+  heat.values = columns.bins_of_counts;
+  for (std::uint64_t bin = 0; bin <= bins; ++bin) heat.bounds.push_back(std::int64_t{1} << bin);
+  heat.underflow = columns.never;
+  heat.overflow = columns.beyond;
+  run->launch.emit(std::move(heat));
+}
+
+}  // namespace lynxpp::cod

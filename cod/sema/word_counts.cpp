@@ -1,0 +1,80 @@
+#include "cod/sema/word_counts.h"
+
+#include <algorithm>
+
+#include "cod/sema/analyser.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// False: the statement does something else. Arrays are appended.
+bool only_counts(const Statement& statement, std::vector<std::uint32_t>& arrays) {
+  switch (statement.kind) {
+    case StatementKind::empty: return true;
+    case StatementKind::block:
+      return std::ranges::all_of(statement.children,
+                                 [&](const StatementPtr& child) { return only_counts(*child, arrays); });
+    case StatementKind::expression: {
+      const Expression& call = *statement.expression;
+      const bool counts = call.kind == ExpressionKind::call && call.api != nullptr &&
+                          call.api->api == Api::count_words && call.setup.empty();
+      if (counts) arrays.push_back(call.operands[0]->symbol->index);
+      return counts;
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void find_counted_words(Program& program) {
+  for (HandlerBody& body : program.handlers) {
+    const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
+    if (body.handler.target != TargetKind::instruction || is_sampled) continue;
+    std::vector<std::uint32_t> arrays;
+    const bool only = std::ranges::all_of(
+        body.statements, [&](const Statement* statement) { return only_counts(*statement, arrays); });
+    if (only) body.handler.counted_words = std::move(arrays);
+  }
+}
+
+/// The name of a `global` array of integers with one extent, SHARED_WORDS or DEVICE_WORDS.
+void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
+  const std::string hint = "declare 'global unsigned int accesses[SHARED_WORDS];', or [DEVICE_WORDS]";
+  const std::size_t before = errors.size();
+  Symbol* symbol = argument.kind == ExpressionKind::name ? find(argument.text) : nullptr;
+  const bool is_of_words = symbol != nullptr && symbol->kind == Symbol::Kind::array &&
+                           symbol->memory == Symbol::Memory::global && symbol->dimensions.size() == 1 &&
+                           (symbol->dimensions[0].extent == Extent::shared_words ||
+                            symbol->dimensions[0].extent == Extent::device_words) &&
+                           is_integer(symbol->type) && bytes_of(symbol->type) >= 4;
+  if (!is_of_words) {
+    if (errors.size() == before)
+      error(argument.position,
+            std::string(api.name) +
+                "() needs an array with an integer of 32 or 64 bits for each word of memory",
+            hint);
+    return;
+  }
+  argument.symbol = symbol;
+  argument.type = symbol->type;
+  program_.checks_bounds = true;
+}
+
+/// emitWords(name, array, unit)
+void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
+  for (std::size_t i = 0; i < expression.operands.size(); ++i) {
+    if (i == 1) continue;
+    const Expression& text = *expression.operands[i];
+    if (text.kind != ExpressionKind::string || text.text.empty())
+      error(text.position,
+            i == 0 ? "the name of a result must be a string that is not empty"
+                   : "the unit of a result must be a string that is not empty",
+            "write 'emitWords(\"accesses\", accesses)'");
+  }
+  Expression& array = *expression.operands[1];
+  words_argument(array, api);
+  if (array.symbol != nullptr) static_cast<void>(use_launch_data(array.symbol->name, array.position));
+}
+
+}  // namespace lynxpp::cod

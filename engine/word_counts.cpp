@@ -1,0 +1,265 @@
+#include "engine/word_counts.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "engine/instrument.h"
+#include "ptx/ir/memory_access.h"
+#include "ptx/passes/module/shared_addresses.h"
+#include "ptx/replay/word_counts.h"
+
+namespace lynxpp::engine {
+namespace {
+
+/// What devices may keep below the first shared variable: 1024 bytes from sm_80 on.
+constexpr std::uint64_t reserved_shared_bytes = 1024;
+
+bool is_of_shared_words(const cod::GlobalArray& array) {
+  return array.dimensions.size() == 1 && array.dimensions[0].extent == cod::Extent::shared_words;
+}
+
+/// Whether a function that the kernel calls may end the thread.
+bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
+  if (reached.calls_indirectly) return true;
+  for (const ptx::FunctionUnit& function : reached.functions) {
+    if (function.function->is_entry) continue;
+    for (const ptx::Instruction& instruction : function.function->body->instructions) {
+      if (instruction.traits.is_thread_exit) return true;
+    }
+  }
+  return false;
+}
+
+void find_names(const ptx::OperandList& operands, std::set<std::string_view>& names) {
+  for (const ptx::Operand& operand : operands) {
+    if (operand.kind == ptx::OperandKind::identifier) names.insert(operand.name);
+    find_names(operand.elements, names);
+  }
+}
+
+void find_shared_arrays(const ptx::InstrumentationUnit& unit, WordCounting& counting) {
+  std::set<std::string_view> named;
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
+    for (const ptx::Instruction& instruction : function.function->body->instructions)
+      find_names(instruction.operands, named);
+  }
+  counting.static_shared_bytes = reserved_shared_bytes;
+  const auto add_static = [&](const ptx::Variable& variable) {
+    counting.static_shared_bytes += variable.size_bytes() + variable.alignment;
+  };
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
+    for (const ptx::Variable& variable : function.function->body->variables) {
+      if (variable.space == ptx::StateSpace::shared) add_static(variable);
+    }
+  }
+  for (const ptx::Variable& variable : unit.module.variables) {
+    if (variable.space == ptx::StateSpace::shared && named.contains(variable.name)) add_static(variable);
+  }
+  for (const ptx::Variable* each :
+       ptx::addressable_shared_variables(unit.module, *unit.reached.kernel().function)) {
+    if (!named.contains(each->name)) continue;
+    const bool is_dynamic = each->is_extern && each->size_bytes() == 0;
+    counting.shared_arrays.push_back({each->name, each->size_bytes(), is_dynamic});
+  }
+}
+
+/// The accesses of one probe: those that replay follows become uses and lose their probe.
+class ProbeSorter {
+ public:
+  ProbeSorter(const ptx::InstrumentationUnit& unit, WordCounting& counting)
+      : body_(*unit.reached.kernel().function->body), counting_(counting), unit_(unit) {}
+
+  /// How many uses there are of it.
+  std::uint64_t sort(std::uint32_t specification, const std::vector<cod::GlobalArray>& arrays,
+                     const std::vector<std::uint32_t>& counted, ptx::Probe& probe) {
+    std::set<const ptx::Instruction*> predicted;
+    for (const ptx::FunctionUnit& function : unit_.reached.functions) {
+      for (const ptx::Instruction& instruction : function.function->body->instructions) {
+        if (!probe.matches(instruction)) continue;
+        if (&function != &unit_.reached.kernel()) continue;
+        const auto index = static_cast<std::uint32_t>(&instruction - body_.instructions.data());
+        const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
+        if (!counting_.program.predicts(index, side)) continue;
+        predicted.insert(&instruction);
+        const bool in_shared = space_of(instruction, side) == ptx::StateSpace::shared;
+        for (const std::uint32_t array : counted) {
+          if (is_of_shared_words(arrays[array]) == in_shared)
+            counting_.uses.push_back({index, side, specification, array, in_shared});
+        }
+      }
+    }
+    if (predicted.empty()) return 0;
+    probe.matches = [matches = probe.matches, predicted](const ptx::Instruction& instruction) {
+      return !predicted.contains(&instruction) && matches(instruction);
+    };
+    return predicted.size();
+  }
+
+ private:
+  /// Replay follows no generic address but those of global memory.
+  static ptx::StateSpace space_of(const ptx::Instruction& instruction, std::uint32_t side) {
+    return ptx::memory_accesses(instruction).access[side].space;
+  }
+
+  const ptx::Body& body_;
+  WordCounting& counting_;
+  const ptx::InstrumentationUnit& unit_;
+};
+
+/// Counts of one array's memory: a WordCounts for each range that is accessed.
+class RangeCounts {
+ public:
+  explicit RangeCounts(const std::vector<CountedRange>& ranges) : ranges_(ranges), counts_(ranges.size()) {}
+
+  void add(const ptx::ReplayedAccess& access) {
+    const ptx::NumberRange range = ptx::range_of(access.address, access.box);
+    const ptx::WideNumber end = range.greatest + access.bytes;
+    const auto next = std::upper_bound(
+        ranges_.begin(), ranges_.end(), range.least,
+        [](ptx::WideNumber address, const CountedRange& each) { return address < each.address; });
+    ptx::WideNumber bound = 0;
+    if (next != ranges_.begin() && range.least < ptx::WideNumber{(next - 1)->address} + (next - 1)->bytes) {
+      const CountedRange& own = *(next - 1);
+      const ptx::WideNumber own_end = ptx::WideNumber{own.address} + own.bytes;
+      if (end <= own_end) return counts_of(own).add(access);
+      bound = own_end - access.bytes + 1;
+    } else {
+      if (next == ranges_.end() || range.greatest < next->address) {
+        outside_ += access.box.threads();
+        return;
+      }
+      bound = next->address;
+    }
+    const ptx::Answer<bool> below = ptx::is_less(access.address, bound, access.box);
+    if (below.value) {  // one access that lies in a range in part
+      outside_ += access.box.threads();
+      return;
+    }
+    for (const ptx::ThreadBox& box : ptx::divide(access.box, below.cut)) {
+      ptx::ReplayedAccess part = access;
+      part.box = box;
+      add(part);
+    }
+  }
+
+  std::uint64_t outside() const { return outside_; }
+
+  /// visit(element, count) for every word that was accessed.
+  template <typename Visit>
+  void finish(Visit visit) {
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      if (!counts_[i]) continue;
+      const std::vector<std::uint64_t> words = counts_[i]->finish();
+      for (std::size_t word = 0; word < words.size(); ++word) {
+        if (words[word] != 0) visit(ranges_[i].element + word, words[word]);
+      }
+    }
+  }
+
+ private:
+  ptx::WordCounts& counts_of(const CountedRange& range) {
+    std::optional<ptx::WordCounts>& counts = counts_[static_cast<std::size_t>(&range - ranges_.data())];
+    if (!counts) counts.emplace(range.address, range.bytes);
+    return *counts;
+  }
+
+  const std::vector<CountedRange>& ranges_;
+  std::vector<std::optional<ptx::WordCounts>> counts_;
+  std::uint64_t outside_ = 0;
+};
+
+template <typename Element>
+void add_up_to_most(std::span<std::byte> array, std::uint64_t element, std::uint64_t amount) {
+  if (element >= array.size() / sizeof(Element)) return;
+  std::byte* const at = array.data() + element * sizeof(Element);
+  Element value = 0;
+  std::memcpy(&value, at, sizeof value);
+  const std::uint64_t room = std::numeric_limits<Element>::max() - value;
+  value = static_cast<Element>(value + std::min(amount, room));
+  std::memcpy(at, &value, sizeof value);
+}
+
+ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWords& launch) {
+  ptx::ReplayLaunch replayed;
+  std::copy(std::begin(launch.grid), std::end(launch.grid), replayed.grid);
+  std::copy(std::begin(launch.block), std::end(launch.block), replayed.block);
+  replayed.parameters = launch.parameters;
+  for (const std::string& name : counting.program.variables) {
+    const auto global = counting.global_variables.find(name);
+    const auto shared = std::ranges::find(counting.shared_arrays, name, &WordCounting::SharedArray::name);
+    const auto index = static_cast<std::size_t>(shared - counting.shared_arrays.begin());
+    std::optional<std::uint64_t> address;
+    if (global != counting.global_variables.end()) address = global->second;
+    if (shared != counting.shared_arrays.end() && index < launch.shared_addresses.size())
+      address = launch.shared_addresses[index];
+    replayed.variables.push_back(address);
+  }
+  return replayed;
+}
+
+}  // namespace
+
+std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
+  const auto counts_words = [](const SpecificationPtr& specification) {
+    return std::ranges::any_of(specification->handlers(),
+                               [](const cod::Handler& each) { return !each.counted_words.empty(); });
+  };
+  if (std::ranges::none_of(request.specifications, counts_words)) return nullptr;
+  auto counting = std::make_shared<WordCounting>();
+  const ptx::Function& kernel = *unit.reached.kernel().function;
+  const bool replays = !request.plain_counters && !unit.options.without.contains(without_replay);
+  if (replays)
+    counting->program =
+        ptx::make_replay_program(unit.module, unit.analyses.of(kernel), may_exit_in_calls(unit.reached));
+  for (const auto& [name, address] : unit.variant.shared_variables)
+    counting->global_variables.emplace(name, address);
+  find_shared_arrays(unit, *counting);
+  ProbeSorter sorter(unit, *counting);
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
+    for (const cod::Handler& handler : request.specifications[i]->handlers()) {
+      ptx::Probe& probe = unit.spliced.probes[next++];
+      const bool counts = !handler.counted_words.empty() && probe.enabled;
+      counting->predicted.push_back(
+          counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
+    }
+  }
+  return counting;
+}
+
+Result<std::vector<std::uint64_t>> fill_counted_words(
+    const WordCounting& counting, const LaunchedWords& launch,
+    const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
+    std::span<const std::vector<std::span<std::byte>>> arrays) {
+  using Place = std::pair<std::uint32_t, std::uint32_t>;  // specification, array
+  std::map<Place, RangeCounts> counts;
+  std::multimap<std::pair<std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
+  for (const WordCounting::Use& use : counting.uses) uses.emplace(std::pair(use.instruction, use.side), &use);
+  const Status replayed =
+      ptx::replay(counting.program, replay_launch(counting, launch), [&](const ptx::ReplayedAccess& access) {
+        const auto [first, last] = uses.equal_range({access.instruction, access.side});
+        for (auto use = first; use != last; ++use) {
+          const Place place{use->second->specification, use->second->array};
+          const auto known =
+              counts.try_emplace(place, use->second->is_shared ? launch.shared : launch.device).first;
+          known->second.add(access);
+        }
+      });
+  std::vector<std::uint64_t> outside(specifications.size());
+  for (auto& [place, each] : counts) {
+    const std::span<std::byte> array = arrays[place.first][place.second];
+    const bool is_wide =
+        cod::size_of(specifications[place.first]->arrays()[place.second].type) == sizeof(std::uint64_t);
+    outside[place.first] += each.outside();
+    each.finish([&](std::uint64_t element, std::uint64_t amount) {
+      is_wide ? add_up_to_most<std::uint64_t>(array, element, amount)
+              : add_up_to_most<std::uint32_t>(array, element, amount);
+    });
+  }
+  if (!replayed) return replayed.error();
+  return outside;
+}
+
+}  // namespace lynxpp::engine

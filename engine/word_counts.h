@@ -1,0 +1,80 @@
+// Counts of accesses for each word of memory (cod::Handler::counted_words): which of them need no probe,
+// because replay (ptx/replay/replay.h) finds their addresses, and how they get into a launch's arrays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cod/specification.h"
+#include "ptx/passes/unit.h"
+#include "ptx/replay/replay.h"
+#include "support/result.h"
+
+namespace lynxpp::engine {
+
+struct Request;
+
+/// `--without` and LYNXPP_WITHOUT: every access has its probe.
+inline constexpr std::string_view without_replay = "replayed_accesses";
+
+struct WordCounting {
+  /// An access without a probe, and an array that counts its words.
+  struct Use {
+    std::uint32_t instruction = 0;  ///< index in the kernel's body
+    std::uint32_t side = 0;
+    std::uint32_t specification = 0;
+    std::uint32_t array = 0;  ///< in Specification::arrays()
+    bool is_shared = false;
+  };
+  /// A shared variable of the kernel; its address is found out by the launch.
+  struct SharedArray {
+    std::string name;
+    std::uint64_t bytes = 0;
+    bool is_dynamic = false;  ///< as long as the launch says
+  };
+  ptx::ReplayProgram program;
+  std::vector<Use> uses;
+  std::map<std::string, std::uint64_t, std::less<>> global_variables;  ///< addresses
+  std::vector<SharedArray> shared_arrays;
+  /// No address of a static shared variable is as high as this. Devices keep a part of a block's shared
+  /// memory, below.
+  std::uint64_t static_shared_bytes = 0;
+  /// By position in unit.spliced.probes: accesses that are counted without the probe.
+  std::vector<std::uint64_t> predicted;
+};
+
+/// Null: no specification counts words. Takes the accesses that need no probe out of unit.spliced.probes.
+/// Precondition: these are those of the request's handlers, in order; variables' addresses are known.
+std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
+
+/// Memory whose words have elements that follow one another.
+struct CountedRange {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t element = 0;
+};
+
+/// What a launch was and has found out.
+struct LaunchedWords {
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::span<const std::byte> parameters;            ///< as in the kernel's parameter buffer
+  std::span<const std::uint64_t> shared_addresses;  ///< of WordCounting::shared_arrays
+  std::vector<CountedRange> shared, device;         ///< ascending by address
+};
+
+/// Adds what the accesses without a probe did to arrays[specification][array]. Counts of 32 bits stay at
+/// their greatest number. For each specification how many accesses lay outside of all ranges. Failure: some
+/// counts are missing.
+Result<std::vector<std::uint64_t>> fill_counted_words(
+    const WordCounting& counting, const LaunchedWords& launch,
+    const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
+    std::span<const std::vector<std::span<std::byte>>> arrays);
+
+}  // namespace lynxpp::engine

@@ -1,0 +1,177 @@
+#include "interposer/launched_words.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+constexpr std::uint64_t word = 4;
+/// Dynamic shared memory begins at a multiple of this at most.
+constexpr std::uint64_t shared_alignment = 128;
+
+/// "tile" of "_ZZ6matmulPKfS0_PfE4tile".
+std::string short_name(const std::string& symbol) {
+  const std::string name = demangle(symbol);
+  const std::size_t end = name.rfind("::");
+  return end == std::string::npos ? name : name.substr(end + 2);
+}
+
+bool is_of(const cod::GlobalArray& array, cod::Extent extent) {
+  return std::ranges::any_of(array.dimensions,
+                             [extent](const cod::Dimension& each) { return each.extent == extent; });
+}
+
+bool asks_for(const std::vector<engine::SpecificationPtr>& specifications, cod::Extent extent) {
+  return std::ranges::any_of(specifications, [extent](const engine::SpecificationPtr& specification) {
+    return std::ranges::any_of(specification->arrays(),
+                               [extent](const cod::GlobalArray& array) { return is_of(array, extent); });
+  });
+}
+
+/// Whether some count of [first, first + words) is not zero.
+bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, std::uint64_t first,
+                std::uint64_t words) {
+  const std::uint64_t begin = std::min<std::uint64_t>(first * element_bytes, array.size());
+  const std::uint64_t end = std::min<std::uint64_t>((first + words) * element_bytes, array.size());
+  const auto counts = array.subspan(begin, end - begin);
+  return std::ranges::any_of(counts, [](std::byte each) { return each != std::byte{0}; });
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
+    const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
+    device::Device& device, const device::Launch& launch) {
+  if (variant.words == nullptr) return std::shared_ptr<LaunchedWords>();
+  Result<std::vector<std::byte>> parameters = device::parameter_buffer(launch, variant.parameters);
+  if (!parameters) return parameters.error();
+  auto words = std::make_shared<LaunchedWords>();
+  words->counting_ = variant.words;
+  words->parameters_ = std::move(*parameters);
+  words->slots_ = variant.parameters;
+  words->dynamic_bytes_ = launch.shared_bytes;
+  const std::uint64_t shared_bytes =
+      variant.words->static_shared_bytes + shared_alignment + launch.shared_bytes;
+  words->shared_words_ = (shared_bytes + word - 1) / word;
+  if (!asks_for(specifications, cod::Extent::device_words)) return words;
+  words->arrays_ = device.arrays();
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  for (const device::DeviceArray& each : words->arrays_) ranges.emplace_back(each.address, each.bytes);
+  words->map_ = std::make_shared<const cod::WordMap>(std::move(ranges));
+  return words;
+}
+
+std::span<const std::byte> LaunchedWords::word_map() const {
+  if (map_ == nullptr) return {};
+  return std::as_bytes(map_->entries());
+}
+
+void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const {
+  for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
+    const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
+    const std::uint64_t bytes = array.is_dynamic ? dynamic_bytes_ : array.bytes;
+    // All names of dynamic shared memory stand for the same.
+    const auto is_same = [&](const cod::MemoryArray& each) { return each.first == addresses[i] / word; };
+    const bool is_known = array.is_dynamic && std::ranges::any_of(view.shared_arrays, is_same);
+    if (bytes == 0 || is_known) continue;
+    view.shared_arrays.push_back({short_name(array.name), addresses[i] / word, (bytes + word - 1) / word});
+  }
+  std::ranges::sort(view.shared_arrays, {}, &cod::MemoryArray::first);
+}
+
+/// "#3, parameter 0": its number, and the parameters that point into it.
+std::string LaunchedWords::name_of(const device::DeviceArray& array) const {
+  std::string name = array.name;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::uint64_t pointer = 0;
+    if (slots_[i].bytes != sizeof pointer) continue;
+    std::memcpy(&pointer, parameters_.data() + slots_[i].offset, sizeof pointer);
+    if (pointer - array.address < array.bytes) name += ", parameter " + std::to_string(i);
+  }
+  return name;
+}
+
+/// Those that parameters point into or that were accessed.
+void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
+                                      const std::vector<engine::SpecificationPtr>& specifications,
+                                      cod::LaunchView& view) const {
+  std::vector<device::DeviceArray> arrays = arrays_;
+  std::ranges::sort(arrays, {}, &device::DeviceArray::number);
+  for (const device::DeviceArray& array : arrays) {
+    const std::uint64_t first = map_->element_of(array.address).value_or(0);
+    const std::uint64_t words = (array.bytes + word - 1) / word;
+    std::string name = name_of(array);
+    bool is_used = name != array.name;
+    for (std::size_t i = 0; i < specifications.size() && !is_used; ++i) {
+      const std::vector<std::span<std::byte>> spans = layout.arrays_of(i, buffer);
+      for (std::size_t k = 0; k < spans.size() && !is_used; ++k) {
+        const cod::GlobalArray& counts = specifications[i]->arrays()[k];
+        is_used = is_of(counts, cod::Extent::device_words) &&
+                  has_counts(spans[k], cod::size_of(counts.type), first, words);
+      }
+    }
+    if (is_used) view.device_arrays.push_back({std::move(name), first, words});
+  }
+}
+
+/// What was counted in pages that arrays have a part of, but in none of them.
+std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
+                                            std::uint64_t element_bytes) const {
+  const std::uint64_t elements = counts.size() / element_bytes;
+  std::uint64_t between = 0, next = 0;
+  const auto add = [&](std::uint64_t end) {
+    for (; next < std::min(end, elements); ++next) {
+      std::uint64_t count = 0;
+      std::memcpy(&count, counts.data() + next * element_bytes, element_bytes);
+      between += count;
+    }
+  };
+  for (const device::DeviceArray& each : arrays_) {
+    const std::uint64_t first = map_->element_of(each.address).value_or(0);
+    add(first);
+    next = std::max(next, first + (each.bytes + word - 1) / word);
+  }
+  add(elements);
+  return between;
+}
+
+bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
+                           const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
+                           std::vector<std::vector<std::string>>& notes) const {
+  const std::span<const std::uint64_t> addresses = layout.shared_addresses_of(buffer);
+  engine::LaunchedWords launched;
+  std::copy(std::begin(view.grid), std::end(view.grid), launched.grid);
+  std::copy(std::begin(view.block), std::end(view.block), launched.block);
+  launched.parameters = parameters_;
+  launched.shared_addresses = addresses;
+  launched.shared = {{0, word * shared_words_, 0}};
+  for (const device::DeviceArray& array : arrays_)
+    launched.device.push_back({array.address, array.bytes, map_->element_of(array.address).value_or(0)});
+  std::vector<std::vector<std::span<std::byte>>> arrays;
+  for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
+  const Result<std::vector<std::uint64_t>> filled =
+      engine::fill_counted_words(*counting_, launched, specifications, arrays);
+  notes.assign(specifications.size(), {});
+  for (std::size_t i = 0; i < specifications.size(); ++i) {
+    if (!filled) {
+      notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
+                         "; the kernel's next launches count with probes alone");
+    }
+    std::uint64_t outside = filled ? (*filled)[i] : 0;
+    for (std::size_t k = 0; k < arrays[i].size(); ++k) {
+      const cod::GlobalArray& counts = specifications[i]->arrays()[k];
+      if (is_of(counts, cod::Extent::device_words))
+        outside += between_arrays(arrays[i][k], cod::size_of(counts.type));
+    }
+    if (outside != 0)
+      notes[i].push_back(std::to_string(outside) + " accesses outside of all known arrays were not counted");
+  }
+  add_shared_arrays(addresses, view);
+  if (map_ != nullptr) add_device_arrays(layout, buffer, specifications, view);
+  return filled.ok();
+}
+
+}  // namespace lynxpp::interposer

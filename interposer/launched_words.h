@@ -1,0 +1,59 @@
+// What counting words of memory needs of a launch (engine/word_counts.h): its parameters, the arrays that are
+// there when it is made, and where its results go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cod/specification.h"
+#include "cod/word_map.h"
+#include "device/device.h"
+#include "engine/instrument.h"
+#include "interposer/probe_buffer.h"
+#include "support/result.h"
+
+namespace lynxpp::interposer {
+
+/// From before the launch until its report. Allocations that the program makes, frees or reuses meanwhile
+/// change nothing.
+class LaunchedWords {
+ public:
+  /// nothing of it is asked: null. Failure: the launch gives too few parameters.
+  static Result<std::shared_ptr<LaunchedWords>> of(
+      const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
+      device::Device& device, const device::Launch& launch);
+
+  std::uint64_t shared_words() const { return shared_words_; }
+  std::uint64_t device_words() const { return map_ == nullptr ? 0 : map_->words(); }
+  std::uint64_t shared_addresses() const { return counting_->shared_arrays.size(); }
+  /// What the device reads to find elements.
+  std::span<const std::byte> word_map() const;
+
+  /// Adds what was found out without probes, and the arrays to `view`. `notes` gets for each specification
+  /// what is not as it should be. False: accesses are missing that only probes would count.
+  bool finish(const ProbeLayout& layout, std::span<std::byte> buffer,
+              const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
+              std::vector<std::vector<std::string>>& notes) const;
+
+ private:
+  void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
+  void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
+                         const std::vector<engine::SpecificationPtr>& specifications,
+                         cod::LaunchView& view) const;
+  std::string name_of(const device::DeviceArray& array) const;
+  std::uint64_t between_arrays(std::span<const std::byte> counts, std::uint64_t element_bytes) const;
+
+  std::shared_ptr<const engine::WordCounting> counting_;
+  std::vector<std::byte> parameters_;
+  std::vector<device::ParameterSlot> slots_;
+  std::vector<device::DeviceArray> arrays_;
+  std::shared_ptr<const cod::WordMap> map_;
+  std::uint64_t shared_words_ = 0;
+  std::uint64_t dynamic_bytes_ = 0;
+};
+
+}  // namespace lynxpp::interposer
