@@ -20,11 +20,6 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view{} : std::string_view(value);
 }
 
-bool is_instruction(std::string_view line) {
-  line = trim(line);
-  return line.ends_with(';') && !line.starts_with('.');
-}
-
 }  // namespace
 
 Limits without_functions(Limits limits) {
@@ -58,15 +53,7 @@ Limits limits_of_environment() {
 
 std::uint64_t added_instructions(const ptx::EditList& edits) {
   std::uint64_t added = 0;
-  for (const ptx::Edit& edit : edits.edits()) {
-    added += edit.instructions();
-    const std::string* const text = edit.text();
-    for (std::string_view rest = text == nullptr ? std::string_view{} : *text; !rest.empty();) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      added += is_instruction(rest.substr(0, end)) ? 1 : 0;
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
+  for (const ptx::Edit& edit : edits.edits()) added += edit.instructions();
   return added;
 }
 

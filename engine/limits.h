@@ -34,8 +34,7 @@ std::set<std::string, std::less<>> names_in(std::string_view list);
 /// makes no handler one. What is neither is left alone.
 Limits limits_of_environment();
 
-/// PTX instructions that the edits add; of edits that are text an estimate, the lines that end in a semicolon
-/// and declare nothing.
+/// PTX instructions that the edits add; those that they replace are not taken off.
 std::uint64_t added_instructions(const ptx::EditList& edits);
 
 /// Failure: `original` and `added` are together more than the limit. Says by how much, and the variable's

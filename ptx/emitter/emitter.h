@@ -23,7 +23,7 @@ struct Edit {
   /// Null: it is something else.
   const std::string* text() const { return std::get_if<std::string>(&content); }
   const Code* code() const { return std::get_if<Code>(&content); }
-  /// Instructions of code and functions; of text nobody knows.
+  /// Instructions of code and functions; text has none.
   std::size_t instructions() const;
 };
 
@@ -46,10 +46,8 @@ class EditList {
   void replace(TextRange range, Code code) { edits_.push_back({range, std::move(code)}); }
   void replace(TextRange range, CodeOperand operand) { edits_.push_back({range, std::move(operand)}); }
   void erase(TextRange range) { edits_.push_back({range, std::string()}); }
-  /// Other text or code for the edit at `index` of edits().
-  void set_text(std::size_t index, std::string text) { edits_[index].content = std::move(text); }
-  void set_code(std::size_t index, Code code) { edits_[index].content = std::move(code); }
   const std::vector<Edit>& edits() const { return edits_; }
+  std::vector<Edit>& edits() { return edits_; }
   bool empty() const { return edits_.empty(); }
 
   /// Numbers the registers and labels of code that is added to the function, which has a body. The registers

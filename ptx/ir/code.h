@@ -1,7 +1,7 @@
 // Code that passes add to a function, as values: nobody reads or changes added code as text, and only the
 // emitter (ptx/emitter/code_printer.h) knows how it is written. code_builder.h makes it.
 //
-//   Code             statements in order: instructions, labels, scopes, lines of text
+//   Code             statements in order: instructions, labels, scopes, declarations
 //   CodeInstruction  a guard, an opcode with its modifiers, operands
 //   VirtualRegister  a register that lynxpp adds to the function, numbered by NameSource (code_builder.h) and
 //                    declared by the emitter; no two pieces of code meet in one by accident, and ptxas
@@ -141,10 +141,9 @@ struct CodeScope {
   bool operator==(const CodeScope&) const = default;
 };
 
-/// Whole lines that no pass looks into: a declaration, or an instruction of the program's that is repeated.
+/// A declaration, `.param .b32 value;`, that no pass looks into.
 struct CodeText {
-  std::string text;                ///< without white space around it
-  std::uint32_t instructions = 0;  ///< how many these are
+  std::string text;  ///< without white space around it
   bool operator==(const CodeText&) const = default;
 };
 

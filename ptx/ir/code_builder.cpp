@@ -46,7 +46,6 @@ std::size_t Code::size() const {
   std::size_t instructions = 0;
   for (const CodeStatement& statement : statements) {
     if (std::holds_alternative<CodeInstruction>(statement)) ++instructions;
-    if (const auto* const text = std::get_if<CodeText>(&statement)) instructions += text->instructions;
   }
   return instructions;
 }

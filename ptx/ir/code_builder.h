@@ -92,9 +92,7 @@ class CodeBuilder {
 
   void open_scope() { code_.statements.emplace_back(CodeScope{true}); }
   void close_scope() { code_.statements.emplace_back(CodeScope{false}); }
-  void add_text(std::string text, std::uint32_t instructions = 0) {
-    code_.statements.emplace_back(CodeText{std::move(text), instructions});
-  }
+  void add_text(std::string text) { code_.statements.emplace_back(CodeText{std::move(text)}); }
   void append(Code code) { code_.append(std::move(code)); }
 
   const Code& code() const { return code_; }

@@ -119,7 +119,16 @@ TEST(Outline, TooLargeVariantsAreNotMadeAndTheReasonHasTheNumbers) {
 
 TEST(Outline, OnlyInstructionsAreCounted) {
   EditList edits;
-  edits.insert_before(0, "\n\t.reg .b32 %r<3>;\n\t{\n\tadd.u32 a, b, c;\n$label:\n\t@p bra $label;\n\t}\n\t");
+  NameSource names;
+  CodeBuilder code(names);
+  const Label label = code.fresh_label();
+  code.open_scope();
+  code.add_text(".param .b32 value;");
+  code.emit("add.u32", {Name{"a"}, Name{"b"}, Name{"c"}});
+  code.place(label);
+  code.branch_if(Name{"p"}, label);
+  code.close_scope();
+  edits.insert_before(0, code.take());
   edits.replace({3, 4}, "name");
   EXPECT_EQ(engine::added_instructions(edits), 2u);
 }

@@ -13,14 +13,7 @@ namespace {
 /// The begins of opcodes that end a block.
 constexpr std::array<std::string_view, 4> block_ends{"bra", "call", "membar", "fence"};
 
-bool may_end_block(const std::string& text) {
-  return text.find('@') != std::string::npos || std::ranges::any_of(block_ends, [&](std::string_view sign) {
-           return text.find(sign) != std::string::npos;
-         });
-}
-
 bool may_end_block(const CodeStatement& statement) {
-  if (const auto* const line = std::get_if<CodeText>(&statement)) return may_end_block(line->text);
   const auto* const instruction = std::get_if<CodeInstruction>(&statement);
   if (instruction == nullptr) return false;
   return instruction->guard || std::ranges::any_of(block_ends, [&](std::string_view begin) {
@@ -28,13 +21,12 @@ bool may_end_block(const CodeStatement& statement) {
          });
 }
 
-/// Whether a block may end in what is added: at a guard, a branch, a call, a fence.
+/// Whether a block may end in what is added: at a guard, a branch, a call, a fence. Edits of text are parts of
+/// the program's instructions, and end none.
 bool may_end_block(const Edit& edit) {
-  if (const Code* const code = edit.code()) {
-    return std::ranges::any_of(code->statements,
-                               [](const CodeStatement& each) { return may_end_block(each); });
-  }
-  return edit.text() != nullptr && may_end_block(*edit.text());
+  const Code* const code = edit.code();
+  return code != nullptr &&
+         std::ranges::any_of(code->statements, [](const CodeStatement& each) { return may_end_block(each); });
 }
 
 /// Of a value, and of the instructions that copy it.

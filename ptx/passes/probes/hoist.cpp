@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ptx/emitter/code_printer.h"
 #include "ptx/passes/module/entry.h"
 
 namespace lynxpp::ptx {
@@ -46,37 +45,19 @@ class KeptRegisters {
  public:
   explicit KeptRegisters(NameSource& names) : names_(names) {}
 
-  /// Whether it changed anything.
-  bool replace_in(Code& code) {
-    bool any = false;
+  /// In code of a loop.
+  void replace_in(Code& code) {
     for (CodeStatement& statement : code.statements) {
-      if (auto* const line = std::get_if<CodeText>(&statement)) any |= replace_in(line->text);
       auto* const instruction = std::get_if<CodeInstruction>(&statement);
       if (instruction == nullptr) continue;
-      for (std::size_t i = 1; i < instruction->operands.size(); ++i) {
-        CodeOperand& operand = instruction->operands[i];
+      for (CodeOperand& operand : instruction->operands) {
         const auto* const special = std::get_if<SpecialRegister>(&operand.value);
-        const auto known = special == nullptr ? constant_registers.end()
-                                              : std::ranges::find(constant_registers, special->name);
+        if (special == nullptr) continue;
+        const auto known = std::ranges::find(constant_registers, special->name);
         if (known == constant_registers.end()) continue;
         operand = kept(static_cast<std::size_t>(known - constant_registers.begin()));
-        any = true;
       }
     }
-    return any;
-  }
-
-  /// Likewise, of what is text still.
-  bool replace_in(std::string& text) {
-    bool any = false;
-    for (std::size_t k = 0; k < constant_registers.size(); ++k) {
-      const std::string old = std::string(constant_registers[k]) + ";";
-      for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at)) {
-        text.replace(at, old.size(), print(kept(k)) + ";");
-        any = true;
-      }
-    }
-    return any;
   }
 
   /// What fills them.
@@ -103,17 +84,10 @@ bool hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
   if (loops.empty()) return false;
   const TextRange body = function.function->body_text;
   KeptRegisters kept(unit.edits.names(*function.function));
-  for (std::size_t i = 0; i < unit.edits.edits().size(); ++i) {
-    const Edit& edit = unit.edits.edits()[i];
+  for (Edit& edit : unit.edits.edits()) {
     if (edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
-    if (!loops.contains(edit.range.begin)) continue;
-    if (const Code* const old = edit.code()) {
-      Code code = *old;
-      if (kept.replace_in(code)) unit.edits.set_code(i, std::move(code));
-    } else if (const std::string* const old_text = edit.text()) {
-      std::string text = *old_text;
-      if (kept.replace_in(text)) unit.edits.set_text(i, std::move(text));
-    }
+    auto* const code = std::get_if<Code>(&edit.content);
+    if (code != nullptr && loops.contains(edit.range.begin)) kept.replace_in(*code);
   }
   Code reads = kept.reads();
   if (reads.empty()) return false;
