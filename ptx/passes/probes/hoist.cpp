@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,30 +17,26 @@ namespace {
 /// Special registers that stay the same as long as the thread lives.
 constexpr std::array<std::string_view, 2> constant_registers{"%lanemask_lt", "%laneid"};
 
-/// The instructions of one function that stand in loops.
+/// The text of a function's blocks that are in loops: ends by begins.
 class LoopText {
  public:
   LoopText(const FunctionUnit& function, const LoopNest& loops) {
-    if (loops.loops().empty()) return;
     const Body& body = *function.function->body;
     for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
       const BasicBlock& range = function.graph.blocks[block];
       if (range.size() == 0 || loops.loop_of(block) == no_loop) continue;
-      ranges_.push_back(
-          {body.instructions[range.begin].text.begin, body.instructions[range.end - 1].text.end});
+      ends_[body.instructions[range.begin].text.begin] = body.instructions[range.end - 1].text.end;
     }
-    std::ranges::sort(ranges_, {}, &TextRange::begin);
   }
 
-  bool empty() const { return ranges_.empty(); }
   /// An insertion before or behind an instruction is the instruction's block's.
   bool contains(std::uint32_t position) const {
-    const auto after = std::ranges::upper_bound(ranges_, position, {}, &TextRange::begin);
-    return after != ranges_.begin() && position <= std::prev(after)->end;
+    const auto after = ends_.upper_bound(position);
+    return after != ends_.begin() && position <= std::prev(after)->second;
   }
 
  private:
-  std::vector<TextRange> ranges_;
+  std::map<std::uint32_t, std::uint32_t> ends_;
 };
 
 /// The registers of one function that keep what its loops read.
@@ -47,16 +46,34 @@ class KeptRegisters {
 
   /// In code of a loop.
   void replace_in(Code& code) {
-    for (CodeStatement& statement : code.statements) {
-      auto* const instruction = std::get_if<CodeInstruction>(&statement);
-      if (instruction == nullptr) continue;
-      for (CodeOperand& operand : instruction->operands) {
-        const auto* const special = std::get_if<SpecialRegister>(&operand.value);
-        if (special == nullptr) continue;
-        const auto known = std::ranges::find(constant_registers, special->name);
-        if (known == constant_registers.end()) continue;
-        operand = kept(static_cast<std::size_t>(known - constant_registers.begin()));
-      }
+    visit_instructions(code, [this](CodeInstruction& instruction) {
+      if (!instruction.opcode.starts_with("mov.")) return;
+      const auto* const special = std::get_if<SpecialRegister>(&instruction.operands[1].value);
+      if (special == nullptr) return;
+      const auto known = std::ranges::find(constant_registers, special->name);
+      if (known == constant_registers.end()) return;
+      const VirtualRegister reg = kept(static_cast<std::size_t>(known - constant_registers.begin()));
+      instruction.operands[1] = reg;
+      const auto* const target = std::get_if<VirtualRegister>(&instruction.operands[0].value);
+      if (target != nullptr && target->type == reg.type) copies_.emplace(*target, reg);
+    });
+  }
+
+  /// In all code of the function: what reads a copy reads the kept register itself.
+  void remove_copies(const std::vector<Code*>& codes) {
+    keep_what_is_written_twice(codes);
+    if (copies_.empty()) return;
+    for (Code* const code : codes) {
+      visit_instructions(*code, [this](CodeInstruction& instruction) {
+        for (CodeOperand& operand : instruction.operands)
+          visit_registers(operand, [this](VirtualRegister& reg) {
+            if (const auto copy = copies_.find(reg); copy != copies_.end()) reg = copy->second;
+          });
+      });
+      std::erase_if(code->statements, [](const CodeStatement& statement) {
+        const auto* const i = std::get_if<CodeInstruction>(&statement);
+        return i != nullptr && i->opcode.starts_with("mov.") && i->operands[0] == i->operands[1];
+      });
     }
   }
 
@@ -70,6 +87,19 @@ class KeptRegisters {
   }
 
  private:
+  /// It is no copy. What an instruction writes is part of its first operand.
+  void keep_what_is_written_twice(const std::vector<Code*>& codes) {
+    std::set<VirtualRegister> written;
+    const auto note = [&](VirtualRegister reg) {
+      if (copies_.contains(reg) && !written.insert(reg).second) copies_.erase(reg);
+    };
+    for (Code* const code : codes) {
+      visit_instructions(*code, [&](CodeInstruction& instruction) {
+        if (!instruction.operands.empty()) visit_registers(instruction.operands[0], note);
+      });
+    }
+  }
+
   VirtualRegister kept(std::size_t k) {
     if (!kept_[k]) kept_[k] = names_.fresh(RegisterType::b32);
     return *kept_[k];
@@ -77,20 +107,23 @@ class KeptRegisters {
 
   NameSource& names_;
   std::array<std::optional<VirtualRegister>, constant_registers.size()> kept_;
+  std::map<VirtualRegister, VirtualRegister> copies_;  // and what they are copies of
 };
 
 bool hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
   const LoopText loops(function, unit.analyses.of(*function.function).loops());
-  if (loops.empty()) return false;
   const TextRange body = function.function->body_text;
   KeptRegisters kept(unit.edits.names(*function.function));
+  std::vector<Code*> codes;
   for (Edit& edit : unit.edits.edits()) {
-    if (edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
     auto* const code = std::get_if<Code>(&edit.content);
-    if (code != nullptr && loops.contains(edit.range.begin)) kept.replace_in(*code);
+    if (code == nullptr || edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
+    codes.push_back(code);
+    if (loops.contains(edit.range.begin)) kept.replace_in(*code);
   }
   Code reads = kept.reads();
   if (reads.empty()) return false;
+  kept.remove_copies(codes);
   unit.edits.insert_before(entry_position(*function.function), std::move(reads));
   return true;
 }
