@@ -26,11 +26,7 @@ class Copier {
   /// Nothing: it writes what nobody wants to know.
   std::optional<CodeInstruction> instruction_of(const CodeInstruction& instruction) const {
     CodeInstruction copy{{}, instruction.opcode, {}};
-    if (instruction.guard) {
-      const auto* const reg = std::get_if<VirtualRegister>(&instruction.guard->reg);
-      copy.guard = reg != nullptr ? CodePredicate(numbers_.of(*reg), instruction.guard->is_negated)
-                                  : *instruction.guard;
-    }
+    if (instruction.guard) copy.guard = copy_of(*instruction.guard);
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
       std::optional<CodeOperand> operand = operand_of(instruction.operands[i]);
       if (!operand && i == 0) return std::nullopt;
@@ -67,7 +63,7 @@ class Copier {
 
   std::optional<CodeOperand> operand_of(const CodeOperand& operand) const {
     if (const CodeTemplate::Placeholder* const value = placeholder(operand)) return value_of(*value);
-    return std::visit([&](const auto& value) { return copy_of(value); }, operand.value);
+    return std::visit([&](const auto& value) -> CodeOperand { return copy_of(value); }, operand.value);
   }
 
   template <typename Value>
@@ -76,7 +72,7 @@ class Copier {
   }
   CodeOperand copy_of(VirtualRegister reg) const { return numbers_.of(reg); }
   CodeOperand copy_of(Label label) const { return numbers_.of(label); }
-  CodeOperand copy_of(const CodePredicate& predicate) const {
+  CodePredicate copy_of(const CodePredicate& predicate) const {
     const auto* const reg = std::get_if<VirtualRegister>(&predicate.reg);
     return reg == nullptr ? predicate : CodePredicate(numbers_.of(*reg), predicate.is_negated);
   }

@@ -18,26 +18,16 @@ namespace {
 constexpr std::array<std::string_view, 2> constant_registers{"%lanemask_lt", "%laneid"};
 
 /// The text of a function's blocks that are in loops: ends by begins.
-class LoopText {
- public:
-  LoopText(const FunctionUnit& function, const LoopNest& loops) {
-    const Body& body = *function.function->body;
-    for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
-      const BasicBlock& range = function.graph.blocks[block];
-      if (range.size() == 0 || loops.loop_of(block) == no_loop) continue;
-      ends_[body.instructions[range.begin].text.begin] = body.instructions[range.end - 1].text.end;
-    }
+std::map<std::uint32_t, std::uint32_t> text_of_loops(const FunctionUnit& function, const LoopNest& loops) {
+  std::map<std::uint32_t, std::uint32_t> ends;
+  const std::vector<Instruction>& instructions = function.function->body->instructions;
+  for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+    const BasicBlock& range = function.graph.blocks[block];
+    if (range.size() == 0 || loops.loop_of(block) == no_loop) continue;
+    ends[instructions[range.begin].text.begin] = instructions[range.end - 1].text.end;
   }
-
-  /// An insertion before or behind an instruction is the instruction's block's.
-  bool contains(std::uint32_t position) const {
-    const auto after = ends_.upper_bound(position);
-    return after != ends_.begin() && position <= std::prev(after)->second;
-  }
-
- private:
-  std::map<std::uint32_t, std::uint32_t> ends_;
-};
+  return ends;
+}
 
 /// The registers of one function that keep what its loops read.
 class KeptRegisters {
@@ -111,7 +101,7 @@ class KeptRegisters {
 };
 
 bool hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
-  const LoopText loops(function, unit.analyses.of(*function.function).loops());
+  const auto loops = text_of_loops(function, unit.analyses.of(*function.function).loops());
   const TextRange body = function.function->body_text;
   KeptRegisters kept(unit.edits.names(*function.function));
   std::vector<Code*> codes;
@@ -119,7 +109,9 @@ bool hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
     auto* const code = std::get_if<Code>(&edit.content);
     if (code == nullptr || edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
     codes.push_back(code);
-    if (loops.contains(edit.range.begin)) kept.replace_in(*code);
+    // An insertion before or behind an instruction is the instruction's block's.
+    const auto after = loops.upper_bound(edit.range.begin);
+    if (after != loops.begin() && edit.range.begin <= std::prev(after)->second) kept.replace_in(*code);
   }
   Code reads = kept.reads();
   if (reads.empty()) return false;
