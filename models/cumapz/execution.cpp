@@ -57,15 +57,11 @@ class Buffers {
 /// The lanes of one access group that do the same: to shared memory or to global memory.
 using Addresses = std::vector<std::int64_t>;
 
-/// Where the accesses of the first blocks go.
+/// Where the accesses of the first blocks go, by reference.
 struct Channels {
-  /// A reference, and how often its block has executed it before.
-  using Occurrence = std::pair<std::uint32_t, std::int64_t>;
-
-  std::vector<std::int64_t> executed;  ///< by the block, of each reference
-  Occurrence current;
-  std::map<Occurrence, std::set<std::uint32_t>> touched;  ///< by the block
-  std::map<Occurrence, ChannelUse> uses;
+  std::uint32_t current = 0;                                 ///< reference
+  std::map<std::uint32_t, std::set<std::uint32_t>> touched;  ///< by the block
+  std::map<std::uint32_t, ChannelUse> uses;
 };
 
 class Execution {
@@ -133,7 +129,6 @@ class Execution {
       if (!is_constant) std::ranges::fill(frame_[slot], 0);
     }
     buffers_ = {};
-    channels_.executed.assign(description_.references, 0);
     run(description_.statements, Mask(frame_[0].size(), 1));
   }
 
@@ -152,13 +147,13 @@ class Execution {
       channels_.touched.clear();
       run_block({i % variant_.grid[0], i / variant_.grid[0] % variant_.grid[1],
                  i / variant_.grid[0] / variant_.grid[1]});
-      for (const auto& [occurrence, touched] : channels_.touched) {
-        ChannelUse& use = channels_.uses[occurrence];
+      for (const auto& [reference, touched] : channels_.touched) {
+        ChannelUse& use = channels_.uses[reference];
         use.blocks.resize(memory.channels, 0);
         for (const std::uint32_t channel : touched) ++use.blocks[channel];
       }
     }
-    for (auto& [occurrence, use] : channels_.uses) totals_.channel_uses.push_back(std::move(use));
+    for (auto& [reference, use] : channels_.uses) totals_.channel_uses.push_back(std::move(use));
   }
 
   // ---- statements
@@ -242,7 +237,7 @@ class Execution {
       totals.text = element.text;
       totals.kind = statement.kind;
     }
-    channels_.current = {statement.reference, channels_.executed[statement.reference]++};
+    channels_.current = statement.reference;
     spend(statement.position);
     return totals;
   }
@@ -330,10 +325,16 @@ class Execution {
     }
   }
 
+  /// Lanes that want one element share what comes.
+  static std::int64_t distinct(Addresses addresses) {
+    std::ranges::sort(addresses);
+    return std::ranges::unique(addresses).begin() - addresses.begin();
+  }
+
   void add_global(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t array) {
     if (addresses.empty()) return;
     const std::uint32_t bytes = bytes_of(variant_.array_bytes, array);
-    totals.global.requested_bytes += weight_ * static_cast<std::int64_t>(addresses.size()) * bytes;
+    totals.global.requested_bytes += weight_ * distinct(addresses) * bytes;
     for (const Transaction& each : transactions(machine_.global, addresses, bytes)) {
       totals.global.transferred_bytes += weight_ * each.bytes;
       totals.global.transactions += weight_;

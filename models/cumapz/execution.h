@@ -11,7 +11,7 @@
 namespace lynxpp::models::cumapz {
 
 struct GlobalTraffic {
-  std::int64_t requested_bytes = 0;    ///< what threads asked for,
+  std::int64_t requested_bytes = 0;    ///< what threads asked for; once where lanes want one element
   std::int64_t transferred_bytes = 0;  ///< and what came
   std::int64_t transactions = 0;
 };
@@ -36,7 +36,7 @@ struct ReferenceTotals {
   SharedTraffic shared;
 };
 
-/// How one reference of the blocks that begin together is spread over the channels.
+/// How one reference of the blocks that begin together is spread over the channels, in all their rounds.
 struct ChannelUse {
   std::vector<std::int64_t> blocks;  ///< that touch each channel
   std::int64_t bytes = 0;            ///< transferred

@@ -5,11 +5,14 @@
 //
 //   1  without fetches there is nothing to divide: the factor is 1
 //   2  without fetches occupancy alone
-//   3  fetches are references to global memory, too
+//   3  fetches are references to global memory, too. Lanes of an access group that want one element ask for
+//      its bytes once, else the factor would pass 1, and matrix multiplication's first matrix, which the paper
+//      calls not coalesced, would be the best that there is
 //   4  rounded up, one block for each channel at least (execution.cpp)
 //   5  printed, equal counts get the worst value, so that an even spread is as bad as one channel. Here: the
 //      larger of max / min (of the channels that are used) and channels / used channels; for each reference
-//      by itself, since accesses of one instruction meet, and weighted by the bytes that it moves
+//      by itself, weighted by the bytes that it moves, and over all rounds of loops: blocks do not stay in
+//      step, so that what one round's accesses would do to the channels together is not what happens
 //   6  printed, requests are half warps times buffers, so that a kernel with one conflict in all has more
 //      than 1, and loops make it depend on the size of the input. Here: requests that were made, over how
 //      many times they were served one after the other

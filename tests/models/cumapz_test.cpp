@@ -154,6 +154,50 @@ TEST(Cumapz, TransposeStepByStep) {
   for (std::size_t i = 1; i < 5; ++i) EXPECT_GT(terms[order[i]].estimate, terms[order[i - 1]].estimate) << i;
 }
 
+// On Figure 8(a) and (c): fetching the first matrix gains more than the second, both more; lower blocks hide
+// latency better, narrower ones get conflicts of two.
+TEST(Cumapz, MatrixProductIsBestWithBothFetched) {
+  const std::vector<Terms> terms = variants_of_example("matmul", {{"N", 512}});
+  ASSERT_EQ(terms.size(), 6u);
+  enum { a, b, c, both, narrow, low };
+  EXPECT_GT(terms[a].estimate, terms[b].estimate);
+  EXPECT_GT(terms[b].estimate, terms[c].estimate);
+  EXPECT_GT(terms[both].estimate, terms[a].estimate);
+  EXPECT_GT(terms[low].estimate, terms[both].estimate);
+  EXPECT_LT(terms[narrow].estimate, terms[both].estimate);
+  EXPECT_DOUBLE_EQ(terms[both].latency_hiding, std::sqrt(2));
+  EXPECT_DOUBLE_EQ(terms[low].latency_hiding, 2);
+  EXPECT_EQ(terms[both].shared_efficiency, 1);
+  EXPECT_LT(terms[narrow].shared_efficiency, 1);
+  EXPECT_LT(terms[b].bandwidth_use, 0.25) << "half a warp wants one element";
+  EXPECT_EQ(terms[a].channel_skew, 1);
+}
+
+// On Figure 9(a) and (c): narrower blocks hide latency better, get conflicts, and at four waste transactions.
+TEST(Cumapz, GaussianTradesLatencyForConflicts) {
+  const std::vector<Terms> terms = variants_of_example("gaussian", {});
+  ASSERT_EQ(terms.size(), 5u);
+  for (const std::size_t half : {1, 3}) {
+    EXPECT_GT(terms[half].latency_hiding, terms[0].latency_hiding) << half;
+    EXPECT_GT(terms[half + 1].latency_hiding, terms[half].latency_hiding) << half;
+  }
+  EXPECT_LT(terms[1].shared_efficiency, terms[0].shared_efficiency);
+  EXPECT_LT(terms[2].shared_efficiency, terms[1].shared_efficiency);
+  EXPECT_EQ(terms[4].shared_efficiency, 1);
+  EXPECT_EQ(terms[2].bandwidth_use, 0.5) << "four elements of a transaction's eight";
+}
+
+// On Figure 10(a) and (c): threads that are switched spoil bandwidth and shared memory; the diagonal order is worse.
+TEST(Cumapz, HotspotSuffersFromSwitchedThreads) {
+  const std::vector<Terms> terms = variants_of_example("hotspot", {{"N", 256}});
+  ASSERT_EQ(terms.size(), 4u);
+  for (const std::size_t diagonal : {0, 1}) {
+    EXPECT_LT(terms[2 + diagonal].bandwidth_use, terms[diagonal].bandwidth_use / 2);
+    EXPECT_LT(terms[2 + diagonal].shared_efficiency, 0.25);
+    EXPECT_LT(terms[2 + diagonal].estimate, terms[diagonal].estimate / 10);
+  }
+}
+
 // On Figure 9(b) and (d): narrower blocks hide latency better and get bank conflicts.
 TEST(Cumapz, LudTradesLatencyForConflicts) {
   const std::vector<Terms> terms = variants_of_example("lud", {});
@@ -256,6 +300,18 @@ TEST(Equations, LanesThatGoBothWaysDiverge) {
   EXPECT_EQ(found.totals.references[1].warps, 2);
   EXPECT_EQ(found.totals.references[1].diverged, 1);
   EXPECT_DOUBLE_EQ(found.terms.branch_efficiency, 2 / 3.0);
+}
+
+TEST(Equations, LanesThatWantOneElementAskOnce) {
+  EXPECT_EQ(analyse("block (16); array a of 4; read a[blockIdx.x];").terms.bandwidth_use, 4 / 32.0);
+  EXPECT_EQ(analyse("block (16); array a of 4; read a[threadIdx.x / 2];").terms.bandwidth_use, 1);
+}
+
+TEST(Equations, RoundsOfALoopMeetTheChannelsTogether) {
+  const std::string text =
+      "grid (64); block (16); array a of 4;"
+      "for (i = 0; i < 8; i += 1) read a[blockIdx.x * 512 + i * 64 + threadIdx.x];";
+  EXPECT_EQ(analyse(text).terms.channel_skew, 1) << "each round alone is in one channel";
 }
 
 TEST(Equations, AnEvenSpreadOverChannelsIsNoSkew) {
