@@ -21,8 +21,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (variants.error().diagnostics.empty()) std::abort();
     return 0;
   }
-  for (const auto period : periods_of(*description, variants->front())) {
-    if (period < 1) std::abort();
+  const auto segments = segments_of(*description, variants->front());
+  for (unsigned d = 0; d < 3; ++d) {
+    std::int64_t end = 0;
+    for (const Segment& segment : segments[d]) {
+      if (segment.begin != end || segment.end <= segment.begin) std::abort();
+      if (segment.period < 1 || segment.period > segment.end - segment.begin) std::abort();
+      end = segment.end;
+    }
+    if (end != variants->front().grid[d]) std::abort();
   }
   return 0;
 }

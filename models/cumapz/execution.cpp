@@ -107,18 +107,26 @@ class Execution {
 
   /// Where blocks do the same again after some, these stand for all of them.
   void run_all_blocks() {
-    const std::array<std::int64_t, 3> count = periods_of(description_, variant_);
+    const std::array<std::vector<Segment>, 3> segments = segments_of(description_, variant_);
     std::array<std::int64_t, 3> at{};
-    for (at[2] = 0; at[2] < count[2]; ++at[2]) {
-      for (at[1] = 0; at[1] < count[1]; ++at[1]) {
-        for (at[0] = 0; at[0] < count[0]; ++at[0]) {
-          weight_ = 1;
-          for (unsigned d = 0; d < 3; ++d) weight_ *= (variant_.grid[d] - at[d] + count[d] - 1) / count[d];
-          run_block(at);
+    run_blocks(segments, 2, at, 1);
+  }
+
+  /// Of every segment of this dimension of the grid and of those below it, each for `weight` blocks.
+  void run_blocks(const std::array<std::vector<Segment>, 3>& segments, unsigned dimension,
+                  std::array<std::int64_t, 3>& at, std::int64_t weight) {
+    for (const Segment& segment : segments[dimension]) {
+      for (std::int64_t i = 0; i < segment.period; ++i) {
+        at[dimension] = segment.begin + i;
+        weight_ = weight * ((segment.end - at[dimension] + segment.period - 1) / segment.period);
+        if (dimension != 0) {
+          run_blocks(segments, dimension - 1, at, weight_);
+          continue;
         }
+        run_block(at);
+        ++totals_.blocks_run;
       }
     }
-    totals_.blocks_run = count[0] * count[1] * count[2];
   }
 
   void run_block(const std::array<std::int64_t, 3>& block) {

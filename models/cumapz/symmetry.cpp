@@ -11,37 +11,141 @@
 namespace lynxpp::models::cumapz {
 namespace {
 
-/// How a value follows blockIdx in one dimension: `by` for each block, and nothing when it is not linear.
+/// What a value may be, for all threads, loops and other dimensions of the grid.
+struct Range {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+
+  bool operator==(const Range&) const = default;
+};
+
+constexpr Range truth{0, 1};
+
+/// How a value follows blockIdx in one dimension: `by` for each block, and nothing when it is not linear; with
+/// what `rest` it begins, nothing when it has no known bounds.
 struct Slope {
   std::optional<std::int64_t> by = 0;
-  std::optional<std::int64_t> value = {};  ///< of what is the same in all blocks and threads
+  std::optional<Range> rest = Range{};
 
   bool operator==(const Slope&) const = default;
+  /// Of what is the same in all blocks and threads.
+  std::optional<std::int64_t> value() const {
+    return by == 0 && rest && rest->least == rest->most ? std::optional(rest->least) : std::nullopt;
+  }
 };
+
+Slope constant(std::int64_t value) { return {0, Range{value, value}}; }
+
+using By = std::optional<std::int64_t>;
+using Rest = std::optional<Range>;
+__extension__ typedef __int128 Wide;
+
+Rest range(Wide least, Wide most) {
+  constexpr Wide limit = Wide{1} << 62;
+  if (least < -limit || most > limit) return std::nullopt;
+  return Range{static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)};
+}
+Rest hull(const Rest& a, const Rest& b) {
+  if (!a || !b) return std::nullopt;
+  return Range{std::min(a->least, b->least), std::max(a->most, b->most)};
+}
+Rest sum(const Rest& a, const Rest& b) {
+  if (!a || !b) return std::nullopt;
+  return range(Wide{a->least} + b->least, Wide{a->most} + b->most);
+}
+Rest negated(const Rest& a) { return a ? range(-Wide{a->most}, -Wide{a->least}) : std::nullopt; }
+Rest product(const Rest& a, const Rest& b) {
+  if (!a || !b) return std::nullopt;
+  const auto [least, most] = std::minmax({Wide{a->least} * b->least, Wide{a->least} * b->most,
+                                          Wide{a->most} * b->least, Wide{a->most} * b->most});
+  return range(least, most);
+}
+Rest quotient(const Rest& a, std::int64_t by) {
+  if (!a || by <= 0) return std::nullopt;
+  return Range{a->least / by, a->most / by};
+}
+Rest remainder(const Rest& a, std::int64_t by) {
+  if (!a || by <= 0) return std::nullopt;
+  return Range{a->least < 0 ? 1 - by : 0, a->least < 0 ? by - 1 : std::min(a->most, by - 1)};
+}
+
+By scaled(By by, std::int64_t factor) {
+  std::int64_t result = 0;
+  if (!by || __builtin_mul_overflow(*by, factor, &result)) return std::nullopt;
+  return result;
+}
+By sum(By a, By b) {
+  std::int64_t result = 0;
+  if (!a || !b || __builtin_add_overflow(*a, *b, &result)) return std::nullopt;
+  return result;
+}
+By product(const Slope& a, const Slope& b) {
+  if (a.value()) return scaled(b.by, *a.value());
+  if (b.value()) return scaled(a.by, *b.value());
+  return a.by == 0 && b.by == 0 ? By(0) : std::nullopt;
+}
+
+Wide rounded_up(Wide numerator, Wide denominator) {
+  const Wide quotient = numerator / denominator;
+  return quotient + (numerator % denominator > 0 ? 1 : 0);
+}
+
+/// The blocks from `first` to before `last` are those where `by * block + rest` compares with 0 differently
+/// for some of what the rest may be; before and behind them the result is one. `by` is not 0.
+struct Change {
+  Wide first = 0;
+  Wide last = 0;
+};
+
+Change change_of(Operation operation, std::int64_t by, const Range& rest) {
+  using enum Operation;
+  const bool falls = by < 0;
+  const Wide step = falls ? -Wide{by} : Wide{by};
+  const Wide least = falls ? -Wide{rest.most} : Wide{rest.least};
+  const Wide most = falls ? -Wide{rest.least} : Wide{rest.most};
+  const bool is_equality = operation == equal || operation == not_equal;
+  const bool is_below = (operation == less || operation == greater_equal) != falls;
+  const Wide zero = rounded_up(-most, step);
+  if (is_equality) return {zero, rounded_up(1 - least, step)};
+  return is_below ? Change{zero, rounded_up(-least, step)}
+                  : Change{rounded_up(1 - most, step), rounded_up(1 - least, step)};
+}
 
 class Dimension {
  public:
   Dimension(const Description& description, const Variant& variant, unsigned dimension)
-      : description_(description), variant_(variant), slopes_(description.slots) {
-    slopes_[block_index + dimension] = Slope{1, {}};
-    for (std::size_t i = 0; i < description.constants.size(); ++i)
-      slopes_[description.constants[i].slot] = Slope{0, variant.constants[i]};
+      : description_(description),
+        variant_(variant),
+        extent_(variant.grid[dimension]),
+        slopes_(description.slots),
+        origins_(description.slots) {
     for (unsigned d = 0; d < 3; ++d) {
-      slopes_[block_size + d] = Slope{0, variant.block[d]};
-      slopes_[grid_size + d] = Slope{0, variant.grid[d]};
+      slopes_[thread_index + d] = {0, Range{0, variant.block[d] - 1}};
+      slopes_[block_index + d] = {0, Range{0, variant.grid[d] - 1}};
+      slopes_[block_size + d] = constant(variant.block[d]);
+      slopes_[grid_size + d] = constant(variant.grid[d]);
     }
+    slopes_[block_index + dimension] = {1, Range{}};
+    for (std::size_t i = 0; i < description.constants.size(); ++i)
+      slopes_[description.constants[i].slot] = constant(variant.constants[i]);
   }
 
-  /// 0: there is none.
-  std::int64_t period() {
+  std::vector<Segment> segments() {
     // Variables of loops may follow from what stands behind them: until nothing changes.
     do {
       has_changed_ = false;
       period_ = 1;
       moves_.clear();
+      begins_ = {0};
       visit(description_.statements, false);
     } while (has_changed_);
-    return period_;
+    if (period_ == 0) return {{0, extent_, extent_}};
+    std::vector<Segment> result;
+    for (auto begin = begins_.begin(); begin != begins_.end(); ++begin) {
+      const std::int64_t end = std::next(begin) == begins_.end() ? extent_ : *std::next(begin);
+      result.push_back({*begin, end, std::min(period_, end - *begin)});
+    }
+    return result;
   }
 
  private:
@@ -53,11 +157,11 @@ class Dimension {
     using Kind = Statement::Kind;
     switch (statement.kind) {
       case Kind::block: return visit(statement.statements, is_nested);
-      case Kind::let: return assign(statement.slot, of(statement.first), is_nested);
+      case Kind::let: return assign(statement, of(statement.first), is_nested);
       case Kind::choose: require_same(statement.first); return visit(statement.statements, true);
       case Kind::loop:
-        assign(statement.slot, {of(statement.first).by, {}}, is_nested);
-        if (of(statement.step).by != 0) assign(statement.slot, {std::nullopt, {}}, true);
+        assign(statement, {of(statement.first).by, rest_of_loop(statement)}, is_nested);
+        if (of(statement.step).by != 0) assign(statement, {std::nullopt, {}}, true);
         require_same(statement.condition);
         return visit(statement.statements, true);
       case Kind::fetch:
@@ -68,21 +172,40 @@ class Dimension {
     }
   }
 
+  /// Of `for (i = first; i < limit; i += step)` that counts up; nothing of other loops.
+  Rest rest_of_loop(const Statement& loop) {
+    const Expression::Node& last = loop.condition.nodes.back();
+    const bool is_less = last.operation == Operation::less;
+    if (!is_less && last.operation != Operation::less_equal) return std::nullopt;
+    const Expression::Node& counter = loop.condition.nodes[last.operands[0]];
+    if (counter.operation != Operation::variable || counter.slot != loop.slot) return std::nullopt;
+    const Slope first = of(loop.first), limit = of(loop.condition, last.operands[1]), step = of(loop.step);
+    if (first.by != 0 || limit.by != 0 || step.by != 0) return std::nullopt;
+    if (!first.rest || !limit.rest || !step.rest || step.rest->least < 0) return std::nullopt;
+    const Wide most = Wide{limit.rest->most} - (is_less ? 1 : 0) + step.rest->most;
+    return range(first.rest->least, std::max(most, Wide{first.rest->most}));
+  }
+
   /// A variable that is set in several places, or in some threads only (the others have 0), has a slope when
-  /// all agree.
-  void assign(std::uint32_t slot, Slope slope, bool is_nested) {
-    if (is_nested) slope.value.reset();
-    Slope& known = slopes_[slot];
-    const bool is_first = assigned_.insert(slot).second && !is_nested;
+  /// all agree, and bounds when it is set in one place.
+  void assign(const Statement& statement, Slope slope, bool is_nested) {
+    constexpr unsigned most_changes = 4;  // bounds that go on growing are none
+    if (is_nested) slope.rest = hull(slope.rest, Range{});
+    Slope& known = slopes_[statement.slot];
+    Origin& origin = origins_[statement.slot];
+    const bool is_first = origin.statement == nullptr && !is_nested;
+    if (origin.statement == nullptr) origin.statement = &statement;
     if (!is_first && known.by != slope.by) slope.by.reset();
-    if (!is_first && known.value != slope.value) slope.value.reset();
+    if (origin.statement != &statement || origin.changes > most_changes) origin.has_no_bounds = true;
+    if (origin.has_no_bounds) slope.rest.reset();
     if (known == slope) return;
     known = slope;
+    ++origin.changes;
     has_changed_ = true;
   }
 
   void require_same(const Expression& condition) {
-    if (of(condition).by != 0) period_ = 0;
+    if (truth_of(of(condition)).by != 0) period_ = 0;
   }
 
   void check(const Element& element) {
@@ -99,85 +222,115 @@ class Dimension {
                   : 0;
   }
 
-  Slope of(const Expression& expression) const { return of(expression, expression.nodes.size() - 1); }
+  Slope of(const Expression& expression) { return of(expression, expression.nodes.size() - 1); }
 
-  Slope of(const Expression& expression, std::size_t position) const {
+  Slope of(const Expression& expression, std::size_t position) {
     using enum Operation;
     const Expression::Node& node = expression.nodes[position];
-    if (node.operation == number) return {0, node.value};
+    if (node.operation == number) return constant(node.value);
     if (node.operation == variable) return slopes_[node.slot];
     const Slope a = of(expression, node.operands[0]);
     const bool is_unary =
         node.operation == negate || node.operation == logical_not || node.operation == complement;
     const Slope b = is_unary ? Slope{} : of(expression, node.operands[1]);
-    if (const std::optional<std::int64_t> value = folded(node, a, is_unary ? a : b)) return {0, value};
-    Slope result;
-    switch (node.operation) {
-      case negate: result.by = scaled(a.by, -1); break;
-      case add: result.by = sum(a.by, b.by); break;
-      case subtract: result.by = sum(a.by, scaled(b.by, -1)); break;
-      case multiply: result.by = product(a, b); break;
+    if (const std::optional<std::int64_t> value = folded(node, a, is_unary ? a : b)) return constant(*value);
+    if (node.operation == conditional) return chosen(truth_of(a), b, of(expression, node.operands[2]));
+    return combined(node.operation, a, b);
+  }
+
+  Slope combined(Operation operation, const Slope& a, const Slope& b) {
+    using enum Operation;
+    const auto flat = [](const Slope& x, const Slope& y) {
+      return x.by == 0 && y.by == 0 ? By(0) : std::nullopt;
+    };
+    switch (operation) {
+      case negate: return {scaled(a.by, -1), negated(a.rest)};
+      case add: return {sum(a.by, b.by), sum(a.rest, b.rest)};
+      case subtract: return {sum(a.by, scaled(b.by, -1)), sum(a.rest, negated(b.rest))};
+      case multiply: return {product(a, b), product(a.rest, b.rest)};
+      case divide: return {flat(a, b), quotient(a.rest, b.value().value_or(0))};
+      case remainder: return {flat(a, b), cumapz::remainder(a.rest, b.value().value_or(0))};
       case less:
       case greater:
       case less_equal:
       case greater_equal:
       case equal:
-      case not_equal: result.by = a.by && a.by == b.by ? std::optional<std::int64_t>(0) : std::nullopt; break;
-      case conditional: return chosen(a, b, of(expression, node.operands[2]));
-      default: result.by = a.by == 0 && b.by == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+      case not_equal: return compared(operation, a, b);
+      case logical_not: return {truth_of(a).by, truth};
+      case logical_and:
+      case logical_or: return {flat(truth_of(a), truth_of(b)), truth};
+      default: return {flat(a, b), std::nullopt};
     }
-    return result;
   }
 
-  using By = std::optional<std::int64_t>;
+  /// As a condition: whether it is another value than 0.
+  Slope truth_of(const Slope& slope) {
+    return slope.by == 0 ? slope : compared(Operation::not_equal, slope, constant(0));
+  }
+
+  /// The same in all blocks of a segment, whose borders it adds.
+  Slope compared(Operation operation, const Slope& a, const Slope& b) {
+    constexpr Wide most_borders = 1 << 16;
+    const Slope unknown{std::nullopt, truth};
+    if (a.by && a.by == b.by) return {0, truth};
+    const By by = sum(a.by, scaled(b.by, -1));
+    const Rest rest = sum(a.rest, negated(b.rest));
+    if (!by || !rest || !is_bounded(a) || !is_bounded(b)) return unknown;
+    const Change change = change_of(operation, *by, *rest);
+    const Wide first = std::clamp(change.first, Wide{0}, Wide{extent_});
+    const Wide last = std::clamp(change.last, Wide{0}, Wide{extent_});
+    if (last - first > most_borders) return unknown;
+    for (Wide at = first; at <= last; ++at) {
+      if (at < extent_) begins_.insert(static_cast<std::int64_t>(at));
+    }
+    return {0, truth};
+  }
+
+  /// Whether it wraps in no block.
+  bool is_bounded(const Slope& slope) const {
+    const Wide step = Wide{*slope.by} * extent_;
+    return range(slope.rest->least + std::min(step, Wide{0}), slope.rest->most + std::max(step, Wide{0}))
+        .has_value();
+  }
 
   static std::optional<std::int64_t> folded(const Expression::Node& node, const Slope& a, const Slope& b) {
-    if (!a.value || !b.value || node.operation == Operation::conditional) return std::nullopt;
+    if (!a.value() || !b.value() || node.operation == Operation::conditional) return std::nullopt;
     Expression expression;
-    expression.nodes = {{Operation::number, *a.value, 0, {}},
-                        {Operation::number, *b.value, 0, {}},
+    expression.nodes = {{Operation::number, *a.value(), 0, {}},
+                        {Operation::number, *b.value(), 0, {}},
                         {node.operation, 0, 0, {0, 1, 0}}};
     const std::optional<Column> result = evaluate(expression, {}, Mask(1, 1));
     return result ? std::optional(result->front()) : std::nullopt;
   }
 
-  static By scaled(By by, std::int64_t factor) {
-    std::int64_t result = 0;
-    if (!by || __builtin_mul_overflow(*by, factor, &result)) return std::nullopt;
-    return result;
-  }
-  static By sum(By a, By b) {
-    std::int64_t result = 0;
-    if (!a || !b || __builtin_add_overflow(*a, *b, &result)) return std::nullopt;
-    return result;
-  }
-  static By product(const Slope& a, const Slope& b) {
-    if (a.value) return scaled(b.by, *a.value);
-    if (b.value) return scaled(a.by, *b.value);
-    return a.by == 0 && b.by == 0 ? By(0) : std::nullopt;
-  }
   static Slope chosen(const Slope& condition, const Slope& yes, const Slope& no) {
-    if (condition.value) return *condition.value != 0 ? yes : no;
-    return {condition.by == 0 && yes.by == no.by ? yes.by : std::nullopt, {}};
+    if (condition.value()) return *condition.value() != 0 ? yes : no;
+    return {condition.by == 0 && yes.by == no.by ? yes.by : std::nullopt, hull(yes.rest, no.rest)};
   }
+
+  /// Where a variable is set.
+  struct Origin {
+    const Statement* statement = nullptr;
+    unsigned changes = 0;
+    bool has_no_bounds = false;
+  };
 
   const Description& description_;
   const Variant& variant_;
+  std::int64_t extent_;
   std::vector<Slope> slopes_;
-  std::set<std::uint32_t> assigned_;
+  std::vector<Origin> origins_;
   std::map<std::uint32_t, std::int64_t> moves_;  ///< of arrays, in elements for each block
+  std::set<std::int64_t> begins_;                ///< of segments
   bool has_changed_ = false;
   std::int64_t period_ = 1;
 };
 
 }  // namespace
 
-std::array<std::int64_t, 3> periods_of(const Description& description, const Variant& variant) {
-  std::array<std::int64_t, 3> result = variant.grid;
-  for (unsigned d = 0; d < 3; ++d) {
-    const std::int64_t period = Dimension(description, variant, d).period();
-    if (period != 0) result[d] = std::min(period, variant.grid[d]);
-  }
+std::array<std::vector<Segment>, 3> segments_of(const Description& description, const Variant& variant) {
+  std::array<std::vector<Segment>, 3> result;
+  for (unsigned d = 0; d < 3; ++d) result[d] = Dimension(description, variant, d).segments();
   return result;
 }
 

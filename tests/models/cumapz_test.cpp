@@ -409,13 +409,65 @@ TEST(Periods, AreExact) {
 
 TEST(Periods, ConditionsOfTheBlockAreSeen) {
   const std::string head = "grid (6, 4); block (16); array a of 4;";
-  EXPECT_EQ(analyse(head + "if (blockIdx.x > 2) read a[threadIdx.x];").totals.blocks_run, 6);
+  EXPECT_EQ(analyse(head + "if (blockIdx.x & 2) read a[threadIdx.x];").totals.blocks_run, 6);
   EXPECT_EQ(analyse(head + "if (blockIdx.x < blockIdx.x + 2) read a[threadIdx.x];").totals.blocks_run, 1);
   EXPECT_EQ(analyse(head + "for (i = 0; i < blockIdx.y; i += 1) read a[i];").totals.blocks_run, 4);
   EXPECT_EQ(analyse(head + "let n = 0; for (i = 0; i < 2; i += 1) { if (n) read a[0]; let n = blockIdx.x; }")
                 .totals.blocks_run,
             6);
   EXPECT_EQ(analyse(head + "if (threadIdx.x < 8) let n = blockIdx.x * 32; read a[n];").totals.blocks_run, 6);
+}
+
+/// What runs, and that it counts as all blocks do, which `blockIdx.x & 0` in a condition makes run.
+void expect_segments(const std::string& statements, std::int64_t expected_blocks) {
+  const std::string head = "grid (9, 7, 2); block (16, 2); array a of 4; array b of 4; shared s[32] of 4;";
+  const std::string rest =
+      "fetch s[threadIdx.x] = a[blockIdx.y * 512 + blockIdx.x * 16 + threadIdx.x];" + statements;
+  const Analysed quick = analyse(head + rest),
+                 full = analyse(head + "if (blockIdx.x & blockIdx.y & blockIdx.z & 0) { }" + rest);
+  EXPECT_EQ(quick.totals.blocks_run, expected_blocks) << statements;
+  EXPECT_EQ(full.totals.blocks_run, 9 * 7 * 2);
+  for (std::size_t i = 0; i < quick.totals.references.size(); ++i) {
+    const ReferenceTotals &one = quick.totals.references[i], &other = full.totals.references[i];
+    EXPECT_EQ(one.warps, other.warps) << statements;
+    EXPECT_EQ(one.diverged, other.diverged) << statements;
+    EXPECT_EQ(one.hits, other.hits) << statements;
+    EXPECT_EQ(one.accesses, other.accesses) << statements;
+    EXPECT_EQ(one.global.requested_bytes, other.global.requested_bytes) << statements;
+    EXPECT_EQ(one.global.transferred_bytes, other.global.transferred_bytes) << statements;
+    EXPECT_EQ(one.shared.served, other.shared.served) << statements;
+  }
+  EXPECT_EQ(quick.terms.estimate, full.terms.estimate) << statements;
+}
+
+TEST(Segments, AreExact) {
+  const std::string access = "read a[blockIdx.y * 512 + blockIdx.x * 16 + threadIdx.x + 1];";
+  expect_segments(access, 2);
+  expect_segments("if (blockIdx.x > 2) " + access, 2 + 2);
+  expect_segments("if (blockIdx.x >= 2) " + access, 2 + 2);
+  expect_segments("if (blockIdx.x == 4) " + access, 2 + 1 + 2);
+  expect_segments("if (blockIdx.x != 8) " + access, 2 + 1);
+  expect_segments("if (2 < 6 - blockIdx.y) " + access, 2 * 2);
+  expect_segments("if (!blockIdx.y || blockIdx.z) " + access, 2 * 2 * 2);
+  expect_segments("if (blockIdx.x * 16 + threadIdx.x > 0 && blockIdx.x * 16 + threadIdx.x < 143) " + access,
+                  1 + 2 + 1);
+  expect_segments("if (blockIdx.x * 16 + threadIdx.x <= 40) " + access, 2 + 1 + 2);
+  expect_segments("let row = 6 - blockIdx.y; if (row * 2 + threadIdx.y >= 5) " + access, (1 + 1 + 1) * 2);
+  // What a counter has behind its loop bounds it, too: one block more than it takes.
+  expect_segments("for (i = 0; i < 3; i += 1) if (blockIdx.x + i == 5) " + access, 2 + 4 + 2);
+  expect_segments("for (i = 0; i < blockIdx.z + 1; i += 1) if (blockIdx.y < 3 + i) " + access, 4 * 2 * 2);
+  expect_segments("let f = blockIdx.x < 3 ? 1 : 2; if (f == 1) " + access, 2 + 2);
+  expect_segments("if (blockIdx.x < 100) " + access, 2);
+}
+
+TEST(Segments, LaplaceOfAnySizeTakesFewBlocks) {
+  std::string text;
+  ASSERT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/laplace.access", text));
+  const Analysed small = analyse(text, {{"N", 256}, {"fetched", 4}}),
+                 large = analyse(text, {{"N", 16384}, {"fetched", 4}});
+  EXPECT_EQ(small.totals.blocks_run, (1 + 2 + 1) * (1 + 1 + 1));
+  EXPECT_EQ(large.totals.blocks_run, small.totals.blocks_run);
+  EXPECT_EQ(large.terms.accesses, std::int64_t{16382} * 16382 * 10);
 }
 
 // ---- limits
