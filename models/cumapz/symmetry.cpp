@@ -21,8 +21,8 @@ struct Range {
 
 constexpr Range truth{0, 1};
 
-/// How a value follows blockIdx in one dimension: `by` for each block, and nothing when it is not linear; with
-/// what `rest` it begins, nothing when it has no known bounds.
+/// How a value follows blockIdx in one dimension: `by` for each block, and nothing when it is not
+/// linear; with what `rest` it begins, nothing when it has no known bounds.
 struct Slope {
   std::optional<std::int64_t> by = 0;
   std::optional<Range> rest = Range{};

@@ -6,7 +6,7 @@
 //   1  without fetches there is nothing to divide: the factor is 1
 //   2  without fetches occupancy alone
 //   3  fetches are references to global memory, too. Lanes of an access group that want one element ask for
-//      its bytes once, else the factor would pass 1, and matrix multiplication's first matrix, which the paper
+//      its bytes once, else the factor would pass 1, and a matrix product's first matrix, which the paper
 //      calls not coalesced, would be the best that there is
 //   4  rounded up, one block for each channel at least (execution.cpp)
 //   5  printed, equal counts get the worst value, so that an even spread is as bad as one channel. Here: the

@@ -187,7 +187,8 @@ TEST(Cumapz, GaussianTradesLatencyForConflicts) {
   EXPECT_EQ(terms[2].bandwidth_use, 0.5) << "four elements of a transaction's eight";
 }
 
-// On Figure 10(a) and (c): threads that are switched spoil bandwidth and shared memory; the diagonal order is worse.
+// On Figure 10(a) and (c): threads that are switched spoil bandwidth and shared memory; the diagonal
+// order is worse.
 TEST(Cumapz, HotspotSuffersFromSwitchedThreads) {
   const std::vector<Terms> terms = variants_of_example("hotspot", {{"N", 256}});
   ASSERT_EQ(terms.size(), 4u);
