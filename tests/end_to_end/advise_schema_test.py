@@ -32,7 +32,7 @@ class Advice(unittest.TestCase):
 
     def test_every_variant_is_valid(self):
         for machine in ("compute_1_3", "compute_9_0"):
-            for name, count in (("laplace", 9), ("gaussian", 5), ("lud", 3)):
+            for name, count in (("laplace", 9), ("gaussian", 5), ("wavelet", 6)):
                 lines = advice("-m", machine, ROOT / f"examples/advise/{name}.access")
                 self.assertEqual(len(lines), count)
                 for line in lines:
