@@ -1,5 +1,9 @@
 // spmv: a sparse matrix in CSR form times a vector, one thread a row (loop lengths and addresses depend on
-// the data) and one warp a row (shuffles, dynamic shared memory).
+// the data), one warp a row (shuffles, dynamic shared memory), and half a warp a row with the sums in shared
+// memory.
+//
+// spmv_shared goes over groups of `rows_per_group` rows. Shared memory holds where a group's rows begin, read
+// by all threads of two rows, and each thread's sum, which a tree adds up: data of one group after the other.
 #include <cmath>
 
 #include "example.h"
@@ -28,6 +32,50 @@ __global__ void spmv_warp_per_row(const int* row_begin, const int* columns, cons
   if (lane == 31) y[row] = warp_sums[warp];
 }
 
+constexpr int lanes_per_row = 16;
+constexpr int rows_per_group = 8;
+constexpr int groups_per_block = 5;
+
+__global__ void spmv_shared(const int* row_begin, const int* columns, const float* values, const float* x,
+                            float* y, int rows) {
+  __shared__ int begins[rows_per_group + 1];
+  __shared__ float sums[rows_per_group][lanes_per_row];
+  const int place = threadIdx.x / lanes_per_row, lane = threadIdx.x % lanes_per_row;
+  for (int first = blockIdx.x * rows_per_group; first < rows; first += gridDim.x * rows_per_group) {
+    const int begin = first + threadIdx.x, row = first + place;
+    if (threadIdx.x <= rows_per_group && begin <= rows) begins[threadIdx.x] = row_begin[begin];
+    __syncthreads();
+    float sum = 0.0f;
+    if (row < rows) {
+      const int end = begins[place + 1];
+      for (int i = begins[place] + lane; i < end; i += lanes_per_row)
+        sum = fmaf(values[i], x[columns[i]], sum);
+    }
+    sums[place][lane] = sum;
+    for (int distance = lanes_per_row / 2; distance > 0; distance /= 2) {
+      __syncwarp();
+      if (lane < distance) sums[place][lane] += sums[place][lane + distance];
+    }
+    __syncthreads();
+    if (lane == 0 && row < rows) y[row] = sums[place][0];
+    __syncthreads();
+  }
+}
+
+/// What a tree over so many lanes makes of a row, by shuffles or in shared memory: both add in one order.
+float row_on_host(const std::vector<int>& row_begin, const std::vector<int>& columns,
+                  const std::vector<float>& values, const std::vector<float>& x, int row, int lanes) {
+  std::vector<float> sums(lanes);
+  for (int i = row_begin[row]; i < row_begin[row + 1]; ++i) {
+    float& sum = sums[(i - row_begin[row]) % lanes];
+    sum = std::fmaf(values[i], x[columns[i]], sum);
+  }
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
+    for (int lane = 0; lane < distance; ++lane) sums[lane] += sums[lane + distance];
+  }
+  return sums[0];
+}
+
 int main(int argc, char** argv) {
   const int rows = example::size_argument(argc, argv, 2000, 1 << 23);
   example::Random random(6);
@@ -44,26 +92,16 @@ int main(int argc, char** argv) {
     row_begin.push_back(static_cast<int>(columns.size()));
   }
 
-  std::vector<float> expected(rows), expected_warp(rows);
+  std::vector<float> expected(rows), expected_warp(rows), expected_shared(rows);
   for (int row = 0; row < rows; ++row) {
-    float sum = 0.0f, lanes[32] = {};
-    for (int i = row_begin[row]; i < row_begin[row + 1]; ++i) {
-      sum = std::fmaf(values[i], x[columns[i]], sum);
-      float& lane = lanes[(i - row_begin[row]) % 32];
-      lane = std::fmaf(values[i], x[columns[i]], lane);
-    }
-    expected[row] = sum;
-    for (int distance = 16; distance > 0; distance /= 2) {
-      float next[32];
-      for (int lane = 0; lane < 32; ++lane) next[lane] = lanes[lane] + lanes[lane ^ distance];
-      for (int lane = 0; lane < 32; ++lane) lanes[lane] = next[lane];
-    }
-    expected_warp[row] = lanes[31];
+    expected[row] = row_on_host(row_begin, columns, values, x, row, 1);
+    expected_warp[row] = row_on_host(row_begin, columns, values, x, row, 32);
+    expected_shared[row] = row_on_host(row_begin, columns, values, x, row, lanes_per_row);
   }
 
   const example::DeviceArray<int> device_rows(row_begin), device_columns(columns);
   const example::DeviceArray<float> device_values(values), device_x(x);
-  example::DeviceArray<float> y(rows), y_warp(rows);
+  example::DeviceArray<float> y(rows), y_warp(rows), y_shared(rows);
   const auto by_thread = [&] {
     spmv_thread_per_row<<<example::ceil_div(rows, 128), 128>>>(
         device_rows.get(), device_columns.get(), device_values.get(), device_x.get(), y.get(), rows);
@@ -72,15 +110,25 @@ int main(int argc, char** argv) {
     spmv_warp_per_row<<<example::ceil_div(rows, 3), 96, 3 * sizeof(float)>>>(
         device_rows.get(), device_columns.get(), device_values.get(), device_x.get(), y_warp.get(), rows);
   };
+  const int groups = example::ceil_div(rows, rows_per_group);
+  const auto in_shared = [&] {
+    spmv_shared<<<example::ceil_div(groups, groups_per_block), rows_per_group * lanes_per_row>>>(
+        device_rows.get(), device_columns.get(), device_values.get(), device_x.get(), y_shared.get(), rows);
+  };
   by_thread();
   by_warp();
+  in_shared();
   CUDA_CHECK(cudaGetLastError());
-  const std::vector<float> result = y.download(), result_warp = y_warp.download();
+  const std::vector<float> result = y.download(), result_warp = y_warp.download(),
+                           result_shared = y_shared.download();
   bool right = example::same("y by thread", result, expected);
   right = example::same("y by warp", result_warp, expected_warp) && right;
+  right = example::same("y in shared memory", result_shared, expected_shared) && right;
   std::printf("spmv: %d rows, %zu non-zeros\n", rows, values.size());
 
   example::measure("spmv_thread_per_row", by_thread);
   example::measure("spmv_warp_per_row", by_warp);
-  return example::finish("spmv", right, example::fnv1a(result_warp, example::fnv1a(result)));
+  example::measure("spmv_shared", in_shared);
+  const std::uint64_t checksum = example::fnv1a(result_warp, example::fnv1a(result));
+  return example::finish("spmv", right, example::fnv1a(result_shared, checksum));
 }
