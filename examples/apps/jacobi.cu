@@ -2,10 +2,10 @@
 // becomes the mean of its four neighbours. A thread block of 16 x 16 goes over several tiles of 16 x 16, so a
 // word of shared memory holds the data of one tile after the other.
 //
-// jacobi_v1 keeps the tile of the result in shared memory, where a word is written once and read once for each
-// tile; a point of `in` is read from device memory by its four neighbours. jacobi_v2 keeps the tile of `in`
-// with a halo of one point (without the corners, which nobody reads): a point comes from device memory once,
-// those next to another tile twice, and is read up to four times from shared memory.
+// jacobi_v1 keeps the tile of the result in shared memory, where a word is written once and read once for
+// each tile; a point of `in` is read from device memory by its four neighbours. jacobi_v2 keeps the tile of
+// `in` with a halo of one point (without the corners, which nobody reads): a point comes from device memory
+// once, those next to another tile twice, and is read up to four times from shared memory.
 #include "example.h"
 
 constexpr int tile = 16;
