@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/allocations.h"
 #include "support/result.h"
 
 namespace lynxpp::device {
@@ -108,6 +109,10 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
+
+  /// The program's memory as it is now; never null. Costs next to nothing while no memory is allocated or
+  /// freed, else some time for each live allocation.
+  virtual std::shared_ptr<const LiveAllocations> allocations() = 0;
 
   /// How to measure the launches to come (Readback::kernel_milliseconds).
   virtual void measure_kernels(KernelTimes /*how*/) {}

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 2
+#define LYNXPP_ENGINE_ABI 3
+#define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +40,26 @@ typedef struct lynxpp_launch {
 /// Finds an entry point of the real driver by its cuGetProcAddress name; null when it has none.
 typedef void* (*lynxpp_driver_lookup)(const char* name);
 
+/// Memory that kernels can reach.
+typedef struct lynxpp_allocation {
+  uint64_t address;
+  uint64_t bytes;
+  uint64_t number;                             ///< in the order they were made, from 0; never used twice
+  uint32_t kind;                               ///< a device::AllocationKind
+  uint32_t depth;                              ///< frames of `stack` that are there
+  const void* stack[LYNXPP_CALL_STACK_LIMIT];  ///< return addresses of the call that made it, innermost first
+} lynxpp_allocation;
+
+/// The program's live allocations on the cuda device, kept since the process began. Thread safe; the functions
+/// allocate nothing.
+typedef struct lynxpp_allocation_source {
+  /// Another number whenever something was allocated or freed.
+  uint64_t (*version)(void);
+  /// Copies all allocations, sorted by address, when `capacity` is large enough, with the version they are of.
+  /// Returns how many there are.
+  size_t (*copy)(lynxpp_allocation* into, size_t capacity, uint64_t* version);
+} lynxpp_allocation_source;
+
 /// One function of the cpu device's CUDA API, by its exported name.
 typedef struct lynxpp_cpu_function {
   const char* name;
@@ -47,6 +68,9 @@ typedef struct lynxpp_cpu_function {
 
 typedef struct lynxpp_engine {
   uint32_t abi;
+
+  /// Called first and once; `source` stays.
+  void (*use_allocations)(const lynxpp_allocation_source* source);
 
   /// Sets the attached specifications (comma-separated names or paths, null or empty: detach) and the kernel
   /// filter from the environment. Returns 1 when at least one is attached. Errors are printed once.

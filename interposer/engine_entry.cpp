@@ -1,5 +1,6 @@
 // The composition root of liblynxpp-engine.so: one session for the process, fed by the hooks (cuda device) or
 // by the cpu device's runtime.
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "device/cpu/runtime/runtime.h"
 #include "device/cuda/cuda_device.h"
 #include "image/fatbinary.h"
+#include "interposer/allocations.h"
 #include "interposer/configuration.h"
 #include "interposer/engine_api.h"
 #include "interposer/session.h"
@@ -19,11 +21,15 @@ namespace {
 
 void print(const std::string& text) { std::fprintf(stderr, "lynxpp: %s", text.c_str()); }
 
+/// What the hooks keep. Told before anything else; the engine itself is made when it is first used.
+std::atomic<const lynxpp_allocation_source*> allocation_source = nullptr;
+
 /// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
 struct Engine {
   std::unique_ptr<Session> session;
   device::KernelTimes times = device::KernelTimes::off;
   std::mutex mutex;  // guards what follows
+  std::shared_ptr<AllocationReader> allocations;
   std::unique_ptr<device::cuda::Driver> driver;
   std::map<unsigned long long, std::unique_ptr<device::Device>> devices;  // by context id
   std::vector<std::unique_ptr<device::Device>> ended;  // another thread may be launching on one of them
@@ -46,6 +52,12 @@ struct Engine {
     session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
   }
 
+  /// One for all devices. Precondition: `mutex` is held.
+  device::cuda::AllocationSource allocation_reader() {
+    if (allocations == nullptr) allocations = std::make_shared<AllocationReader>(allocation_source.load());
+    return [reader = allocations] { return reader->read(); };
+  }
+
   device::Device* current_cuda_device(lynxpp_driver_lookup lookup) {
     const std::lock_guard lock(mutex);
     if (driver == nullptr) {
@@ -62,7 +74,7 @@ struct Engine {
     if (driver->cuCtxGetId(context, &id) != CUDA_SUCCESS) return nullptr;
     std::unique_ptr<device::Device>& slot = devices[id];
     if (slot == nullptr) {
-      Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(*driver);
+      Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(*driver, allocation_reader());
       if (!made) return nullptr;
       slot = std::move(*made);
       slot->measure_kernels(times);
@@ -149,6 +161,8 @@ bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::Kerne
   });
 }
 
+void use_allocations(const lynxpp_allocation_source* source) { allocation_source.store(source); }
+
 int attach(const char* specifications) {
   return contained("attach", 0, [&] {
     std::string problem;
@@ -221,6 +235,7 @@ const lynxpp_cpu_function* cpu_functions(size_t* count) {
 
 constexpr lynxpp_engine table{
     .abi = LYNXPP_ENGINE_ABI,
+    .use_allocations = &use_allocations,
     .attach = &attach,
     .launch = &launch,
     .forget_image = &forget_image,

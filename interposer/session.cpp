@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "instrumentors/catalogue.h"
+#include "interposer/allocations.h"
 #include "interposer/launch_shape.h"
 #include "interposer/launched_words.h"
 #include "interposer/probe_buffer.h"
@@ -193,6 +194,7 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
     return false;
   }
   drain(false);
+  log_allocations(device);
   if (configuration_.timing == Timing::originals) {
     coverage.reason = "its original was timed";
     return static_cast<bool>(time_original(known, device, launch, index));
@@ -211,6 +213,14 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   coverage.reason.clear();
   ++coverage.instrumented_launches;
   return true;
+}
+
+void Session::log_allocations(device::Device& device) {
+  if (!log().should_log(spdlog::level::trace)) return;
+  const std::shared_ptr<const device::LiveAllocations> now = device.allocations();
+  if (std::exchange(logged_allocations_, now) == now) return;
+  const std::string list = list_allocations(*now);
+  for (const std::string_view line : split(list, '\n')) log().trace("{}", line);
 }
 
 Session::Seen& Session::seen(const std::string& kernel) {

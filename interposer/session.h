@@ -81,6 +81,8 @@ class Session {
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);
   void report_ends();
+  /// At level trace, what memory the program has, where that has changed since the last launch.
+  void log_allocations(device::Device& device);
   void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
 
   std::mutex mutex_;
@@ -93,6 +95,7 @@ class Session {
   std::unordered_map<std::string, std::unique_ptr<Seen>> seen_;  // by kernel name
   std::deque<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
+  std::shared_ptr<const device::LiveAllocations> logged_allocations_;
 };
 
 }  // namespace lynxpp::interposer

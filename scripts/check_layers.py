@@ -35,7 +35,7 @@ TABLE = {
     "instrumentors": ["support", "engine", "report"],
     "interposer": ["support", "image", "ptx/ir", "ptx/parser", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/runtime",
                    "device/cuda"],
-    "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def"],
+    "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def", "support/call_stack.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models"],
     "examples/apps": [],
     "bench": ["*"],

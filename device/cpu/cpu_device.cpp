@@ -62,6 +62,7 @@ class CpuDevice : public Device {
   }
 
   const DeviceInfo& info() const override { return info_; }
+  std::shared_ptr<const LiveAllocations> allocations() override { return cpu::allocations().live(); }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, const Launch&,
                                         std::uint32_t) override {

@@ -235,10 +235,18 @@ class TimedLaunch final : public Readback {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(const Driver& driver, DeviceInfo info, std::uint32_t warps_per_sm)
-      : driver_(driver), info_(std::move(info)), warps_per_sm_(warps_per_sm), pool_(driver), hold_(driver) {}
+  CudaDevice(const Driver& driver, DeviceInfo info, std::uint32_t warps_per_sm, AllocationSource source)
+      : driver_(driver),
+        info_(std::move(info)),
+        warps_per_sm_(warps_per_sm),
+        source_(std::move(source)),
+        pool_(driver),
+        hold_(driver) {}
 
   const DeviceInfo& info() const override { return info_; }
+  std::shared_ptr<const LiveAllocations> allocations() override {
+    return source_ ? source_() : std::make_shared<const LiveAllocations>();
+  }
   void measure_kernels(KernelTimes how) override { times_ = how; }
 
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
@@ -527,6 +535,7 @@ class CudaDevice final : public Device {
   const Driver& driver_;
   DeviceInfo info_;
   std::uint32_t warps_per_sm_;
+  AllocationSource source_;
   Pool pool_;
   std::map<std::uint64_t, std::size_t> in_use_;  // device memory handed out, by address
   KernelTimes times_ = KernelTimes::off;
@@ -536,7 +545,7 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> make_device(const Driver& driver) {
+Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source) {
   CUcontext context = nullptr;
   CUdevice device = 0;
   if (driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr ||
@@ -561,7 +570,8 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver) {
   info.clock_khz = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
   const auto warps_per_sm =
       static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32);
-  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(driver, std::move(info), warps_per_sm));
+  return std::unique_ptr<Device>(
+      std::make_unique<CudaDevice>(driver, std::move(info), warps_per_sm, std::move(source)));
 }
 
 }  // namespace lynxpp::device::cuda

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "interposer/preload/allocations.h"
 #include "interposer/preload/process.h"
 
 namespace lynxpp::preload {
@@ -68,6 +69,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   const Passthrough passthrough;
   const lynxpp_engine* const loaded = load_engine(consequence);
   if (loaded == nullptr) return nullptr;
+  loaded->use_allocations(&allocation_source);
   opening_process.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, leave_to_parent);
   engine.store(loaded, std::memory_order_release);

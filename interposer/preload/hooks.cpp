@@ -2,6 +2,7 @@
 
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
+#include "interposer/preload/memory_hooks.h"
 #include "interposer/preload/registry.h"
 
 namespace lynxpp::preload {
@@ -181,20 +182,34 @@ void save_results(CUcontext context, CUdevice device) {
 template <Slot slot, Door door>
 CUresult context_destroy(CUcontext context) {
   if (context != nullptr) save_results(context, -1);
-  return original<slot, door, ContextDestroy>()(context);
+  const std::uint64_t next = allocations().number_to_come();
+  const CUresult result = original<slot, door, ContextDestroy>()(context);
+  if (result == cuda_success) allocations().forget_context(context, false, next);
+  return result;
+}
+
+/// Calls `end`, which may end the primary context of the device.
+CUresult end_primary_context(PrimaryContextEnd end, CUdevice device) {
+  if (Passthrough::active()) return end(device);
+  const CUcontext context = active_primary_context(device);
+  const std::uint64_t next = allocations().number_to_come();
+  const CUresult result = end(device);
+  if (result == cuda_success && context != nullptr && active_primary_context(device) == nullptr)
+    allocations().forget_context(context, true, next);
+  return result;
 }
 
 template <Slot slot, Door door>
 CUresult primary_context_reset(CUdevice device) {
   if (device >= 0) save_results(nullptr, device);
-  return original<slot, door, PrimaryContextEnd>()(device);
+  return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
 }
 
 /// Whether others still hold the context is not known; if not, the next one has a number of its own.
 template <Slot slot, Door door>
 CUresult primary_context_release(CUdevice device) {
   save_results(nullptr, -1);
-  return original<slot, door, PrimaryContextEnd>()(device);
+  return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
 }
 
 // ---- launches --------------------------------------------------------------------------------------------

@@ -1,8 +1,13 @@
 // Allocation, copies, fills, pointer attributes, pools.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/device_runtime/runtime_fixture.h"
 
@@ -221,6 +226,99 @@ TEST_F(MemoryTest, StreamOrderedAllocationAndPools) {
   EXPECT_EQ(CUDA(cudaMemPoolTrimTo)(own, 0), cudaSuccess);
   EXPECT_EQ(CUDA(cudaMemPoolDestroy)(own), cudaSuccess);
   EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&pointer, 10, own, nullptr), cudaErrorInvalidValue);
+}
+
+// ---- what the launch session is told ---------------------------------------------------------------------
+
+/// In no inlined form, so that it is a function that callers are told by.
+[[gnu::noinline]] void* allocated_by_this_function(std::size_t bytes) {
+  void* pointer = nullptr;
+  EXPECT_EQ(CUDA(cudaMalloc)(&pointer, bytes), cudaSuccess);
+  return pointer;
+}
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+TEST_F(MemoryTest, LiveAllocationsAreListedWithTheirCallers) {
+  const auto before = cpu_device().allocations();
+  EXPECT_EQ(cpu_device().allocations(), before) << "nothing has changed";
+  void* const first = allocated_by_this_function(1000);
+  const auto with_first = cpu_device().allocations();
+  EXPECT_NE(with_first->version, before->version);
+  EXPECT_EQ(with_first->sorted.size(), before->sorted.size() + 1);
+  EXPECT_EQ(cpu_device().allocations(), with_first);
+  const LiveAllocation* const found = with_first->find(address_of(first) + 999);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->address, address_of(first));
+  EXPECT_EQ(found->bytes, 1000u);
+  EXPECT_EQ(found->kind, AllocationKind::device);
+  EXPECT_THAT(std::string(found->caller), testing::HasSubstr("allocated_by_this_function"));
+
+  ASSERT_EQ(CUDA(cudaFree)(first), cudaSuccess);
+  EXPECT_EQ(cpu_device().allocations()->find(address_of(first)), nullptr);
+  EXPECT_NE(with_first->find(address_of(first)), nullptr) << "a snapshot does not change";
+  void* const second = allocated_by_this_function(1000);
+  const auto with_second = cpu_device().allocations();
+  const LiveAllocation* const again = with_second->find(address_of(second));
+  ASSERT_NE(again, nullptr);
+  EXPECT_GT(again->number, found->number);
+  EXPECT_EQ(CUDA(cudaFree)(second), cudaSuccess);
+}
+
+TEST_F(MemoryTest, LiveAllocationsOfEveryKind) {
+  void *pool = nullptr, *managed = nullptr, *host = nullptr;
+  alignas(64) static char own[64];
+  ASSERT_EQ(CUDA(cudaMallocAsync)(&pool, 100, nullptr), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMallocManaged)(&managed, 200, cudaMemAttachGlobal), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMallocHost)(&host, 300), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaHostRegister)(own, sizeof own, 0), cudaSuccess);
+  const auto now = cpu_device().allocations();
+  std::uint64_t number = now->find(address_of(pool))->number;
+  const auto expect = [&](const void* pointer, std::uint64_t bytes, AllocationKind kind) {
+    const LiveAllocation* const found = now->find(address_of(pointer));
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->bytes, bytes);
+    EXPECT_EQ(found->kind, kind);
+    EXPECT_EQ(found->number, number++);
+    EXPECT_THAT(std::string(found->caller), testing::HasSubstr("LiveAllocationsOfEveryKind"));
+  };
+  expect(pool, 100, AllocationKind::pool);
+  expect(managed, 200, AllocationKind::managed);
+  expect(host, 300, AllocationKind::host);
+  expect(own, sizeof own, AllocationKind::registered_host);
+  EXPECT_TRUE(std::is_sorted(now->sorted.begin(), now->sorted.end(),
+                             [](const auto& a, const auto& b) { return a.address < b.address; }));
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pool, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFree)(managed), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeHost)(host), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaHostUnregister)(own), cudaSuccess);
+  for (const void* const pointer : {static_cast<const void*>(own), static_cast<const void*>(host)})
+    EXPECT_EQ(cpu_device().allocations()->find(address_of(pointer)), nullptr);
+}
+
+TEST_F(MemoryTest, AThousandLiveAllocationsInEightThreads) {
+  const std::size_t before = cpu_device().allocations()->sorted.size();
+  std::vector<std::vector<void*>> pointers(8, std::vector<void*>(1000));
+  std::vector<std::thread> workers;
+  for (std::vector<void*>& own : pointers) {
+    workers.emplace_back([&own] {
+      for (void*& pointer : own) {
+        pointer = allocated_by_this_function(64);
+        if (&pointer - own.data() == 500)
+          EXPECT_NE(cpu_device().allocations()->find(address_of(pointer)), nullptr);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  const auto now = cpu_device().allocations();
+  EXPECT_EQ(now->sorted.size(), before + 8000);
+  std::set<std::uint64_t> numbers;
+  for (const LiveAllocation& each : now->sorted) numbers.insert(each.number);
+  EXPECT_EQ(numbers.size(), now->sorted.size());
+  for (const std::vector<void*>& own : pointers) {
+    for (void* const pointer : own) EXPECT_EQ(CUDA(cudaFree)(pointer), cudaSuccess);
+  }
+  EXPECT_EQ(cpu_device().allocations()->sorted.size(), before);
 }
 
 }  // namespace

@@ -2,14 +2,12 @@
 // what they see.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "support/text.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/interposer/preload_run.h"
 
 namespace lynxpp {
 namespace {
@@ -21,59 +19,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-struct Outcome {
-  int status = 0;  ///< exit status; 128 + signal
-  std::string output;
-  std::string errors;
-  std::vector<std::string> events;
-
-  /// The events that start so, without that.
-  std::vector<std::string> events_of(const std::string& prefix) const {
-    std::vector<std::string> result;
-    for (const std::string& event : events) {
-      if (event.starts_with(prefix)) result.push_back(event.substr(prefix.size()));
-    }
-    return result;
-  }
-};
-
-const std::string programs_folder = LYNXPP_TEST_PROGRAMS;
-const std::string stage_folder = LYNXPP_TEST_STAGE;
-const std::string preload_library = stage_folder + "/liblynxpp.so";
-
-/// Runs a shell command line with `preload` and the variables set.
-Outcome run(const std::string& command, const std::string& environment = {},
-            const std::string& preload = preload_library) {
-  const TemporaryFolder folder;
-  const std::string base = folder.file("run");
-  // The environment of whoever runs the tests must not reach them.
-  const std::string line =
-      "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG LD_LIBRARY_PATH=" + programs_folder +
-      " LYNXPP_TEST_EVENTS=" + base + ".events " + environment +
-      (preload.empty() ? "" : " LD_PRELOAD=" + preload) + " " + command + " >" + base + ".out 2>" + base +
-      ".err";
-  const int status = std::system(line.c_str());
-  Outcome result;
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  read_file(base + ".out", result.output);
-  read_file(base + ".err", result.errors);
-  std::string events;
-  read_file(base + ".events", events);
-  for (const std::string& event : split(events, '\n')) {
-    if (!event.empty()) result.events.push_back(event);
-  }
-  return result;
-}
-
-Outcome run_driver(const std::string& arguments, const std::string& environment = {},
-                   const std::string& preload = preload_library) {
-  const bool linked = arguments.starts_with("linked");
-  return run(programs_folder + (linked ? "/linked_driver_program " : "/driver_program ") + arguments,
-             "LYNXPP_DEVICE=cuda " + environment, preload);
-}
-
-const std::string attached = "LYNXPP_SPEC=a,b ";
 
 // ---- doors -----------------------------------------------------------------------------------------------
 

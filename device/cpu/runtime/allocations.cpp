@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
+#include <vector>
+
+#include "support/call_site.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -18,7 +22,29 @@ bool is_foreign(const Allocation& allocation) {
          allocation.is_managed_variable;
 }
 
+bool is_variable(const Allocation& allocation) {
+  return allocation.kind == MemoryKind::variable || allocation.is_managed_variable;
+}
+
+thread_local const void* program_caller = nullptr;
+
+CallStack program_stack() {
+  return program_caller != nullptr ? capture_call_stack(program_caller) : CallStack{};
+}
+
+AllocationKind live_kind(const Allocation& allocation) {
+  switch (allocation.kind) {
+    case MemoryKind::managed: return AllocationKind::managed;
+    case MemoryKind::pinned_host: return AllocationKind::host;
+    case MemoryKind::registered_host: return AllocationKind::registered_host;
+    default: return allocation.pool != nullptr ? AllocationKind::pool : AllocationKind::device;
+  }
+}
+
 }  // namespace
+
+ProgramCall::ProgramCall(const void* caller) : outer_(std::exchange(program_caller, caller)) {}
+ProgramCall::~ProgramCall() { program_caller = outer_; }
 
 Allocations& allocations() {
   static auto* const map = new Allocations;
@@ -37,6 +63,7 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   const std::size_t total = total_bytes();
+  const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
   if (bytes > total || used_ > total - bytes) return cudaErrorMemoryAllocation;
   void* storage = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -48,7 +75,7 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   while (stale != by_address_.end() && stale->first < address + bytes) {
     stale = stale->first + stale->second.bytes > address ? by_address_.erase(stale) : std::next(stale);
   }
-  by_address_[address] = Allocation{address, bytes, kind, flags, pool, false, made_++};
+  enter({address, bytes, kind, flags, pool, false, 0, stack});
   if (counts_as_used(kind)) used_ += bytes;
   if (pool != nullptr) {
     PoolUse& use = pools_[pool];
@@ -57,6 +84,15 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   }
   *pointer = storage;
   return cudaSuccess;
+}
+
+/// Precondition of this and free_storage(): `mutex_` is held.
+void Allocations::enter(Allocation allocation) {
+  if (!is_variable(allocation)) {
+    allocation.number = next_++;
+    ++version_;
+  }
+  by_address_[allocation.address] = allocation;
 }
 
 void Allocations::free_storage(const Allocation& allocation) {
@@ -74,10 +110,12 @@ cudaError_t Allocations::release(void* pointer, MemoryKind kind, MemoryKind othe
   }
   free_storage(found->second);
   by_address_.erase(found);
+  ++version_;
   return cudaSuccess;
 }
 
 bool Allocations::add_foreign(const Allocation& allocation) {
+  const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
   auto next = by_address_.lower_bound(allocation.address);
   if (next != by_address_.end() && next->first < allocation.address + allocation.bytes) return false;
@@ -85,8 +123,9 @@ bool Allocations::add_foreign(const Allocation& allocation) {
     --next;
     if (next->first + next->second.bytes > allocation.address) return false;
   }
-  Allocation& entered = by_address_[allocation.address] = allocation;
-  entered.number = made_++;
+  Allocation entered = allocation;
+  entered.stack = stack;
+  enter(entered);
   return true;
 }
 
@@ -95,14 +134,8 @@ bool Allocations::remove_foreign(const void* address, MemoryKind kind) {
   const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(address));
   if (found == by_address_.end() || found->second.kind != kind || !is_foreign(found->second)) return false;
   by_address_.erase(found);
+  ++version_;
   return true;
-}
-
-std::vector<Allocation> Allocations::all() const {
-  const std::shared_lock lock(mutex_);
-  std::vector<Allocation> entries;
-  for (const auto& [address, allocation] : by_address_) entries.push_back(allocation);
-  return entries;
 }
 
 std::optional<Allocation> Allocations::find(const void* pointer) const {
@@ -117,15 +150,36 @@ std::optional<Allocation> Allocations::find(const void* pointer) const {
 
 void Allocations::release_all() {
   const std::unique_lock lock(mutex_);
+  ++version_;
   for (auto entry = by_address_.begin(); entry != by_address_.end();) {
     const Allocation& allocation = entry->second;
-    if (allocation.kind == MemoryKind::variable || allocation.is_managed_variable) {
+    if (is_variable(allocation)) {
       ++entry;
       continue;
     }
     if (allocation.kind != MemoryKind::registered_host) free_storage(allocation);
     entry = by_address_.erase(entry);
   }
+}
+
+std::shared_ptr<const LiveAllocations> Allocations::live() {
+  auto made = std::make_shared<LiveAllocations>();
+  std::vector<CallStack> stacks;
+  {
+    const std::shared_lock lock(mutex_);
+    if (live_ != nullptr && live_->version == version_) return live_;
+    made->version = version_;
+    for (const auto& [address, allocation] : by_address_) {
+      if (is_variable(allocation)) continue;
+      made->sorted.push_back({address, allocation.bytes, allocation.number, {}, live_kind(allocation)});
+      stacks.push_back(allocation.stack);
+    }
+  }
+  // Without the lock: naming a caller asks the dynamic linker, whose lock a thread that allocates may hold.
+  for (std::size_t i = 0; i < stacks.size(); ++i) made->sorted[i].caller = call_site(stacks[i]);
+  const std::unique_lock lock(mutex_);
+  if (live_ == nullptr || live_->version < made->version) live_ = std::move(made);
+  return live_;
 }
 
 std::size_t Allocations::used_bytes() const {

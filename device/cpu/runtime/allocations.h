@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <shared_mutex>
-#include <string>
-#include <vector>
+
+#include "device/allocations.h"
+#include "support/call_stack.h"
 
 namespace lynxpp::device::cpu {
 
@@ -30,8 +32,8 @@ struct Allocation {
   unsigned flags = 0;    ///< as given to cudaHostAlloc or cudaHostRegister
   void* pool = nullptr;  ///< the cudaMemPool_t it came from
   bool is_managed_variable = false;
-  std::uint64_t number = 0;  ///< in the order in which they were made, of all kinds
-  std::string name = {};     ///< of a variable
+  std::uint64_t number = 0;  ///< given out by Allocations, in order
+  CallStack stack = {};      ///< of the program's call; empty for variables
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
@@ -55,14 +57,14 @@ class Allocations {
   /// Removes an entry of add_foreign; false when there is none of that kind at the address.
   bool remove_foreign(const void* address, MemoryKind kind);
 
-  /// All entries, ascending by address.
-  std::vector<Allocation> all() const;
-
   /// The entry `pointer` points into.
   std::optional<Allocation> find(const void* pointer) const;
 
   /// Frees everything allocate() gave out and forgets registered host memory; variables stay.
   void release_all();
+
+  /// What the launch session is told: all but variables. One object until something changes.
+  std::shared_ptr<const LiveAllocations> live();
 
   std::size_t used_bytes() const;  ///< device and managed memory
   /// Bytes that came from a pool, now and at most; the latter since reset_pool_high().
@@ -76,12 +78,28 @@ class Allocations {
 
  private:
   void free_storage(const Allocation& allocation);
+  void enter(Allocation allocation);
 
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, Allocation> by_address_;
   std::size_t used_ = 0;
-  std::uint64_t made_ = 0;
   std::map<const void*, PoolUse> pools_;
+  std::uint64_t next_ = 0;
+  std::uint64_t version_ = 0;
+  std::shared_ptr<const LiveAllocations> live_;  // of its version; may be out of date
+};
+
+/// While one lives, what this thread allocates is known as the doing of the program's call that returns to
+/// `caller`.
+class ProgramCall {
+ public:
+  explicit ProgramCall(const void* caller);
+  ~ProgramCall();
+  ProgramCall(const ProgramCall&) = delete;
+  ProgramCall& operator=(const ProgramCall&) = delete;
+
+ private:
+  const void* const outer_;
 };
 
 /// The process's map. Never destroyed: programs free memory in static destructors.

@@ -119,8 +119,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0 || address + bytes < address)
     return cudaErrorInvalidValue;
-  const bool added =
-      allocations().add_foreign({address, bytes, MemoryKind::registered_host, flags, nullptr, false});
+  const bool added = allocations().add_foreign({address, bytes, MemoryKind::registered_host, flags});
   return added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
 }
 

@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/runtime.h"
@@ -32,15 +33,21 @@ struct Recorded;
 template <typename... Arguments, cudaError_t (*function)(Arguments...), Sticky sticky>
 struct Recorded<function, sticky> {
   static cudaError_t call(Arguments... arguments) noexcept {
-    return guarded([&] {
-      const cudaError_t standing = sticky == Sticky::fails ? sticky_error() : cudaSuccess;
-      return standing != cudaSuccess ? standing : function(arguments...);
-    });
+    return recorded(__builtin_return_address(0), arguments...);
   }
 
   static cudaError_t call_per_thread(Arguments... arguments) noexcept {
     const PerThreadDefaultStream scope;
-    return call(arguments...);
+    return recorded(__builtin_return_address(0), arguments...);
+  }
+
+ private:
+  static cudaError_t recorded(const void* caller, Arguments... arguments) noexcept {
+    const ProgramCall scope(caller);
+    return guarded([&] {
+      const cudaError_t standing = sticky == Sticky::fails ? sticky_error() : cudaSuccess;
+      return standing != cudaSuccess ? standing : function(arguments...);
+    });
   }
 };
 

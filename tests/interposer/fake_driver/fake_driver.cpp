@@ -1,9 +1,11 @@
 // A libcuda.so.1 that records its calls. Functions of a module exist under whatever name is asked for.
 #include "tests/interposer/fake_driver/fake_driver.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -29,6 +31,55 @@ Object* object(void* handle) { return static_cast<Object*>(handle); }
 
 void log_launch(const char* function_name, void* function, unsigned gx, unsigned bx) {
   log_event("driver %s %s grid %u block %u", function_name, object(function)->name.c_str(), gx, bx);
+}
+
+/// Set by fakeSetCurrent.
+thread_local void* current = nullptr;
+/// How often the primary context is held; the program holds it from the start.
+std::atomic<int> primary_retained = 1;
+
+void* primary_context() {
+  static char context;
+  return &context;
+}
+void* current_context() { return current != nullptr ? current : primary_context(); }
+
+struct Memory {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::uint64_t> live;        // bytes by address
+  std::multimap<std::uint64_t, std::uint64_t> freed;  // address by bytes
+  std::uint64_t next = 0x10000;
+};
+Memory& memory() {
+  static auto* const instance = new Memory;
+  return *instance;
+}
+
+/// Below 4 GiB, so that the functions with addresses of 32 bits can have them too.
+std::uint64_t take_memory(std::uint64_t bytes) {
+  const std::lock_guard lock(memory().mutex);
+  std::uint64_t address = memory().next;
+  if (const auto reused = memory().freed.find(bytes); reused != memory().freed.end()) {
+    address = reused->second;
+    memory().freed.erase(reused);
+  } else {
+    memory().next += (bytes + 255) / 256 * 256;
+  }
+  memory().live[address] = bytes;
+  return address;
+}
+
+constexpr int out_of_memory = 2;
+constexpr int invalid_value = 1;
+
+int free_memory(std::uint64_t address) {
+  const std::lock_guard lock(memory().mutex);
+  const auto found = memory().live.find(address);
+  if (found == memory().live.end()) return invalid_value;
+  if (getenv("FAKE_DRIVER_KEEPS_MEMORY") != nullptr) return invalid_value;
+  memory().freed.emplace(found->second, address);
+  memory().live.erase(found);
+  return 0;
 }
 
 constexpr int invalid_handle = 400;
@@ -85,8 +136,77 @@ EXPORT int cuCtxGetDevice(int* device) { return *device = 1, 0; }
 EXPORT int cuCtxGetDevice_v2(int* device, void*) { return *device = 2, 0; }
 
 EXPORT int cuCtxDestroy_v2(void*) { return log_event("driver cuCtxDestroy_v2"), 0; }
-EXPORT int cuDevicePrimaryCtxReset_v2(int) { return log_event("driver cuDevicePrimaryCtxReset_v2"), 0; }
-EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return log_event("driver cuDevicePrimaryCtxRelease_v2"), 0; }
+EXPORT int cuDevicePrimaryCtxReset_v2(int) {
+  primary_retained = 0;
+  return log_event("driver cuDevicePrimaryCtxReset_v2"), 0;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int) {
+  if (primary_retained > 0) --primary_retained;
+  return log_event("driver cuDevicePrimaryCtxRelease_v2"), 0;
+}
+EXPORT void fakeSetCurrent(void* context) { current = context; }
+
+EXPORT int cuCtxGetCurrent(void** context) { return *context = current_context(), 0; }
+EXPORT int cuDevicePrimaryCtxGetState(int, unsigned*, int* active) {
+  return *active = primary_retained > 0, 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
+  return *context = primary_context(), ++primary_retained, 0;
+}
+
+// Addresses are of a range where nothing is; what is freed is given out again first.
+EXPORT int cuMemAlloc(unsigned* address, unsigned bytes) {
+  return *address = static_cast<unsigned>(take_memory(bytes)), 0;
+}
+EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+  if (bytes > (std::size_t{1} << 40)) return out_of_memory;
+  return *address = take_memory(bytes), 0;
+}
+EXPORT int cuMemAllocPitch(unsigned* address, unsigned* pitch, unsigned width, unsigned height, unsigned) {
+  *pitch = (width + 511) / 512 * 512;
+  return cuMemAlloc(address, *pitch * height);
+}
+EXPORT int cuMemAllocPitch_v2(std::uint64_t* address, std::size_t* pitch, std::size_t width,
+                              std::size_t height, unsigned) {
+  *pitch = (width + 511) / 512 * 512;
+  return *address = take_memory(*pitch * height), 0;
+}
+EXPORT int cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned) {
+  return *address = take_memory(bytes), 0;
+}
+EXPORT int cuMemAllocAsync(std::uint64_t* address, std::size_t bytes, void*) {
+  return *address = take_memory(bytes), 0;
+}
+EXPORT int cuMemAllocAsync_ptsz(std::uint64_t* address, std::size_t bytes, void*) {
+  return *address = take_memory(bytes), 0;
+}
+EXPORT int cuMemAllocFromPoolAsync(std::uint64_t* address, std::size_t bytes, void*, void*) {
+  return *address = take_memory(bytes), 0;
+}
+EXPORT int cuMemAllocFromPoolAsync_ptsz(std::uint64_t* address, std::size_t bytes, void*, void*) {
+  return *address = take_memory(bytes), 0;
+}
+EXPORT int cuMemFree(unsigned address) { return free_memory(address); }
+EXPORT int cuMemFree_v2(std::uint64_t address) { return free_memory(address); }
+EXPORT int cuMemFreeAsync(std::uint64_t address, void*) { return free_memory(address); }
+EXPORT int cuMemFreeAsync_ptsz(std::uint64_t address, void*) { return free_memory(address); }
+EXPORT int cuMemMap(std::uint64_t, std::size_t, std::size_t, unsigned long long, unsigned long long) {
+  return 0;
+}
+EXPORT int cuMemUnmap(std::uint64_t, std::size_t) { return 0; }
+EXPORT int cuMemAllocHost(void** address, unsigned bytes) {
+  return *address = reinterpret_cast<void*>(take_memory(bytes)), 0;
+}
+EXPORT int cuMemAllocHost_v2(void** address, std::size_t bytes) {
+  return *address = reinterpret_cast<void*>(take_memory(bytes)), 0;
+}
+EXPORT int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+  return *address = reinterpret_cast<void*>(take_memory(bytes)), 0;
+}
+EXPORT int cuMemFreeHost(void* address) { return free_memory(reinterpret_cast<std::uintptr_t>(address)); }
+EXPORT int cuMemHostRegister(void*, std::size_t, unsigned) { return 0; }
+EXPORT int cuMemHostRegister_v2(void*, std::size_t, unsigned) { return 0; }
+EXPORT int cuMemHostUnregister(void*) { return 0; }
 
 /// Stands for cuModuleEnumerateFunctions and cuLibraryEnumerateKernels.
 EXPORT int fakeEnumerate(void** function, void* owner, const char* name) {
@@ -136,11 +256,16 @@ int find(const char* name, int version, std::uint64_t flags, void** function) {
   std::string wanted = name;
   if (wanted == "cuGetProcAddress" && version >= 12000) wanted += "_v2";
   if ((wanted == "cuCtxDestroy" && version >= 4000) ||
-      (wanted.rfind("cuDevicePrimaryCtx", 0) == 0 && version >= 11000)) {
+      ((wanted == "cuDevicePrimaryCtxReset" || wanted == "cuDevicePrimaryCtxRelease") && version >= 11000)) {
     wanted += "_v2";
   }
   if (wanted == "cuCtxGetDevice" && version >= 13000) wanted += "_v2";
-  if ((flags & 2) != 0 && wanted.rfind("cuLaunch", 0) == 0) wanted += "_ptsz";
+  const bool has_second = wanted == "cuMemAlloc" || wanted == "cuMemAllocPitch" || wanted == "cuMemFree" ||
+                          wanted == "cuMemAllocHost" || wanted == "cuMemHostRegister";
+  if (has_second && version >= 6050) wanted += "_v2";
+  const bool has_stream = wanted.rfind("cuLaunch", 0) == 0 || wanted == "cuMemAllocAsync" ||
+                          wanted == "cuMemAllocFromPoolAsync" || wanted == "cuMemFreeAsync";
+  if ((flags & 2) != 0 && has_stream) wanted += "_ptsz";
   std::size_t count = 0;
   const Entry* const table = entries(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 extern "C" {
@@ -12,12 +13,43 @@ struct LaunchConfig {
   unsigned numAttrs;
 };
 
+#define FAKE_DRIVER_MEMORY_FUNCTIONS(F)                                                                      \
+  F(cuMemAlloc, (unsigned* address, unsigned bytes))                                                         \
+  F(cuMemAlloc_v2, (std::uint64_t * address, std::size_t bytes))                                             \
+  F(cuMemAllocPitch,                                                                                         \
+    (unsigned* address, unsigned* pitch, unsigned width, unsigned height, unsigned element))                 \
+  F(cuMemAllocPitch_v2,                                                                                      \
+    (std::uint64_t * address, std::size_t * pitch, std::size_t width, std::size_t height, unsigned element)) \
+  F(cuMemAllocManaged, (std::uint64_t * address, std::size_t bytes, unsigned flags))                         \
+  F(cuMemAllocAsync, (std::uint64_t * address, std::size_t bytes, void* stream))                             \
+  F(cuMemAllocAsync_ptsz, (std::uint64_t * address, std::size_t bytes, void* stream))                        \
+  F(cuMemAllocFromPoolAsync, (std::uint64_t * address, std::size_t bytes, void* pool, void* stream))         \
+  F(cuMemAllocFromPoolAsync_ptsz, (std::uint64_t * address, std::size_t bytes, void* pool, void* stream))    \
+  F(cuMemFree, (unsigned address))                                                                           \
+  F(cuMemFree_v2, (std::uint64_t address))                                                                   \
+  F(cuMemFreeAsync, (std::uint64_t address, void* stream))                                                   \
+  F(cuMemFreeAsync_ptsz, (std::uint64_t address, void* stream))                                              \
+  F(cuMemMap, (std::uint64_t address, std::size_t bytes, std::size_t offset, unsigned long long handle,      \
+               unsigned long long flags))                                                                    \
+  F(cuMemUnmap, (std::uint64_t address, std::size_t bytes))                                                  \
+  F(cuMemAllocHost, (void** address, unsigned bytes))                                                        \
+  F(cuMemAllocHost_v2, (void** address, std::size_t bytes))                                                  \
+  F(cuMemHostAlloc, (void** address, std::size_t bytes, unsigned flags))                                     \
+  F(cuMemFreeHost, (void* address))                                                                          \
+  F(cuMemHostRegister, (void* address, std::size_t bytes, unsigned flags))                                   \
+  F(cuMemHostRegister_v2, (void* address, std::size_t bytes, unsigned flags))                                \
+  F(cuMemHostUnregister, (void* address))
+
 #define FAKE_DRIVER_FUNCTIONS(F)                                                                             \
   F(cuCtxGetDevice, (int* device))                                                                           \
   F(cuCtxGetDevice_v2, (int* device, void* context))                                                         \
   F(cuCtxDestroy_v2, (void* context))                                                                        \
   F(cuDevicePrimaryCtxReset_v2, (int device))                                                                \
   F(cuDevicePrimaryCtxRelease_v2, (int device))                                                              \
+  F(cuCtxGetCurrent, (void** context))                                                                       \
+  F(cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                                  \
+  F(cuDevicePrimaryCtxRetain, (void** context, int device))                                                  \
+  FAKE_DRIVER_MEMORY_FUNCTIONS(F)                                                                            \
   F(cuModuleLoad, (void** module, const char* path))                                                         \
   F(cuModuleLoadData, (void** module, const void* image))                                                    \
   F(cuModuleLoadDataEx, (void** module, const void* image, unsigned count, int* options, void** values))     \

@@ -1,4 +1,6 @@
 // A liblynxpp-engine.so that records what the preload library tells it.
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +19,34 @@ int attach(const char* specifications) {
   return specifications != nullptr && strcmp(specifications, "unknown") != 0;
 }
 
+const lynxpp_allocation_source* allocations = nullptr;
+void use_allocations(const lynxpp_allocation_source* source) { allocations = source; }
+
+/// FAKE_ENGINE_ALLOCATIONS=list: each with the file whose code called for it; =count: how many there are.
+void log_allocations() {
+  const char* const wanted = getenv("FAKE_ENGINE_ALLOCATIONS");
+  if (wanted == nullptr) return;
+  static lynxpp_allocation live[10000];
+  std::uint64_t version = 0;
+  const std::size_t too_few = allocations->copy(live, 0, &version);
+  const std::size_t count = allocations->copy(live, sizeof live / sizeof *live, &version);
+  const bool changed = version != allocations->version();
+  log_event("engine allocations %zu %zu%s", too_few, count, changed ? " changed" : "");
+  std::uint64_t last_end = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (live[i].address < last_end) log_event("engine allocations overlap or are out of order");
+    last_end = live[i].address + live[i].bytes;
+    if (strcmp(wanted, "list") != 0) continue;
+    Dl_info info = {};
+    const bool known = live[i].depth != 0 && dladdr(live[i].stack[0], &info) != 0;
+    const char* const slash = known ? strrchr(info.dli_fname, '/') : nullptr;
+    log_event("engine allocation %llu: %llu bytes at 0x%llx kind %u by %s",
+              static_cast<unsigned long long>(live[i].number), static_cast<unsigned long long>(live[i].bytes),
+              static_cast<unsigned long long>(live[i].address), live[i].kind,
+              slash != nullptr ? slash + 1 : "nobody");
+  }
+}
+
 /// FAKE_ENGINE=take: makes the launch itself, with twice the grid, through the real driver.
 int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result) {
   log_event(
@@ -24,6 +54,7 @@ int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result
       launch->kernel, launch->image != nullptr ? launch->image->size : 0, launch->grid[0], launch->grid[1],
       launch->grid[2], launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes,
       launch->stream, launch->per_thread_stream, launch->cooperative, launch->attribute_count);
+  log_allocations();
   const char* const mode = getenv("FAKE_ENGINE");
   if (mode == nullptr || strcmp(mode, "take") != 0) return 0;
   using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
@@ -73,8 +104,8 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   return table;
 }
 
-constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, attach, launch,       forget_image,
-                                       save_results,    finish, cpu_functions};
+constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach, launch,
+                                       forget_image,    save_results,    finish, cpu_functions};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -60,8 +61,9 @@ void look_up_by_name(Ask ask) {
     std::string result = name;
     if (per_thread(name)) result.resize(result.size() - 5);
     // Asked for by name, the second version is what callers of today's CUDA get.
-    const bool ends_contexts = result.starts_with("cuCtxDestroy") || result.starts_with("cuDevicePrimaryCtx");
-    if (ends_contexts) result.resize(result.size() - 3);
+    const bool of_context = result.starts_with("cuCtxDestroy") || result.starts_with("cuDevicePrimaryCtx");
+    const bool is_second = result.ends_with("_v2") && (of_context || result.starts_with("cuMem"));
+    if (is_second) result.resize(result.size() - 3);
     return result;
   };
 #define LOOK_UP(name, parameters) \
@@ -244,6 +246,153 @@ void expect_zero(int result) {
   if (result != 0) fail("the environment could not be changed");
 }
 
+void succeed(int result) {
+  if (result != 0) fail("a call failed");
+}
+
+std::uint64_t allocated(std::size_t bytes) {
+  std::uint64_t address = 0;
+  succeed(api.cuMemAlloc_v2(&address, bytes));
+  return address;
+}
+
+void* const stream = nullptr;
+
+/// One of each kind, of 1, 2, 3, … bytes, and one launch; then all are freed, and another launch.
+void memory() {
+  std::uint64_t address[6] = {};
+  std::size_t pitch = 0;
+  succeed(api.cuMemAlloc_v2(&address[0], 1));
+  succeed(api.cuMemAllocPitch_v2(&address[1], &pitch, 2, 3, 4));
+  succeed(api.cuMemAllocManaged(&address[2], 3, 1));
+  succeed(api.cuMemAllocAsync(&address[3], 4, stream));
+  succeed(api.cuMemAllocAsync_ptsz(&address[4], 5, stream));
+  succeed(api.cuMemAllocFromPoolAsync(&address[5], 6, nullptr, stream));
+  std::uint64_t from_pool = 0;
+  succeed(api.cuMemAllocFromPoolAsync_ptsz(&from_pool, 7, nullptr, stream));
+  succeed(api.cuMemMap(0x7000000, 0x1000, 0, 0, 0));
+  succeed(api.cuMemMap(0x7001000, 0x1000, 0, 0, 0));
+  void* host[3] = {};
+  succeed(api.cuMemAllocHost_v2(&host[0], 8));
+  succeed(api.cuMemHostAlloc(&host[1], 9, 0));
+  host[2] = reinterpret_cast<void*>(0x8000000);
+  succeed(api.cuMemHostRegister_v2(host[2], 10, 0));
+  // Nothing comes of these.
+  std::uint64_t failed = 0x1234;
+  if (api.cuMemAlloc_v2(&failed, std::size_t{1} << 41) == 0) fail("so much memory");
+  void* const function = loaded_function("kernel");
+  launch(function);
+  succeed(api.cuMemFree_v2(address[0]));
+  succeed(api.cuMemFree_v2(address[1]));
+  succeed(api.cuMemFree_v2(address[2]));
+  succeed(api.cuMemFreeAsync(address[3], stream));
+  succeed(api.cuMemFreeAsync_ptsz(address[4], stream));
+  succeed(api.cuMemFree_v2(address[5]));
+  succeed(api.cuMemFreeAsync(from_pool, stream));
+  succeed(api.cuMemUnmap(0x7000000, 0x2000));
+  succeed(api.cuMemFreeHost(host[0]));
+  succeed(api.cuMemFreeHost(host[1]));
+  succeed(api.cuMemHostUnregister(host[2]));
+  launch(function);
+}
+
+/// The first versions, which only those have who ask for the exported names.
+void memory_32() {
+  unsigned address[2] = {};
+  unsigned pitch = 0;
+  void* host = nullptr;
+  succeed(api.cuMemAlloc(&address[0], 1));
+  succeed(api.cuMemAllocPitch(&address[1], &pitch, 2, 3, 4));
+  succeed(api.cuMemAllocHost(&host, 3));
+  succeed(api.cuMemHostRegister(reinterpret_cast<void*>(0x8000000), 4, 0));
+  void* const function = loaded_function("kernel");
+  launch(function);
+  succeed(api.cuMemFree(address[0]));
+  succeed(api.cuMemFree(address[1]));
+  succeed(api.cuMemFreeHost(host));
+  launch(function);
+}
+
+/// An address that is given out again, with and without a free that anybody sees.
+void memory_again() {
+  const std::uint64_t first = allocated(100);
+  allocated(200);
+  void* const function = loaded_function("kernel");
+  launch(function);
+  const bool kept = api.cuMemFree_v2(first) != 0;
+  launch(function);
+  if (!kept && allocated(100) != first) fail("not the same address");
+  launch(function);
+  succeed(api.cuMemHostRegister_v2(reinterpret_cast<void*>(0x8000000), 0x1000, 0));
+  succeed(api.cuMemHostRegister_v2(reinterpret_cast<void*>(0x8000800), 0x1000, 0));
+  launch(function);
+}
+
+/// What goes with a context.
+void memory_of_contexts() {
+  const auto set_current =
+      reinterpret_cast<void (*)(void*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeSetCurrent"));
+  char context = 0;
+  std::uint64_t address = 0;
+  const auto allocate = [&](std::size_t bytes) {
+    allocated(bytes);
+    succeed(api.cuMemAllocAsync(&address, bytes + 1, stream));
+  };
+  allocate(10);
+  set_current(&context);
+  allocate(20);
+  succeed(api.cuMemMap(0x7000000, 30, 0, 0, 0));
+  set_current(nullptr);
+  void* const function = loaded_function("kernel");
+  succeed(api.cuCtxDestroy_v2(&context));
+  launch(function);
+  void* primary = nullptr;
+  succeed(api.cuDevicePrimaryCtxRetain(&primary, 0));
+  succeed(api.cuDevicePrimaryCtxRelease_v2(0));  // still held
+  launch(function);
+  succeed(api.cuDevicePrimaryCtxReset_v2(0));
+  launch(function);
+}
+
+/// A thousand allocations in each of eight threads, of which every second one is freed by the next thread.
+void memory_of_threads() {
+  std::vector<std::vector<std::uint64_t>> addresses(8, std::vector<std::uint64_t>(1000));
+  const auto in_threads = [](auto work) {
+    std::vector<std::thread> workers;
+    for (std::size_t i = 0; i < 8; ++i) workers.emplace_back(work, i);
+    for (std::thread& worker : workers) worker.join();
+  };
+  in_threads([&](std::size_t i) {
+    for (std::uint64_t& address : addresses[i]) {
+      // Some come and go at once, so that addresses are used again all the time.
+      succeed(api.cuMemFree_v2(allocated(64 * i + 64)));
+      address = allocated(64 * i + 64);
+    }
+  });
+  void* const function = loaded_function("kernel");
+  launch(function);
+  in_threads([&](std::size_t i) {
+    for (std::size_t j = 0; j < 1000; j += 2) succeed(api.cuMemFree_v2(addresses[(i + 1) % 8][j]));
+  });
+  launch(function);
+}
+
+/// What keeping an allocation costs, by the clock: for people, as no test depends on time.
+void memory_times() {
+  constexpr int rounds = 100000;
+  std::vector<std::uint64_t> addresses(rounds);
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint64_t& address : addresses) address = allocated(256);
+  const auto middle = std::chrono::steady_clock::now();
+  for (const std::uint64_t address : addresses) succeed(api.cuMemFree_v2(address));
+  const auto end = std::chrono::steady_clock::now();
+  const auto nanoseconds = [](auto time) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count() / rounds;
+  };
+  printf("%lld ns to allocate, %lld ns to free\n", static_cast<long long>(nanoseconds(middle - begin)),
+         static_cast<long long>(nanoseconds(end - middle)));
+}
+
 void set_specifications(const std::string& value) {
   expect_zero(setenv("LYNXPP_SPEC", value.c_str(), 1));
   if (getenv("LYNXPP_SPEC") != value) fail("setenv does not set");
@@ -264,6 +413,12 @@ void act(const std::string& action) {
   if (action == "unload") return unload();
   if (action == "contexts") return contexts();
   if (action == "fork") return forks();
+  if (action == "memory") return memory();
+  if (action == "memory_32") return memory_32();
+  if (action == "memory_again") return memory_again();
+  if (action == "memory_of_contexts") return memory_of_contexts();
+  if (action == "memory_of_threads") return memory_of_threads();
+  if (action == "memory_times") return memory_times();
   if (action == "launch") return launch(loaded_function("kernel"));
   if (action == "_exit") _exit(3);
   if (action == "_Exit") _Exit(4);
