@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/call_site.h"
+
 namespace lynxpp::device {
 
 enum class AllocationKind : std::uint8_t {
@@ -28,7 +30,7 @@ struct LiveAllocation {
   std::uint64_t address = 0;  ///< the program's own: of host memory, its address on the host
   std::uint64_t bytes = 0;    ///< as asked for; of pitched memory, all rows. Never 0
   std::uint64_t number = 0;   ///< in the order they were made, from 0 in the process; never used twice
-  std::string_view caller;    ///< as support/call_site.h; lives until the process ends
+  CallSite site;              ///< the program's call that made it
   AllocationKind kind = AllocationKind::device;
 
   bool contains(std::uint64_t where) const { return where - address < bytes; }
@@ -39,7 +41,7 @@ struct LiveAllocation {
 /// nothing changes; two snapshots of one device with the same version are equal.
 ///
 ///     const auto now = device.allocations();
-///     if (const LiveAllocation* const array = now->find(address)) name(array->number, array->caller);
+///     if (const LiveAllocation* const array = now->find(address)) name(array->number, array->site.caller);
 struct LiveAllocations {
   std::uint64_t version = 0;
   std::vector<LiveAllocation> sorted;  ///< by address; they do not overlap

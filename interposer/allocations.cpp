@@ -48,7 +48,7 @@ std::string list_allocations(const device::LiveAllocations& allocations) {
     result += numbers;
     result += name_of(each.kind);
     result += ", ";
-    result += each.caller;
+    result += each.site.chain;
   }
   return result;
 }

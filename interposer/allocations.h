@@ -26,7 +26,8 @@ class AllocationReader {
   std::shared_ptr<const device::LiveAllocations> last_;
 };
 
-/// One line for each allocation, for the log: "allocation 3: 4096 bytes at 0x7f…, device, main+0x4f".
+/// One line for each allocation, for the log: "allocation 3: 4096 bytes at 0x7f…, device, main+0x4f". With
+/// the whole CallSite::chain.
 std::string list_allocations(const device::LiveAllocations& allocations);
 
 }  // namespace lynxpp::interposer

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <span>
@@ -149,23 +150,39 @@ std::string describe(const Place& place) {
   return demangle(place.function.name) + "+" + hexadecimal(place.function.offset);
 }
 
-/// The frame behind CUDA's outermost one, as not all of a static runtime's have names; where CUDA's fill the
-/// stack, the last. Precondition: the stack is not empty.
-Place outermost_call(const CallStack& stack) {
-  Place result = locate(stack.frames[0]);
-  bool after_cuda = is_cuda(result);
-  for (unsigned i = 1; i < stack.depth; ++i) {
-    Place place = locate(stack.frames[i]);
-    const bool cuda = is_cuda(place);
-    if (cuda || after_cuda) result = std::move(place);
-    after_cuda = cuda;
+bool is_c_library(const Place& place) { return place.file.starts_with("libc.so"); }
+
+/// From the frame behind CUDA's outermost one, as not all of a static runtime's have names; where CUDA's fill
+/// the stack, its last. Precondition: the stack is not empty.
+std::vector<Place> outside_of_cuda(const CallStack& stack) {
+  std::vector<Place> places;
+  std::transform(stack.frames, stack.frames + stack.depth, std::back_inserter(places), locate);
+  const auto inner = std::find_if(places.rbegin(), places.rend(), is_cuda).base();
+  places.erase(places.begin(), std::min(inner, places.end() - 1));
+  // What starts threads and calls main says nothing.
+  const auto main = std::find_if(places.begin() + 1, places.end(), is_c_library);
+  places.erase(main, places.end());
+  return places;
+}
+
+struct Texts {
+  std::string chain;
+  std::size_t caller_size = 0;
+};
+
+Texts describe(const CallStack& stack) {
+  Texts result;
+  for (const Place& place : outside_of_cuda(stack)) {
+    if (!result.chain.empty()) result.chain += " < ";
+    result.chain += describe(place);
+    if (result.caller_size == 0) result.caller_size = result.chain.size();
   }
   return result;
 }
 
 struct Known {
   std::mutex mutex;
-  std::map<std::vector<const void*>, std::string> by_stack;
+  std::map<std::vector<const void*>, Texts> by_stack;
 };
 
 Known& known() {
@@ -173,21 +190,26 @@ Known& known() {
   return *instance;
 }
 
+CallSite view(const Texts& texts) {
+  const std::string_view chain = texts.chain;
+  return {chain.substr(0, texts.caller_size), chain};
+}
+
 }  // namespace
 
-std::string_view call_site(const CallStack& stack) {
+CallSite call_site(const CallStack& stack) {
   if (stack.depth == 0) return {};
   std::vector<const void*> key(stack.frames, stack.frames + stack.depth);
   Known& texts = known();
   {
     const std::lock_guard lock(texts.mutex);
     const auto found = texts.by_stack.find(key);
-    if (found != texts.by_stack.end()) return found->second;
+    if (found != texts.by_stack.end()) return view(found->second);
   }
   // Without the lock: the dynamic linker's may be held by a thread that waits for ours.
-  std::string text = describe(outermost_call(stack));
+  Texts made = describe(stack);
   const std::lock_guard lock(texts.mutex);
-  return texts.by_stack.try_emplace(std::move(key), std::move(text)).first->second;
+  return view(texts.by_stack.try_emplace(std::move(key), std::move(made)).first->second);
 }
 
 }  // namespace lynxpp

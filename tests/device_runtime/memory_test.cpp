@@ -252,7 +252,7 @@ TEST_F(MemoryTest, LiveAllocationsAreListedWithTheirCallers) {
   EXPECT_EQ(found->address, address_of(first));
   EXPECT_EQ(found->bytes, 1000u);
   EXPECT_EQ(found->kind, AllocationKind::device);
-  EXPECT_THAT(std::string(found->caller), testing::HasSubstr("allocated_by_this_function"));
+  EXPECT_THAT(std::string(found->site.caller), testing::HasSubstr("allocated_by_this_function"));
 
   ASSERT_EQ(CUDA(cudaFree)(first), cudaSuccess);
   EXPECT_EQ(cpu_device().allocations()->find(address_of(first)), nullptr);
@@ -280,7 +280,7 @@ TEST_F(MemoryTest, LiveAllocationsOfEveryKind) {
     EXPECT_EQ(found->bytes, bytes);
     EXPECT_EQ(found->kind, kind);
     EXPECT_EQ(found->number, number++);
-    EXPECT_THAT(std::string(found->caller), testing::HasSubstr("LiveAllocationsOfEveryKind"));
+    EXPECT_THAT(std::string(found->site.caller), testing::HasSubstr("LiveAllocationsOfEveryKind"));
   };
   expect(pool, 100, AllocationKind::pool);
   expect(managed, 200, AllocationKind::managed);
@@ -304,8 +304,9 @@ TEST_F(MemoryTest, AThousandLiveAllocationsInEightThreads) {
     workers.emplace_back([&own] {
       for (void*& pointer : own) {
         pointer = allocated_by_this_function(64);
-        if (&pointer - own.data() == 500)
-          EXPECT_NE(cpu_device().allocations()->find(address_of(pointer)), nullptr);
+        if (&pointer - own.data() != 500) continue;
+        const auto now = cpu_device().allocations();
+        EXPECT_NE(now->find(address_of(pointer)), nullptr);
       }
     });
   }

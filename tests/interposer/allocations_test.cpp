@@ -85,7 +85,7 @@ TEST(Allocations, ASnapshotIsSharedUntilSomethingChanges) {
   EXPECT_EQ(first->sorted[1].address, 200u);
   EXPECT_EQ(first->sorted[1].bytes, 20u);
   EXPECT_EQ(first->sorted[1].number, 1u);
-  EXPECT_EQ(first->sorted[1].caller, "");
+  EXPECT_EQ(first->sorted[1].site.caller, "");
   EXPECT_EQ(first->sorted[1].kind, device::AllocationKind::managed);
   EXPECT_EQ(reader.read(), first);
   EXPECT_EQ(source.copies, 1);
@@ -142,30 +142,39 @@ TEST(Allocations, AreListedForTheLog) {
 TEST(CallSite, IsTheFunctionOutsideOfCuda) {
   const CallStack stack = reads_input();
   ASSERT_GT(stack.depth, 2u);
-  EXPECT_THAT(std::string(call_site(stack)), HasSubstr("reads_input()+0x"));
+  EXPECT_THAT(std::string(call_site(stack).caller), StartsWith("reads_input()+0x"));
+  const std::string chain(call_site(stack).chain);
+  EXPECT_THAT(chain, StartsWith(std::string(call_site(stack).caller) + " < "));
+  EXPECT_THAT(chain, HasSubstr("IsTheFunctionOutsideOfCuda"));
 }
 
 TEST(CallSite, OfAnInnerFrameIsThatFunction) {
-  EXPECT_THAT(std::string(call_site(stack_here())), HasSubstr("OfAnInnerFrameIsThatFunction"));
+  EXPECT_THAT(std::string(call_site(stack_here()).caller), HasSubstr("OfAnInnerFrameIsThatFunction"));
+}
+
+TEST(CallSite, AStackThatCudaFillsEndsInItsLastFrame) {
+  CallStack stack = reads_input();
+  stack.depth = 1;
+  EXPECT_THAT(std::string(call_site(stack).chain), StartsWith("cudaMallocLikeInHeaders()+0x"));
 }
 
 TEST(CallSite, IsMadeOnce) {
   const CallStack stack = reads_input();
-  EXPECT_EQ(call_site(stack).data(), call_site(stack).data());
+  EXPECT_EQ(call_site(stack).chain.data(), call_site(stack).chain.data());
 }
 
 TEST(CallSite, WithoutANameIsAnOffsetOrAnAddress) {
-  EXPECT_EQ(call_site({}), "");
+  EXPECT_EQ(call_site({}).chain, "");
   CallStack nowhere;
   nowhere.frames[0] = reinterpret_cast<const void*>(0x1235);
   nowhere.depth = 1;
-  EXPECT_EQ(call_site(nowhere), "0x1234");
+  EXPECT_EQ(call_site(nowhere).chain, "0x1234");
   // Where no function is: the read-only data of this program.
   static const char data[] = "data";
   CallStack in_data;
   in_data.frames[0] = data + 1;
   in_data.depth = 1;
-  EXPECT_THAT(std::string(call_site(in_data)), StartsWith("allocations_test+0x"));
+  EXPECT_THAT(std::string(call_site(in_data).chain), StartsWith("allocations_test+0x"));
 }
 
 TEST(CallSite, AStackThatDoesNotHoldTheFrameIsThatFrame) {

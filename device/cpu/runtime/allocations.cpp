@@ -176,7 +176,7 @@ std::shared_ptr<const LiveAllocations> Allocations::live() {
     }
   }
   // Without the lock: naming a caller asks the dynamic linker, whose lock a thread that allocates may hold.
-  for (std::size_t i = 0; i < stacks.size(); ++i) made->sorted[i].caller = call_site(stacks[i]);
+  for (std::size_t i = 0; i < stacks.size(); ++i) made->sorted[i].site = call_site(stacks[i]);
   const std::unique_lock lock(mutex_);
   if (live_ == nullptr || live_->version < made->version) live_ = std::move(made);
   return live_;
