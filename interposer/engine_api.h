@@ -50,13 +50,13 @@ typedef struct lynxpp_allocation {
   const void* stack[LYNXPP_CALL_STACK_LIMIT];  ///< return addresses of the call that made it, innermost first
 } lynxpp_allocation;
 
-/// The program's live allocations on the cuda device, kept since the process began. Thread safe; the functions
-/// allocate nothing.
+/// The program's live allocations on the cuda device, kept since the process began. Thread safe; the
+/// functions allocate nothing.
 typedef struct lynxpp_allocation_source {
   /// Another number whenever something was allocated or freed.
   uint64_t (*version)(void);
-  /// Copies all allocations, sorted by address, when `capacity` is large enough, with the version they are of.
-  /// Returns how many there are.
+  /// Copies all allocations, sorted by address, when `capacity` is large enough, with the version they are
+  /// of. Returns how many there are.
   size_t (*copy)(lynxpp_allocation* into, size_t capacity, uint64_t* version);
 } lynxpp_allocation_source;
 

@@ -17,9 +17,9 @@ struct CallSite {
   std::string_view chain;
 };
 
-/// The program's call that led to the stack's innermost frame: the one behind the outermost frame of the stack
-/// that lies in libcuda or libcudart, or in a function that is called as CUDA's are: those of a runtime that is
-/// linked statically, and the templates of its header.
+/// The program's call that led to the stack's innermost frame: the one behind the outermost frame of the
+/// stack that lies in libcuda or libcudart, or in a function that is called as CUDA's are: those of a runtime
+/// that is linked statically, and the templates of its header.
 ///
 /// The texts are made once for each stack and live until the process ends. Empty for an empty stack. Thread
 /// safe.

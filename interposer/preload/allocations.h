@@ -64,12 +64,12 @@ class Allocations {
     CUcontext context = nullptr;  ///< that was current when it was made
   };
 
-  /// Enters what the driver has just given out. What lay there before is gone, however it went. `caller` is the
-  /// return address of the program's call.
+  /// Enters what the driver has just given out. What lay there before is gone, however it went. `caller` is
+  /// the return address of the program's call.
   void add(std::uint64_t address, std::uint64_t bytes, MemoryKind kind, const void* caller) noexcept;
 
-  /// Takes out what begins at `address`. To be called before the driver frees it, since then another thread may
-  /// get the address.
+  /// Takes out what begins at `address`. To be called before the driver frees it, since then another thread
+  /// may get the address.
   std::optional<Entry> remove(std::uint64_t address) noexcept;
   /// Undoes remove() when the driver refused to free.
   void restore(const Entry& entry) noexcept;
@@ -108,8 +108,8 @@ Allocations& allocations();
 /// For the engine: allocations() as plain functions.
 extern const lynxpp_allocation_source allocation_source;
 
-/// The primary context of a device, to be asked about before and after a call that may end it. Null when it is
-/// not active, or when no allocation is known.
+/// The primary context of a device, to be asked about before and after a call that may end it. Null when it
+/// is not active, or when no allocation is known.
 CUcontext active_primary_context(CUdevice device);
 
 }  // namespace lynxpp::preload

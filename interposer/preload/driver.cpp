@@ -123,8 +123,8 @@ void* lookup_driver(const char* name) {
   if (library == nullptr) return nullptr;
   if (!names_an_export(name)) {
     using GetProcAddress = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
-    // No function-local constant: its guard would be held while the dynamic linker's lock is waited for, which a
-    // thread in a library's constructor holds while it comes here.
+    // No function-local constant: its guard would be held while the dynamic linker's lock is waited for,
+    // which a thread in a library's constructor holds while it comes here.
     static std::atomic<GetProcAddress> known = nullptr;
     GetProcAddress get_proc_address = known.load(std::memory_order_relaxed);
     if (get_proc_address == nullptr) {

@@ -124,6 +124,26 @@ def attach_while_running(build):
 
 
 @test
+def memory_of_the_program(build):
+    """What memory the program has at each launch, with who asked for it; memory that is freed is gone, and new memory has a
+    new number even where its address is the same."""
+    run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_LOG": "trace"})
+    expect(run.status == 0 and run.stdout == good_output(build), f"the program changed\n{run}")
+    found = re.findall(r"trace: allocation (\d+): (\d+) bytes at 0x[0-9a-f]+, device, (.*)", run.stderr)
+    # Five launches: two arrays are made once by the constructor of DeviceArray, one in main for each launch.
+    numbers = [int(number) for number, _, _ in found]
+    demand_equal("live allocations at each launch", [sorted(numbers[i:i + 3]) for i in range(0, len(numbers), 3)],
+                 [[0, 1, last] for last in range(2, 7)])
+    expect(len({size for _, size, _ in found}) == 1 and int(found[0][1]) > 0, f"arrays of one size\n{run}")
+    for number, _, chain in found:
+        pattern = r".*DeviceArray\(.*\)\+0x[0-9a-f]+ < main\+0x[0-9a-f]+" if int(number) < 2 else r"main\+0x[0-9a-f]+"
+        expect(re.fullmatch(pattern, chain) is not None, f"allocation {number} is by {chain}")
+    expect(len({chain for number, _, chain in found if int(number) < 2}) == 2, f"two places in main\n{run}")
+    quiet = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_LOG": "debug"})
+    expect("allocation 0" not in quiet.stderr, f"listed at level debug\n{quiet}")
+
+
+@test
 def attach_something_unknown_while_running(build):
     """A list that cannot be attached detaches what was attached before."""
     with tempfile.TemporaryDirectory() as folder:

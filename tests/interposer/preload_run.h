@@ -1,5 +1,5 @@
-// Programs in processes of their own under liblynxpp.so, between a fake driver, a fake runtime and a fake engine
-// that write down what they see.
+// Programs in processes of their own under liblynxpp.so, between a fake driver, a fake runtime and a fake
+// engine that write down what they see.
 #pragma once
 
 #include <string>
