@@ -13,8 +13,8 @@ struct CallStack {
 };
 
 /// The frames from `innermost`, a return address on this thread's stack, outwards: `innermost` alone where
-/// the stack cannot be unwound. What is further in, such as the caller of this function, is left out. Some 100 ns
-/// for each frame.
+/// the stack cannot be unwound. What is further in, such as the caller of this function, is left out. Some
+/// 100 ns for each frame.
 ///
 ///     CallStack stack = capture_call_stack(__builtin_return_address(0));
 inline CallStack capture_call_stack(const void* innermost) {
