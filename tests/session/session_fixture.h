@@ -74,6 +74,7 @@ class FakeDevice : public device::Device {
     info_.sm_id_limit = 4;
   }
   const device::DeviceInfo& info() const override { return info_; }
+  std::shared_ptr<const device::LiveAllocations> allocations() override { return memory; }
   Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&,
                                                 const device::Launch&, std::uint32_t) override {
     loaded.push_back(ptx);
@@ -123,6 +124,8 @@ class FakeDevice : public device::Device {
 
   std::vector<std::string> loaded;
   std::vector<device::ParameterSlot> slots_seen;
+  /// The program's; for a test to replace.
+  std::shared_ptr<const device::LiveAllocations> memory = std::make_shared<const device::LiveAllocations>();
   int launched = 0;
   int originals = 0;
   int freed = 0;
