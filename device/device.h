@@ -96,14 +96,6 @@ enum class KernelTimes {
   alone,
 };
 
-/// Memory of the program that kernels can reach.
-struct DeviceArray {
-  std::uint64_t address = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t number = 0;  ///< in the order in which they were made
-  std::string name;          ///< of a variable; of an allocation its number, "#3"
-};
-
 class Device {
  public:
   virtual ~Device() = default;
@@ -135,9 +127,6 @@ class Device {
 
   /// Address and size of the original module's variable; nullopt when it has no such name.
   virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;
-
-  /// What the program has allocated now, and its module variables, ascending by address. Empty: not known.
-  virtual std::vector<DeviceArray> arrays() { return {}; }
 
   /// Zeroed device memory, ordered on the launch's stream.
   virtual Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "engine/instrument.h"
@@ -187,11 +188,12 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
   std::copy(std::begin(launch.block), std::end(launch.block), replayed.block);
   replayed.parameters = launch.parameters;
   for (const std::string& name : counting.program.variables) {
-    const auto global = counting.global_variables.find(name);
+    const auto global =
+        std::ranges::find(counting.device_variables, name, &WordCounting::DeviceVariable::name);
     const auto shared = std::ranges::find(counting.shared_arrays, name, &WordCounting::SharedArray::name);
     const auto index = static_cast<std::size_t>(shared - counting.shared_arrays.begin());
     std::optional<std::uint64_t> address;
-    if (global != counting.global_variables.end()) address = global->second;
+    if (global != counting.device_variables.end()) address = global->address;
     if (shared != counting.shared_arrays.end() && index < launch.shared_addresses.size())
       address = launch.shared_addresses[index];
     replayed.variables.push_back(address);
@@ -213,8 +215,11 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   if (replays)
     counting->program =
         ptx::make_replay_program(unit.module, unit.analyses.of(kernel), may_exit_in_calls(unit.reached));
-  for (const auto& [name, address] : unit.variant.shared_variables)
-    counting->global_variables.emplace(name, address);
+  for (const auto& [name, address] : unit.variant.shared_variables) {
+    const ptx::Variable* variable = unit.module.find_variable(name);
+    if (variable != nullptr && variable->space == ptx::StateSpace::global)
+      counting->device_variables.push_back({name, address, variable->size_bytes()});
+  }
   find_shared_arrays(unit, *counting);
   ProbeSorter sorter(unit, *counting);
   std::size_t next = 0;

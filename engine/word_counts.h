@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,7 +39,13 @@ struct WordCounting {
   };
   ptx::ReplayProgram program;
   std::vector<Use> uses;
-  std::map<std::string, std::uint64_t, std::less<>> global_variables;  ///< addresses
+  /// A variable of device memory that the kernel names.
+  struct DeviceVariable {
+    std::string name;
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<DeviceVariable> device_variables;
   std::vector<SharedArray> shared_arrays;
   /// No address of a static shared variable is as high as this. Devices keep a part of a block's shared
   /// memory, below.

@@ -57,11 +57,26 @@ Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
       variant.words->static_shared_bytes + shared_alignment + launch.shared_bytes;
   words->shared_words_ = (shared_bytes + word - 1) / word;
   if (!asks_for(specifications, cod::Extent::device_words)) return words;
-  words->arrays_ = device.arrays();
+  words->find_arrays(device);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  for (const device::DeviceArray& each : words->arrays_) ranges.emplace_back(each.address, each.bytes);
+  for (const Array& each : words->arrays_) ranges.emplace_back(each.address, each.bytes);
   words->map_ = std::make_shared<const cod::WordMap>(std::move(ranges));
   return words;
+}
+
+void LaunchedWords::find_arrays(device::Device& device) {
+  const std::shared_ptr<const device::LiveAllocations> live = device.allocations();
+  for (const device::LiveAllocation& each : live->sorted) {
+    arrays_.push_back({each.address, each.bytes, each.number, "#" + std::to_string(each.number),
+                       std::string(each.site.caller)});
+  }
+  constexpr std::uint64_t behind_allocations = ~std::uint64_t{0};
+  for (const engine::WordCounting::DeviceVariable& each : counting_->device_variables) {
+    const bool is_known = live->find(each.address) != nullptr;
+    if (!is_known && each.bytes != 0)
+      arrays_.push_back({each.address, each.bytes, behind_allocations, short_name(each.name), {}});
+  }
+  std::ranges::sort(arrays_, {}, &Array::address);
 }
 
 std::span<const std::byte> LaunchedWords::word_map() const {
@@ -82,29 +97,39 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
   std::ranges::sort(view.shared_arrays, {}, &cod::MemoryArray::first);
 }
 
-/// "#3, parameter 0": its number, and the parameters that point into it.
-std::string LaunchedWords::name_of(const device::DeviceArray& array) const {
-  std::string name = array.name;
+/// "#3 parameter 0, main+0x1c8": its number, the parameters that point into it, and the call that made it.
+std::string LaunchedWords::name_of(const Array& array) const {
+  std::string details;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::uint64_t pointer = 0;
     if (slots_[i].bytes != sizeof pointer) continue;
     std::memcpy(&pointer, parameters_.data() + slots_[i].offset, sizeof pointer);
-    if (pointer - array.address < array.bytes) name += ", parameter " + std::to_string(i);
+    if (pointer - array.address < array.bytes)
+      details += (details.empty() ? "parameter " : ", parameter ") + std::to_string(i);
   }
-  return name;
+  if (!array.caller.empty()) details += (details.empty() ? "" : ", ") + array.caller;
+  return details.empty() ? array.name : array.name + " " + details;
+}
+
+bool LaunchedWords::is_carried(const Array& array) const {
+  return std::ranges::any_of(slots_, [&](const device::ParameterSlot& slot) {
+    std::uint64_t pointer = 0;
+    if (slot.bytes != sizeof pointer) return false;
+    std::memcpy(&pointer, parameters_.data() + slot.offset, sizeof pointer);
+    return pointer - array.address < array.bytes;
+  });
 }
 
 /// Those that parameters point into or that were accessed.
 void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                                       const std::vector<engine::SpecificationPtr>& specifications,
                                       cod::LaunchView& view) const {
-  std::vector<device::DeviceArray> arrays = arrays_;
-  std::ranges::sort(arrays, {}, &device::DeviceArray::number);
-  for (const device::DeviceArray& array : arrays) {
+  std::vector<Array> arrays = arrays_;
+  std::ranges::sort(arrays, {}, [](const Array& each) { return std::pair(each.order, each.address); });
+  for (const Array& array : arrays) {
     const std::uint64_t first = map_->element_of(array.address).value_or(0);
     const std::uint64_t words = (array.bytes + word - 1) / word;
-    std::string name = name_of(array);
-    bool is_used = name != array.name;
+    bool is_used = is_carried(array);
     for (std::size_t i = 0; i < specifications.size() && !is_used; ++i) {
       const std::vector<std::span<std::byte>> spans = layout.arrays_of(i, buffer);
       for (std::size_t k = 0; k < spans.size() && !is_used; ++k) {
@@ -113,7 +138,7 @@ void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::
                   has_counts(spans[k], cod::size_of(counts.type), first, words);
       }
     }
-    if (is_used) view.device_arrays.push_back({std::move(name), first, words});
+    if (is_used) view.device_arrays.push_back({name_of(array), first, words});
   }
 }
 
@@ -129,7 +154,7 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
       between += count;
     }
   };
-  for (const device::DeviceArray& each : arrays_) {
+  for (const Array& each : arrays_) {
     const std::uint64_t first = map_->element_of(each.address).value_or(0);
     add(first);
     next = std::max(next, first + (each.bytes + word - 1) / word);
@@ -148,7 +173,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   launched.parameters = parameters_;
   launched.shared_addresses = addresses;
   launched.shared = {{0, word * shared_words_, 0}};
-  for (const device::DeviceArray& array : arrays_)
+  for (const Array& array : arrays_)
     launched.device.push_back({array.address, array.bytes, map_->element_of(array.address).value_or(0)});
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));

@@ -40,17 +40,27 @@ class LaunchedWords {
               std::vector<std::vector<std::string>>& notes) const;
 
  private:
+  /// Memory that kernels can reach: an allocation, or a variable.
+  struct Array {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t order = 0;  ///< of allocations their number; variables stand behind
+    std::string name;
+    std::string caller;  ///< of the call that allocated it
+  };
+  void find_arrays(device::Device& device);
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                          const std::vector<engine::SpecificationPtr>& specifications,
                          cod::LaunchView& view) const;
-  std::string name_of(const device::DeviceArray& array) const;
+  std::string name_of(const Array& array) const;
+  bool is_carried(const Array& array) const;
   std::uint64_t between_arrays(std::span<const std::byte> counts, std::uint64_t element_bytes) const;
 
   std::shared_ptr<const engine::WordCounting> counting_;
   std::vector<std::byte> parameters_;
   std::vector<device::ParameterSlot> slots_;
-  std::vector<device::DeviceArray> arrays_;
+  std::vector<Array> arrays_;  ///< ascending by address, none overlap
   std::shared_ptr<const cod::WordMap> map_;
   std::uint64_t shared_words_ = 0;
   std::uint64_t dynamic_bytes_ = 0;

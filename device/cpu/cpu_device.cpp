@@ -102,15 +102,6 @@ class CpuDevice : public Device {
     return success();
   }
 
-  std::vector<DeviceArray> arrays() override {
-    std::vector<DeviceArray> found;
-    for (const Allocation& each : allocations().all()) {
-      const std::string name = each.name.empty() ? "#" + std::to_string(each.number) : each.name;
-      found.push_back({each.address, each.bytes, each.number, name});
-    }
-    return found;
-  }
-
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                 std::span<const std::uint64_t> probe) override {
     auto& loaded = static_cast<CpuVariant&>(variant);
