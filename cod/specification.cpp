@@ -148,4 +148,10 @@ std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& exten
   return count;
 }
 
+bool is_of_words(const GlobalArray& array) {
+  return std::ranges::any_of(array.dimensions, [](const Dimension& each) {
+    return each.extent == Extent::shared_words || each.extent == Extent::device_words;
+  });
+}
+
 }  // namespace lynxpp::cod

@@ -445,5 +445,7 @@ struct LaunchExtents {
 std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents);
 /// Elements of the array; 0 when the product does not fit 64 bits.
 std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& extents);
+/// Whether an extent is SHARED_WORDS or DEVICE_WORDS: elements stand for words of memory.
+bool is_of_words(const GlobalArray& array);
 
 }  // namespace lynxpp::cod

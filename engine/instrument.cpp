@@ -274,8 +274,6 @@ std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::Ins
                                                 Instrumented& result) {
   const std::shared_ptr<WordCounting> counting = plan_word_counts(request, unit);
   if (counting == nullptr || counting->shared_arrays.empty()) return counting;
-  for (const WordCounting::SharedArray& each : counting->shared_arrays)
-    unit.shared.names.push_back(each.name);
   unit.shared.word = unit.spliced.words++;
   result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});
   return counting;

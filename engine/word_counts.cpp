@@ -40,7 +40,7 @@ void find_names(const ptx::OperandList& operands, std::set<std::string_view>& na
   }
 }
 
-void find_shared_arrays(const ptx::InstrumentationUnit& unit, WordCounting& counting) {
+void find_shared_arrays(ptx::InstrumentationUnit& unit, WordCounting& counting) {
   std::set<std::string_view> named;
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     for (const ptx::Instruction& instruction : function.function->body->instructions)
@@ -58,11 +58,30 @@ void find_shared_arrays(const ptx::InstrumentationUnit& unit, WordCounting& coun
   for (const ptx::Variable& variable : unit.module.variables) {
     if (variable.space == ptx::StateSpace::shared && named.contains(variable.name)) add_static(variable);
   }
-  for (const ptx::Variable* each :
-       ptx::addressable_shared_variables(unit.module, *unit.reached.kernel().function)) {
-    if (!named.contains(each->name)) continue;
-    const bool is_dynamic = each->is_extern && each->size_bytes() == 0;
-    counting.shared_arrays.push_back({each->name, each->size_bytes(), is_dynamic});
+  for (const ptx::FunctionUnit& function : unit.reached.functions) {
+    if (!function.instrumented) continue;
+    for (const ptx::Variable* each : ptx::addressable_shared_variables(unit.module, *function.function)) {
+      if (!named.contains(each->name)) continue;
+      const bool is_dynamic = each->is_extern && each->size_bytes() == 0;
+      counting.shared_arrays.push_back({each->name, each->size_bytes(), is_dynamic});
+      unit.shared.variables.push_back({each->name, function.function});
+    }
+  }
+}
+
+/// Of the whole module: pointers may lead to variables that the kernel does not name.
+void find_device_variables(const Request& request, const ptx::InstrumentationUnit& unit,
+                           WordCounting& counting) {
+  for (const ptx::Variable& each : unit.module.variables) {
+    if (each.space != ptx::StateSpace::global) continue;
+    const auto shared = unit.variant.shared_variables.find(each.name);
+    std::optional<std::uint64_t> address;
+    if (shared != unit.variant.shared_variables.end()) {
+      address = shared->second;
+    } else if (request.variable_address) {
+      address = request.variable_address(each.name);
+    }
+    if (address) counting.device_variables.push_back({each.name, *address, each.size_bytes()});
   }
 }
 
@@ -205,8 +224,7 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
 
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
   const auto counts_words = [](const SpecificationPtr& specification) {
-    return std::ranges::any_of(specification->handlers(),
-                               [](const cod::Handler& each) { return !each.counted_words.empty(); });
+    return std::ranges::any_of(specification->arrays(), cod::is_of_words);
   };
   if (std::ranges::none_of(request.specifications, counts_words)) return nullptr;
   auto counting = std::make_shared<WordCounting>();
@@ -215,11 +233,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   if (replays)
     counting->program =
         ptx::make_replay_program(unit.module, unit.analyses.of(kernel), may_exit_in_calls(unit.reached));
-  for (const auto& [name, address] : unit.variant.shared_variables) {
-    const ptx::Variable* variable = unit.module.find_variable(name);
-    if (variable != nullptr && variable->space == ptx::StateSpace::global)
-      counting->device_variables.push_back({name, address, variable->size_bytes()});
-  }
+  find_device_variables(request, unit, *counting);
   find_shared_arrays(unit, *counting);
   ProbeSorter sorter(unit, *counting);
   std::size_t next = 0;

@@ -31,7 +31,8 @@ struct WordCounting {
     std::uint32_t array = 0;  ///< in Specification::arrays()
     bool is_shared = false;
   };
-  /// A shared variable of the kernel; its address is found out by the launch.
+  /// A shared variable of the kernel, or of a function that it calls; its address is found out by the launch.
+  /// Those that the kernel may name come first.
   struct SharedArray {
     std::string name;
     std::uint64_t bytes = 0;
@@ -39,7 +40,7 @@ struct WordCounting {
   };
   ptx::ReplayProgram program;
   std::vector<Use> uses;
-  /// A variable of device memory that the kernel names.
+  /// A variable of the module in device memory.
   struct DeviceVariable {
     std::string name;
     std::uint64_t address = 0;
@@ -54,7 +55,8 @@ struct WordCounting {
   std::vector<std::uint64_t> predicted;
 };
 
-/// Null: no specification counts words. Takes the accesses that need no probe out of unit.spliced.probes.
+/// Null: no specification counts words. Takes the accesses that need no probe out of unit.spliced.probes, and
+/// asks for addresses in unit.shared.variables, in the order of shared_arrays.
 /// Precondition: these are those of the request's handlers, in order; variables' addresses are known.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 

@@ -495,8 +495,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   record.sampling = {sampling.launches, sampling.blocks, sampling.warps};
   if (!record.sampling.is_whole()) record.notes.push_back("sampled " + cod::describe(sampling));
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
-  const auto counts_words = [](const cod::Handler& each) { return !each.counted_words.empty(); };
-  if (std::ranges::any_of(pending.attached->specifications[index]->handlers(), counts_words))
+  if (std::ranges::any_of(pending.attached->specifications[index]->arrays(), cod::is_of_words))
     record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
     record.notes.push_back(first_message(ran.error()));

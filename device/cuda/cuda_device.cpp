@@ -346,8 +346,7 @@ class CudaDevice final : public Device {
   Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     // From pageable memory: the driver has taken a copy when it comes back.
-    const CUresult result =
-        driver_.cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream_of(launch));
+    const CUresult result = driver_.cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream_of(launch));
     return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuMemcpyHtoDAsync", result));
   }
 

@@ -153,10 +153,14 @@ struct KernelCounting {
   std::uint32_t word = 0;  ///< of the hidden parameter: the address of the plan's slots
 };
 
-/// Shared variables of the program whose addresses one thread stores where a word of the hidden parameter
+/// Shared variables of the program whose addresses the variant stores where a word of the hidden parameter
 /// says, 8 bytes each.
 struct SharedAddresses {
-  std::vector<std::string> names;  ///< empty: nobody asks
+  struct Place {
+    std::string name;
+    const Function* function = nullptr;  ///< the kernel, which names it or the module's, or whose own it is
+  };
+  std::vector<Place> variables;  ///< empty: nobody asks
   std::uint32_t word = 0;
 };
 

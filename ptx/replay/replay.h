@@ -1,12 +1,12 @@
 // Replays on the host what a launch did, as far as it follows from its parameters and thread indices: the
 // addresses of its predictable accesses, exactly, without a probe in the kernel.
 //
-// It executes a kernel not thread after thread but for a box of threads at a time, whose registers hold linear
-// forms over the thread indices; loops run with their real counters. Where threads of a box part, the box is
-// cut. A matrix product of 1024 x 1024 x 1024 takes some thousand operations, because all its threads do the
-// same. GMProf (Zheng et al., 2012, section 4.1) takes a part of this, accesses that are independent of the
-// thread or of a loop's counter, out of its instrumentation; here it is whatever is linear on boxes, and
-// conditions with it.
+// It executes a kernel not thread after thread but for a box of threads at a time, whose registers hold
+// linear forms over the thread indices; loops run with their real counters. Where threads of a box part, the
+// box is cut. A matrix product of 1024 x 1024 x 1024 takes some thousand operations, because all its threads
+// do the same. GMProf (Zheng et al., 2012, section 4.1) takes a part of this, accesses that are independent
+// of the thread or of a loop's counter, out of its instrumentation; here it is whatever is linear on boxes,
+// and conditions with it.
 #pragma once
 
 #include <cstddef>

@@ -115,11 +115,13 @@ std::vector<cod::Emitted> results_of(const instrumentors::ReadyMade& entry) {
   EXPECT_TRUE(specification);
   const auto report = (*specification)->compile_host();
   EXPECT_TRUE(report);
-  const cod::LaunchExtents extents{1, 1, 1, 1, 32, 1};
+  const cod::LaunchExtents extents{1, 1, 1, 1, 32, 1, 1, 1};
   std::vector<std::vector<std::byte>> buffers;
   cod::LaunchView launch;
   launch.block[0] = 32;
   launch.basic_blocks = launch.instructions = launch.sms = 1;
+  launch.shared_words = launch.device_words = 1;
+  launch.shared_arrays = launch.device_arrays = {{"array", 0, 1}};
   cod::SiteTable sites;
   sites.functions = {"kernel"};
   sites.opcodes = {"ret"};

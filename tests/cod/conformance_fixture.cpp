@@ -7,8 +7,10 @@
 #include <limits>
 
 #include "cod/specification.h"
+#include "cod/word_map.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "engine/instrument.h"
+#include "engine/word_counts.h"
 #include "support/text.h"
 #include "tests/cod/test_support.h"
 
@@ -220,20 +222,23 @@ class Run {
       EXPECT_EQ(ptxas_errors(variant->ptx, 80), "");
     }
     for (Measured& each : results_) each.variant_instructions = count_instructions(variant->ptx);
-    place(*variant);
     parameters_ = variant->parameters;
     input_.assign(shape_.blocks() * shape_.threads() + 32 + alignment_room, 5);
     output_.assign(input_.size(), 0);
+    place(*variant);
     device::cpu::LaunchCounters counters;
+    if (variant->words != nullptr) counters.words.emplace();
     if (!launch(module_, {}, &counters)) return results_;
     const std::vector<std::uint32_t> expected = output_;
-    output_.assign(input_.size(), 0);
+    std::ranges::fill(output_, 0);
     if (!launch(variant->ptx, words(*variant), nullptr)) return results_;
     EXPECT_EQ(output_, expected) << "the instrumented kernel computes something else";
     fill_counted(*variant);
+    fill_words(*variant);
     for (std::size_t i = 0; i < results_.size(); ++i) {
       results_[i].thread_instructions = counters.thread_instructions;
       results_[i].counters = counters;
+      results_[i].device_words = device_words(counters);
       report(*variant, i);
     }
     return results_;
@@ -259,6 +264,12 @@ class Run {
     extents_.warps = shape_.blocks() * shape_.warps();
     extents_.threads = shape_.blocks() * shape_.threads();
     extents_.sms = device::cpu::multiprocessors();
+    if (variant.words != nullptr) {
+      map_ = WordMap({range_of(input_), range_of(output_)});
+      extents_.device_words = map_.words();
+      extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
+      shared_addresses_.assign(variant.words->shared_arrays.size(), 0);
+    }
     for (std::size_t i = 0; i < specifications_.size(); ++i) {
       for (const GlobalArray& array : specifications_[i]->arrays())
         arrays_[i].emplace_back((element_count(array, extents_) * size_of(array.type) + 7) / 8);
@@ -273,13 +284,19 @@ class Run {
         values.push_back(reinterpret_cast<std::uint64_t>(slots_.data()));
         continue;
       }
+      if (each.kind == engine::ProbeWord::Kind::shared_addresses) {
+        values.push_back(reinterpret_cast<std::uint64_t>(shared_addresses_.data()));
+        continue;
+      }
       switch (each.word.kind) {
         case Word::Kind::array_address:
           values.push_back(
               reinterpret_cast<std::uint64_t>(arrays_[each.specification][each.word.index].data()));
           break;
         case Word::Kind::extent: values.push_back(value_of({each.word.extent, 1, {}}, extents_)); break;
-        case Word::Kind::word_map: values.push_back(0); break;
+        case Word::Kind::word_map:
+          values.push_back(reinterpret_cast<std::uint64_t>(map_.entries().data()));
+          break;
         case Word::Kind::dropped:
           values.push_back(reinterpret_cast<std::uint64_t>(&results_[each.specification].dropped));
           break;
@@ -295,6 +312,18 @@ class Run {
       failed(text_of(module.error(), ptx));
       return false;
     }
+    std::vector<std::byte> parameters = program_parameters();
+    parameters.resize((parameters.size() + 7) / 8 * 8);
+    for (const std::uint64_t word : words) append(parameters, word);
+    const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
+                                         {shape_.block[0], shape_.block[1], shape_.block[2]},
+                                         dynamic_shared_bytes()};
+    const Status status = (*module)->launch(kernel_, shape, parameters, counters);
+    if (!status) failed(text_of(status.error(), ptx));
+    return status.ok();
+  }
+
+  std::vector<std::byte> program_parameters() {
     std::vector<std::byte> parameters;
     const std::uint64_t addresses[] = {reinterpret_cast<std::uint64_t>(aligned(input_)),
                                        reinterpret_cast<std::uint64_t>(aligned(output_))};
@@ -302,14 +331,14 @@ class Run {
       parameters.resize(parameters_[i].offset + parameters_[i].bytes);
       if (i < 2) std::memcpy(&parameters[parameters_[i].offset], &addresses[i], sizeof addresses[i]);
     }
-    parameters.resize((parameters.size() + 7) / 8 * 8);
-    for (const std::uint64_t word : words) append(parameters, word);
-    const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
-                                         {shape_.block[0], shape_.block[1], shape_.block[2]},
-                                         kernel_ == "exchange" ? 4096u : 0u};
-    const Status status = (*module)->launch(kernel_, shape, parameters, counters);
-    if (!status) failed(text_of(status.error(), ptx));
-    return status.ok();
+    return parameters;
+  }
+
+  std::uint32_t dynamic_shared_bytes() const { return kernel_ == "exchange" ? 4096u : 0u; }
+
+  /// Address and bytes.
+  static std::pair<std::uint64_t, std::uint64_t> range_of(const std::vector<std::uint32_t>& words) {
+    return {reinterpret_cast<std::uint64_t>(words.data()), words.size() * sizeof words[0]};
   }
 
   static std::vector<std::span<std::byte>> bytes_of(std::vector<std::vector<std::uint64_t>>& arrays) {
@@ -326,6 +355,36 @@ class Run {
     ptx::LaunchedGrid launched{extents_.threads, extents_.warps};
     std::copy(std::begin(shape_.grid), std::end(shape_.grid), launched.blocks);
     engine::fill_counted_arrays(*variant.counting, specifications_, slots_, launched, arrays);
+  }
+
+  void fill_words(const engine::Instrumented& variant) {
+    if (variant.words == nullptr) return;
+    std::vector<std::vector<std::span<std::byte>>> arrays;
+    for (auto& each : arrays_) arrays.push_back(bytes_of(each));
+    engine::LaunchedWords launched;
+    std::copy(std::begin(shape_.grid), std::end(shape_.grid), launched.grid);
+    std::copy(std::begin(shape_.block), std::end(shape_.block), launched.block);
+    const std::vector<std::byte> parameters = program_parameters();
+    launched.parameters = parameters;
+    launched.shared_addresses = shared_addresses_;
+    launched.shared = {{0, 4 * extents_.shared_words, 0}};
+    for (const auto& [address, bytes] : {range_of(input_), range_of(output_)})
+      launched.device.push_back({address, bytes, *map_.element_of(address)});
+    std::ranges::sort(launched.device, {}, &engine::CountedRange::address);
+    const auto filled = engine::fill_counted_words(*variant.words, launched, specifications_, arrays);
+    if (!filled) failed(text_of(filled.error(), sources_[0]));
+  }
+
+  /// What the device counted, by the elements of DEVICE_WORDS arrays.
+  std::map<std::uint64_t, std::uint64_t> device_words(const device::cpu::LaunchCounters& counters) const {
+    std::map<std::uint64_t, std::uint64_t> counts;
+    if (!counters.words) return counts;
+    for (const auto& [word, count] : counters.words->global) {
+      const auto element = map_.element_of(4 * word);
+      EXPECT_TRUE(element) << "an access outside of the arrays";
+      if (element) counts[*element] = count;
+    }
+    return counts;
   }
 
   void report(const engine::Instrumented& variant, std::size_t index) {
@@ -368,6 +427,8 @@ class Run {
   std::vector<Measured> results_;
   std::vector<std::vector<std::vector<std::uint64_t>>> arrays_;
   std::vector<std::uint64_t> slots_;
+  WordMap map_ = WordMap({});
+  std::vector<std::uint64_t> shared_addresses_;
   std::vector<std::uint32_t> input_;
   std::vector<std::uint32_t> output_;
 };

@@ -19,8 +19,11 @@ struct Measured {
   std::vector<std::vector<std::uint64_t>> arrays;  ///< the `global` arrays as they are in memory
   std::uint64_t dropped = 0;                       ///< accesses out of bounds
   std::uint64_t thread_instructions = 0;  ///< of the kernel without instrumentation, counted by the device
-  device::cpu::LaunchCounters counters;   ///< all of them
-  std::size_t variant_instructions = 0;   ///< in the text of the instrumented module
+  device::cpu::LaunchCounters counters;   ///< all of them; `words` where the specifications count words
+  /// counters.words->global by element of DEVICE_WORDS arrays; words of shared memory are elements as they
+  /// are
+  std::map<std::uint64_t, std::uint64_t> device_words;
+  std::size_t variant_instructions = 0;  ///< in the text of the instrumented module
   std::string failure;  ///< of the compilation, the instrumentation, the launch or the report
 
   double operator[](const std::string& name) const;  ///< the only or first value; NaN when there is none

@@ -108,8 +108,8 @@ std::string MeasuredLaunch::check(bool lane_values) {
   std::vector<std::uint64_t> slots(variant->counting->plan->slots());
   std::vector<std::uint64_t> words;
   for (const engine::ProbeWord& word : variant->probe) {
-    words.push_back(
-        reinterpret_cast<std::uint64_t>(word.kind == engine::ProbeWord::Kind::counters ? slots.data() : arrays[word.word.index].data()));
+    words.push_back(reinterpret_cast<std::uint64_t>(
+        word.kind == engine::ProbeWord::Kind::counters ? slots.data() : arrays[word.word.index].data()));
   }
   const auto module = device::cpu::load_module(variant->ptx, "variant.ptx");
   if (!module) {

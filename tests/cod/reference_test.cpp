@@ -219,6 +219,8 @@ constexpr const char* declarations =
     "global trace unsigned long seen[1024];\n"
     "global histogram sizes[8];\n"
     "global map unsigned long uses[1024] by unsigned long;\n"
+    "global unsigned int of_shared[SHARED_WORDS];\n"
+    "global unsigned int of_device[DEVICE_WORDS];\n"
     "shared unsigned long words[THREADS_PER_BLOCK];\n"
     "static const unsigned int weight[4] = {1, 2, 3, 4};\n"
     "host unsigned long all;\n"

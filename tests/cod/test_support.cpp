@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <set>
 
 #include "support/text.h"
 #include "tests/support/temporary_folder.h"
@@ -19,7 +20,20 @@ std::string ptxas_path() {
   return {};
 }
 
-void declare_registers(std::string& text) {
+/// "instruction_is_4194304": the filters that a routine asks about.
+std::set<std::string> filters_in(const std::string& routine) {
+  std::set<std::string> filters;
+  const std::string prefix = std::string(site_prefix) + std::string(name_of(SiteValue::instruction_is)) + "_";
+  for (std::size_t at = routine.find(prefix); at != std::string::npos; at = routine.find(prefix, at + 1)) {
+    const std::size_t end = routine.find_first_not_of("0123456789", at + prefix.size());
+    filters.insert(routine.substr(at, end - at));
+  }
+  return filters;
+}
+
+void declare_registers(std::string& text, const std::string& routine) {
+  for (const std::string& filter : filters_in(routine)) text += "  .reg .b32 " + filter + ";\n";
+
   for (int i = 0; i < 32; ++i) {
     text += "  .reg .b64 " + std::string(word_prefix) + std::to_string(i) + ";\n";
   }
@@ -28,6 +42,7 @@ void declare_registers(std::string& text) {
   }
   for (int i = 0; i <= static_cast<int>(SiteValue::predicate_value); ++i) {
     const auto value = static_cast<SiteValue>(i);
+    if (value == SiteValue::instruction_is) continue;
     const std::string name = std::string(is_wide(value) ? ".b64 " : ".b32 ") + std::string(site_prefix) +
                              std::string(name_of(value));
     for (int parameter = 0; parameter < (has_parameter(value) ? 4 : 1); ++parameter)
@@ -74,7 +89,7 @@ std::string wrapped(const std::string& routine, int sm) {
   const std::size_t end = routine.rfind('}', functions);
   std::string text = ".version 7.8\n.target sm_" + std::to_string(sm) + "\n.address_size 64\n" +
                      routine.substr(functions) + "\n.visible .entry wrapped()\n{\n";
-  declare_registers(text);
+  declare_registers(text, routine);
   for (int i = 0; i < 16; ++i) {
     const std::string name = std::string(state_prefix) + std::to_string(i);
     // The width of a state register shows in the moves that use it.

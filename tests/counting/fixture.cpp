@@ -117,8 +117,9 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   std::vector<std::uint64_t> slots(variant->counting == nullptr ? 0 : variant->counting->plan->slots());
   std::vector<std::uint64_t> words;
   for (const engine::ProbeWord& word : variant->probe) {
-    words.push_back(word.kind == engine::ProbeWord::Kind::counters ? reinterpret_cast<std::uint64_t>(slots.data())
-                                     : reinterpret_cast<std::uint64_t>(arrays[word.word.index].data()));
+    words.push_back(word.kind == engine::ProbeWord::Kind::counters
+                        ? reinterpret_cast<std::uint64_t>(slots.data())
+                        : reinterpret_cast<std::uint64_t>(arrays[word.word.index].data()));
   }
   const auto module = device::cpu::load_module(variant_, "variant.ptx");
   if (!module) {

@@ -20,6 +20,7 @@ import tempfile
 
 import failures
 import site_checks
+import word_checks
 from harness import Build, TestFailure, demand_equal, expect, product, values
 
 
@@ -145,6 +146,10 @@ def check_schema(records):
         expect(not complaint, f"a record does not follow docs/schema/records.schema.json: {complaint}")
 
 
+# Several host threads allocate and launch.
+THREADED = {"streams"}
+
+
 def check_spec(build, app, spec, wide, environment):
     """`spec` may be a list separated by commas."""
     file = baseline_file(build, app)
@@ -172,12 +177,27 @@ def check_spec(build, app, spec, wide, environment):
             record = table[(launch["kernel"], launch["launch"])]
             demand_equal(f"{what}: grid", record["grid"], launch["grid"])
             demand_equal(f"{what}: block", record["block"], launch["block"])
-            expect(record["results"], f"{what}: no results of {name}")
+            expect(record["results"] or name in word_checks.CHECKS, f"{what}: no results of {name}")
             if name in CHECKS:
                 CHECKS[name](what, record, launch)
             if name in site_checks.CHECKS:
                 site_checks.CHECKS[name](what, record, launch, site_checks.Sites(records.sites_of(record)))
+            if name in word_checks.CHECKS and not (app in THREADED and name == "device_memory_profile"):
+                word_checks.CHECKS[name](what, record, launch)
+        if app in THREADED and name == "device_memory_profile":
+            word_checks.check_device_of_any("arrays of all launches", table.values(), baseline["counters"])
+    if spec == "shared_memory_profile":
+        check_every_word(build, program, baseline, environment)
     print(f"{app} with {spec}: {len(records.launches)} records, output unchanged")
+
+
+def check_every_word(build, program, baseline, environment):
+    run, records = build.measure(program, spec=pathlib.Path(__file__).with_name("shared_words.cod"), environment=environment)
+    expect(run.status == 0, f"the instrumented program failed\n{run}")
+    table = records.by_launch("shared_words")
+    for launch in baseline["counters"]:
+        key = (launch["kernel"], launch["launch"])
+        word_checks.check_shared_words(f"{key[0]} launch {key[1]}", table[key], launch)
 
 
 def check_bench(build, app):

@@ -85,7 +85,7 @@ class Build:
         """A run without instrumentation on the cpu device and the device's own counters, one object a launch."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "counters.jsonl")
-            run = self.run(program, *arguments, environment={"LYNXPP_CPU_COUNTERS": str(output)})
+            run = self.run(program, *arguments, environment={"LYNXPP_CPU_COUNTERS": str(output), "LYNXPP_CPU_WORDS": "1"})
             return run, (read_json_lines(output) if output.exists() else [])
 
 

@@ -90,7 +90,9 @@ class FakeDevice : public device::Device {
     buffer_.assign(bytes, std::byte{0});
     return 0x1000;
   }
-  Status write(std::uint64_t, std::span<const std::byte>, const device::Launch&) override { return success(); }
+  Status write(std::uint64_t, std::span<const std::byte>, const device::Launch&) override {
+    return success();
+  }
   Status launch(device::Variant&, const device::Launch&, std::span<const device::ParameterSlot> slots,
                 std::span<const std::uint64_t> probe) override {
     if (refuses_launch) return failure("too many registers");

@@ -1,11 +1,16 @@
 #include "device/cpu/runtime/counters.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
 
+#include "device/cpu/runtime/allocations.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cpu {
@@ -69,7 +74,76 @@ Json totals(const LaunchCounters& counters) {
           {"opcodes", opcodes}};
 }
 
+/// [word, words, accesses of each]
+Json runs_of(std::span<const std::pair<std::uint64_t, std::uint64_t>> words, std::uint64_t first) {
+  Json runs = Json::array();
+  for (std::size_t i = 0; i < words.size();) {
+    std::size_t end = i + 1;
+    while (end < words.size() && words[end].second == words[i].second &&
+           words[end].first == words[i].first + (end - i))
+      ++end;
+    runs.push_back({words[i].first - first, end - i, words[i].second});
+    i = end;
+  }
+  return runs;
+}
+
+/// Of each array, and what lies between them.
+Json words_of(const WordCounters& counters, const std::vector<CountedArray>& arrays) {
+  using Words = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  Json json = Json::array();
+  Words shared(counters.shared.begin(), counters.shared.end());
+  std::ranges::sort(shared);
+  if (!shared.empty()) json.push_back({{"space", "shared"}, {"runs", runs_of(shared, 0)}});
+  Words global(counters.global.begin(), counters.global.end());
+  std::ranges::sort(global);
+  const auto position_of = [&](std::uint64_t word) {
+    return std::ranges::lower_bound(global, word, {}, &Words::value_type::first) - global.begin();
+  };
+  const auto span_of = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    return std::span(global).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  };
+  Words outside;
+  std::ptrdiff_t next = 0;
+  for (const CountedArray& array : arrays) {
+    const std::uint64_t first = array.address / 4;
+    const std::ptrdiff_t begin = position_of(first);
+    const std::ptrdiff_t end = position_of(first + (array.bytes + 3) / 4);
+    const auto before = span_of(next, std::max(begin, next));
+    outside.insert(outside.end(), before.begin(), before.end());
+    next = std::max(end, next);
+    if (begin == end) continue;
+    Json of_array = {{"space", "global"}, {"address", array.address}, {"bytes", array.bytes}};
+    if (array.allocation) of_array["allocation"] = *array.allocation;
+    if (!array.allocation) of_array["variable"] = array.variable;
+    of_array["runs"] = runs_of(span_of(begin, end), first);
+    json.push_back(std::move(of_array));
+  }
+  const auto behind = span_of(next, static_cast<std::ptrdiff_t>(global.size()));
+  outside.insert(outside.end(), behind.begin(), behind.end());
+  if (!outside.empty()) json.push_back({{"space", "global"}, {"runs", runs_of(outside, 0)}});
+  return json;
+}
+
 }  // namespace
+
+bool counts_words() {
+  const char* wanted = std::getenv("LYNXPP_CPU_WORDS");
+  return wanted != nullptr && std::string_view(wanted) == "1";
+}
+
+std::vector<CountedArray> reachable_arrays(LoadedModule& module) {
+  std::vector<CountedArray> arrays;
+  for (const LiveAllocation& each : allocations().live()->sorted)
+    arrays.push_back({each.address, each.bytes, each.number, {}});
+  for (const std::string& name : module.variable_names()) {
+    const auto storage = module.variable(name);
+    if (storage && storage->bytes != 0)
+      arrays.push_back({reinterpret_cast<std::uint64_t>(storage->address), storage->bytes, {}, name});
+  }
+  std::ranges::sort(arrays, {}, &CountedArray::address);
+  return arrays;
+}
 
 std::optional<std::string> counters_path() {
   const char* path = std::getenv("LYNXPP_CPU_COUNTERS");
@@ -93,6 +167,7 @@ void write_counters(const std::string& path, const CountedLaunch& launch, const 
   line.update(totals(counters));
   line["blocks"] = std::move(blocks);
   line["sites"] = std::move(sites);
+  if (counters.words) line["words"] = words_of(*counters.words, launch.arrays);
   const std::string text = line.dump() + "\n";
 
   static std::mutex mutex;

@@ -2,11 +2,18 @@
 // compared with. Members: the launch's totals, `opcodes` (thread executions by whole opcode), `blocks`, and
 // `sites`, the instructions that a warp reached, in order of function and place, without the members that are
 // zero. Their meaning: executor.h. Launches of instrumented variants have a member `instrumented`, true.
+//
+// With LYNXPP_CPU_WORDS=1 also `words`, how often each 4-byte word was accessed: an object for each part of
+// memory that was, with `space` (shared or global), `allocation` (its number) or `variable` (a name) where it
+// is one of the program's arrays, `address` and `bytes` of that, and `runs`, [word, words, accesses of each]
+// in ascending order. Words are numbered from the array's address, in shared memory and outside of all arrays
+// from address 0.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/cpu/simt/execute/executor.h"
 
@@ -15,6 +22,19 @@ namespace lynxpp::device::cpu {
 /// The file LYNXPP_CPU_COUNTERS names; nullopt when counters are not wanted.
 std::optional<std::string> counters_path();
 
+/// Whether LYNXPP_CPU_WORDS wants accesses of each word, too.
+bool counts_words();
+
+/// An array of the program that kernels can reach.
+struct CountedArray {
+  std::uint64_t address = 0, bytes = 0;
+  std::optional<std::uint64_t> allocation;  ///< its number; nullopt: a variable
+  std::string variable;
+};
+
+/// What the program has allocated now, and the module's variables; ascending by address, none overlap.
+std::vector<CountedArray> reachable_arrays(LoadedModule& module);
+
 /// Of which counters are written.
 struct CountedLaunch {
   std::string kernel;
@@ -22,6 +42,7 @@ struct CountedLaunch {
   bool is_instrumented =
       false;  ///< an instrumented variant's: the line says so, and counts what was added, too
   LaunchShape shape;
+  std::vector<CountedArray> arrays = {};  ///< before the launch; where words are counted
 };
 
 /// Appends one line. A file that cannot be written is logged. Thread safe.

@@ -92,6 +92,11 @@ cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch
                           launch.shared_bytes};
   const auto path = counters_path();
   LaunchCounters counters;
+  CountedLaunch counted{kernel.name, number, false, shape, {}};
+  if (path && counts_words()) {
+    counters.words.emplace();
+    counted.arrays = reachable_arrays(*loaded.module);
+  }
   const Status status = loaded.module->launch(kernel.name, shape, *buffer, path ? &counters : nullptr);
   if (!status) {
     if (!kernel.failure_logged.exchange(true)) {
@@ -99,7 +104,7 @@ cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch
     }
     return finish(error_of(status.error()));
   }
-  if (path) write_counters(*path, {kernel.name, number, false, shape}, counters);
+  if (path) write_counters(*path, counted, counters);
   return cudaSuccess;
 }
 

@@ -1,35 +1,67 @@
 #include "ptx/passes/module/shared_addresses.h"
 
+#include <algorithm>
+
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/module/entry.h"
 
 namespace lynxpp::ptx {
 namespace {
 
+/// Behind the declarations of shared variables: assemblers take no name before it is declared.
+std::uint32_t behind_declarations(const Function& function) {
+  std::uint32_t position = entry_position(function);
+  for (const Variable& each : function.body->variables) {
+    if (each.scope == 0 && each.space == StateSpace::shared) position = std::max(position, each.text.end);
+  }
+  return position;
+}
+
 class SharedAddressesPass final : public Pass {
  public:
   std::string_view name() const override { return "shared-addresses"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    if (unit.shared.names.empty()) return false;
-    const Function& kernel = *unit.reached.kernel().function;
-    CodeBuilder code(unit.edits.names(kernel));
+    bool changed = false;
+    for (const FunctionUnit& function : unit.reached.functions) changed |= add_to(unit, *function.function);
+    return changed;
+  }
+
+ private:
+  static bool add_to(InstrumentationUnit& unit, const Function& function) {
+    const auto is_here = [&](const SharedAddresses::Place& each) { return each.function == &function; };
+    if (std::ranges::none_of(unit.shared.variables, is_here)) return false;
+    CodeBuilder code(unit.edits.names(function));
+    const Label done = code.fresh_label();
+    if (function.is_entry) skip_all_but_one_thread(code, done);
+    const VirtualRegister place = place_of_addresses(unit, function, code);
+    for (std::size_t i = 0; i < unit.shared.variables.size(); ++i) {
+      if (!is_here(unit.shared.variables[i])) continue;
+      const Name variable{unit.shared.variables[i].name};
+      const VirtualRegister address = code.compute(RegisterType::b64, "mov.u64", {variable});
+      code.emit("st.global.b64", {CodeAddress{place, static_cast<std::int64_t>(8 * i)}, address});
+    }
+    if (function.is_entry) code.place(done);
+    unit.edits.insert_before(behind_declarations(function), code.take());
+    return true;
+  }
+
+  static void skip_all_but_one_thread(CodeBuilder& code, const Label& done) {
     const VirtualRegister any = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%tid.x"}});
     for (const char* index : {"%tid.y", "%tid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z"})
       code.emit("or.b32", {any, any, code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{index}})});
-    const VirtualRegister others = code.compute(RegisterType::pred, "setp.ne.u32", {any, 0});
-    const Label done = code.fresh_label();
-    code.branch_if(others, done);
-    const VirtualRegister place =
-        code.compute(RegisterType::b64, "ld.param.b64",
-                     {CodeAddress{Name{std::string(probe_parameter)}, std::int64_t{8} * unit.shared.word}});
-    for (std::size_t i = 0; i < unit.shared.names.size(); ++i) {
-      const VirtualRegister address = code.compute(RegisterType::b64, "mov.u64", {Name{unit.shared.names[i]}});
-      code.emit("st.global.b64", {CodeAddress{place, static_cast<std::int64_t>(8 * i)}, address});
-    }
-    code.place(done);
-    unit.edits.insert_before(entry_position(kernel), code.take());
-    return true;
+    code.branch_if(code.compute(RegisterType::pred, "setp.ne.u32", {any, 0}), done);
+  }
+
+  static VirtualRegister place_of_addresses(const InstrumentationUnit& unit, const Function& function,
+                                            CodeBuilder& code) {
+    const std::int64_t word = std::int64_t{8} * unit.shared.word;
+    if (function.is_entry)
+      return code.compute(RegisterType::b64, "ld.param.b64",
+                          {CodeAddress{Name{std::string(probe_parameter)}, word}});
+    const CodeAddress parameter{Name{std::string(frame_parameter)}};
+    const VirtualRegister frame = code.compute(RegisterType::b64, "ld.param.b64", {parameter});
+    return code.compute(RegisterType::b64, "ld.local.b64", {CodeAddress{frame, word}});
   }
 };
 
@@ -37,13 +69,14 @@ class SharedAddressesPass final : public Pass {
 
 std::unique_ptr<Pass> make_shared_addresses_pass() { return std::make_unique<SharedAddressesPass>(); }
 
-std::vector<const Variable*> addressable_shared_variables(const Module& module, const Function& kernel) {
+std::vector<const Variable*> addressable_shared_variables(const Module& module, const Function& function) {
   std::vector<const Variable*> found;
-  for (const Variable& each : kernel.body->variables) {
+  for (const Variable& each : function.body->variables) {
     if (each.space == StateSpace::shared && each.scope == 0) found.push_back(&each);
   }
+  if (!function.is_entry) return found;
   for (const Variable& each : module.variables) {
-    if (each.space == StateSpace::shared && kernel.body->find_variable(each.name, 0) == nullptr)
+    if (each.space == StateSpace::shared && function.body->find_variable(each.name, 0) == nullptr)
       found.push_back(&each);
   }
   return found;

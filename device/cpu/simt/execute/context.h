@@ -17,7 +17,8 @@ enum class FaultKind : std::uint32_t {
   breakpoint
 };
 
-struct SiteCounts;  // counters.h
+struct SiteCounts;    // counters.h
+struct WordCounters;  // executor.h
 
 /// The first illegal access of a warp.
 struct Fault {
@@ -38,6 +39,7 @@ struct WarpContext {
   std::uint64_t local_stride = 0;         ///< bytes of local memory of one thread
   std::uint64_t frame = 0;                ///< local address of the current frame
   SiteCounts* sites = nullptr;            ///< of the program's instructions (counting code only)
+  WordCounters* words = nullptr;          ///< where words are counted
   std::uint64_t operand[warp_size] = {};  ///< target of an indirect branch or call, per lane
   std::uint32_t barrier_id = 0;           ///< operands of a barrier, on the way to the scheduler
   std::uint32_t barrier_threads = 0;

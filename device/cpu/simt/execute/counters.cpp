@@ -82,6 +82,14 @@ void count_shared(SiteCounts& site, const std::uint64_t* addresses, std::uint32_
   site.shared.least_wavefronts += wavefronts.least;
 }
 
+void count_words(std::unordered_map<std::uint64_t, std::uint64_t>& words, const std::uint64_t* addresses,
+                 std::uint32_t mask, std::uint32_t bytes) {
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::uint64_t last = (addresses[lane] + bytes - 1) / word_bytes;
+    for (std::uint64_t word = addresses[lane] / word_bytes; word <= last; ++word) ++words[word];
+  });
+}
+
 void add(SiteCounts& sum, const SiteCounts& part) {
   sum.executing_warps += part.executing_warps;
   sum.lanes += part.lanes;
@@ -197,8 +205,16 @@ SharedAccessCounts& SharedAccessCounts::operator+=(const SharedAccessCounts& oth
   return *this;
 }
 
-WorkerCounts::WorkerCounts(const Program& program)
-    : segments(program.segment_count), sites(program.site_count) {}
+WordCounters& WordCounters::operator+=(const WordCounters& other) {
+  for (const auto& [word, count] : other.global) global[word] += count;
+  for (const auto& [word, count] : other.shared) shared[word] += count;
+  return *this;
+}
+
+WorkerCounts::WorkerCounts(const Program& program, bool counts_words)
+    : segments(program.segment_count), sites(program.site_count) {
+  if (counts_words) words.emplace();
+}
 
 std::uint32_t count_sectors(const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes) {
   return TouchedUnits(addresses, mask, bytes, sector_bytes).size();
@@ -235,9 +251,17 @@ void count_access(WarpContext* warp, const std::uint64_t* addresses, std::uint32
                   std::uint32_t bytes, std::uint32_t space, std::uint32_t kind) {
   SiteCounts& counts = warp->sites[site];
   const auto access = static_cast<AccessKind>(kind);
+  const auto global_lanes = [&](const std::uint64_t* of_lanes, std::uint32_t lanes) {
+    count_global(counts, of_lanes, lanes, bytes);
+    if (warp->words != nullptr) count_words(warp->words->global, of_lanes, lanes, bytes);
+  };
+  const auto shared_lanes = [&](const std::uint64_t* of_lanes, std::uint32_t lanes) {
+    count_shared(counts, of_lanes, lanes, bytes, access);
+    if (warp->words != nullptr) count_words(warp->words->shared, of_lanes, lanes, bytes);
+  };
   switch (static_cast<AccessSpace>(space)) {
-    case AccessSpace::global: return count_global(counts, addresses, mask, bytes);
-    case AccessSpace::shared: return count_shared(counts, addresses, mask, bytes, access);
+    case AccessSpace::global: return global_lanes(addresses, mask);
+    case AccessSpace::shared: return shared_lanes(addresses, mask);
     case AccessSpace::generic: break;
   }
   std::uint32_t global = 0;
@@ -254,8 +278,8 @@ void count_access(WarpContext* warp, const std::uint64_t* addresses, std::uint32
       global |= 1u << lane;
     }
   });
-  count_global(counts, addresses, global, bytes);
-  count_shared(counts, offsets.data(), shared, bytes, access);
+  global_lanes(addresses, global);
+  shared_lanes(offsets.data(), shared);
 }
 
 LaunchCounters collect_counters(const Program& program, const std::vector<WorkerCounts>& workers) {
@@ -272,6 +296,11 @@ LaunchCounters collect_counters(const Program& program, const std::vector<Worker
     counters.thread_instructions += block.thread_instructions;
   }
   for (const SiteCounters& site : counters.sites) add_totals(site, counters);
+  for (const WorkerCounts& worker : workers) {
+    if (!worker.words) continue;
+    if (!counters.words) counters.words.emplace();
+    *counters.words += *worker.words;
+  }
   return counters;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "device/cpu/simt/execute/context.h"
@@ -30,9 +31,10 @@ struct SiteCounts {
 };
 
 struct WorkerCounts {
-  explicit WorkerCounts(const Program& program);
+  WorkerCounts(const Program& program, bool counts_words);
   std::vector<SegmentCounts> segments;
   std::vector<SiteCounts> sites;
+  std::optional<WordCounters> words;
 };
 
 enum class AccessSpace : std::uint32_t { global, shared, generic };

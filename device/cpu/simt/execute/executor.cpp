@@ -56,6 +56,7 @@ class SimtModule final : public LoadedModule {
   std::vector<std::string> kernel_names() const override;
   Result<KernelInfo> kernel(const std::string& name) override;
   std::optional<VariableStorage> variable(const std::string& name) override;
+  std::vector<std::string> variable_names() const override;
   Status compile(const std::string& kernel, bool counts) override {
     const Compiled compiled = program(kernel, counts);
     return compiled ? success() : Status(compiled.error());
@@ -125,6 +126,12 @@ std::optional<LoadedModule::VariableStorage> SimtModule::variable(const std::str
   return VariableStorage{found->second.address, found->second.bytes};
 }
 
+std::vector<std::string> SimtModule::variable_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, symbol] : storage_.symbols().variables) names.push_back(name);
+  return names;
+}
+
 SimtModule::Compiled SimtModule::program(const std::string& kernel, bool counting) {
   const std::lock_guard lock(mutex_);
   const auto key = std::pair(kernel, counting);
@@ -169,7 +176,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   launch.name = name_;
   const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
   std::vector<WorkerCounts> counts;
-  if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program));
+  if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
   std::vector<Status> results(workers, success());
   run_on_workers(workers, [&](unsigned worker) {
     // The program's own rounding and flush modes must not reach the kernel's arithmetic.

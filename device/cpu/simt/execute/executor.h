@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ptx/ir/opcode.h"
@@ -85,6 +86,13 @@ struct BarrierCounters {
   std::uint64_t warps = 0;
   std::uint64_t threads = 0;
 };
+/// How often each 4-byte word was accessed: an access counts once for every word that a lane touches.
+struct WordCounters {
+  std::unordered_map<std::uint64_t, std::uint64_t> global;  ///< by address / 4
+  std::unordered_map<std::uint64_t, std::uint64_t> shared;  ///< by offset / 4, all thread blocks together
+
+  WordCounters& operator+=(const WordCounters& other);
+};
 struct LaunchCounters {
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
@@ -94,6 +102,8 @@ struct LaunchCounters {
   /// those of every function that was reached, in order of function and block
   std::vector<BlockCounters> blocks;
   std::vector<SiteCounters> sites;  ///< the same functions', in order of function and instruction
+  /// Counted when it has a value before the launch: words take memory and time.
+  std::optional<WordCounters> words;
 };
 
 /// Layout of a kernel's parameters and what a launch may use.
@@ -122,14 +132,16 @@ class LoadedModule {
   };
   /// A .global or .const variable.
   virtual std::optional<VariableStorage> variable(const std::string& name) = 0;
+  /// Of all .global and .const variables.
+  virtual std::vector<std::string> variable_names() const = 0;
 
   /// Compiles the kernel now, so that its first launch, with counters or without, takes no longer than the
   /// others. Failure: as launch.
   virtual Status compile(const std::string& kernel, bool counts) = 0;
 
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
-  /// ignored). Failure: an instruction the cpu device does not know (named, with its PTX line), a trap, a
-  /// barrier that can never complete.
+  /// ignored). `counters`, when given, is replaced by the launch's. Failure: an instruction the cpu device
+  /// does not know (named, with its PTX line), a trap, a barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
                         std::span<const std::byte> parameters, LaunchCounters* counters) = 0;
 };

@@ -133,6 +133,7 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
   context.gridid = launch_.grid_id;
   context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
+  context.words = counts_ != nullptr && counts_->words ? &*counts_->words : nullptr;
   context.constants = program_.constants.address;
   context.constant_bytes = program_.constants.bytes;
   context.parameter_bytes = program_.parameter_bytes;

@@ -1,0 +1,98 @@
+"""The profiles of memory against the cpu device's own counts of words (LYNXPP_CPU_WORDS, device/cpu/runtime/counters.h)."""
+import collections
+
+from harness import demand_equal, expect
+
+CELLS = 64  # of a heat map
+BINS = 32  # of a distribution
+
+
+def counts_of(part):
+    """{word: accesses} of a part of memory."""
+    return {first + i: accesses for first, words, accesses in part["runs"] for i in range(words)}
+
+
+def parts(launch, space):
+    return [part for part in launch["words"] if part["space"] == space]
+
+
+def profile(counts, words):
+    """What emitWords() says of an array."""
+    every = [counts.get(word, 0) for word in range(words)]
+    heat, distribution = [0] * CELLS, [0] * BINS
+    for word, count in counts.items():
+        heat[word * CELLS // words] += count
+        distribution[count.bit_length() - 1] += 1
+    return {"words": words, "accesses": sum(every), "mean": sum(every) / words, "least": min(every), "greatest": max(every),
+            "never": every.count(0), "once": every.count(1), "reused": sum(count > 1 for count in every),
+            "heat": heat, "distribution": distribution}
+
+
+def reported(record):
+    """[(array, its profile)]"""
+    results = record["results"]
+    if not results:
+        return []
+    columns = {name.removeprefix("arrays."): result["values"] for name, result in results.items() if name.startswith("arrays.")}
+    found = []
+    for i, label in enumerate(results["arrays.words"]["labels"]):
+        of_array = {name: values[i] for name, values in columns.items()}
+        of_array["heat"] = results["arrays_heat"]["values"][CELLS * i:CELLS * (i + 1)]
+        of_array["distribution"] = results["arrays_distribution"]["values"][BINS * i:BINS * (i + 1)]
+        found.append((label, of_array))
+    return found
+
+
+def check_device_of_any(what, records, launches):
+    """The arrays of several launches, whichever launch and allocation they belong to: host threads make them in any order."""
+    def accessed(profiles):
+        return sorted((each for each in profiles if each["accesses"] != 0), key=str)
+
+    demand_equal(what, accessed(of_array for record in records for _, of_array in reported(record)),
+                 accessed(profile(counts_of(part), -(-part["bytes"] // 4)) for launch in launches for part in parts(launch, "global")))
+
+
+def check_device(what, record, launch):
+    found = reported(record)
+    by_allocation = {int(label.split()[0][1:]): of_array for label, of_array in found if label.startswith("#")}
+    variables = [of_array for label, of_array in found if not label.startswith("#")]
+    wanted_variables = []
+    for part in parts(launch, "global"):
+        expect("bytes" in part, f"{what}: the device saw accesses outside of all arrays")
+        wanted = profile(counts_of(part), -(-part["bytes"] // 4))
+        if "variable" in part:
+            wanted_variables.append(wanted)
+            continue
+        number = part["allocation"]
+        expect(number in by_allocation, f"{what}: allocation {number} is missing in {[label for label, _ in found]}")
+        demand_equal(f"{what}: allocation {number}", by_allocation.pop(number), wanted)
+    for number, of_array in by_allocation.items():
+        demand_equal(f"{what}: accesses of allocation {number}", of_array["accesses"], 0)
+    accessed = [of_array for of_array in variables if of_array["accesses"] != 0]
+    demand_equal(f"{what}: variables", sorted(accessed, key=str), sorted(wanted_variables, key=str))
+
+
+def check_shared(what, record, launch):
+    """Where the device puts an array is its own matter: all arrays together."""
+    counted = collections.Counter()
+    for part in parts(launch, "shared"):
+        counted.update(counts_of(part))
+    wanted = [0] * BINS
+    for count in counted.values():
+        wanted[count.bit_length() - 1] += 1
+    found = reported(record)
+    demand_equal(f"{what}: accesses", sum(of_array["accesses"] for _, of_array in found), sum(counted.values()))
+    demand_equal(f"{what}: words by count", [sum(of_array["distribution"][i] for _, of_array in found) for i in range(BINS)], wanted)
+    for label, of_array in found:
+        demand_equal(f"{what}: heat of {label}", sum(of_array["heat"]), of_array["accesses"])
+
+
+def check_shared_words(what, record, launch):
+    """Each word, by tests/end_to_end/shared_words.cod."""
+    counted = counts_of((parts(launch, "shared") or [{"runs": []}])[0])
+    values = record["results"]["words"]["values"]
+    expect(all(word < len(values) for word in counted), f"{what}: the device has more shared memory than the array")
+    demand_equal(f"{what}: words", values, [counted.get(word, 0) for word in range(len(values))])
+
+
+CHECKS = {"device_memory_profile": check_device, "shared_memory_profile": check_shared}
