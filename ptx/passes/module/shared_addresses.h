@@ -1,7 +1,7 @@
-// The pass shared-addresses: the variant writes down where the shared variables of the program lie, which only
-// who assembles it knows. What is counted for each word of shared memory finds its array by it. One thread of
-// the launch does so for the kernel; a device function with variables of its own does at every call, because
-// nobody knows which thread will come by.
+// The pass shared-addresses: the variant writes down where the shared variables of the program lie, which
+// only who assembles it knows. What is counted for each word of shared memory finds its array by it. One
+// thread of the launch does so for the kernel; a device function with variables of its own does at every
+// call, because nobody knows which thread will come by.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace lynxpp::ptx {
 
 std::unique_ptr<Pass> make_shared_addresses_pass();
 
-/// The names that may stand in SharedAddresses for a function whose code names them: shared variables that its
-/// body declares outside of inner scopes, and for the kernel those of the module. The body is parsed.
+/// The names that may stand in SharedAddresses for a function whose code names them: shared variables that
+/// its body declares outside of inner scopes, and for the kernel those of the module. The body is parsed.
 std::vector<const Variable*> addressable_shared_variables(const Module& module, const Function& function);
 
 }  // namespace lynxpp::ptx
