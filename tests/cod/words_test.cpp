@@ -64,8 +64,7 @@ constexpr Shape deep = {{2, 2, 2}, {5, 3, 3}};
 std::string name_of_case(const testing::TestParamInfo<std::tuple<Case, bool>>& instance) {
   const auto& [launched, with_probes] = instance.param;
   return std::string(launched.kernel) + "_" + std::to_string(launched.shape.blocks()) + "x" +
-         std::to_string(launched.shape.threads()) +
-         (with_probes ? "_probes" : "_replayed");
+         std::to_string(launched.shape.threads()) + (with_probes ? "_probes" : "_replayed");
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Words,
