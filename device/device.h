@@ -39,6 +39,7 @@ struct Launch {
   void** extra = nullptr;            ///< CU_LAUNCH_PARAM_BUFFER_POINTER list, or null
   const void* attributes = nullptr;  ///< CUlaunchAttribute[attribute_count]
   std::uint32_t attribute_count = 0;
+  std::uint64_t number = 0;  ///< of the kernel's launches, from 0, on the cpu device
 
   std::uint64_t threads_per_block() const { return std::uint64_t{block[0]} * block[1] * block[2]; }
   std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }

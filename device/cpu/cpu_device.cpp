@@ -1,6 +1,5 @@
 // device::Device over the executor: what the launch session uses to run instrumented variants of the
 // program's kernels.
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -25,7 +24,6 @@ struct CpuVariant : Variant {
   std::shared_ptr<LoadedModule> module;
   std::string kernel;
   KernelInfo info;
-  std::atomic<std::uint64_t> launches{0};
 };
 
 /// The launch is over when a readback is asked for, and device memory is host memory: nothing to wait for,
@@ -120,7 +118,7 @@ class CpuDevice : public Device {
       buffer->resize(offset + probe.size_bytes());
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
     }
-    const CountedLaunch counted{loaded.kernel, loaded.launches++, true, shape_of(launch)};
+    const CountedLaunch counted{loaded.kernel, launch.number, true, shape_of(launch)};
     Status status = run(*loaded.module, counted, *buffer);
     const cudaError_t error = status ? cudaSuccess : error_of(status.error());
     set_variant_error(error);
@@ -154,7 +152,7 @@ class CpuDevice : public Device {
     if (!buffer) return std::move(buffer.error());
     if (Status compiled = loaded->module->compile(kernel->name, counters_path().has_value()); !compiled)
       return compiled.error();
-    const CountedLaunch counted{kernel->name, kernel->launches++, false, shape_of(launch)};
+    const CountedLaunch counted{kernel->name, launch.number, false, shape_of(launch)};
     Status status = run(*loaded->module, counted, *buffer);
     set_variant_error(status ? cudaSuccess : error_of(status.error()));
     auto readback = std::make_unique<CpuReadback>(0, 0);

@@ -232,6 +232,36 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   EXPECT_EQ(second["blocks"][1]["thread_executions"], 16);
 }
 
+TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("counters.jsonl");
+  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, 0);
+  ASSERT_TRUE(variant.ok());
+  int seen = 0;
+  intercept([&](const Launch& launch, const KernelIdentity&) {
+    if (seen++ % 2 == 0) return false;
+    const auto buffer = cpu_device().allocate_zeroed(4, launch);
+    const auto factor = cpu_device().variable_address(launch.function, "factor");
+    const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
+    const std::uint64_t probe[] = {*buffer, *factor};
+    EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe).ok());
+    EXPECT_TRUE(cpu_device().read_back_and_free(*buffer, 4, launch).ok());
+    return true;
+  });
+  setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(launch(32), cudaSuccess);
+  unsetenv("LYNXPP_CPU_COUNTERS");
+  std::string text;
+  ASSERT_TRUE(read_file(path, text));
+  std::vector<std::pair<int, bool>> launches;
+  for (const std::string& line : split(trim(text), '\n')) {
+    const auto json = nlohmann::json::parse(line);
+    launches.emplace_back(json["launch"], json.contains("instrumented"));
+  }
+  EXPECT_THAT(launches, testing::ElementsAre(std::pair(0, false), std::pair(1, true), std::pair(2, false),
+                                             std::pair(3, true), std::pair(4, false)));
+}
+
 TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
   const TemporaryFolder folder;
   const std::string path = folder.file("counters.jsonl");

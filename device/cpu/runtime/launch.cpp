@@ -86,13 +86,12 @@ cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch
   auto buffer = parameter_buffer(launch, slots);
   if (!buffer) return cudaErrorInvalidValue;
 
-  const std::uint64_t number = kernel.launches++;
   const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
                           {launch.block[0], launch.block[1], launch.block[2]},
                           launch.shared_bytes};
   const auto path = counters_path();
   LaunchCounters counters;
-  CountedLaunch counted{kernel.name, number, false, shape, {}};
+  CountedLaunch counted{kernel.name, launch.number, false, shape, {}};
   if (path && counts_words()) {
     counters.words.emplace();
     counted.arrays = reachable_arrays(*loaded.module);
@@ -164,6 +163,7 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
 
   const StreamTurn turn(static_cast<cudaStream_t>(launch.stream));
   if (turn.status() != cudaSuccess) return turn.status();
+  launch.number = kernel.launches++;
   if (const LaunchInterceptor intercept = interceptor; intercept != nullptr) {
     set_variant_error(cudaSuccess);
     if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()}))
