@@ -64,7 +64,8 @@ bool render(const ReportArguments& arguments, const Write& write) {
                                                   : report::terminal_width(STDOUT_FILENO);
     return read_into(*report::make_table_sink({write, width}), arguments.files);
   }
-  report::SummarySink sink;
+  constexpr std::size_t kept = 1 << 20;
+  report::SummarySink sink(kept);
   const bool is_good = read_into(sink, arguments.files);
   if (arguments.format == "html") {
     write(report::to_html(sink.summary(), "lynxpp: " + arguments.files.front()));

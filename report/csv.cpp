@@ -15,8 +15,8 @@ namespace lynxpp::report {
 namespace {
 
 constexpr std::string_view header =
-    "kernel,demangled,launch,device,grid,block,spec,result,unit,index,function,basic_block,opcode,ptx_line,"
-    "file,line,value\n";
+    "kernel,demangled,launch,device,grid,block,spec,result,unit,index,label,function,basic_block,opcode,"
+    "ptx_line,file,line,value,numerator,denominator\n";
 
 std::string quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
@@ -61,6 +61,39 @@ std::string place_cells(const SiteLabel& label) {
   return text;
 }
 
+constexpr const char* no_place = ",,,,,";
+
+/// The name of the first index.
+std::string label_cell(const ResultValue& result, std::size_t index) {
+  if (result.labels.empty()) return {};
+  const std::size_t row = index / (size_of(result.values) / result.labels.size());
+  return quoted(result.labels[row]);
+}
+
+std::string value_cells(const ResultValue& result, std::size_t index) {
+  if (!result.denominators) return value_cell(result.values, index) + ",,";
+  return value_cell(quotients(result), index) + "," + value_cell(result.values, index) + "," +
+         value_cell(*result.denominators, index);
+}
+
+/// What a histogram counted before its first bin and behind its last one.
+std::string outside_bins(const std::string& front, const ResultValue& result) {
+  std::string text;
+  if (result.bounds.empty()) return text;
+  const std::vector<std::uint64_t> leading(result.extents.begin(), result.extents.end() - 1);
+  for (std::size_t i = 0; i < result.underflow.size() && i < result.overflow.size(); ++i) {
+    const std::string index = index_cell(i, leading);
+    const std::string label = label_cell(result, i * result.extents.back());
+    const auto add = [&](const char* side, std::uint64_t count) {
+      text += front + index + (index.empty() ? "" : " ") + side + "," + label + "," + no_place + "," +
+              std::to_string(count) + ",,\n";
+    };
+    add("below", result.underflow[i]);
+    add("beyond", result.overflow[i]);
+  }
+  return text;
+}
+
 class CsvSink final : public Sink {
  public:
   explicit CsvSink(std::function<void(std::string_view)> write) : write_(std::move(write)) { write_(header); }
@@ -82,6 +115,13 @@ class CsvSink final : public Sink {
       write_result(front + quoted(result.name) + "," + quoted(result.unit) + ",", result, sites);
     }
   }
+  void total(const TotalRecord& record) override {
+    for (const ResultValue& result : record.results) {
+      write_result(
+          ",,,,,," + quoted(record.spec) + "," + quoted(result.name) + "," + quoted(result.unit) + ",",
+          result, nullptr);
+    }
+  }
   void coverage(const CoverageRecord&) override {}
   void timing(const TimingRecord&) override {}
   void finish() override {}
@@ -92,14 +132,14 @@ class CsvSink final : public Sink {
     const std::optional<SiteKind> kind = site_kind_of(result.extent_names);
     std::string text;
     for (std::size_t i = 0; i < size_of(result.values); ++i) {
-      text += front + index_cell(i, result.extents) + ",";
-      text += kind && sites != nullptr ? place_cells(label_of(sites, *kind, i)) : ",,,,,";
-      text += "," + value_cell(result.values, i) + "\n";
+      text += front + index_cell(i, result.extents) + "," + label_cell(result, i) + ",";
+      text += kind && sites != nullptr ? place_cells(label_of(sites, *kind, i)) : no_place;
+      text += "," + value_cells(result, i) + "\n";
       if (text.size() < enough) continue;
       write_(text);
       text.clear();
     }
-    write_(text);
+    write_(text + outside_bins(front, result));
   }
 
   std::function<void(std::string_view)> write_;

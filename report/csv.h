@@ -11,7 +11,10 @@ namespace lynxpp::report {
 
 /// Writes comma-separated values (RFC 4180) as records come: a line with the names of the columns, then one
 /// line for each number of each result of each launch. Elements of arrays have their position in `index` ("3"
-/// or "3 1"), those by instruction or basic block their place besides. Coverage and times have no lines.
+/// or "3 1"), those by instruction or basic block their place besides, and those whose first index has names
+/// that name in `label`. A histogram has two more: "below" and "beyond" its bins. Ratios have their
+/// `numerator` and `denominator`, too. What ON_END emits has no kernel and no launch. Coverage and times have
+/// no lines.
 std::unique_ptr<Sink> make_csv_sink(std::function<void(std::string_view)> write);
 
 }  // namespace lynxpp::report

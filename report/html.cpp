@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "report/bar_chart.h"
+#include "report/row_table.h"
 #include "report/sites.h"
 #include "report/summary.h"
 #include "support/text.h"
@@ -70,10 +71,10 @@ std::string kernel_rows(const SpecificationTotals& totals) {
   html += "</tr>\n";
   for (const KernelTotals& kernel : totals.kernels) {
     html += "<tr>" + cell(demangle(kernel.kernel), true) + cell(to_text(Number::of(kernel.launches))) +
-            cell(shape_of(kernel.grid)) + cell(shape_of(kernel.block));
+            cell(to_text(kernel.grid)) + cell(to_text(kernel.block));
     for (const ScalarColumn& column : totals.columns) {
       const auto value = kernel.scalars.find(column.name);
-      html += cell(value == kernel.scalars.end() ? "" : to_text(value->second.value()));
+      html += cell(value == kernel.scalars.end() ? "" : to_text(value->second));
     }
     html += "</tr>\n";
   }
@@ -85,14 +86,65 @@ std::string array_rows(const SpecificationTotals& totals) {
   for (const KernelTotals& kernel : totals.kernels) {
     for (const ArrayTotals& array : kernel.arrays) {
       rows += "<tr>" + cell(demangle(kernel.kernel), true) + cell(array.name, true) + cell(array.unit, true) +
-              cell(to_text(Number::of(array.elements))) + cell(to_text(array.sum.value())) +
-              cell(to_text(array.least.value())) + cell(to_text(array.greatest.value())) + "</tr>\n";
+              cell(to_text(Number::of(array.elements))) + cell(array.has_sum ? to_text(array.sum) : "") +
+              cell(to_text(array.least)) + cell(to_text(array.greatest)) + "</tr>\n";
     }
   }
   if (rows.empty()) return {};
   return "<details><summary>Arrays</summary><table><tr>" + heading("kernel", "", true) +
          heading("array", "", true) + heading("unit", "", true) + heading("elements") + heading("sum") +
          heading("least") + heading("greatest") + "</tr>\n" + rows + "</table></details>\n";
+}
+
+/// What the elements of a row of an array are.
+std::vector<std::string> element_headings(const ArrayTotals& array, std::size_t inner) {
+  const bool has_bins = !array.bounds.empty() && array.bounds.size() == inner + 1;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < inner; ++i)
+    names.push_back(has_bins ? "from " + std::to_string(array.bounds[i]) : std::to_string(i));
+  return names;
+}
+
+/// Element by element, a row for each first index, the darker the greater.
+std::string element_rows(const std::string& kernel, const ArrayTotals& array) {
+  constexpr std::size_t most = 4096;
+  if (array.each.empty() || array.site_kind || array.each.size() > most) return {};
+  const std::size_t rows = array.extents.size() == 1 && array.labels.empty() ? 1 : array.extents[0];
+  const std::size_t inner = array.each.size() / rows;
+  const double greatest = array.greatest.value().as_double();
+  std::string html = "<details><summary>" + escaped(kernel + ": " + array.name) + "</summary><table><tr>" +
+                     heading("", array.unit, true);
+  for (const std::string& name : element_headings(array, inner)) html += heading(name);
+  html += "</tr>\n";
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::string name = row < array.labels.size() ? array.labels[row] : std::to_string(row);
+    html += "<tr>" + cell(rows == 1 && array.labels.empty() ? "" : name, true);
+    for (std::size_t i = row * inner; i < (row + 1) * inner; ++i) {
+      const double share = greatest > 0 ? array.each[i].value().as_double() / greatest : 0;
+      const double depth = share > 0 ? std::min(share, 1.0) : 0;
+      const std::string shade = to_text(Number::of(static_cast<WideInteger>(depth * 50)));
+      html += "<td style=\"background:rgba(59,110,165," + std::string(shade.size() == 1 ? "0.0" : "0.") +
+              shade + ")\">" + escaped(to_text(array.each[i])) + "</td>";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</table></details>\n";
+}
+
+std::string table_rows(const std::string& kernel, const TableTotals& table) {
+  constexpr std::size_t page_rows = 100;
+  const TableCells cells = cells_of(table, page_rows);
+  std::string html = "<h3>" + escaped(kernel + ": " + table.name()) + "</h3>\n<table><tr>";
+  for (const TableCells::Column& column : cells.columns) html += heading(column.name, column.detail);
+  html += "</tr>\n";
+  for (const std::vector<std::string>& row : cells.rows) {
+    html += "<tr>";
+    for (const std::string& each : row) html += cell(each);
+    html += "</tr>\n";
+  }
+  html += "</table>\n";
+  if (cells.further != 0) html += "<p>and " + to_text(Number::of(cells.further)) + " more</p>\n";
+  return html;
 }
 
 std::string site_rows(const std::string& kernel, const HotSites& hot) {
@@ -108,7 +160,7 @@ std::string site_rows(const std::string& kernel, const HotSites& hot) {
     html += "<tr>" + cell(std::to_string(row.id)) + cell(row.opcode, true) + cell(row.function, true) +
             cell(row.source(), true) + cell(row.ptx_line == 0 ? "" : std::to_string(row.ptx_line));
     for (const ArrayTotals* array : hot.arrays)
-      html += cell(row.id < array->each.size() ? to_text(array->each[row.id].value()) : "");
+      html += cell(row.id < array->each.size() ? to_text(array->each[row.id]) : "");
     html += "</tr>\n";
   }
   html += "</table>\n";
@@ -123,10 +175,32 @@ std::string section(const SpecificationTotals& totals, const Summary& summary) {
   for (const KernelTotals& kernel : totals.kernels) {
     for (const HotSites& hot : hot_sites_of(kernel, summary.sites_of(kernel), page_sites))
       html += site_rows(demangle(kernel.kernel), hot);
-    for (const auto& [note, launches] : kernel.notes)
-      html += "<p class=\"note\">" + escaped(demangle(kernel.kernel) + ": " + note) + "</p>\n";
+    for (const TableTotals& table : kernel.tables) html += table_rows(demangle(kernel.kernel), table);
+    for (const NoteTotals& note : kernel.notes)
+      html += "<p class=\"note\">" + escaped(demangle(kernel.kernel) + ": " + to_text(note)) + "</p>\n";
   }
-  return html + array_rows(totals);
+  html += array_rows(totals);
+  for (const KernelTotals& kernel : totals.kernels) {
+    for (const ArrayTotals& array : kernel.arrays) html += element_rows(demangle(kernel.kernel), array);
+  }
+  return html;
+}
+
+/// What ON_END emitted.
+std::string total_section(const Summary& summary) {
+  std::string html;
+  for (const TotalRecord& record : summary.totals) {
+    html += "<h2>" + escaped(record.spec) + " <span class=\"unit\">all launches</span></h2>\n<table>";
+    for (const ResultValue& result : record.results) {
+      const std::size_t shown = std::min<std::size_t>(size_of(result.values), 64);
+      html += "<tr>" + cell(result.name, true) + cell(result.unit, true);
+      for (std::size_t i = 0; i < shown; ++i) html += cell(to_text(number_at(result, i)));
+      html += "</tr>\n";
+    }
+    html += "</table>\n";
+    for (const std::string& note : record.notes) html += "<p class=\"note\">" + escaped(note) + "</p>\n";
+  }
+  return html;
 }
 
 std::string coverage_section(const Summary& summary) {
@@ -163,7 +237,7 @@ std::string to_html(const Summary& summary, const std::string& title) {
                      escaped(title) + "</title><style>" + std::string(page_style) +
                      "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n";
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
-  html += coverage_section(summary) + timing_section(summary);
+  html += total_section(summary) + coverage_section(summary) + timing_section(summary);
   if (summary.specifications.empty()) html += "<p>No instrumented launch is among the records.</p>\n";
   return html + "</body></html>\n";
 }

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -96,7 +95,20 @@ class ObjectWriter {
     close();
   }
 
+  void write(Fold fold) { write(name_of(fold)); }
+
   /// A result that is a number.
+  void write_number(const ResultValue& result) {
+    if (!result.denominators) return first_number(result.values);
+    open();
+    key("value");
+    first_number(quotients(result));
+    key("numerator");
+    first_number(result.values);
+    key("denominator");
+    first_number(*result.denominators);
+    close();
+  }
   void first_number(const Values& values) {
     std::visit([this](const auto& numbers) { numbers.empty() ? null() : write(numbers.front()); }, values);
   }
@@ -159,34 +171,21 @@ void ObjectWriter::write(const std::vector<Row>& rows) {
   close();
 }
 
-/// Results share one JSON object, so a name that was emitted twice becomes "name#2".
-std::vector<std::string> unique_names(const std::vector<ResultValue>& results) {
-  std::vector<std::string> names;
-  std::set<std::string> taken;
-  for (const ResultValue& result : results) {
-    std::string name = result.name;
-    for (int copy = 2; !taken.insert(name).second; ++copy) name = result.name + "#" + std::to_string(copy);
-    names.push_back(std::move(name));
-  }
-  return names;
-}
-
 void ObjectWriter::results(std::string_view name, std::string_view units,
                            const std::vector<ResultValue>& results) {
-  const std::vector<std::string> names = unique_names(results);
   bool has_units = false;
   key(name);
   open();
   for (std::size_t i = 0; i < results.size(); ++i) {
     has_units |= !results[i].unit.empty();
-    key(names[i]);
-    results[i].extents.empty() ? first_number(results[i].values) : write(results[i]);
+    key(results[i].name);
+    results[i].extents.empty() ? write_number(results[i]) : write(results[i]);
   }
   close();
   if (!has_units) return;
   key(units);
   open();
-  for (std::size_t i = 0; i < results.size(); ++i) if_any(names[i], results[i].unit);
+  for (std::size_t i = 0; i < results.size(); ++i) if_any(results[i].name, results[i].unit);
   close();
 }
 
@@ -230,6 +229,8 @@ class JsonLinesSink final : public Sink {
 };
 
 }  // namespace
+
+std::string json_line_of(const TotalRecord& record) { return text_of(record); }
 
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "report/number.h"
 #include "report/record.h"
 #include "support/text.h"
 
@@ -50,19 +51,34 @@ void visit_members(Is<ResultValue> auto& result, auto&& visit) {
   visit("extents", result.extents);
   visit.if_any("names", result.extent_names);
   visit.if_any("table", result.table);
+  visit.if_any("fold", result.fold);
+  visit.if_any("left_out", result.left_out);
   visit.if_any("labels", result.labels);
   visit.if_any("bounds", result.bounds);
   if (!result.bounds.empty()) {
     visit("underflow", result.underflow);
     visit("overflow", result.overflow);
   }
-  visit("values", result.values);
+  visit.if_any("denominators", result.denominators);
+  if (result.denominators) {
+    visit("numerators", result.values);
+    visit.derived("values", [&] { return quotients(result); });
+  } else {
+    visit("values", result.values);
+  }
+}
+
+void visit_members(Is<LaunchRecord::Sampling::Handler> auto& handler, auto&& visit) {
+  visit("line", handler.line);
+  visit("blocks", handler.blocks);
+  visit("warps", handler.warps);
 }
 
 void visit_members(Is<LaunchRecord::Sampling> auto& sampling, auto&& visit) {
   visit("launches", sampling.launches);
   visit("blocks", sampling.blocks);
   visit("warps", sampling.warps);
+  visit.if_any("handlers", sampling.handlers);
 }
 
 void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {

@@ -81,6 +81,43 @@ Number number_at(const Values& values, std::size_t index) {
   return Number::of(std::get<std::vector<std::uint64_t>>(values)[index]);
 }
 
+Number quotient(const Number& numerator, const Number& denominator) {
+  const double divisor = denominator.as_double();
+  return Number::of_real(divisor == 0 ? __builtin_nan("") : numerator.as_double() / divisor);
+}
+
+Number number_at(const ResultValue& result, std::size_t index) {
+  const Number number = number_at(result.values, index);
+  return result.denominators ? quotient(number, number_at(*result.denominators, index)) : number;
+}
+
+Values quotients(const ResultValue& ratio) {
+  std::vector<double> values(size_of(ratio.values));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = number_at(ratio, i).real;
+  return values;
+}
+
+std::string_view name_of(Fold fold) {
+  switch (fold) {
+    case Fold::mean: return "mean";
+    case Fold::minimum: return "min";
+    case Fold::maximum: return "max";
+    case Fold::ratio: return "ratio";
+    case Fold::same: return "same";
+    case Fold::key: return "key";
+    case Fold::sum: break;
+  }
+  return "sum";
+}
+
+std::optional<Fold> find_fold(std::string_view name) {
+  for (const Fold fold :
+       {Fold::sum, Fold::mean, Fold::minimum, Fold::maximum, Fold::ratio, Fold::same, Fold::key}) {
+    if (name_of(fold) == name) return fold;
+  }
+  return std::nullopt;
+}
+
 std::string to_text(const Number& number, NumberStyle style) {
   if (number.is_nan()) return "-";
   if (number.is_real && std::isinf(number.real)) return number.real < 0 ? "-inf" : "inf";

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "report/record.h"
 
@@ -30,6 +32,16 @@ bool operator<(const Number& a, const Number& b);
 std::size_t size_of(const Values& values);
 /// Precondition: index < size_of(values).
 Number number_at(const Values& values, std::size_t index);
+
+/// NaN: a ratio whose denominator is 0. Precondition: index < size_of(result.values).
+Number number_at(const ResultValue& result, std::size_t index);
+/// Of a ratio: its values.
+Values quotients(const ResultValue& ratio);
+/// NaN: the denominator is 0.
+Number quotient(const Number& numerator, const Number& denominator);
+
+std::string_view name_of(Fold fold);
+std::optional<Fold> find_fold(std::string_view name);
 
 enum class NumberStyle {
   exact,    ///< 12,345,678 and 12.346

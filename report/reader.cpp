@@ -99,6 +99,12 @@ class MemberReader {
     if (!read) return complain(name, "an array of numbers");
     values = std::move(*read);
   }
+  void read(const Json& member, const std::string& name, Fold& fold) {
+    const std::optional<Fold> known =
+        member.is_string() ? find_fold(member.get<std::string>()) : std::nullopt;
+    if (!known) return complain(name, "a way to add launches up");
+    fold = *known;
+  }
   template <typename T>
   void read(const Json& member, const std::string& name, std::optional<T>& value) {
     read(member, name, value.emplace());
@@ -162,6 +168,7 @@ bool is_consistent(const ResultValue& result) {
     if (extent == 0) elements = 0;
   }
   if (result.extents.empty() || elements != size) return false;
+  if (result.denominators && size_of(*result.denominators) != size) return false;
   if (!result.extent_names.empty() && result.extent_names.size() != result.extents.size()) return false;
   if (!result.labels.empty() && result.labels.size() != result.extents.front()) return false;
   if (result.bounds.empty()) return true;
@@ -179,7 +186,12 @@ void MemberReader::results(const char* name, const char* units, std::vector<Resu
     const std::string path = std::string(name) + "." + key;
     ResultValue result;
     result.name = key;
-    if (value.is_object()) {
+    if (value.is_object() && value.contains("denominator")) {
+      std::optional<Values> numerator = values_of(std::vector<Json>{value.value("numerator", Json())});
+      result.denominators = values_of(std::vector<Json>{value["denominator"]});
+      if (!numerator || !result.denominators) return complain(path, "a ratio");
+      result.values = std::move(*numerator);
+    } else if (value.is_object()) {
       MemberReader members(value);
       visit_members(result, members);
       if (!members.complaint().empty() || !is_consistent(result))

@@ -3,7 +3,8 @@
 // JSON Lines (LYNXPP_OUTPUT), one object a line:
 //   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],
 //    "spec":…,
-//    "results":{name: number | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N,
+//    "results":{name: number | {"value":…,"numerator":…,"denominator":…}
+//                     | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N,
 //    "sampling":{"launches":N,"blocks":N,"warps":N}, …}
 //   {"record":"total","spec":…,"results":{…},…}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N,
@@ -33,10 +34,22 @@ namespace lynxpp::report {
 
 using Values = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>>;
 
+/// How the values of several launches become one.
+enum class Fold {
+  sum,
+  mean,
+  minimum,
+  maximum,
+  ratio,  ///< the sum of the numerators over the sum of the denominators
+  same,   ///< no amount (an address, a number of something): the value, where all launches have the same
+  key,    ///< the same, of a column that names the rows of its table
+};
+
+/// The names of a record's results differ.
 struct ResultValue {
   std::string name;
   std::vector<std::uint64_t> extents;  ///< empty: a number
-  Values values;
+  Values values;                       ///< of a ratio its numerators
   std::string unit;
   std::vector<std::string> extent_names = {};  ///< as declared: "BASIC_BLOCKS", "4"; for each extent, or none
   std::string table = {};  ///< column of this table, which `name` begins with: "TABLE.COLUMN"
@@ -46,6 +59,10 @@ struct ResultValue {
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
   std::vector<std::string> labels = {};  ///< of the indices of the first extent; none: their numbers
+  std::optional<Values> denominators =
+      {};                         ///< of a ratio, as many as values; where one is 0 there is no value
+  std::optional<Fold> fold = {};  ///< none: follows from name and unit (report/totals.h)
+  std::optional<std::uint64_t> left_out = {};  ///< column: of the table's last rows so many are not here
 };
 
 struct LaunchRecord {
@@ -62,7 +79,12 @@ struct LaunchRecord {
   /// Of so many launches, thread blocks and warps one was measured; all 1: everything was. Results are as
   /// measured, not scaled.
   struct Sampling {
-    std::uint64_t launches = 1, blocks = 1, warps = 1;
+    struct Handler {
+      std::uint64_t line = 0;  ///< of the specification
+      std::uint64_t blocks = 1, warps = 1;
+    };
+    std::uint64_t launches = 1, blocks = 1, warps = 1;  ///< where handlers differ: the rarest
+    std::vector<Handler> handlers = {};                 ///< all of them, where they differ
     bool is_whole() const { return launches == 1 && blocks == 1 && warps == 1; }
   };
   Sampling sampling;
@@ -156,6 +178,8 @@ class Sink {
 
 /// Appends one JSON object a line to `path` and flushes after each; null when the file cannot be opened.
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path);
+/// The line, with its end, that the sink above writes of it.
+std::string json_line_of(const TotalRecord& record);
 /// Collects and prints aligned tables on stderr at finish(): one row per kernel and spec with totals over its
 /// launches, then the coverage of kernels that were not instrumented, then timings when there are any.
 std::unique_ptr<Sink> make_table_sink();

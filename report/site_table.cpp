@@ -56,7 +56,7 @@ std::vector<TextColumn> place_columns(const HotSites& hot) {
 TextColumn value_column(const ArrayTotals& array, const HotSites& hot, NumberStyle style) {
   TextColumn column{{printable(array.name)}, {}};
   for (const SiteLabel& row : hot.rows) {
-    column.cells.push_back(row.id < array.each.size() ? to_text(array.each[row.id].value(), style) : "");
+    column.cells.push_back(row.id < array.each.size() ? to_text(array.each[row.id], style) : "");
   }
   return column;
 }

@@ -26,6 +26,7 @@ void SummarySink::launch(const LaunchRecord& record) {
     totals = known.end() - 1;
     totals->spec = record.spec;
     totals->device = record.device;
+    totals->kept = kept_;
   }
   totals->add(record);
 }
@@ -65,6 +66,10 @@ std::string shape_of(const std::uint32_t (&extent)[3]) {
   if (extent[1] != 1 || extent[2] != 1) text += "x" + std::to_string(extent[1]);
   if (extent[2] != 1) text += "x" + std::to_string(extent[2]);
   return text;
+}
+
+std::string to_text(const LaunchExtent& extent) {
+  return extent.differs ? "varies" : shape_of(extent.extent);
 }
 
 }  // namespace lynxpp::report

@@ -16,6 +16,7 @@ namespace lynxpp::report {
 struct Summary {
   std::vector<SpecificationTotals> specifications;  ///< by specification and device, in order of appearance
   std::vector<CoverageRecord> coverage;
+  std::vector<TotalRecord> totals;
   std::vector<TimingRecord> timings;                                   ///< one per kernel
   std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites;  ///< by kernel and table
 
@@ -26,8 +27,11 @@ struct Summary {
 /// Collects records.
 class SummarySink : public Sink {
  public:
+  /// `kept`: elements of an array and rows of a table that are kept one by one.
+  explicit SummarySink(std::size_t kept = listed_elements) : kept_(kept) {}
   void sites(const SitesRecord& record) override;
   void launch(const LaunchRecord& record) override;
+  void total(const TotalRecord& record) override { summary_.totals.push_back(record); }
   void coverage(const CoverageRecord& record) override;
   void timing(const TimingRecord& record) override;
   void finish() override {}
@@ -36,6 +40,7 @@ class SummarySink : public Sink {
 
  private:
   Summary summary_;
+  std::size_t kept_;
 };
 
 /// Adds the times and launches of `record` to `total`.
@@ -46,9 +51,11 @@ std::string gap_of(const CoverageRecord& record);
 
 /// "128x4x1" without the ones at the end.
 std::string shape_of(const std::uint32_t (&extent)[3]);
+/// "varies" where launches differ.
+std::string to_text(const LaunchExtent& extent);
 
-/// One JSON object and a line end: totals by specification and kernel, hot sites, coverage, times
-/// (docs/schema/records.schema.json).
+/// One JSON object and a line end: totals by specification and kernel, arrays and tables with their values,
+/// hot sites, what ON_END emitted, coverage (docs/schema/records.schema.json).
 std::string to_json(const Summary& summary);
 
 /// A self-contained page: tables, hot sites with their source lines, bar charts.

@@ -23,6 +23,10 @@ Json json_of(const Number& number) {
   return Json(number.as_double());
 }
 
+Json json_of(const FoldedNumber& value) { return json_of(value.value()); }
+
+Json json_of(const LaunchExtent& extent) { return extent.differs ? Json(nullptr) : Json(extent.extent); }
+
 Json json_of(const SiteLabel& label) {
   Json object{{"id", label.id}};
   if (label.ptx_line != 0) {
@@ -42,7 +46,7 @@ Json json_of(const HotSites& hot) {
   for (const SiteLabel& row : hot.rows) {
     Json entry = json_of(row);
     for (const ArrayTotals* array : hot.arrays) {
-      if (row.id < array->each.size()) entry["values"][array->name] = json_of(array->each[row.id].value());
+      if (row.id < array->each.size()) entry["values"][array->name] = json_of(array->each[row.id]);
     }
     object["rows"].push_back(std::move(entry));
   }
@@ -50,32 +54,67 @@ Json json_of(const HotSites& hot) {
   return object;
 }
 
+/// With its values, unless there are too many or launches had others.
+Json json_of(const ArrayTotals& array) {
+  Json object{{"elements", array.elements},    {"sum", array.has_sum ? json_of(array.sum) : Json(nullptr)},
+              {"least", json_of(array.least)}, {"greatest", json_of(array.greatest)},
+              {"fold", name_of(array.fold)},   {"unit", array.unit}};
+  if (!array.bounds.empty()) {
+    object["bounds"] = array.bounds;
+    object["below"] = array.below;
+    object["beyond"] = array.beyond;
+  }
+  if (array.each.empty()) return object;
+  object["extents"] = array.extents;
+  if (!array.extent_names.empty()) object["names"] = array.extent_names;
+  if (!array.labels.empty()) object["labels"] = array.labels;
+  object["values"] = Json::array();
+  for (const FoldedNumber& value : array.each) object["values"].push_back(json_of(value));
+  return object;
+}
+
+Json json_of(const TableTotals& table) {
+  Json object{{"name", table.name()},
+              {"columns", Json::array()},
+              {"folded", table.is_folded()},
+              {"rows", Json::array()}};
+  for (const TableTotals::Column& column : table.columns())
+    object["columns"].push_back(
+        {{"name", column.name}, {"unit", column.unit}, {"fold", name_of(column.fold)}});
+  for (const TableTotals::Row& row : table.rows()) {
+    Json& entry = object["rows"].emplace_back(Json::object());
+    if (!table.is_folded()) entry["launch"] = row.launch;
+    entry["values"] = Json::array();
+    for (const FoldedNumber& cell : row.cells) entry["values"].push_back(json_of(cell));
+  }
+  object["further"] = table.further();
+  return object;
+}
+
 Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, const Summary& summary) {
   Json object{{"kernel", kernel.kernel},
               {"demangled", demangle(kernel.kernel)},
               {"launches", kernel.launches},
-              {"grid", kernel.grid},
-              {"block", kernel.block}};
+              {"grid", json_of(kernel.grid)},
+              {"block", json_of(kernel.block)}};
   object["results"] = Json::object();
   for (const ScalarColumn& column : totals.columns) {
     const auto value = kernel.scalars.find(column.name);
     if (value == kernel.scalars.end()) continue;
     object["results"][column.name] = {
-        {"value", json_of(value->second.value())}, {"fold", name_of(column.fold)}, {"unit", column.unit}};
+        {"value", json_of(value->second)}, {"fold", name_of(column.fold)}, {"unit", column.unit}};
   }
   object["arrays"] = Json::object();
   for (const ArrayTotals& array : kernel.arrays) {
-    object["arrays"][array.name] = {{"elements", array.elements},
-                                    {"sum", json_of(array.sum.value())},
-                                    {"least", json_of(array.least.value())},
-                                    {"greatest", json_of(array.greatest.value())},
-                                    {"unit", array.unit}};
+    object["arrays"][array.name] = json_of(array);
   }
+  object["tables"] = Json::array();
+  for (const TableTotals& table : kernel.tables) object["tables"].push_back(json_of(table));
   object["hot_sites"] = Json::array();
   for (const HotSites& hot : hot_sites_of(kernel, summary.sites_of(kernel), listed_sites))
     object["hot_sites"].push_back(json_of(hot));
   object["notes"] = Json::array();
-  for (const auto& [note, launches] : kernel.notes) object["notes"].push_back(note);
+  for (const NoteTotals& note : kernel.notes) object["notes"].push_back(note.text);
   return object;
 }
 
@@ -90,6 +129,9 @@ std::string to_json(const Summary& summary) {
       entry["kernels"].push_back(json_of(kernel, totals, summary));
     object["specifications"].push_back(std::move(entry));
   }
+  object["totals"] = Json::array();
+  for (const TotalRecord& record : summary.totals)
+    object["totals"].push_back(Json::parse(json_line_of(record)));
   object["not_instrumented"] = Json::array();
   for (const CoverageRecord& record : summary.coverage) {
     const std::string gap = gap_of(record);

@@ -12,6 +12,7 @@
 #include "report/kernel_name.h"
 #include "report/output.h"
 #include "report/overhead.h"
+#include "report/row_table.h"
 #include "report/site_table.h"
 #include "report/summary.h"
 #include "report/text_table.h"
@@ -83,7 +84,7 @@ class SpecificationTable {
 
   std::string render() const {
     return "== lynxpp: " + printable(totals_.spec) + " on " + printable(totals_.device) + " ==\n" +
-           scalars() + arrays() + listed_arrays() + hot_sites() + notes();
+           scalars() + arrays() + listed_arrays() + tables() + hot_sites() + notes();
   }
 
  private:
@@ -119,8 +120,8 @@ class SpecificationTable {
     TextColumn block{{"block"}, {}};
     for (const KernelTotals& kernel : totals_.kernels) {
       launches.cells.push_back(count(kernel.launches));
-      grid.cells.push_back(shape_of(kernel.grid));
-      block.cells.push_back(shape_of(kernel.block));
+      grid.cells.push_back(to_text(kernel.grid));
+      block.cells.push_back(to_text(kernel.block));
     }
     return {launches, grid, block};
   }
@@ -131,7 +132,7 @@ class SpecificationTable {
       TextColumn column{header_of(scalar), {}};
       for (const KernelTotals& kernel : totals_.kernels) {
         const auto value = kernel.scalars.find(scalar.name);
-        column.cells.push_back(value == kernel.scalars.end() ? "" : to_text(value->second.value(), style));
+        column.cells.push_back(value == kernel.scalars.end() ? "" : to_text(value->second, style));
       }
       columns.push_back(std::move(column));
     }
@@ -177,10 +178,9 @@ class SpecificationTable {
         array.cells.push_back(
             printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
         elements.cells.push_back(count(totals.elements));
-        // The columns of a table hold keys and values of all kinds.
-        sum.cells.push_back(totals.table.empty() ? to_text(totals.sum.value(), style) : "");
-        least.cells.push_back(to_text(totals.least.value(), style));
-        greatest.cells.push_back(to_text(totals.greatest.value(), style));
+        sum.cells.push_back(totals.has_sum ? to_text(totals.sum, style) : "");
+        least.cells.push_back(to_text(totals.least, style));
+        greatest.cells.push_back(to_text(totals.greatest, style));
       }
     }
     return {array, elements, sum, least, greatest};
@@ -192,7 +192,8 @@ class SpecificationTable {
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       std::vector<const ArrayTotals*> listed;
       for (const ArrayTotals& array : totals_.kernels[i].arrays) {
-        if (!array.each.empty() && !array.site_kind) listed.push_back(&array);
+        const bool is_short = array.extents.size() == 1 && array.elements <= listed_elements;
+        if (!array.each.empty() && !array.site_kind && is_short) listed.push_back(&array);
       }
       if (!listed.empty() && ++kernels <= listed_kernels) text += elements_of(names_[i], std::move(listed));
     }
@@ -217,7 +218,9 @@ class SpecificationTable {
         if (!is_alike(array)) continue;
         const std::size_t prefix = array->table.empty() ? 0 : array->table.size() + 1;
         TextColumn column{{printable(array->name.substr(prefix))}, {}};
-        for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element.value()));
+        if (has_several_launches_ && array->fold != Fold::sum)
+          column.header.push_back("(" + std::string(name_of(array->fold)) + ")");
+        for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element));
         columns.push_back(std::move(column));
         if (array->below != 0 || array->beyond != 0) {
           outside += "  " + printable(array->name) + ": " + count(array->below) + " below, " +
@@ -249,6 +252,20 @@ class SpecificationTable {
     return column;
   }
 
+  /// Of traces, maps and arrays of structures.
+  std::string tables() const {
+    std::string text;
+    std::size_t kernels = 0;
+    for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
+      const std::vector<TableTotals>& tables = totals_.kernels[i].tables;
+      if (tables.empty() || ++kernels > listed_kernels) continue;
+      for (const TableTotals& table : tables) text += "\n" + render_rows(names_[i], table, width_);
+    }
+    if (kernels > listed_kernels)
+      text += "\n(tables of " + count(kernels - listed_kernels) + " more kernels: see LYNXPP_OUTPUT)\n";
+    return text;
+  }
+
   std::string hot_sites() const {
     std::string text;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
@@ -264,9 +281,7 @@ class SpecificationTable {
     std::string text;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       const std::string name = short_kernel_name(names_[i], width_ / 2);
-      for (const auto& [note, launches] : totals_.kernels[i].notes) {
-        text += note_line(name, note + (launches == 1 ? "" : " (" + count(launches) + " launches)"));
-      }
+      for (const NoteTotals& note : totals_.kernels[i].notes) text += note_line(name, to_text(note));
       if (const std::uint64_t further = totals_.kernels[i].further_notes; further != 0) {
         text += note_line(name, count(further) + " further notes: see LYNXPP_OUTPUT");
       }
@@ -371,13 +386,16 @@ std::string render_total(const TotalRecord& record) {
     const bool is_listed = elements <= listed_elements;
     FoldedNumber sum(Fold::sum);
     for (std::size_t i = 0; i < elements; ++i) {
-      const Number number = number_at(result.values, i);
+      const Number number = number_at(result, i);
       sum.add(number);
       if (is_listed)
         add_row(result.extents.empty() ? result.name : result.name + "[" + std::to_string(i) + "]", number,
                 result.unit);
     }
-    if (!is_listed) add_row("sum of " + result.name, sum.value(), result.unit);
+    const bool has_sum = fold_of(result) == Fold::sum;
+    if (!is_listed && has_sum) add_row("sum of " + result.name, sum.value(), result.unit);
+    if (!is_listed && !has_sum)
+      add_row("elements of " + result.name, Number::of(static_cast<WideInteger>(elements)), "");
   }
   std::string text = "== lynxpp: " + printable(record.spec) + ", all launches ==\n";
   if (!name.cells.empty()) text += render_columns({name, value, unit});
@@ -389,14 +407,12 @@ class TableSink final : public SummarySink {
  public:
   explicit TableSink(TableOptions options) : options_(std::move(options)) {}
 
-  void total(const TotalRecord& record) override { ends_.push_back(record); }
-
   void finish() override {
     std::vector<std::string> sections;
     for (const SpecificationTotals& totals : summary().specifications) {
       sections.push_back(SpecificationTable(totals, summary(), options_.width).render());
     }
-    for (const TotalRecord& record : ends_) sections.push_back(render_total(record));
+    for (const TotalRecord& record : summary().totals) sections.push_back(render_total(record));
     sections.push_back(render_coverage(summary().coverage, options_.width) +
                        render_coverage_notes(summary().coverage, options_.width));
     sections.push_back(render_timing(summary().timings, options_.width));
@@ -409,7 +425,6 @@ class TableSink final : public SummarySink {
 
  private:
   TableOptions options_;
-  std::vector<TotalRecord> ends_;
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "report/totals.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "report/sites.h"
 
@@ -9,11 +11,13 @@ namespace lynxpp::report {
 namespace {
 
 void add_scalar(SpecificationTotals& totals, KernelTotals& kernel, const ResultValue& result) {
-  const auto known = std::find_if(totals.columns.begin(), totals.columns.end(),
-                                  [&](const ScalarColumn& column) { return column.name == result.name; });
-  const Fold fold = fold_of(result.name);
-  if (known == totals.columns.end()) totals.columns.push_back({result.name, result.unit, fold});
-  kernel.scalars.try_emplace(result.name, fold).first->second.add(number_at(result.values, 0));
+  auto known = std::find_if(totals.columns.begin(), totals.columns.end(),
+                            [&](const ScalarColumn& column) { return column.name == result.name; });
+  if (known == totals.columns.end()) {
+    totals.columns.push_back({result.name, result.unit, fold_of(result)});
+    known = totals.columns.end() - 1;
+  }
+  kernel.scalars.try_emplace(result.name, known->fold).first->second.add(result, 0);
 }
 
 struct ArraySummary {
@@ -50,40 +54,100 @@ ArraySummary summarise(const Values& values) {
       values);
 }
 
-void add_array(KernelTotals& kernel, const ResultValue& result) {
+ArrayTotals new_array(const ResultValue& result) {
+  ArrayTotals array;
+  array.name = result.name;
+  array.unit = result.unit;
+  array.fold = fold_of(result);
+  array.site_kind = site_kind_of(result.extent_names);
+  array.table = result.table;
+  array.bounds = result.bounds;
+  array.extent_names = result.extent_names;
+  // The columns of other tables hold keys and values of all kinds.
+  array.has_sum =
+      array.fold == Fold::sum && (result.table.empty() || array.site_kind || !result.labels.empty());
+  return array;
+}
+
+/// Whether an element of it is one thing in all launches.
+bool has_same_elements(const ArrayTotals& array, const ResultValue& result) {
+  const bool are_labelled = !result.labels.empty() && !array.labels.empty();
+  const std::size_t first = are_labelled ? 1 : 0;
+  return array.bounds == result.bounds && result.labels.empty() == array.labels.empty() &&
+         array.extents.size() == result.extents.size() &&
+         std::equal(array.extents.begin() + static_cast<std::ptrdiff_t>(first), array.extents.end(),
+                    result.extents.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+/// Where in `each` every index of the first extent begins. New labels get places behind the others.
+std::vector<std::size_t> places_of(ArrayTotals& array, const ResultValue& result, std::size_t inner) {
+  std::vector<std::size_t> places;
+  const std::uint64_t rows = result.extents.empty() ? 0 : result.extents[0];
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::size_t place = row;
+    if (!result.labels.empty()) {
+      const auto known = std::ranges::find(array.labels, result.labels[row]);
+      place = static_cast<std::size_t>(known - array.labels.begin());
+      if (known == array.labels.end()) array.labels.push_back(result.labels[row]);
+    }
+    places.push_back(place * inner);
+  }
+  return places;
+}
+
+/// Its elements, each to the same one of other launches. `is_first`: there was none yet.
+void add_elements(ArrayTotals& array, const ResultValue& result, bool is_first, std::size_t kept) {
+  const std::size_t elements = size_of(result.values);
+  const bool is_alike = is_first || (!array.each.empty() && has_same_elements(array, result));
+  const std::size_t most = array.site_kind ? kept_sites : kept;
+  const bool is_of_table = !array.table.empty() && !array.site_kind && result.labels.empty();
+  array.extents = result.extents;
+  array.elements = elements;
+  if (!is_alike || elements > most || is_of_table) return array.each.clear();
+  const std::size_t rows = result.extents.empty() || result.extents[0] == 0 ? 1 : result.extents[0];
+  const std::size_t inner = elements / rows;
+  const std::vector<std::size_t> places = places_of(array, result, inner);
+  if (!array.labels.empty() && !array.extents.empty()) {
+    array.extents[0] = array.labels.size();
+    array.elements = array.labels.size() * inner;
+  }
+  if (array.elements > most) return array.each.clear();
+  array.each.resize(array.elements, FoldedNumber(array.fold));
+  for (std::size_t i = 0; i < elements; ++i) array.each[places[i / inner] + i % inner].add(result, i);
+}
+
+void add_array(KernelTotals& kernel, const ResultValue& result, std::size_t kept) {
   auto known = std::find_if(kernel.arrays.begin(), kernel.arrays.end(),
                             [&](const ArrayTotals& array) { return array.name == result.name; });
-  const std::size_t elements = size_of(result.values);
-  const std::optional<SiteKind> site_kind = site_kind_of(result.extent_names);
-  const bool is_listed = result.extents.size() == 1 && elements <= (site_kind ? kept_sites : listed_elements);
-  // Elements of an array are summed unless the name says that they are extremes or means themselves.
-  const bool is_ratio = result.name.find("_per_") != std::string::npos;
-  const Fold fold = is_ratio ? Fold::sum : fold_of(result.name);
-  if (known == kernel.arrays.end()) {
-    kernel.arrays.emplace_back();
-    known = kernel.arrays.end() - 1;
-    known->name = result.name;
-    known->unit = result.unit;
-    known->site_kind = site_kind;
-    known->table = result.table;
-    known->bounds = result.bounds;
-    known->labels = result.labels;
-    if (is_listed) known->each.assign(elements, FoldedNumber(fold));
-  } else if ((!result.table.empty() && result.labels.empty()) || known->labels != result.labels ||
-             known->bounds != result.bounds) {
-    known->each.clear();  // other rows, other bins: not to be added up
-  }
-  if (!is_listed || known->each.size() != elements) known->each.clear();
+  const bool is_first = known == kernel.arrays.end();
+  if (is_first) known = kernel.arrays.insert(known, new_array(result));
   known->below = std::accumulate(result.underflow.begin(), result.underflow.end(), known->below);
   known->beyond = std::accumulate(result.overflow.begin(), result.overflow.end(), known->beyond);
-  known->extents = result.extents;
-  known->elements = elements;
-  if (elements == 0) return;
-  const ArraySummary summary = summarise(result.values);
+  add_elements(*known, result, is_first, kept);
+  if (size_of(result.values) == 0) return;
+  const ArraySummary summary = summarise(result.denominators ? quotients(result) : result.values);
   known->sum.add(summary.sum);
   known->least.add(summary.least);
   known->greatest.add(summary.greatest);
-  for (std::size_t i = 0; i < known->each.size(); ++i) known->each[i].add(number_at(result.values, i));
+}
+
+/// Columns that are no results by site and have no names for their rows.
+void add_tables(KernelTotals& kernel, const LaunchRecord& record, std::size_t kept) {
+  std::map<std::string, std::vector<const ResultValue*>> tables;
+  for (const ResultValue& result : record.results) {
+    const bool is_column = !result.table.empty() && !result.extents.empty() && result.labels.empty() &&
+                           !site_kind_of(result.extent_names);
+    if (is_column) tables[result.table].push_back(&result);
+  }
+  for (const auto& [name, results] : tables) {
+    std::vector<TableTotals::Column> columns = TableTotals::columns_of(results);
+    auto known = std::ranges::find_if(kernel.tables, [&](const TableTotals& table) {
+      return table.name() == name && table.columns() == columns;
+    });
+    if (known == kernel.tables.end())
+      known = kernel.tables.insert(known, TableTotals(name, std::move(columns), kept));
+    known->add(results, record.launch);
+  }
 }
 
 /// Other code of the same name: its sites are not those before.
@@ -93,60 +157,35 @@ void forget_sites(KernelTotals& kernel) {
   }
 }
 
-void add_note(KernelTotals& kernel, const std::string& note) {
-  const auto known = std::find_if(kernel.notes.begin(), kernel.notes.end(),
-                                  [&](const auto& entry) { return entry.first == note; });
-  if (known != kernel.notes.end()) {
-    ++known->second;
-  } else if (kernel.notes.size() < shown_notes) {
-    kernel.notes.emplace_back(note, 1);
-  } else {
-    ++kernel.further_notes;
+void add_notes(KernelTotals& kernel, const std::vector<std::string>& notes) {
+  std::set<std::string_view> seen;
+  for (const std::string& note : notes) {
+    auto known = std::ranges::find(kernel.notes, note, &NoteTotals::text);
+    const bool is_repeated = !seen.insert(note).second;
+    if (known == kernel.notes.end() && kernel.notes.size() >= shown_notes) {
+      kernel.further_notes += is_repeated ? 0 : 1;
+      continue;
+    }
+    if (known == kernel.notes.end()) known = kernel.notes.insert(known, {note, 0, 0});
+    ++known->times;
+    if (!is_repeated) ++known->launches;
   }
+}
+
+void add_extent(LaunchExtent& extent, const std::uint32_t (&launched)[3], bool is_first) {
+  const bool is_same = std::equal(std::begin(launched), std::end(launched), std::begin(extent.extent));
+  extent.differs = extent.differs || (!is_first && !is_same);
+  std::copy(std::begin(launched), std::end(launched), extent.extent);
 }
 
 }  // namespace
 
-Fold fold_of(std::string_view name) {
-  const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  for (const std::string_view prefix : {"mean", "avg", "average"}) {
-    if (name.starts_with(prefix)) return Fold::mean;
-  }
-  if (has("efficiency") || has("_per_") || name.ends_with("imbalance") || name.ends_with("ratio"))
-    return Fold::mean;
-  if (name.starts_with("max")) return Fold::maximum;
-  if (name.starts_with("min")) return Fold::minimum;
-  return Fold::sum;
-}
-
-std::string_view name_of(Fold fold) {
-  switch (fold) {
-    case Fold::mean: return "mean";
-    case Fold::minimum: return "min";
-    case Fold::maximum: return "max";
-    case Fold::sum: break;
-  }
-  return "sum";
-}
-
-void FoldedNumber::add(const Number& value) {
-  if (fold_ != Fold::sum && value.is_nan()) return;
-  const bool is_first = count_++ == 0;
-  if (is_first) {
-    number_ = value;
-  } else if (fold_ == Fold::minimum) {
-    if (value < number_) number_ = value;
-  } else if (fold_ == Fold::maximum) {
-    if (number_ < value) number_ = value;
-  } else {
-    number_ = number_ + value;
-  }
-}
-
-Number FoldedNumber::value() const {
-  if (count_ == 0) return Number::of_real(__builtin_nan(""));
-  if (fold_ != Fold::mean || count_ == 1) return number_;
-  return Number::of_real(number_.as_double() / static_cast<double>(count_));
+std::string to_text(const NoteTotals& note) {
+  const std::string launches = std::to_string(note.launches) + " launches";
+  if (note.times == 1) return note.text;
+  if (note.times == note.launches) return note.text + " (" + launches + ")";
+  return note.text + " (" + std::to_string(note.times) + " times" +
+         (note.launches == 1 ? "" : " in " + launches) + ")";
 }
 
 void SpecificationTotals::add(const LaunchRecord& record) {
@@ -157,20 +196,21 @@ void SpecificationTotals::add(const LaunchRecord& record) {
   }
   KernelTotals& kernel = kernels[place->second];
   ++kernel.launches;
-  std::copy(std::begin(record.grid), std::end(record.grid), kernel.grid);
-  std::copy(std::begin(record.block), std::end(record.block), kernel.block);
+  add_extent(kernel.grid, record.grid, is_new);
+  add_extent(kernel.block, record.block, is_new);
   if (record.sites) {
     if (kernel.sites && *kernel.sites != *record.sites) forget_sites(kernel);
     kernel.sites = record.sites;
   }
   for (const ResultValue& result : record.results) {
     if (!result.extents.empty()) {
-      add_array(kernel, result);
+      add_array(kernel, result, kept);
     } else if (size_of(result.values) != 0) {
       add_scalar(*this, kernel, result);
     }
   }
-  for (const std::string& note : record.notes) add_note(kernel, note);
+  add_tables(kernel, record, kept);
+  add_notes(kernel, record.notes);
 }
 
 }  // namespace lynxpp::report

@@ -44,21 +44,38 @@ TEST(Csv, OneLineForEachNumber) {
   const std::string front =
       "_Z6vecaddPKfS0_Pfi,\"vecadd(float const*, float const*, float*, "
       "int)\",3,cpu,40x2,256,instruction_count,";
-  EXPECT_EQ(csv_of({record}), front + "n,\"bytes, \"\"all\"\"\",,,,,,,,18446744073709551615\n" + front +
-                                  "r,,,,,,,,,0.1\n" + front + "nan,,,,,,,,,\n" + front + "a,,0 0,,,,,,,-1\n" +
-                                  front + "a,,0 1,,,,,,,2\n" + front + "a,,1 0,,,,,,,3\n" + front +
-                                  "a,,1 1,,,,,,,4\n");
+  EXPECT_EQ(csv_of({record}), front + "n,\"bytes, \"\"all\"\"\",,,,,,,,,18446744073709551615,,\n" + front +
+                                  "r,,,,,,,,,,0.1,,\n" + front + "nan,,,,,,,,,,,,\n" + front +
+                                  "a,,0 0,,,,,,,,-1,,\n" + front + "a,,0 1,,,,,,,,2,,\n" + front +
+                                  "a,,1 0,,,,,,,,3,,\n" + front + "a,,1 1,,,,,,,,4,,\n");
 }
 
 TEST(Csv, SitesAreNamed) {
   const std::string text = csv_of({small_sites(), launch_of("k", {by_site("n", "INSTRUCTIONS", {5, 6, 7}),
                                                                   by_site("b", "BASIC_BLOCKS", {8, 9})})});
   EXPECT_EQ(text,
-            "k,k,0,cpu,40,256,instruction_count,n,,0,k,0,ld.global.f32,20,a.cu,7,5\n"
-            "k,k,0,cpu,40,256,instruction_count,n,,1,k,0,bra,22,,,6\n"
-            "k,k,0,cpu,40,256,instruction_count,n,,2,step(int),1,ld.global.f32,41,a.cu,9,7\n"
-            "k,k,0,cpu,40,256,instruction_count,b,,0,k,0,,20,a.cu,7,8\n"
-            "k,k,0,cpu,40,256,instruction_count,b,,1,step(int),1,,41,a.cu,9,9\n");
+            "k,k,0,cpu,40,256,instruction_count,n,,0,,k,0,ld.global.f32,20,a.cu,7,5,,\n"
+            "k,k,0,cpu,40,256,instruction_count,n,,1,,k,0,bra,22,,,6,,\n"
+            "k,k,0,cpu,40,256,instruction_count,n,,2,,step(int),1,ld.global.f32,41,a.cu,9,7,,\n"
+            "k,k,0,cpu,40,256,instruction_count,b,,0,,k,0,,20,a.cu,7,8,,\n"
+            "k,k,0,cpu,40,256,instruction_count,b,,1,,step(int),1,,41,a.cu,9,9,,\n");
+}
+
+TEST(Csv, RatiosLabelsBinsAndTotalsHaveTheirLines) {
+  LaunchRecord record = launch_of("k", {ratio("r", 3, 4)});
+  ResultValue heat = array<std::uint64_t>("heat", {1, 2, 3, 4}, {2, 2});
+  heat.labels = {"tile", "row, 2"};
+  heat.bounds = {0, 10, 20};
+  heat.underflow = {5, 0};
+  heat.overflow = {0, 6};
+  record.results.push_back(heat);
+  const std::string front = "k,k,0,cpu,40,256,instruction_count,";
+  EXPECT_EQ(csv_of({record, TotalRecord{"s", {number<std::uint64_t>("all", 9, "B")}, {}}}),
+            front + "r,,,,,,,,,,0.75,3,4\n" + front + "heat,,0 0,tile,,,,,,,1,,\n" + front +
+                "heat,,0 1,tile,,,,,,,2,,\n" + front + "heat,,1 0,\"row, 2\",,,,,,,3,,\n" + front +
+                "heat,,1 1,\"row, 2\",,,,,,,4,,\n" + front + "heat,,0 below,tile,,,,,,,5,,\n" + front +
+                "heat,,0 beyond,tile,,,,,,,0,,\n" + front + "heat,,1 below,\"row, 2\",,,,,,,0,,\n" + front +
+                "heat,,1 beyond,\"row, 2\",,,,,,,6,,\n" + ",,,,,,s,all,B,,,,,,,,,9,,\n");
 }
 
 TEST(Sites, WhatIsBeyondTheTableHasItsNumberAlone) {
@@ -85,6 +102,61 @@ TEST(SummaryJson, HoldsTotalsSitesAndGaps) {
   EXPECT_EQ(row["values"]["s"], 9);
   ASSERT_EQ(json["not_instrumented"].size(), 1u);
   EXPECT_EQ(json["not_instrumented"][0]["reason"], "no PTX");
+}
+
+LaunchRecord of_every_kind(std::uint64_t launch) {
+  ResultValue key = array<std::uint64_t>("lines.key", {64, 128});
+  ResultValue uses = array<std::uint64_t>("lines.uses", {2, 1});
+  key.table = uses.table = "lines";
+  key.fold = Fold::key;
+  ResultValue entries = array<std::uint64_t>("trace.at", {3, 4});
+  entries.table = "trace";
+  ResultValue heat = array<std::uint64_t>("heat", {1, 2, 3, 4}, {2, 2});
+  heat.labels = {"a", "b"};
+  LaunchRecord record =
+      launch_of("k", {ratio("r", launch + 1, 4), array<std::uint64_t>("few", {7, 8}), key, uses, entries,
+                      heat, number<std::uint64_t>("first", 4096 + launch, "address")});
+  record.launch = launch;
+  record.grid[0] = static_cast<std::uint32_t>(launch + 1);
+  return record;
+}
+
+TEST(SummaryJson, HoldsArraysTablesRatiosAndTotals) {
+  const TotalRecord total{"s", {ratio("share", 1, 4), array<std::uint64_t>("by_size", {1, 2})}, {"done"}};
+  const auto json = nlohmann::json::parse(to_json(summary_of({of_every_kind(0), of_every_kind(1), total})));
+  const auto& kernel = json["specifications"][0]["kernels"][0];
+  EXPECT_EQ(kernel["grid"], nullptr) << "launches differ";
+  EXPECT_EQ(kernel["block"], nlohmann::json({256, 1, 1}));
+  EXPECT_EQ(kernel["results"]["r"], (nlohmann::json{{"value", 0.375}, {"fold", "ratio"}, {"unit", ""}}));
+  EXPECT_EQ(kernel["results"]["first"]["value"], nullptr);
+  EXPECT_EQ(kernel["arrays"]["few"]["values"], nlohmann::json({14, 16}));
+  EXPECT_EQ(kernel["arrays"]["heat"]["values"], nlohmann::json({2, 4, 6, 8}));
+  EXPECT_EQ(kernel["arrays"]["heat"]["labels"], nlohmann::json({"a", "b"}));
+  EXPECT_EQ(kernel["arrays"]["lines.key"]["sum"], nullptr);
+  const auto& lines = kernel["tables"][0];
+  EXPECT_EQ(lines["name"], "lines");
+  EXPECT_EQ(lines["folded"], true);
+  EXPECT_EQ(lines["rows"], nlohmann::json::parse(R"([{"values":[64,4]},{"values":[128,2]}])"));
+  const auto& trace = kernel["tables"][1];
+  EXPECT_EQ(trace["folded"], false);
+  EXPECT_EQ(trace["rows"].size(), 4u);
+  EXPECT_EQ(trace["rows"][2], nlohmann::json::parse(R"({"launch":1,"values":[3]})"));
+  EXPECT_EQ(json["totals"][0]["results"]["by_size"]["values"], nlohmann::json({1, 2}));
+  EXPECT_EQ(json["totals"][0]["results"]["share"]["value"], 0.25);
+}
+
+TEST(Html, ShowsTablesArraysAndTotalsAndAddsUpNoAddress) {
+  const TotalRecord total{"s", {number<std::uint64_t>("all", 31)}, {}};
+  const std::string html = to_html(summary_of({of_every_kind(0), of_every_kind(1), total}), "page");
+  EXPECT_TRUE(holds(html, "<h3>k: lines</h3>")) << html;
+  EXPECT_TRUE(holds(html, "<tr><td>64</td><td>4</td></tr>")) << html;
+  EXPECT_TRUE(holds(html, "<h3>k: trace</h3>"));
+  EXPECT_TRUE(holds(html, "<tr><td>1</td><td>0</td><td>3</td></tr>")) << "launch, index, value";
+  EXPECT_TRUE(holds(html, "<summary>k: heat</summary>"));
+  EXPECT_TRUE(holds(html, "<td class=\"text\">all</td><td class=\"text\"></td><td>31</td>"));
+  EXPECT_TRUE(holds(html, "<td>varies</td>"));
+  EXPECT_FALSE(holds(html, "384")) << "the keys of two launches added up";
+  EXPECT_FALSE(holds(html, "8,193"));
 }
 
 TEST(Html, IsOnePageWithTablesSitesAndBars) {

@@ -64,12 +64,21 @@ TEST_F(JsonLines, UnitsAndNotesAppearWhenThereAreAny) {
                              "\n"));
 }
 
-TEST_F(JsonLines, ANameEmittedTwiceKeepsBothValues) {
+TEST_F(JsonLines, RatiosHaveTheirValueAndWhatItIsMadeOf) {
   LaunchRecord record = vecadd_launch();
-  record.results = {number<std::uint64_t>("x", 1), number<std::uint64_t>("x", 2),
-                    number<std::uint64_t>("x#2", 3)};
+  record.results = {ratio("r", 3, 4, "lanes"), ratio("none", 3, 0)};
+  ResultValue means = array<std::uint64_t>("words.mean", {1, 5});
+  means.denominators = std::vector<std::uint64_t>{2, 0};
+  means.fold = Fold::mean;
+  means.left_out = 7;
+  record.results.push_back(means);
   make_json_lines_sink(path_)->launch(record);
-  EXPECT_THAT(written(), testing::HasSubstr(R"json("results":{"x":1,"x#2":2,"x#2#2":3})json"));
+  EXPECT_THAT(
+      written(),
+      testing::HasSubstr(
+          R"json("results":{"r":{"value":0.75,"numerator":3,"denominator":4},"none":{"value":null,"numerator":3,)json"
+          R"json("denominator":0},"words.mean":{"extents":[2],"fold":"mean","left_out":7,"denominators":[2,0],)json"
+          R"json("numerators":[1,5],"values":[0.5,null]}},"units":{"r":"lanes"})json"));
 }
 
 TEST_F(JsonLines, CoverageAndTiming) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "report/totals.h"
+#include "tests/report/records.h"
 
 namespace lynxpp::report {
 namespace {
@@ -52,6 +53,30 @@ TEST(Fold, FollowsTheName) {
   EXPECT_EQ(fold_of("instructions_per_thread"), Fold::mean);
   EXPECT_EQ(fold_of("max_cycles"), Fold::maximum);
   EXPECT_EQ(fold_of("min_cycles"), Fold::minimum);
+  EXPECT_EQ(fold_of("max.s32"), Fold::sum) << "executions of an opcode";
+  EXPECT_EQ(fold_of("min.f32"), Fold::sum);
+}
+
+TEST(Fold, RatiosAreSumOverSum) {
+  FoldedNumber folded(Fold::ratio);
+  folded.add(ratio("r", 1, 8), 0);
+  folded.add(ratio("r", 0, 0), 0);
+  folded.add(ratio("r", 990, 992), 0);
+  EXPECT_EQ(to_text(folded), "0.991");
+  FoldedNumber nothing(Fold::ratio);
+  nothing.add(ratio("r", 5, 0), 0);
+  EXPECT_EQ(to_text(nothing), "-");
+}
+
+TEST(Fold, WhatIsNoAmountIsShownWhereLaunchesAgree) {
+  EXPECT_EQ(fold_of(number<std::uint64_t>("first", 7, "address")), Fold::same);
+  EXPECT_EQ(fold_of(number<std::uint64_t>("sm", 7, "id")), Fold::same);
+  FoldedNumber address(Fold::same);
+  address.add(Number::of(7));
+  address.add(Number::of(7));
+  EXPECT_EQ(to_text(address), "7");
+  address.add(Number::of(8));
+  EXPECT_EQ(to_text(address), "varies");
 }
 
 TEST(Fold, MeansLeaveOutWhatIsNoNumber) {

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "report/tables.h"
 #include "support/text.h"
 #include "tests/report/records.h"
 
@@ -145,6 +146,31 @@ TEST(Reader, TablesAndHistogramsComeBack) {
   EXPECT_EQ(read.overflow, histogram.overflow);
 }
 
+TEST(Reader, RatiosAndWaysToFoldComeBack) {
+  LaunchRecord record = vecadd_launch();
+  ResultValue key = array<std::uint64_t>("lines.key", {7, 9});
+  key.table = "lines";
+  key.fold = Fold::key;
+  key.left_out = 3;
+  ResultValue means = array<std::uint64_t>("words.mean", {1, 5});
+  means.denominators = std::vector<std::uint64_t>{2, 0};
+  record.results = {key, ratio("none", 3, 0), ratio("r", 3, 4), means};
+  record.sampling = {1, 4, 1, {{3, 4, 1}, {9, 1, 1}}};
+  const std::string text = lines_of({record});
+  const Reading reading = read_json_lines(text, "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  ASSERT_EQ(reading.records.size(), 1u);
+  EXPECT_EQ(lines_of(reading.records), text);
+  const auto& read = std::get<LaunchRecord>(reading.records[0]);
+  EXPECT_EQ(read.results.at(0).fold, Fold::key);
+  EXPECT_EQ(read.results.at(0).left_out, 3u);
+  EXPECT_EQ(fold_of(read.results.at(2)), Fold::ratio);
+  EXPECT_EQ(number_at(read.results.at(2), 0).real, 0.75);
+  EXPECT_TRUE(number_at(read.results.at(1), 0).is_nan());
+  ASSERT_EQ(read.sampling.handlers.size(), 2u);
+  EXPECT_EQ(read.sampling.handlers[1].line, 9u);
+}
+
 TEST(Reader, TotalsComeBack) {
   const TotalRecord record{"spec", {number<std::uint64_t>("launches", 12, "launches")}, {"a note"}};
   const std::string text = lines_of({record});
@@ -202,6 +228,12 @@ TEST(Reader, MembersOfTheWrongKindAreNamed) {
     EXPECT_EQ(complaint_about("1234567", R"({"extents":[2],"values":[1,2],)" + std::string(wrong) + "}"),
               "member 'results.thread_instructions' is not an array with its extents");
   }
+  EXPECT_EQ(complaint_about("1234567", R"({"value":1,"numerator":"a","denominator":1})"),
+            "member 'results.thread_instructions' is not a ratio");
+  EXPECT_EQ(complaint_about("1234567", R"({"extents":[2],"values":[1,2],"fold":"product"})"),
+            "member 'results.thread_instructions' is not an array with its extents");
+  EXPECT_EQ(complaint_about("1234567", R"({"extents":[2],"numerators":[1,2],"denominators":[1]})"),
+            "member 'results.thread_instructions' is not an array with its extents");
   EXPECT_EQ(complaint_about("1234567", "1e999"), "number overflow parsing '1e999'");
 }
 

@@ -17,6 +17,12 @@ template <typename T>
 ResultValue number(std::string name, T value, std::string unit = {}) {
   return {std::move(name), {}, std::vector<T>{value}, std::move(unit)};
 }
+inline ResultValue ratio(std::string name, std::uint64_t numerator, std::uint64_t denominator,
+                         std::string unit = {}) {
+  ResultValue result = number(std::move(name), numerator, std::move(unit));
+  result.denominators = std::vector<std::uint64_t>{denominator};
+  return result;
+}
 template <typename T>
 ResultValue array(std::string name, std::vector<T> values, std::vector<std::uint64_t> extents = {},
                   std::string unit = {}) {

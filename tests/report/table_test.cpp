@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "report/reader.h"
 #include "tests/report/records.h"
 
@@ -45,10 +47,10 @@ TEST(Table, SeveralLaunchesSayHowTheyWereFolded) {
   EXPECT_EQ(table_of(records),
             R"table(
 == lynxpp: instruction_count on cpu ==
-kernel     launches  grid    block  thread_instructions  warp_instructions
-                                                  (sum)              (sum)
-vecadd            2  40x2  256x1x3            2,469,134             77,186
-histogram         1    40      256                   12
+kernel     launches    grid   block  thread_instructions  warp_instructions
+                                                   (sum)              (sum)
+vecadd            2  varies  varies            2,469,134             77,186
+histogram         1      40     256                   12
 
 kernel          mean_per_thread  max_cycles
            (instructions, mean)       (max)
@@ -199,6 +201,13 @@ note: vecadd(float const*, float const*, float*, int): 3 accesses out of bounds 
 )table");
 }
 
+TEST(Table, NotesSayHowOftenAndInHowManyLaunches) {
+  LaunchRecord record = launch_of("k", {});
+  record.notes = {"slow", "slow", "slow"};
+  EXPECT_NE(table_of({record}).find("\nnote: k: slow (3 times)\n"), std::string::npos);
+  EXPECT_NE(table_of({record, record}).find("\nnote: k: slow (6 times in 2 launches)\n"), std::string::npos);
+}
+
 TEST(Table, NotesOfManyKindsAreCutShort) {
   std::vector<Record> records;
   for (int i = 0; i < 40; ++i) {
@@ -252,17 +261,158 @@ TEST(Table, HistogramsAreListedByTheirBins) {
       << table;
 }
 
-TEST(Table, RowsOfTablesAreNotAddedUpOverLaunches) {
-  ResultValue keys = array<std::uint64_t>("hits.address", {64, 128});
-  ResultValue values = array<std::uint64_t>("hits.count", {7, 8});
-  keys.table = values.table = "hits";
-  const LaunchRecord launch = launch_of("k", {keys, values, array<std::uint64_t>("other", {1, 2})});
-  EXPECT_NE(table_of({launch}).find("k\n  index  address  count\n      0       64      7\n"),
+ResultValue column(const std::string& table, const std::string& name, std::vector<std::uint64_t> values,
+                   std::optional<Fold> fold = std::nullopt) {
+  ResultValue result = array<std::uint64_t>(table + "." + name, std::move(values));
+  result.table = table;
+  result.fold = fold;
+  return result;
+}
+
+LaunchRecord numbered(LaunchRecord record, std::uint64_t launch) {
+  record.launch = launch;
+  return record;
+}
+
+TEST(Table, RowsOfTracesStayApartByLaunch) {
+  const LaunchRecord launch =
+      launch_of("k", {column("hits", "address", {64, 128}), column("hits", "count", {7, 8})});
+  EXPECT_NE(table_of({launch}).find(R"table(
+k: hits
+  index  address  count
+      0       64      7
+      1      128      8
+)table"),
             std::string::npos)
       << table_of({launch});
-  const std::string two = table_of({launch, launch});
-  EXPECT_EQ(two.find("index  hits"), std::string::npos) << two;
-  EXPECT_EQ(two.find("384"), std::string::npos) << two;
+  const std::string two = table_of({launch, numbered(launch, 5)});
+  EXPECT_NE(two.find(R"table(
+k: hits
+  launch  index  address  count
+       0      0       64      7
+       0      1      128      8
+       5      0       64      7
+       5      1      128      8
+)table"),
+            std::string::npos)
+      << two;
+  EXPECT_EQ(two.find("384"), std::string::npos) << "addresses are not added up\n" << two;
+}
+
+TEST(Table, LongTracesAreCutShort) {
+  const LaunchRecord launch = launch_of("k", {column("t", "n", std::vector<std::uint64_t>(20, 3))});
+  const std::string table = table_of({launch, numbered(launch, 1)});
+  EXPECT_NE(table.find("       1     11  3\n  and 8 more: see LYNXPP_OUTPUT\n"), std::string::npos) << table;
+}
+
+LaunchRecord map_launch(std::vector<std::uint64_t> keys, std::vector<std::uint64_t> counts,
+                        std::vector<std::uint64_t> latest) {
+  return launch_of("k", {column("lines", "key", std::move(keys), Fold::key),
+                         column("lines", "uses", std::move(counts), Fold::sum),
+                         column("lines", "last", std::move(latest), Fold::maximum),
+                         column("lines", "owner", {4, 4}, Fold::same)});
+}
+
+TEST(Table, MapsAreFoldedByKey) {
+  const std::string table =
+      table_of({map_launch({64, 128}, {9, 8}, {1, 5}), numbered(map_launch({128, 256}, {3, 1}, {4, 7}), 1)});
+  EXPECT_NE(table.find(R"table(
+k: lines
+  key   uses   last   owner
+       (sum)  (max)  (same)
+  128     11      5       4
+   64      9      1       4
+  256      1      7       4
+)table"),
+            std::string::npos)
+      << table;
+}
+
+TEST(Table, TheFirstEntriesOfMapsStayApartByLaunch) {
+  LaunchRecord second = numbered(map_launch({128, 256}, {3, 1}, {4, 7}), 1);
+  for (ResultValue& result : second.results) result.left_out = 30;
+  const std::string table = table_of({map_launch({64, 128}, {9, 8}, {1, 5}), second});
+  EXPECT_NE(table.find(R"table(
+k: lines
+  launch  key  uses  last  owner
+       0   64     9     1      4
+       0  128     8     5      4
+       1  128     3     4      4
+       1  256     1     7      4
+  and 30 more: see LYNXPP_OUTPUT
+)table"),
+            std::string::npos)
+      << table;
+}
+
+TEST(Table, RatiosFitTheSumsBesideThem) {
+  const auto launch = [](std::uint64_t asked, std::uint64_t moved) {
+    return launch_of("k", {number<std::uint64_t>("asked", asked), number<std::uint64_t>("moved", moved),
+                           ratio("efficiency", asked, moved)});
+  };
+  EXPECT_EQ(table_of({launch(4, 32), launch(128124, 128992)}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block    asked    moved  efficiency
+                                 (sum)    (sum)     (ratio)
+k              2    40    256  128,128  129,024       0.993
+)table");
+}
+
+TEST(Table, GridsThatDifferAreNotOneOfThem) {
+  LaunchRecord second = vecadd_launch(1);
+  second.grid[0] = 41;
+  const std::string table = table_of({vecadd_launch(), second});
+  EXPECT_NE(table.find("vecadd         2  varies    256"), std::string::npos) << table;
+}
+
+TEST(Table, AddressesAreNotAddedUp) {
+  const auto launch = [](std::uint64_t first) {
+    return launch_of("k", {number<std::uint64_t>("first", first, "address"),
+                           array<std::uint64_t>("all", {first, 4096}, {}, "address")});
+  };
+  EXPECT_EQ(table_of({launch(4096), launch(8192)}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block            first
+                               (address, same)
+k              2    40    256           varies
+
+kernel  array          elements  sum    min    max
+k       all (address)         2       4,096  8,192
+
+k
+  index     all
+         (same)
+      0  varies
+      1   4,096
+)table");
+}
+
+TEST(Table, ArraysWithNamesAreFoldedByName) {
+  const auto launch = [](std::vector<std::string> labels, std::vector<std::uint64_t> accesses,
+                         std::vector<std::uint64_t> least) {
+    ResultValue first = column("arrays", "accesses", std::move(accesses), Fold::sum);
+    ResultValue second = column("arrays", "least", std::move(least), Fold::minimum);
+    ResultValue mean = first;
+    mean.name = "arrays.mean";
+    mean.fold.reset();
+    mean.denominators = std::vector<std::uint64_t>(labels.size(), 10);
+    first.labels = second.labels = mean.labels = std::move(labels);
+    return launch_of("k", {first, second, mean});
+  };
+  const std::string table =
+      table_of({launch({"#0", "#1"}, {10, 20}, {1, 2}), launch({"#1", "#2"}, {40, 7}, {0, 5})});
+  EXPECT_NE(table.find(R"table(
+k
+  arrays  accesses  least     mean
+                    (min)  (ratio)
+      #0        10      1    1.000
+      #1        60      0    3.000
+      #2         7      5    0.700
+)table"),
+            std::string::npos)
+      << table;
 }
 
 LaunchRecord site_launch(std::vector<ResultValue> results, std::uint64_t table = 0) {
@@ -291,6 +441,13 @@ k: the hottest instructions
 )table"),
             std::string::npos)
       << table;
+}
+
+TEST(Table, TablesBySiteAreAddedUp) {
+  ResultValue executions = by_site("loads.count", "INSTRUCTIONS", {5, 0, 70});
+  executions.table = "loads";
+  const std::string table = table_of({small_sites(), site_launch({executions}), site_launch({executions})});
+  EXPECT_NE(table.find("  a.cu:9          140\n"), std::string::npos) << table;
 }
 
 TEST(Table, SitesOfOtherCodeAreNotAddedUp) {

@@ -1,0 +1,99 @@
+// Values folded over launches, and the rows of tables: of traces, maps and arrays of structures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/number.h"
+#include "report/record.h"
+
+namespace lynxpp::report {
+
+/// What the result says itself; else ratios of numerators and denominators are ratios of sums, what has the
+/// unit "address" or "id" is no amount, and the name decides: mean*, avg*, average*, *efficiency*,
+/// *imbalance, *_per_*, *ratio are averaged over launches, min* and max* give the least and the greatest
+/// (but for opcodes, "max.s32"), everything else is summed. Of arrays *_per_* says what the elements stand for, and they are summed.
+Fold fold_of(const ResultValue& result);
+/// By the name of a number.
+Fold fold_of(std::string_view name);
+
+/// A value folded over launches. Launches whose value is NaN (nothing to divide by) do not enter a mean,
+/// minimum or maximum.
+class FoldedNumber {
+ public:
+  explicit FoldedNumber(Fold fold) : fold_(fold) {}
+  void add(const Number& value) { add(value, Number::of(1)); }
+  /// One launch's element of a result.
+  void add(const ResultValue& result, std::size_t index);
+  /// NaN: there is none, or launches differ where they should be the same.
+  Number value() const;
+  bool differs() const { return differs_; }
+
+ private:
+  void add(const Number& value, const Number& denominator);
+
+  Fold fold_;
+  bool differs_ = false;
+  std::uint64_t count_ = 0;
+  Number number_;
+  Number denominator_;
+};
+
+/// What differs between launches is "varies".
+std::string to_text(const FoldedNumber& value, NumberStyle style = NumberStyle::exact);
+
+/// A table of one kernel over all launches. Where columns are keys and every launch has all its rows, rows of
+/// the same key are folded into one; elsewhere (traces, the first entries of a map) rows stay apart by launch.
+class TableTotals {
+ public:
+  struct Column {
+    std::string name;  ///< without the table's
+    std::string unit;
+    Fold fold = Fold::sum;
+    bool operator==(const Column&) const = default;
+  };
+  struct Row {
+    std::uint64_t launch = 0;  ///< the first it comes from
+    std::string index;         ///< in its table: "3", "3 1"
+    std::vector<FoldedNumber> cells;
+  };
+
+  /// `kept`: rows. Precondition: there is a column.
+  TableTotals(std::string name, std::vector<Column> columns, std::size_t kept);
+  /// Of the results of a launch those that are columns of `table`.
+  static std::vector<Column> columns_of(const std::vector<const ResultValue*>& results);
+  void add(const std::vector<const ResultValue*>& results, std::uint64_t launch);
+
+  const std::string& name() const { return name_; }
+  const std::vector<Column>& columns() const { return columns_; }
+  bool has_keys() const { return has_keys_; }
+  /// Whether rows() are folded over several launches. False: each is of one.
+  bool is_folded() const { return has_all_keys_ && launches_ > 1; }
+  std::uint64_t launches() const { return launches_; }  ///< that had the table
+  /// Folded ones: the greatest first value first.
+  std::vector<Row> rows() const;
+  std::uint64_t further() const;  ///< rows that are not among them
+
+ private:
+  struct Less {
+    bool operator()(const std::vector<Number>& a, const std::vector<Number>& b) const;
+  };
+  void add_keyed(const std::vector<const ResultValue*>& results, std::size_t row, std::uint64_t launch);
+
+  std::string name_;
+  std::vector<Column> columns_;
+  std::size_t kept_;
+  std::uint64_t launches_ = 0;
+  bool has_keys_ = false;
+  bool has_all_keys_ = false;     ///< all rows of all launches are in keyed_
+  std::vector<Row> by_launch_;    ///< the first ones
+  std::uint64_t seen_rows_ = 0;   ///< of all launches
+  std::uint64_t left_out_ = 0;    ///< rows that the records lack
+  std::map<std::vector<Number>, Row, Less> keyed_;
+};
+
+}  // namespace lynxpp::report
