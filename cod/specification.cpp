@@ -57,13 +57,18 @@ class CompiledSpecification final : public Specification {
   const std::string& source() const override { return source_; }
   const std::vector<Handler>& handlers() const override { return handlers_; }
   Sampling sampling() const override {
-    Sampling rarest;
-    rarest.launches = program_->every_launch;
+    Sampling sampling = rarest(samplings(""));
+    sampling.launches = program_->every_launch;
+    return sampling;
+  }
+  std::vector<HandlerSampling> samplings(const std::string& kernel) const override {
+    std::vector<HandlerSampling> samplings;
     for (const HandlerBody& body : program_->handlers) {
-      rarest.blocks = std::max(rarest.blocks, body.sampling.blocks);
-      rarest.warps = std::max(rarest.warps, body.sampling.warps);
+      if (body.handler.is_initializer || (!kernel.empty() && !body.handler.wants_kernel(kernel))) continue;
+      samplings.push_back({body.handler.location.line, body.sampling});
+      samplings.back().sampling.launches = program_->every_launch;
     }
-    return rarest;
+    return samplings;
   }
   const std::vector<GlobalArray>& arrays() const override { return program_->arrays; }
   const std::vector<StateVariable>& state() const override { return program_->state; }

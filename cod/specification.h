@@ -255,6 +255,17 @@ struct Sampling {
 };
 /// "1 of 4 launches, 1 of 16 thread blocks"; empty when everything is measured.
 std::string describe(const Sampling& sampling);
+struct HandlerSampling {
+  std::uint32_t line = 0;  ///< of the handler's label
+  Sampling sampling;
+};
+/// The rarest of each.
+Sampling rarest(const std::vector<HandlerSampling>& handlers);
+/// Whether all measure the same thread blocks and warps.
+bool are_alike(const std::vector<HandlerSampling>& handlers);
+/// The same for all: as above. Else "1 of 4 launches; handler of line 3: 1 of 16 thread blocks; handler of
+/// line 7: all".
+std::string describe(const std::vector<HandlerSampling>& handlers);
 
 /// A statement that adds an unsigned number, found out on the device, to an element that its place tells. The
 /// routine adds to the registers which the site values `tally_<index>` and, where a number may be greater
@@ -336,7 +347,19 @@ Result<HandlerCode> lower_lane_value(SiteValue value, int sm);
 
 // ---------------------------------------------------------------- host code
 
-/// One result of a launch. `values` in row-major order of `dimensions`; no dimension: a number.
+/// How launches' values of a result become one, where the result says so itself.
+enum class Folding : std::uint8_t {
+  by_name,
+  sum,
+  mean,
+  least,
+  greatest,
+  same,  ///< no amount
+  key,   ///< of a column that names the rows of its table
+};
+
+/// One result of a launch; their names differ. `values` in row-major order of `dimensions`; no dimension: a
+/// number.
 struct Emitted {
   std::string name;
   std::vector<std::uint64_t> dimensions;
@@ -352,6 +375,11 @@ struct Emitted {
   std::vector<std::uint64_t> underflow = {};
   std::vector<std::uint64_t> overflow = {};
   std::vector<std::string> labels = {};  ///< of the indices of the first dimension; none: their numbers
+  /// Of a ratio, whose `values` are its numerators.
+  std::optional<std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>>>
+      denominators = {};
+  Folding folding = Folding::by_name;
+  std::uint64_t left_out = 0;  ///< column: so many rows of the table are not here
 };
 
 /// An array of the program in memory whose words are counted.
@@ -413,6 +441,8 @@ class Specification {
   virtual const std::vector<Handler>& handlers() const = 0;
   /// The rarest sampling among the handlers; that of launches is the same for all.
   virtual Sampling sampling() const = 0;
+  /// Of the handlers for a kernel, mangled (empty: for any), in their order, without initialisers.
+  virtual std::vector<HandlerSampling> samplings(const std::string& kernel) const = 0;
   virtual const std::vector<GlobalArray>& arrays() const = 0;
   virtual const std::vector<StateVariable>& state() const = 0;
   virtual const std::vector<Word>& words() const = 0;

@@ -6,6 +6,7 @@
 
 #include "instrumentors/catalogue.h"
 #include "interposer/allocations.h"
+#include "interposer/emitted.h"
 #include "interposer/launch_shape.h"
 #include "interposer/launched_words.h"
 #include "interposer/probe_buffer.h"
@@ -25,13 +26,6 @@ std::string first_message(const Failure& failure) {
   std::string text = diagnostic.message;
   if (diagnostic.location.line != 0) text += " (PTX line " + std::to_string(diagnostic.location.line) + ")";
   return text;
-}
-
-report::ResultValue result_of(cod::Emitted emitted) {
-  return {std::move(emitted.name),   std::move(emitted.dimensions),      std::move(emitted.values),
-          std::move(emitted.unit),   std::move(emitted.dimension_names), std::move(emitted.table),
-          std::move(emitted.bounds), std::move(emitted.underflow),       std::move(emitted.overflow),
-          std::move(emitted.labels)};
 }
 
 void add_once(std::vector<std::string>& notes, const std::string& note) {
@@ -491,14 +485,14 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   view.host = pending.attached->host[index];
   pending.attached->has_launches = true;
   view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
-  const cod::Sampling sampling = pending.attached->specifications[index]->sampling();
-  record.sampling = {sampling.launches, sampling.blocks, sampling.warps};
-  if (!record.sampling.is_whole()) record.notes.push_back("sampled " + cod::describe(sampling));
+  record.sampling =
+      sampling_of(pending.attached->specifications[index]->samplings(record.kernel), record.notes);
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
   if (std::ranges::any_of(pending.attached->specifications[index]->arrays(), cod::is_of_words))
     record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
-    record.notes.push_back(first_message(ran.error()));
+    const std::vector<std::string> mishaps = mishaps_of(ran.error());
+    record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
   }
   if (pending.counters_may_have_wrapped && !pending.attached->specifications[index]->counters().empty()) {
     record.notes.emplace_back(
@@ -547,15 +541,15 @@ void Session::report_ends() {
       if (!attached->reports[i]->has_end()) continue;
       report::TotalRecord record;
       record.spec = attached->specifications[i]->name();
-      if (const std::string sampled = cod::describe(attached->specifications[i]->sampling());
-          !sampled.empty())
-        record.notes.push_back("sampled " + sampled);
+      static_cast<void>(sampling_of(attached->specifications[i]->samplings(""), record.notes));
       cod::LaunchView view;
       view.host = attached->host[i];
       view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
       view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
-      if (const Status ran = attached->reports[i]->end(view); !ran)
-        record.notes.push_back(first_message(ran.error()));
+      if (const Status ran = attached->reports[i]->end(view); !ran) {
+        const std::vector<std::string> mishaps = mishaps_of(ran.error());
+        record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
+      }
       sink_->total(record);
     }
   }

@@ -47,6 +47,7 @@ class Analyser {
     std::set<const Symbol*> counted;  ///< arrays that every lane has assigned to in this handler
     int conditions = 0;               ///< if, loops and short-circuit operators around
     int elections = 0;                ///< conditions with leastActiveThreadInWarp() around
+    std::vector<int> branches;        ///< ways of if, bodies of loops, cases around, each with its own number
     bool on_host() const { return places == on_host_only || at_end(); }
     bool at_end() const { return places == static_cast<std::uint32_t>(cod::on_end); }
     static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
@@ -211,6 +212,7 @@ class Analyser {
   bool use_launch_data(const std::string& name, const Position& position);
   bool use_host_variable(Symbol* symbol, const Position& position);
   void note_update(Expression& target);
+  static void note_change(const Expression& target, std::uint8_t change);
   void convertible(const Expression& expression, Type from, Type to);
   bool has_value(const Expression& expression, Type type);  ///< an error otherwise
 
@@ -252,11 +254,16 @@ class Analyser {
   void label_arguments(Expression& expression, const ApiFunction& api, std::size_t first);
   Type position_call(Expression& expression, const ApiFunction& api);
   void text_or_value(Expression& expression);
-  void emit_call(Expression& expression, const ApiFunction& api);
-  void emit_table_call(Expression& expression);
   void words_argument(Expression& argument, const ApiFunction& api);
   void emit_words_call(Expression& expression, const ApiFunction& api);
+  // sema_reports.cpp
+  void emit_call(Expression& expression, const ApiFunction& api);
+  void emit_ratio_call(Expression& expression);
+  void emit_table_call(Expression& expression);
   void emit_record(Expression& result, Symbol* record);
+  void emitted_text(Expression& argument, const std::string& what);
+  void note_emitted(const Expression& name);
+  // sema_calls.cpp
   void print_call(Expression& expression);
   void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
                    const std::string& label, bool elected, bool conditional, const std::string& through);
@@ -274,8 +281,16 @@ class Analyser {
   std::vector<Scope> scopes_;
   Context context_;
   std::map<std::string, StructureInfo> structures_;
-  std::uint64_t leaves_ = 0;              ///< symbols that arrays and structures have been made of
-  std::set<Extent> used_extents_;         ///< of arrays and of code on the device
+  std::uint64_t leaves_ = 0;       ///< symbols that arrays and structures have been made of
+  std::set<Extent> used_extents_;  ///< of arrays and of code on the device
+  struct EmittedName {
+    std::string name;
+    std::vector<int> branches;  ///< Context::branches of the call
+    Position position;
+    bool at_end = false;
+  };
+  std::vector<EmittedName> emitted_;      ///< names that reports spell out, in order
+  int branches_ = 0;                      ///< numbers of branches given so far
   std::vector<Declarator*> initialized_;  ///< state variables with an initialiser, in order
 };
 

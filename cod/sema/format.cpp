@@ -21,14 +21,35 @@ bool skip_number(const std::string& format, std::size_t& at) {
   return true;
 }
 
+/// "hh" ▶ 1; false when the letters are no length.
+bool parse_length(const std::string& format, std::size_t& at, std::uint32_t& bytes) {
+  const std::size_t begin = at;
+  while (at < format.size() && std::string_view("hlzjt").find(format[at]) != std::string_view::npos) ++at;
+  const std::string_view letters = std::string_view(format).substr(begin, at - begin);
+  if (letters == "hh") bytes = 1;
+  if (letters == "h") bytes = 2;
+  for (const std::string_view wide : {"l", "ll", "z", "j", "t"}) {
+    if (letters == wide) bytes = 8;
+  }
+  return letters.empty() || bytes != 0;
+}
+
+/// The lowest bytes, extended as the conversion's sign has it.
+unsigned long long cut(unsigned long long bits, std::uint32_t bytes, bool is_signed) {
+  if (bytes >= 8) return bits;
+  const unsigned unused = 64 - 8 * bytes;
+  const unsigned long long high = bits << unused;
+  if (!is_signed) return high >> unused;
+  return static_cast<unsigned long long>(static_cast<long long>(high) >> unused);
+}
+
 bool parse_conversion(const std::string& format, std::size_t& at, FormatPiece& piece) {
   const std::size_t begin = at++;
   while (at < format.size() && std::string_view("-+ #0").find(format[at]) != std::string_view::npos) ++at;
   if (!skip_number(format, at)) return false;
   if (at < format.size() && format[at] == '.' && !skip_number(format, ++at)) return false;
   const std::string flags = format.substr(begin, at - begin);
-  while (at < format.size() && std::string_view("hlzjt").find(format[at]) != std::string_view::npos) ++at;
-  if (at >= format.size()) return false;
+  if (!parse_length(format, at, piece.bytes) || at >= format.size()) return false;
   const char conversion = format[at++];
   piece.source = format.substr(begin, at - begin);
   if (conversion == 'd' || conversion == 'i') {
@@ -76,7 +97,7 @@ bool parse_format(const std::string& format, std::vector<FormatPiece>& pieces, s
   return true;
 }
 
-std::string format_value(const FormatPiece& piece, unsigned long long bits) {
+std::string format_value(const FormatPiece& piece, unsigned long long bits, Type type) {
   std::array<char, 2048> buffer{};
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -92,7 +113,11 @@ std::string format_value(const FormatPiece& piece, unsigned long long bits) {
       text.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
       return text;
     }
-    default: length = std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), bits);
+    default: {
+      const std::uint32_t bytes = piece.bytes != 0 ? piece.bytes : bytes_of(promote(type));
+      const bool is_signed = piece.kind == FormatPiece::Kind::integer;
+      length = std::snprintf(buffer.data(), buffer.size(), piece.text.c_str(), cut(bits, bytes, is_signed));
+    }
   }
 #pragma GCC diagnostic pop
   if (length < 0) return {};

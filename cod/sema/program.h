@@ -76,6 +76,9 @@ struct Symbol {
   std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
   bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps
   bool counted_halves = false;  ///< … and in half warps
+  /// array: how the device changes its elements, bits of these
+  enum Change : std::uint8_t { added = 1, maximised = 2, minimised = 4, changed_otherwise = 8 };
+  std::uint8_t changes = 0;
   std::uint32_t assignments = 0;            ///< local: writes besides the initialiser
   const Expression* initializer = nullptr;  ///< local
   std::uint64_t value = 0;                  ///< constant of an integer type, sign extended

@@ -188,6 +188,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::collection:
     case ApiArguments::bin: return collection_call(expression, api);
     case ApiArguments::entry: return entry_call(expression, api, nullptr);
+    case ApiArguments::emit_ratio: emit_ratio_call(expression); break;
     case ApiArguments::emit_table: emit_table_call(expression); break;
     case ApiArguments::words: words_argument(*expression.operands[0], api); break;
     case ApiArguments::emit_words: emit_words_call(expression, api); break;
@@ -212,6 +213,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::unique: least = 1, most = 2; break;
     case ApiArguments::element_value: least = most = 2; break;
     case ApiArguments::emit: least = 2, most = 3; break;
+    case ApiArguments::emit_ratio:
     case ApiArguments::emit_top: least = 3, most = 4; break;
     case ApiArguments::emit_table: least = 3, most = 33; break;
     case ApiArguments::print: least = 1, most = 32; break;
@@ -291,6 +293,11 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
     error(position,
           std::string(api.name) + "() needs integers, and '" + array->name + "' has " + name_of(array->type));
     return Type::none;
+  }
+  switch (api.api) {
+    case Api::atomic_max: note_change(*expression.operands[0], Symbol::maximised); break;
+    case Api::atomic_min: note_change(*expression.operands[0], Symbol::minimised); break;
+    default: note_change(*expression.operands[0], Symbol::added);
   }
   return array->type;
 }
@@ -381,90 +388,6 @@ Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
   if (api.result != Type::none) return api.result;
   if (is_floating(symbol->type)) return Type::f64;
   return is_signed(symbol->type) ? Type::i64 : Type::u64;
-}
-
-/// emitTable(name, column, array, column, array, …)
-void Analyser::emit_table_call(Expression& expression) {
-  const std::string hint = "write 'emitTable(\"loads\", \"count\", counts, \"lanes\", lanes)'";
-  if (expression.operands.size() % 2 == 0)
-    error(expression.position, "each column of a table is a name and an array", hint);
-  Expression& name = *expression.operands[0];
-  if (name.kind != ExpressionKind::string || name.text.empty())
-    error(name.position, "the name of a table must be a string that is not empty", hint);
-  const Symbol* first = nullptr;
-  for (std::size_t i = 1; i + 1 < expression.operands.size(); i += 2) {
-    const Expression& column = *expression.operands[i];
-    Expression& array = *expression.operands[i + 1];
-    if (column.kind != ExpressionKind::string || column.text.empty())
-      error(column.position, "the name of a column must be a string that is not empty", hint);
-    const std::size_t before = errors.size();
-    array.symbol = array_argument(array);
-    if (array.symbol == nullptr) {
-      if (errors.size() == before) error(array.position, "a column of a table is an array", hint);
-      continue;
-    }
-    const auto same = [](const Dimension& a, const Dimension& b) {
-      return a.extent == b.extent && a.constant == b.constant;
-    };
-    if (first == nullptr) first = array.symbol;
-    const auto& extents = first->dimensions;
-    const auto& others = array.symbol->dimensions;
-    if (!std::equal(extents.begin(), extents.end(), others.begin(), others.end(), same))
-      error(array.position, "'" + array.symbol->name + "' has other extents than '" + first->name + "'",
-            "the columns of a table are of one length");
-  }
-}
-
-/// emit(name, value, unit) and emitTop(name, map, count, unit).
-void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
-  const auto require_string = [&](Expression& argument, const std::string& what) {
-    if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
-    if (argument.kind != ExpressionKind::string && this->expression(argument) == Type::text) return;
-    error(argument.position, what + " must be a string that is not empty",
-          "write 'emit(\"cycles\", value, \"cycles\")'");
-  };
-  require_string(*expression.operands[0], "the name of a result");
-  const std::size_t unit = api.api == Api::emit_top ? 3 : 2;
-  if (expression.operands.size() > unit) require_string(*expression.operands[unit], "the unit of a result");
-  Expression& result = *expression.operands[1];
-  const Collection* collection = emitted_collection(result);
-  if (api.api == Api::emit_top) {
-    Expression& count = *expression.operands[2];
-    require_integer(count, value(count), "the number of entries");
-    if (collection == nullptr || collection->kind != Collection::Kind::map)
-      error(result.position, "emitTop() needs a map", "write 'emitTop(\"hot\", lines, 10)'");
-    return;
-  }
-  if (collection != nullptr) return;
-  Symbol* record = result.kind == ExpressionKind::name ? find(result.text) : nullptr;
-  if (record != nullptr && record->kind == Symbol::Kind::record && !record->dimensions.empty()) {
-    emit_record(result, record);
-    return;
-  }
-  const std::size_t before = errors.size();
-  result.symbol = array_argument(result);
-  if (result.symbol == nullptr && errors.size() == before) static_cast<void>(value(result));
-}
-
-/// An array of structures is a table: a column for each field.
-void Analyser::emit_record(Expression& result, Symbol* record) {
-  std::vector<Symbol*> leaves;
-  const auto add = [&](const auto& self, const Symbol* each) -> void {
-    for (const auto& [name, field] : each->fields)
-      field->kind == Symbol::Kind::record ? self(self, field) : leaves.push_back(field);
-  };
-  add(add, record);
-  for (Symbol* leaf : leaves) {
-    const bool is_host = leaf->memory == Symbol::Memory::host;
-    if (!is_host && leaf->memory != Symbol::Memory::global)
-      return error(result.position, "only 'global' and 'host' arrays can be emitted");
-    if (is_host ? !use_host_variable(leaf, result.position) : !use_launch_data(leaf->name, result.position))
-      return;
-    if (leaf->dimensions.size() == record->dimensions.size()) continue;
-    return error(result.position, "the field '" + leaf->name + "' is an array itself",
-                 "emit the fields one by one: 'emit(\"name\", " + record->name + ".field)'");
-  }
-  result.symbol = record;
 }
 
 void Analyser::print_call(Expression& expression) {

@@ -235,6 +235,7 @@ Type Analyser::step(Expression& expression) {
   const Type type = this->expression(target);
   if (!has_value(target, type) || !check_target(target)) return Type::none;
   note_update(target);
+  note_change(target, Symbol::added);
   if (type == Type::pointer) {
     expression.structure = target.structure;
     expression.pointee = target.pointee;
@@ -251,6 +252,11 @@ Type Analyser::step(Expression& expression) {
 void Analyser::note_update(Expression& target) {
   target.elected = context_.elections > 0;
   context_.uses->updates_memory = context_.uses->updates_memory || target.kind == ExpressionKind::index;
+}
+
+/// Whose launches can be added up follows from what the kernel does to an element.
+void Analyser::note_change(const Expression& target, std::uint8_t change) {
+  if (target.symbol != nullptr) target.symbol->changes |= change;
 }
 
 bool Analyser::check_target(Expression& target) {
@@ -343,6 +349,8 @@ Type Analyser::assignment(Expression& expression) {
   if (type == Type::nothing || type == Type::none || !check_target(target) || assigned == Type::none)
     return Type::none;
   if (expression.op != Operator::none) note_update(target);
+  const bool adds = expression.op == Operator::add || expression.op == Operator::subtract;
+  note_change(target, adds ? Symbol::added : Symbol::changed_otherwise);
   switch (expression.op) {
     case Operator::remainder:
     case Operator::bit_and:

@@ -89,12 +89,14 @@ void Analyser::switch_statement(Statement& statement) {
   context_.switch_scope = scopes_.size();
   ++context_.switches;
   ++context_.conditions;
+  context_.branches.push_back(++branches_);
   context_.elections += election;
   scopes_.emplace_back();
   this->statement(*statement.children[0]);
   scopes_.pop_back();
   context_.switch_scope = outer_scope;
   context_.elections -= election;
+  context_.branches.pop_back();
   --context_.conditions;
   --context_.switches;
   context_.cases = outer_cases;
@@ -111,7 +113,10 @@ void Analyser::forget_initial_values() {
 }
 
 void Analyser::case_label(Statement& statement) {
-  if (context_.cases != nullptr) forget_initial_values();
+  if (context_.cases != nullptr) {
+    forget_initial_values();
+    context_.branches.back() = ++branches_;
+  }
   const std::string word = statement.condition ? "'case'" : "'default'";
   if (context_.cases == nullptr) {
     error(statement.position, word + " stands outside a switch");
@@ -182,7 +187,9 @@ void Analyser::if_statement(Statement& statement) {
   context_.elections += election;
   for (const StatementPtr& child : statement.children) {
     scopes_.emplace_back();
+    context_.branches.push_back(++branches_);
     this->statement(*child);
+    context_.branches.pop_back();
     scopes_.pop_back();
   }
   context_.elections -= election;
@@ -199,7 +206,9 @@ void Analyser::loop_statement(Statement& statement) {
   context_.elections += election;
   if (statement.expression) static_cast<void>(expression(*statement.expression));
   scopes_.emplace_back();
+  context_.branches.push_back(++branches_);
   this->statement(*statement.children[0]);
+  context_.branches.pop_back();
   scopes_.pop_back();
   context_.elections -= election;
   --context_.conditions;

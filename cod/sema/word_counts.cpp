@@ -63,6 +63,7 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
 
 /// emitWords(name, array, unit)
 void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
+  note_emitted(*expression.operands[0]);
   for (std::size_t i = 0; i < expression.operands.size(); ++i) {
     if (i == 1) continue;
     const Expression& text = *expression.operands[i];

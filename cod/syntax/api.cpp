@@ -328,6 +328,34 @@ std::string describe(const Sampling& sampling) {
   return text;
 }
 
+Sampling rarest(const std::vector<HandlerSampling>& handlers) {
+  Sampling found;
+  for (const auto& [line, sampling] : handlers) {
+    found.launches = std::max(found.launches, sampling.launches);
+    found.blocks = std::max(found.blocks, sampling.blocks);
+    found.warps = std::max(found.warps, sampling.warps);
+  }
+  return found;
+}
+
+bool are_alike(const std::vector<HandlerSampling>& handlers) {
+  return std::all_of(handlers.begin(), handlers.end(),
+                     [&](const HandlerSampling& each) { return each.sampling == handlers.front().sampling; });
+}
+
+std::string describe(const std::vector<HandlerSampling>& handlers) {
+  Sampling common = rarest(handlers);
+  if (are_alike(handlers)) return describe(common);
+  common.blocks = common.warps = 1;
+  std::string text = describe(common);
+  for (const auto& [line, sampling] : handlers) {
+    const std::string own = describe(Sampling{1, sampling.blocks, sampling.warps});
+    text += (text.empty() ? "handler of line " : "; handler of line ") + std::to_string(line) + ": " +
+            (own.empty() ? "all" : own);
+  }
+  return text;
+}
+
 bool Handler::wants_kernel(const std::string& mangled) const {
   const std::string demangled = demangle(mangled);
   return kernels.empty() || std::any_of(kernels.begin(), kernels.end(), [&](const std::string& pattern) {

@@ -50,6 +50,7 @@ enum class ApiArguments : std::uint8_t {
   bin,
   entry,
   emit_top,
+  emit_ratio,
   emit_table,
   words,
   emit_words

@@ -361,6 +361,27 @@ TEST_P(Collections, MapsOfEachBlock) {
   EXPECT_TRUE(std::is_sorted(block_column.begin(), block_column.end()));
 }
 
+TEST(CollectionTables, SayHowLaunchesAddUp) {
+  const Measured measured = measure(
+      "struct use { unsigned long count; unsigned int last; unsigned int first; unsigned int flag; };\n"
+      "global map struct use uses[2][64] by unsigned int; global trace unsigned int seen[4];\n"
+      "ON_KERNEL_EXIT: { unsigned int key = blockThreadId() & 7; atomicAdd(&uses[1][key].count, 2);\n"
+      "  uses[1][key].count++; atomicMax(&uses[1][key].last, laneId()); atomicMin(&uses[1][key].first, 0u);\n"
+      "  uses[1][key].flag |= 1; append(&seen, key); }\n"
+      "ON_REPORT: { emit(\"uses\", uses); emitTop(\"top\", uses, 3); emit(\"seen\", seen); }",
+      {{1, 1, 1}, {32, 1, 1}});
+  ASSERT_EQ(measured.failure, "");
+  const auto folding = [&](const std::string& name) { return measured.emitted.at(name).folding; };
+  EXPECT_EQ(folding("uses.key"), Folding::key);
+  EXPECT_EQ(folding("uses.count"), Folding::sum);
+  EXPECT_EQ(folding("uses.last"), Folding::greatest);
+  EXPECT_EQ(folding("uses.first"), Folding::least);
+  EXPECT_EQ(folding("uses.flag"), Folding::same);
+  EXPECT_EQ(measured.emitted.at("uses.key").left_out, 0u);
+  EXPECT_EQ(measured.emitted.at("top.key").left_out, 5u) << "8 keys";
+  EXPECT_EQ(folding("seen.value"), Folding::by_name);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, Collections,
                          testing::Combine(testing::ValuesIn(block_sizes),
                                           testing::Values("straight", "divergent", "early")));

@@ -144,6 +144,131 @@ TEST(Report, PrintsLikePrintf) {
   EXPECT_EQ(run.printed, "-3|   42|ff  |0.67|+7|100%\nplain18446744073709551615");
 }
 
+TEST(Report, PrintsIntegersAsC) {
+  const ReportRun run = run_report(
+      "ON_REPORT: { int minus = -1; long wide = -1; char small = -1; unsigned int great = 4294967295u;\n"
+      "  print(\"%x %X %o %u\\n\", minus, small, minus, minus);\n"
+      "  print(\"%hhd %hhu %hhx %hd %hx\\n\", 300, 300, minus, 65535, 65537);\n"
+      "  print(\"%lx %llu %x %d\\n\", wide, wide, wide, great);\n"
+      "  print(\"%ld %zu %jd %5hhd|%-6x|\", wide, 7ul, wide, 511, minus); }",
+      {});
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.printed,
+            "ffffffff FFFFFFFF 37777777777 4294967295\n"
+            "44 44 ff -1 1\n"
+            "ffffffffffffffff 18446744073709551615 ffffffffffffffff -1\n"
+            "-1 7 -1    -1|ffffffff|");
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%hhhd\", 1); }"), testing::HasSubstr("is no conversion"));
+  EXPECT_THAT(errors_of("ON_REPORT: { print(\"%lhd\", 1); }"), testing::HasSubstr("is no conversion"));
+}
+
+TEST(Report, RatiosKeepNumeratorAndDenominator) {
+  const ReportRun run = run_report(
+      "ON_REPORT: { emitRatio(\"per_block\", THREADS, BLOCKS, \"threads\"); emitRatio(\"none\", 1.5, 0);\n"
+      "  emitRatio(\"negative\", -3, 2.0f); }",
+      small_launch());
+  EXPECT_EQ(run.failure, "");
+  ASSERT_NE(run.find("per_block"), nullptr);
+  EXPECT_EQ(run.find("per_block")->unit, "threads");
+  EXPECT_THAT(values_of<std::uint64_t>(run, "per_block"), ElementsAre(240));
+  EXPECT_THAT(std::get<std::vector<std::uint64_t>>(*run.find("per_block")->denominators), ElementsAre(6));
+  EXPECT_EQ(run.number("per_block"), 40);
+  EXPECT_THAT(values_of<double>(run, "none"), ElementsAre(1.5));
+  EXPECT_EQ(run.number("negative"), -1.5);
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"emitRatio(\"x\", 1);", "emitRatio() takes 3 to 4 arguments, not 2"},
+      {"emitRatio(5, 1, 2);", "the name of a result must be a string"},
+      {"emitRatio(\"x\", 1, 2, 3);", "the unit of a result must be a string"},
+      {"emitRatio(\"x\", \"y\", 2);", "a string has no value here"},
+  };
+  for (const auto& [code, message] : mistakes)
+    EXPECT_THAT(errors_of("ON_REPORT: { " + std::string(code) + " }"), testing::HasSubstr(message)) << code;
+}
+
+TEST(Report, AResultThatIsSurelyEmittedTwiceIsRefused) {
+  const auto complaint = [](const std::string& code) { return errors_of("global long a[4];\n" + code); };
+  EXPECT_EQ(complaint("ON_REPORT: {\n  emit(\"x\", 1);\n  emit(\"x\", 2);\n}"),
+            "t.cod:4:8: error: there is a result 'x' already\n"
+            "    emit(\"x\", 2);\n"
+            "         ^~~\n"
+            "  hint: line 3 emits it; results have names of their own\n");
+  const char* const refused[] = {
+      "ON_REPORT: { emit(\"x\", 1); if (THREADS > 1) emit(\"x\", 2); }",
+      "ON_REPORT: emit(\"x\", 1);\nON_REPORT: emit(\"x\", a);",
+      "ON_REPORT: { for (int i = 0; i < 2; ++i) { emit(\"x\", 1); emitRatio(\"x\", 2, 3); } }",
+      "ON_REPORT: { emitTable(\"x\", \"c\", a); emit(\"x\", a); }",
+      "ON_END: { emit(\"x\", 1); emit(\"x\", 1); }",
+      "ON_REPORT: { switch (a[0]) { case 1: emit(\"x\", 1); if (a[1]) emit(\"x\", 2); } }"};
+  for (const char* code : refused)
+    EXPECT_THAT(complaint(code), testing::HasSubstr("there is a result 'x' already")) << code;
+  const char* const accepted[] = {
+      "ON_REPORT: { if (THREADS > 1) emit(\"x\", 1); else emit(\"x\", 2); }",
+      "ON_REPORT: { if (THREADS == 0) { emit(\"x\", 1); return; } emit(\"x\", 2); }",
+      "ON_REPORT: { switch (a[0]) { case 1: emit(\"x\", 1); break; case 2: emit(\"x\", 2); break; default: "
+      "emit(\"x\", 3); } }",
+      "ON_REPORT: emit(\"x\", 1);\nON_END: emit(\"x\", 2);",
+      "ON_REPORT: { for (int i = 0; i < 2; ++i) emit(\"x\", i); }",
+      "void f() { emit(\"x\", 1); }\nON_REPORT: { f(); f(); }"};
+  for (const char* code : accepted) EXPECT_EQ(complaint(code), "") << code;
+}
+
+TEST(Report, NamesThatComeAgainGetANumber) {
+  std::vector<std::int64_t> a{5, 6};
+  LaunchView launch = small_launch();
+  launch.arrays = {bytes_of_vector(a)};
+  const ReportRun run = run_report(
+      "global long a[2];\nvoid table() { emitTable(\"t\", \"c\", a); }\nvoid number(int n) { emit(\"x\", n); "
+      "}\n"
+      "ON_REPORT: { for (int i = 0; i < 3; ++i) number(10 * i); emit(\"x#2\", 7); table(); table(); "
+      "emit(\"t.c\", "
+      "1); }",
+      launch);
+  std::vector<std::string> names;
+  for (const Emitted& each : run.emitted) names.push_back(each.name);
+  EXPECT_THAT(names, ElementsAre("x", "x#2", "x#3", "x#2#2", "t.c", "t#2.c", "t.c#2"));
+  EXPECT_EQ(run.number("x#3"), 20);
+  EXPECT_EQ(run.find("t#2.c")->table, "t#2");
+}
+
+TEST(Report, ArraysOfWordsSayHowLaunchesAddUp) {
+  std::vector<std::uint64_t> words{0, 3, 1, 9};
+  LaunchView launch = small_launch();
+  launch.shared_words = 4;
+  launch.shared_arrays = {{"tile", 0, 3}, {"row", 3, 1}};
+  launch.arrays = {bytes_of_vector(words)};
+  const ReportRun run = run_report(
+      "global unsigned long words[SHARED_WORDS];\nON_INSTRUCTION: MEM_READ: SHARED: countWords(words);\n"
+      "ON_REPORT: emitWords(\"arrays\", words);",
+      launch);
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.find("arrays.words")->folding, Folding::mean);
+  EXPECT_EQ(run.find("arrays.accesses")->folding, Folding::sum);
+  EXPECT_EQ(run.find("arrays.least")->folding, Folding::least);
+  EXPECT_EQ(run.find("arrays.greatest")->folding, Folding::greatest);
+  EXPECT_EQ(run.find("arrays.never")->folding, Folding::mean);
+  EXPECT_THAT(values_of<std::uint64_t>(run, "arrays.mean"), ElementsAre(4u, 9u));
+  EXPECT_THAT(std::get<std::vector<std::uint64_t>>(*run.find("arrays.mean")->denominators),
+              ElementsAre(3u, 1u));
+}
+
+TEST(Report, SamplingOfHandlersThatDiffer) {
+  const auto text_of = [](const std::string& source, const std::string& kernel = "") {
+    const SpecificationPtr specification = compiled(source);
+    return specification == nullptr ? "" : describe(specification->samplings(kernel));
+  };
+  const std::string counts = "global unsigned long n; global unsigned long m; unsigned int mine = 3;\n";
+  EXPECT_EQ(text_of(counts + "ON_KERNEL_EXIT: { n += mine; }"), "");
+  EXPECT_EQ(text_of(counts + "ON_KERNEL_ENTRY: EVERY(4): { n += 1; }\nON_KERNEL_EXIT: EVERY(4): m += 1;"),
+            "1 of 4 thread blocks")
+      << "the initialiser of 'mine' is no handler";
+  const std::string differ = counts +
+                             "ON_KERNEL_ENTRY: EVERY(4): SAMPLE_LAUNCHES(2): { n += 1; }\n"
+                             "ON_KERNEL_EXIT: KERNEL(\"gemm\"): { m += 1; }";
+  EXPECT_EQ(text_of(differ),
+            "1 of 2 launches; handler of line 2: 1 of 4 thread blocks; handler of line 3: all");
+  EXPECT_EQ(text_of(differ, "scan"), "1 of 2 launches, 1 of 4 thread blocks");
+}
+
 TEST(Report, HelpersAndReturn) {
   const ReportRun run = run_report(
       "static double ratio(unsigned long a, unsigned long b) { if (b == 0) return 0; return a / (double)b; "

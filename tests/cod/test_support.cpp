@@ -124,7 +124,9 @@ const Emitted* ReportRun::find(const std::string& name) const {
 double ReportRun::number(const std::string& name) const {
   const Emitted* found = find(name);
   if (found == nullptr) return std::numeric_limits<double>::quiet_NaN();
-  return std::visit([](const auto& values) { return static_cast<double>(values.at(0)); }, found->values);
+  const auto first = [](const auto& values) { return static_cast<double>(values.at(0)); };
+  const double number = std::visit(first, found->values);
+  return found->denominators ? number / std::visit(first, *found->denominators) : number;
 }
 
 ReportRun run_report(const std::string& source, LaunchView launch) {

@@ -197,6 +197,43 @@ TEST_F(SessionTest, SampledLaunchesAloneAreInstrumentedAndSaySo) {
   EXPECT_EQ(records_.coverage[0].instrumented_launches, 3u);
 }
 
+TEST_F(SessionTest, HandlersThatSampleDifferentlyAreNamed) {
+  std::ofstream(spec_) << "global unsigned long sevens; global unsigned long all;\n"
+                          "ON_KERNEL_EXIT: SAMPLE_BLOCKS(2): { atomicAdd(&sevens, 1); }\n"
+                          "ON_KERNEL_EXIT: { atomicAdd(&all, 1); }\n"
+                          "ON_KERNEL_EXIT: KERNEL(\"other\"): SAMPLE_WARPS(9): { atomicAdd(&all, 1); }\n";
+  start({});
+  EXPECT_TRUE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 1u);
+  EXPECT_THAT(records_.launches[0].notes,
+              ElementsAre("sampled handler of line 2: 1 of 2 thread blocks; handler of line 3: all"));
+  const report::LaunchRecord::Sampling& sampling = records_.launches[0].sampling;
+  EXPECT_EQ(sampling.blocks, 2u);
+  EXPECT_EQ(sampling.warps, 1u);
+  ASSERT_EQ(sampling.handlers.size(), 2u);
+  EXPECT_EQ(sampling.handlers[0].line, 2u);
+  EXPECT_EQ(sampling.handlers[0].blocks, 2u);
+  EXPECT_EQ(sampling.handlers[1].blocks, 1u);
+}
+
+TEST_F(SessionTest, ErrorsOfReportsNameTheirPlaceInTheSpecification) {
+  std::ofstream(spec_) << "global unsigned long a[2];\nhost int zero;\n"
+                          "ON_KERNEL_EXIT: { atomicAdd(&a[0], 1); }\n"
+                          "ON_REPORT: {\n  int i = 5;\n  emit(\"x\", a[i]);\n  emit(\"y\", 7 / zero);\n}\n"
+                          "ON_END: emit(\"z\", 1 % zero);\n";
+  start({});
+  EXPECT_TRUE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 1u);
+  EXPECT_THAT(records_.launches[0].notes,
+              ElementsAre(spec_ + ":6:13: this index is out of range; the access did not happen",
+                          spec_ + ":7:13: division by zero; the result was taken as 0"));
+  ASSERT_EQ(records_.totals.size(), 1u);
+  EXPECT_THAT(records_.totals[0].notes,
+              ElementsAre(spec_ + ":9:19: division by zero; the result was taken as 0"));
+}
+
 TEST_F(SessionTest, ResultsThatAreNotThereYetWaitAndKeepTheirOrder) {
   device_.ready = false;
   EXPECT_TRUE(launch());

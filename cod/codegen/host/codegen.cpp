@@ -157,6 +157,7 @@ class HostGenerator final : public FunctionGenerator {
       case ApiArguments::bin:
       case ApiArguments::entry: return collection_call(call);
       case ApiArguments::print: print(call); return nullptr;
+      case ApiArguments::emit_ratio: emit_ratio(call); return nullptr;
       case ApiArguments::emit_table:
         call_runtime(&host_emit_table, builder_.getVoidTy(), {pointer_to(call)});
         return nullptr;
@@ -222,6 +223,17 @@ class HostGenerator final : public FunctionGenerator {
     }
     llvm::Value* bits = bits_of_value(expression(value), value.type);
     call_runtime(&host_emit_value, builder_.getVoidTy(), {pointer_to(call), name, unit, bits});
+  }
+
+  void emit_ratio(const Expression& call) {
+    llvm::Value* name = text_of(*call.operands[0]);
+    llvm::Value* unit = call.operands.size() > 3 ? text_of(*call.operands[3]) : builder_.getInt64(0);
+    const auto bits = [&](std::size_t i) {
+      const Expression& value = *call.operands[i];
+      return bits_of_value(expression(value), value.type);
+    };
+    llvm::Value* numerator = bits(1);
+    call_runtime(&host_emit_ratio, builder_.getVoidTy(), {pointer_to(call), name, unit, numerator, bits(2)});
   }
 
   void print(const Expression& call) {

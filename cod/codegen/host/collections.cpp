@@ -127,36 +127,54 @@ Values as_type(const std::vector<std::uint64_t>& bits, Type type) {
 /// Emits columns of one length as a table.
 class Table {
  public:
-  Table(HostRun& run, const std::string& name, const std::string& unit)
-      : run_(run), name_(name), unit_(unit) {}
+  /// `left_out`: rows that are not in the columns.
+  Table(HostRun& run, const std::string& name, const std::string& unit, std::uint64_t left_out)
+      : run_(run), name_(run.take_name(name)), unit_(unit), left_out_(left_out) {}
 
-  /// `unit`: the table's goes to its values.
-  void column(const std::string& name, Type type, const std::vector<std::uint64_t>& bits, bool has_unit) {
+  /// `has_unit`: the table's is that of its values.
+  void column(const std::string& name, Type type, const std::vector<std::uint64_t>& bits, bool has_unit,
+              Folding folding) {
     Emitted emitted;
     emitted.name = name.empty() ? name_ : name_ + "." + name;
     emitted.table = name_;
     emitted.dimensions = {bits.size()};
     emitted.values = as_type(bits, type);
     if (has_unit) emitted.unit = unit_;
-    run_.launch.emit(std::move(emitted));
+    emitted.folding = folding;
+    emitted.left_out = left_out_;
+    run_.emit(std::move(emitted));
   }
 
  private:
   HostRun& run_;
-  const std::string& name_;
+  std::string name_;
   const std::string& unit_;
+  std::uint64_t left_out_;
 };
 
 /// The places that an entry of the table stands for, and the leading index of each.
 struct Rows {
   std::vector<std::uint64_t> places;
   std::vector<std::uint64_t> leads;
+  std::uint64_t left_out = 0;  ///< entries beyond the most that were wanted
 };
+
+/// How launches' elements of one key become one: by what the kernel does to them.
+Folding folding_of(const Symbol& leaf) {
+  switch (leaf.changes) {
+    case Symbol::added: return Folding::sum;
+    case Symbol::maximised: return Folding::greatest;
+    case Symbol::minimised: return Folding::least;
+    default: return Folding::same;
+  }
+}
 
 Rows rows_of(HostRun& run, const Collection& collection, std::uint64_t most) {
   Rows rows;
   for (std::uint64_t lead = 0; lead < leads(run, collection); ++lead) {
-    const std::uint64_t length = std::min(length_of(run, collection, lead), most);
+    const std::uint64_t entries = length_of(run, collection, lead);
+    const std::uint64_t length = std::min(entries, most);
+    rows.left_out += entries - length;
     for (std::uint64_t i = 0; i < length; ++i) {
       const bool is_map = collection.kind == Collection::Kind::map;
       rows.places.push_back(is_map ? entries_of(run, collection, lead)[i] : lead * collection.stride() + i);
@@ -169,34 +187,35 @@ Rows rows_of(HostRun& run, const Collection& collection, std::uint64_t most) {
 void emit_table(HostRun& run, const Collection& collection, const std::string& name, const std::string& unit,
                 std::uint64_t most) {
   const Rows rows = rows_of(run, collection, most);
-  Table table(run, name, unit);
+  Table table(run, name, unit, rows.left_out);
+  const bool is_map = collection.kind == Collection::Kind::map;
   std::uint64_t inner = leads(run, collection);
   for (const Dimension& dimension : collection.leading) {
     const std::uint64_t extent = value_of(dimension, run.extents);
     inner /= extent;
     std::vector<std::uint64_t> column;
     for (const std::uint64_t lead : rows.leads) column.push_back(lead / inner % extent);
-    table.column(dimension.name, Type::u64, column, false);
+    table.column(dimension.name, Type::u64, column, false, is_map ? Folding::key : Folding::same);
   }
   for (std::size_t i = 0; i < collection.key.size(); ++i) {
     std::vector<std::uint64_t> column;
     for (const std::uint64_t place : rows.places) column.push_back(key_field(run, collection, place, i));
     table.column(collection.key[i].name.empty() ? "key" : collection.key[i].name, collection.key[i].type,
-                 column, false);
+                 column, false, Folding::key);
   }
   for (const Symbol* leaf : collection.leaves) {
     std::vector<std::uint64_t> column;
     for (const std::uint64_t place : rows.places) column.push_back(wide_bits(run, *leaf, place));
     const bool is_record = leaf->name.size() > collection.name.size();
     const std::string own = is_record ? leaf->name.substr(collection.name.size() + 1) : "value";
-    table.column(own, leaf->type, column, true);
+    table.column(own, leaf->type, column, true, is_map ? folding_of(*leaf) : Folding::by_name);
   }
 }
 
 void emit_histogram(HostRun& run, const Collection& histogram, const std::string& name,
                     const std::string& unit) {
   Emitted emitted;
-  emitted.name = name;
+  emitted.name = run.take_name(name);
   emitted.unit = unit;
   for (const Dimension& dimension : histogram.leading) {
     emitted.dimensions.push_back(value_of(dimension, run.extents));
@@ -214,7 +233,7 @@ void emit_histogram(HostRun& run, const Collection& histogram, const std::string
     emitted.underflow.push_back(value_in(run, *histogram.counter, i));
     emitted.overflow.push_back(value_in(run, *histogram.overflow, i));
   }
-  run.launch.emit(std::move(emitted));
+  run.emit(std::move(emitted));
 }
 
 }  // namespace
@@ -272,7 +291,6 @@ void host_emit_collection(HostRun* run, const Expression* call, const std::strin
 
 void emit_collection(HostRun& run, const Collection& collection, const std::string& name,
                      const std::string& unit, std::uint64_t most) {
-  if (!run.launch.emit) return;
   if (collection.kind == Collection::Kind::histogram) return emit_histogram(run, collection, name, unit);
   emit_table(run, collection, name, unit, most);
 }

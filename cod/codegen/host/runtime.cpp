@@ -61,6 +61,31 @@ std::uint64_t reduce(Api api, const std::byte* data, std::uint64_t count) {
 
 }  // namespace
 
+namespace {
+
+std::string first_free(const std::string& name, std::set<std::string>& taken) {
+  std::string free = name;
+  for (int copy = 2; !taken.insert(free).second; ++copy) free = name + "#" + std::to_string(copy);
+  return free;
+}
+
+/// One number of the type, from its bits as a long, an unsigned long or a double.
+decltype(Emitted::values) number_of(Type type, std::uint64_t bits) {
+  if (is_floating(type)) return std::vector<double>{std::bit_cast<double>(bits)};
+  if (is_signed(type)) return std::vector<std::int64_t>{static_cast<std::int64_t>(bits)};
+  return std::vector<std::uint64_t>{bits};
+}
+
+}  // namespace
+
+std::string HostRun::take_name(const std::string& name) { return first_free(name, taken_names); }
+
+void HostRun::emit(Emitted emitted) {
+  if (!launch.emit) return;
+  emitted.name = first_free(emitted.name, emitted_names);
+  launch.emit(std::move(emitted));
+}
+
 void HostRun::add_mishap(const Expression* place, const char* message) {
   const auto known =
       std::find_if(mishaps.begin(), mishaps.end(), [&](const Mishap& each) { return each.place == place; });
@@ -147,19 +172,21 @@ void host_division_by_zero(HostRun* run, const Expression* place) {
 
 void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
                      std::uint64_t bits) {
-  if (!run->launch.emit) return;
   Emitted emitted;
-  emitted.name = *name;
+  emitted.name = run->take_name(*name);
   if (unit != nullptr) emitted.unit = *unit;
-  const Type type = call->operands[1]->type;
-  if (is_floating(type)) {
-    emitted.values = std::vector<double>{std::bit_cast<double>(bits)};
-  } else if (is_signed(type)) {
-    emitted.values = std::vector<std::int64_t>{static_cast<std::int64_t>(bits)};
-  } else {
-    emitted.values = std::vector<std::uint64_t>{bits};
-  }
-  run->launch.emit(std::move(emitted));
+  emitted.values = number_of(call->operands[1]->type, bits);
+  run->emit(std::move(emitted));
+}
+
+void host_emit_ratio(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
+                     std::uint64_t numerator, std::uint64_t denominator) {
+  Emitted emitted;
+  emitted.name = run->take_name(*name);
+  if (unit != nullptr) emitted.unit = *unit;
+  emitted.values = number_of(call->operands[1]->type, numerator);
+  emitted.denominators = number_of(call->operands[2]->type, denominator);
+  run->emit(std::move(emitted));
 }
 
 namespace {
@@ -196,7 +223,6 @@ Elements elements_of(HostRun& run, const Symbol& symbol) {
 
 void emit_elements(HostRun& run, const Elements& elements, const std::vector<Dimension>& dimensions,
                    Emitted emitted) {
-  if (!run.launch.emit) return;
   if (elements.are_entries) {
     emitted.dimensions = {elements.count};
   } else {
@@ -212,7 +238,7 @@ void emit_elements(HostRun& run, const Elements& elements, const std::vector<Dim
       values[i] = static_cast<Widened<Element>>(element_at<Element>(elements.data, i));
     emitted.values = std::move(values);
   });
-  run.launch.emit(std::move(emitted));
+  run.emit(std::move(emitted));
 }
 
 Emitted named(const std::string& name, const std::string* unit) {
@@ -234,17 +260,18 @@ void emit_column(HostRun& run, const Symbol& leaf, const std::string& table, con
 void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
   const GlobalArray& array = run.program.arrays[index];
   const Elements elements{run.launch.arrays[index].data(), run.counts[index], array.type, false, {}};
-  emit_elements(run, elements, array.dimensions, named(name, &unit));
+  emit_elements(run, elements, array.dimensions, named(run.take_name(name), &unit));
 }
 
 void host_emit_record(HostRun* run, const Expression* call, const std::string* name,
                       const std::string* unit) {
+  const std::string table = run->take_name(*name);
   const auto emit = [&](const auto& self, const Symbol& record, const std::string& prefix) -> void {
     for (const auto& [field, symbol] : record.fields) {
       if (symbol->kind == Symbol::Kind::record) {
         self(self, *symbol, prefix + field + ".");
       } else {
-        emit_column(*run, *symbol, *name, prefix + field, unit);
+        emit_column(*run, *symbol, table, prefix + field, unit);
       }
     }
   };
@@ -252,14 +279,14 @@ void host_emit_record(HostRun* run, const Expression* call, const std::string* n
 }
 
 void host_emit_table(HostRun* run, const Expression* call) {
+  const std::string table = run->take_name(call->operands[0]->text);
   for (std::size_t i = 1; i + 1 < call->operands.size(); i += 2)
-    emit_column(*run, *call->operands[i + 1]->symbol, call->operands[0]->text, call->operands[i]->text,
-                nullptr);
+    emit_column(*run, *call->operands[i + 1]->symbol, table, call->operands[i]->text, nullptr);
 }
 
 void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
   const Symbol& symbol = *call->operands[1]->symbol;
-  emit_elements(*run, elements_of(*run, symbol), symbol.dimensions, named(*name, unit));
+  emit_elements(*run, elements_of(*run, symbol), symbol.dimensions, named(run->take_name(*name), unit));
 }
 
 std::uint64_t host_reduce(HostRun* run, const Expression* call) {
@@ -274,8 +301,13 @@ void host_print(HostRun* run, const Expression* call, const std::uint64_t* value
   std::string unknown;
   if (!run->launch.print || !parse_format(call->operands[0]->text, pieces, unknown)) return;
   std::string text;
+  std::size_t argument = 0;
   for (const FormatPiece& piece : pieces) {
-    text += piece.kind == FormatPiece::Kind::text ? piece.text : format_value(piece, *values++);
+    if (piece.kind == FormatPiece::Kind::text) {
+      text += piece.text;
+      continue;
+    }
+    text += format_value(piece, *values++, call->operands[++argument]->type);
   }
   run->launch.print(text);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,13 @@ struct HostRun {
   std::byte* host = nullptr;  ///< LaunchView::host, or variables of this run alone
   std::string kernel_name;    ///< demangled
   std::string device_name;
+  std::set<std::string> taken_names = {};    ///< as calls of emit and its kin give them
+  std::set<std::string> emitted_names = {};  ///< of results, columns included
 
+  /// `name`, or the first of "name#2", "name#3", … that no call before has taken.
+  std::string take_name(const std::string& name);
+  /// Hands the result on, its name made to differ from those before in the same way.
+  void emit(Emitted emitted);
   void add_mishap(const Expression* place, const char* message);
 };
 
@@ -50,6 +57,9 @@ const std::string* host_launch_text(HostRun* run, std::uint64_t api);
 void* host_variable(HostRun* run, std::uint64_t offset);
 /// Of an array, or of an array of structures, whose fields become the columns of a table.
 void host_emit_record(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
+/// The bits as host_emit_value() has them.
+void host_emit_ratio(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
+                     std::uint64_t numerator, std::uint64_t denominator);
 void host_emit_table(HostRun* run, const Expression* call);
 /// Of an array of words: what the program's arrays in that memory were accessed.
 void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);

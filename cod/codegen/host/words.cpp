@@ -33,7 +33,6 @@ struct Words {
 /// Columns with one number for each array of the program.
 struct Columns {
   std::vector<std::uint64_t> words, accesses, least, greatest, never, once, reused;
-  std::vector<double> mean;
   std::vector<std::uint64_t> heat, bins_of_counts;
   std::vector<std::uint64_t> beyond;
 };
@@ -55,8 +54,6 @@ void add_array(const Words& counts, const MemoryArray& array, Columns& columns) 
   }
   columns.words.push_back(array.words);
   columns.accesses.push_back(total);
-  columns.mean.push_back(array.words == 0 ? 0
-                                          : static_cast<double>(total) / static_cast<double>(array.words));
   columns.least.push_back(array.words == 0 ? 0 : least);
   columns.greatest.push_back(greatest);
   columns.never.push_back(never);
@@ -75,7 +72,8 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   const std::vector<MemoryArray>& arrays = is_shared ? run->launch.shared_arrays : run->launch.device_arrays;
   const Words counts{run->launch.arrays[symbol.index].data(), run->counts[symbol.index],
                      bytes_of(symbol.type) == 8};
-  if (arrays.empty() || !run->launch.emit) return;
+  const std::string table = run->take_name(*name);
+  if (arrays.empty()) return;
   Columns columns;
   Emitted row;
   for (const MemoryArray& array : arrays) {
@@ -84,32 +82,36 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   }
   row.dimensions = {arrays.size()};
   row.dimension_names = {"arrays"};
-  row.table = *name;
-  const auto emit = [&](const char* column, auto values, const std::string& of) {
+  row.table = table;
+  const auto emit = [&](const char* column, auto values, const std::string& of, Folding folding) {
     Emitted emitted = row;
-    emitted.name = *name + "." + column;
+    emitted.name = table + "." + column;
     emitted.values = std::move(values);
+    if (std::string_view(column) == "mean") emitted.denominators = columns.words;
     emitted.unit = of;
-    run->launch.emit(std::move(emitted));
+    emitted.folding = folding;
+    run->emit(std::move(emitted));
   };
   const std::string counted = unit == nullptr ? "accesses" : *unit;
-  emit("words", columns.words, "words");
-  emit("accesses", columns.accesses, counted);
-  emit("mean", columns.mean, counted + " per word");
-  emit("least", columns.least, counted);
-  emit("greatest", columns.greatest, counted);
-  emit("never", columns.never, "words");
-  emit("once", columns.once, "words");
-  emit("reused", columns.reused, "words");
+  // Of several launches a row says what it says of one: words add up to those of the array.
+  emit("words", columns.words, "words", Folding::mean);
+  emit("accesses", columns.accesses, counted, Folding::sum);
+  emit("mean", columns.accesses, counted + " per word", Folding::by_name);
+  emit("least", columns.least, counted, Folding::least);
+  emit("greatest", columns.greatest, counted, Folding::greatest);
+  emit("never", columns.never, "words", Folding::mean);
+  emit("once", columns.once, "words", Folding::mean);
+  emit("reused", columns.reused, "words", Folding::mean);
   Emitted heat = row;
   heat.table.clear();
-  heat.name = *name + "_heat";
+  heat.name = table + "_heat";
+  heat.folding = Folding::sum;
   heat.unit = counted;
   heat.dimensions.push_back(cells);
   heat.dimension_names.push_back(std::to_string(cells));
   heat.values = columns.heat;
-  run->launch.emit(heat);
-  heat.name = *name + "_distribution";
+  run->emit(heat);
+  heat.name = table + "_distribution";
   heat.unit = "words";
   heat.dimensions.back() = bins;
   heat.dimension_names.back() = std::to_string(bins);
@@ -117,7 +119,7 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   for (std::uint64_t bin = 0; bin <= bins; ++bin) heat.bounds.push_back(std::int64_t{1} << bin);
   heat.underflow = columns.never;
   heat.overflow = columns.beyond;
-  run->launch.emit(std::move(heat));
+  run->emit(std::move(heat));
 }
 
 }  // namespace lynxpp::cod

@@ -1,0 +1,120 @@
+// What ON_REPORT and ON_END emit.
+#include <algorithm>
+
+#include "cod/sema/analyser.h"
+
+namespace lynxpp::cod {
+
+void Analyser::emitted_text(Expression& argument, const std::string& what) {
+  if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
+  if (argument.kind != ExpressionKind::string && this->expression(argument) == Type::text) return;
+  error(argument.position, what + " must be a string that is not empty",
+        "write 'emit(\"cycles\", value, \"cycles\")'");
+}
+
+/// Refuses a name that has been emitted whenever this call is reached: by a call further up that stands under
+/// no branch but those around this one.
+void Analyser::note_emitted(const Expression& name) {
+  if (name.kind != ExpressionKind::string || context_.helper != nullptr) return;
+  const auto is_surely_before = [&](const EmittedName& each) {
+    return each.name == name.text && each.at_end == context_.at_end() &&
+           each.branches.size() <= context_.branches.size() &&
+           std::equal(each.branches.begin(), each.branches.end(), context_.branches.begin());
+  };
+  const auto before = std::ranges::find_if(emitted_, is_surely_before);
+  if (before != emitted_.end()) {
+    error(name.position, "there is a result '" + name.text + "' already",
+          "line " + std::to_string(before->position.line) + " emits it; results have names of their own");
+  }
+  emitted_.push_back({name.text, context_.branches, name.position, context_.at_end()});
+}
+
+/// emitRatio(name, numerator, denominator, unit)
+void Analyser::emit_ratio_call(Expression& expression) {
+  emitted_text(*expression.operands[0], "the name of a result");
+  note_emitted(*expression.operands[0]);
+  if (expression.operands.size() > 3) emitted_text(*expression.operands[3], "the unit of a result");
+  for (const std::size_t i : {1u, 2u}) static_cast<void>(value(*expression.operands[i]));
+}
+
+/// emitTable(name, column, array, column, array, …)
+void Analyser::emit_table_call(Expression& expression) {
+  const std::string hint = "write 'emitTable(\"loads\", \"count\", counts, \"lanes\", lanes)'";
+  if (expression.operands.size() % 2 == 0)
+    error(expression.position, "each column of a table is a name and an array", hint);
+  Expression& name = *expression.operands[0];
+  note_emitted(name);
+  if (name.kind != ExpressionKind::string || name.text.empty())
+    error(name.position, "the name of a table must be a string that is not empty", hint);
+  const Symbol* first = nullptr;
+  for (std::size_t i = 1; i + 1 < expression.operands.size(); i += 2) {
+    const Expression& column = *expression.operands[i];
+    Expression& array = *expression.operands[i + 1];
+    if (column.kind != ExpressionKind::string || column.text.empty())
+      error(column.position, "the name of a column must be a string that is not empty", hint);
+    const std::size_t before = errors.size();
+    array.symbol = array_argument(array);
+    if (array.symbol == nullptr) {
+      if (errors.size() == before) error(array.position, "a column of a table is an array", hint);
+      continue;
+    }
+    const auto same = [](const Dimension& a, const Dimension& b) {
+      return a.extent == b.extent && a.constant == b.constant;
+    };
+    if (first == nullptr) first = array.symbol;
+    const auto& extents = first->dimensions;
+    const auto& others = array.symbol->dimensions;
+    if (!std::equal(extents.begin(), extents.end(), others.begin(), others.end(), same))
+      error(array.position, "'" + array.symbol->name + "' has other extents than '" + first->name + "'",
+            "the columns of a table are of one length");
+  }
+}
+
+/// emit(name, value, unit) and emitTop(name, map, count, unit).
+void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
+  emitted_text(*expression.operands[0], "the name of a result");
+  note_emitted(*expression.operands[0]);
+  const std::size_t unit = api.api == Api::emit_top ? 3 : 2;
+  if (expression.operands.size() > unit) emitted_text(*expression.operands[unit], "the unit of a result");
+  Expression& result = *expression.operands[1];
+  const Collection* collection = emitted_collection(result);
+  if (api.api == Api::emit_top) {
+    Expression& count = *expression.operands[2];
+    require_integer(count, value(count), "the number of entries");
+    if (collection == nullptr || collection->kind != Collection::Kind::map)
+      error(result.position, "emitTop() needs a map", "write 'emitTop(\"hot\", lines, 10)'");
+    return;
+  }
+  if (collection != nullptr) return;
+  Symbol* record = result.kind == ExpressionKind::name ? find(result.text) : nullptr;
+  if (record != nullptr && record->kind == Symbol::Kind::record && !record->dimensions.empty()) {
+    emit_record(result, record);
+    return;
+  }
+  const std::size_t before = errors.size();
+  result.symbol = array_argument(result);
+  if (result.symbol == nullptr && errors.size() == before) static_cast<void>(value(result));
+}
+
+/// An array of structures is a table: a column for each field.
+void Analyser::emit_record(Expression& result, Symbol* record) {
+  std::vector<Symbol*> leaves;
+  const auto add = [&](const auto& self, const Symbol* each) -> void {
+    for (const auto& [name, field] : each->fields)
+      field->kind == Symbol::Kind::record ? self(self, field) : leaves.push_back(field);
+  };
+  add(add, record);
+  for (Symbol* leaf : leaves) {
+    const bool is_host = leaf->memory == Symbol::Memory::host;
+    if (!is_host && leaf->memory != Symbol::Memory::global)
+      return error(result.position, "only 'global' and 'host' arrays can be emitted");
+    if (is_host ? !use_host_variable(leaf, result.position) : !use_launch_data(leaf->name, result.position))
+      return;
+    if (leaf->dimensions.size() == record->dimensions.size()) continue;
+    return error(result.position, "the field '" + leaf->name + "' is an array itself",
+                 "emit the fields one by one: 'emit(\"name\", " + record->name + ".field)'");
+  }
+  result.symbol = record;
+}
+
+}  // namespace lynxpp::cod

@@ -1,0 +1,22 @@
+// What a specification's report emits and says, as records have it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cod/specification.h"
+#include "report/record.h"
+#include "support/result.h"
+
+namespace lynxpp::interposer {
+
+report::ResultValue result_of(cod::Emitted emitted);
+
+/// For a kernel's launches; `notes` gets a sentence where not everything is measured.
+report::LaunchRecord::Sampling sampling_of(const std::vector<cod::HandlerSampling>& handlers,
+                                           std::vector<std::string>& notes);
+
+/// What went wrong in a report, one note for each place: "my.cod:4:37: division by zero".
+std::vector<std::string> mishaps_of(const Failure& failure);
+
+}  // namespace lynxpp::interposer
