@@ -131,7 +131,7 @@ def counts(package, apps, budget):
             for name, value in results.items():
                 found = table[key]["results"].get(name)
                 entry = sums.setdefault(name, [True, 0, 0])
-                equal = found is not None and same(found, value)
+                equal = name in table[key]["results"] and same(found, value)
                 entry[0] &= equal
                 entry[1] += number(found) if found is not None else 0
                 entry[2] += number(value) if value is not None else 0

@@ -110,12 +110,19 @@ def read_json_lines(path):
     return values
 
 
+def with_numbers(record):
+    """The record with its ratios as numbers, None where the denominator is 0."""
+    def number(result):
+        return result["value"] if isinstance(result, dict) and "denominator" in result else result
+    return {**record, "results": {name: number(result) for name, result in record["results"].items()}}
+
+
 class Records:
-    """What LYNXPP_OUTPUT held."""
+    """What LYNXPP_OUTPUT held. In `launches` ratios are numbers."""
 
     def __init__(self, objects):
         self.all = objects
-        self.launches = [entry for entry in objects if entry.get("record") == "launch"]
+        self.launches = [with_numbers(entry) for entry in objects if entry.get("record") == "launch"]
         self.coverage = [entry for entry in objects if entry.get("record") == "coverage"]
         self.sites = [entry for entry in objects if entry.get("record") == "sites"]
         self.timing = [entry for entry in objects if entry.get("record") == "timing"]

@@ -39,11 +39,12 @@ def check_sites(what, record, sites, launch, name, value):
 
 def check_totals(what, record, expected):
     for name, value in expected.items():
+        expect(name in record["results"], f"{what}: no result {name}, only {', '.join(record['results'])}")
         demand_equal(f"{what}: {name}", record["results"].get(name), value)
 
 
 def ratio(numerator, denominator):
-    return numerator / denominator if denominator else 0
+    return numerator / denominator if denominator else None
 
 
 def is_branch(site):
