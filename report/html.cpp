@@ -1,5 +1,6 @@
 // The summary as a page, and its numbers as bars.
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "report/bar_chart.h"
@@ -96,6 +97,11 @@ std::string array_rows(const SpecificationTotals& totals) {
          heading("least") + heading("greatest") + "</tr>\n" + rows + "</table></details>\n";
 }
 
+/// One value for each name.
+bool is_named(const ArrayTotals& array) {
+  return !array.labels.empty() && array.extents.size() == 1 && !array.each.empty();
+}
+
 /// What the elements of a row of an array are.
 std::vector<std::string> element_headings(const ArrayTotals& array, std::size_t inner) {
   const bool has_bins = !array.bounds.empty() && array.bounds.size() == inner + 1;
@@ -108,7 +114,7 @@ std::vector<std::string> element_headings(const ArrayTotals& array, std::size_t 
 /// Element by element, a row for each first index, the darker the greater.
 std::string element_rows(const std::string& kernel, const ArrayTotals& array) {
   constexpr std::size_t most = 4096;
-  if (array.each.empty() || array.site_kind || array.each.size() > most) return {};
+  if (array.each.empty() || array.site_kind || is_named(array) || array.each.size() > most) return {};
   const std::size_t rows = array.extents.size() == 1 && array.labels.empty() ? 1 : array.extents[0];
   const std::size_t inner = array.each.size() / rows;
   const double greatest = array.greatest.value().as_double();
@@ -129,6 +135,39 @@ std::string element_rows(const std::string& kernel, const ArrayTotals& array) {
     html += "</tr>\n";
   }
   return html + "</table></details>\n";
+}
+
+/// Columns of one table side by side.
+std::string named_rows(const std::string& kernel, const KernelTotals& totals) {
+  std::string html;
+  std::vector<const ArrayTotals*> left;
+  for (const ArrayTotals& array : totals.arrays) {
+    if (is_named(array)) left.push_back(&array);
+  }
+  while (!left.empty()) {
+    const ArrayTotals& first = *left.front();
+    const auto is_beside = [&first](const ArrayTotals* array) {
+      return array->table == first.table && array->labels == first.labels;
+    };
+    std::vector<const ArrayTotals*> columns;
+    std::ranges::copy_if(left, std::back_inserter(columns), is_beside);
+    const std::string name = first.table.empty() ? first.name : first.table;
+    html += "<h3>" + escaped(kernel + ": " + name) + "</h3>\n<table><tr>" + heading("", "", true);
+    for (const ArrayTotals* array : columns) {
+      const std::string fold(name_of(array->fold));
+      html += heading(array->name.substr(array->table.empty() ? 0 : array->table.size() + 1),
+                      array->unit.empty() ? fold : array->unit + ", " + fold);
+    }
+    html += "</tr>\n";
+    for (std::size_t row = 0; row < first.labels.size(); ++row) {
+      html += "<tr>" + cell(first.labels[row], true);
+      for (const ArrayTotals* array : columns) html += cell(to_text(array->each[row]));
+      html += "</tr>\n";
+    }
+    html += "</table>\n";
+    std::erase_if(left, is_beside);
+  }
+  return html;
 }
 
 std::string table_rows(const std::string& kernel, const TableTotals& table) {
@@ -175,6 +214,7 @@ std::string section(const SpecificationTotals& totals, const Summary& summary) {
   for (const KernelTotals& kernel : totals.kernels) {
     for (const HotSites& hot : hot_sites_of(kernel, summary.sites_of(kernel), page_sites))
       html += site_rows(demangle(kernel.kernel), hot);
+    html += named_rows(demangle(kernel.kernel), kernel);
     for (const TableTotals& table : kernel.tables) html += table_rows(demangle(kernel.kernel), table);
     for (const NoteTotals& note : kernel.notes)
       html += "<p class=\"note\">" + escaped(demangle(kernel.kernel) + ": " + to_text(note)) + "</p>\n";

@@ -61,6 +61,7 @@ ArrayTotals new_array(const ResultValue& result) {
   array.fold = fold_of(result);
   array.site_kind = site_kind_of(result.extent_names);
   array.table = result.table;
+  array.labels = result.labels;
   array.bounds = result.bounds;
   array.extent_names = result.extent_names;
   // The columns of other tables hold keys and values of all kinds.

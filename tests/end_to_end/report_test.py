@@ -3,6 +3,7 @@
 usage: report_test.py BUILD_FOLDER
 """
 import csv
+import html
 import io
 import json
 import pathlib
@@ -224,7 +225,7 @@ class Words(unittest.TestCase):
                 self.check(kernel, [results for results in launches if results])
                 for label in kernel["arrays"].get("arrays.words", {}).get("labels", []):
                     self.assertIn(label, labels)
-                    self.assertIn(label, page)
+                    self.assertTrue(html.escape(label) in page, label)
         self.assertGreater(max(kernel["launches"] for totals in summary["specifications"] for kernel in totals["kernels"]), 1)
 
     def check(self, kernel, launches):

@@ -159,6 +159,22 @@ TEST(Html, ShowsTablesArraysAndTotalsAndAddsUpNoAddress) {
   EXPECT_FALSE(holds(html, "8,193"));
 }
 
+TEST(Html, ColumnsOfNamedRowsStandSideBySide) {
+  const auto launch = [](std::vector<std::string> labels, std::vector<std::uint64_t> accesses) {
+    ResultValue first = array<std::uint64_t>("arrays.accesses", std::move(accesses), {}, "accesses");
+    first.table = "arrays";
+    first.labels = std::move(labels);
+    ResultValue second = first;
+    second.name = "arrays.greatest";
+    second.fold = Fold::maximum;
+    return launch_of("k", {first, second});
+  };
+  const std::string html =
+      to_html(summary_of({launch({"tile"}, {3}), launch({"tile", "row"}, {4, 9})}), "page");
+  EXPECT_TRUE(holds(html, "<td class=\"text\">tile</td><td>7</td><td>4</td></tr>")) << html;
+  EXPECT_TRUE(holds(html, "<td class=\"text\">row</td><td>9</td><td>9</td></tr>")) << html;
+}
+
 TEST(Html, IsOnePageWithTablesSitesAndBars) {
   const std::string html = to_html(
       summary_of({small_sites(), launch_of("_Z1kIfEvPT_", {number<std::uint64_t>("n", 1234567, "bytes")}),

@@ -415,6 +415,17 @@ k
       << table;
 }
 
+TEST(Table, PicturesOfNamedRowsAreForOtherReports) {
+  ResultValue heat = array<std::uint64_t>("heat", std::vector<std::uint64_t>(128, 3), {2, 64});
+  heat.labels = {"a", "b"};
+  EXPECT_EQ(table_of({launch_of("k", {heat}), launch_of("k", {heat})}),
+            R"table(
+== lynxpp: instruction_count on cpu ==
+kernel  launches  grid  block
+k              2    40    256
+)table");
+}
+
 LaunchRecord site_launch(std::vector<ResultValue> results, std::uint64_t table = 0) {
   LaunchRecord record = launch_of("k", std::move(results));
   record.sites = table;
