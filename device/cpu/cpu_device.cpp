@@ -9,6 +9,7 @@
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/launch.h"
+#include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/simt/execute/executor.h"
@@ -16,12 +17,17 @@
 namespace lynxpp::device::cpu {
 namespace {
 
+/// Of a probe buffer.
 struct FreeMemory {
-  void operator()(void* memory) const { std::free(memory); }
+  void operator()(void* memory) const {
+    cpu::allocations().remove_foreign(memory, MemoryKind::probe);
+    std::free(memory);
+  }
 };
 
 struct CpuVariant : Variant {
   std::shared_ptr<LoadedModule> module;
+  std::unique_ptr<ModuleVariables> variables;  ///< the module's
   std::string kernel;
   KernelInfo info;
 };
@@ -64,12 +70,13 @@ class CpuDevice : public Device {
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, const Launch&,
                                         std::uint32_t) override {
-    auto module = load_module(ptx, "<instrumented " + kernel + ">");
+    auto module = load_module(ptx, "<instrumented " + kernel + ">", cpu::allocations());
     if (!module) return std::move(module.error());
     auto kernel_info = (*module)->kernel(kernel);
     if (!kernel_info) return std::move(kernel_info.error());
     auto variant = std::make_unique<CpuVariant>();
     variant->module = std::move(*module);
+    variant->variables = std::make_unique<ModuleVariables>(*variant->module);
     variant->kernel = kernel;
     variant->info = std::move(*kernel_info);
     if (Status compiled = variant->module->compile(kernel, counters_path().has_value()); !compiled)
@@ -92,7 +99,9 @@ class CpuDevice : public Device {
     if (memory == nullptr)
       return failure("cannot allocate " + std::to_string(bytes) + " bytes for probe buffers");
     std::memset(memory, 0, rounded);
-    return reinterpret_cast<std::uint64_t>(memory);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory);
+    if (bytes != 0) cpu::allocations().add_foreign({address, bytes, MemoryKind::probe});
+    return static_cast<std::uint64_t>(address);
   }
 
   Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch&) override {
@@ -123,7 +132,7 @@ class CpuDevice : public Device {
     const cudaError_t error = status ? cudaSuccess : error_of(status.error());
     set_variant_error(error);
     // A kernel that ran and died must not run again as the original; one that could not be compiled may.
-    if (error == cudaErrorLaunchFailure || error == cudaErrorAssert) {
+    if (is_death(error)) {
       death_ = std::move(status.error());
       return success();
     }

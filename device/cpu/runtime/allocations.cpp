@@ -1,29 +1,54 @@
 #include "device/cpu/runtime/allocations.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "support/call_site.h"
+#include "support/text.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
 constexpr std::size_t alignment = 256;
+/// Unused bytes behind each allocation at least, so that an access beyond one does not meet the next.
+constexpr std::size_t gap = 256;
+/// What of freed memory is kept, so that an access to it does not meet what was allocated since.
+constexpr std::size_t most_freed_entries = 1024;
+constexpr std::size_t most_freed_bytes = std::size_t{1} << 30;
 
 bool counts_as_used(MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; }
 
-bool is_foreign(const Allocation& allocation) {
-  return allocation.kind == MemoryKind::registered_host || allocation.kind == MemoryKind::variable ||
-         allocation.is_managed_variable;
-}
-
 bool is_variable(const Allocation& allocation) {
   return allocation.kind == MemoryKind::variable || allocation.is_managed_variable;
+}
+
+/// Owned elsewhere.
+bool is_foreign(const Allocation& allocation) {
+  return is_variable(allocation) || allocation.kind == MemoryKind::registered_host ||
+         allocation.kind == MemoryKind::probe;
+}
+
+/// One of the arrays that the program's host code made or registered.
+bool is_listed(const Allocation& allocation) {
+  return !is_variable(allocation) && allocation.kind != MemoryKind::probe &&
+         allocation.kind != MemoryKind::kernel_heap;
+}
+
+/// Gives the pages in the midst of freed memory back to the system; the addresses stay taken.
+void give_pages_back(const Allocation& allocation) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = (allocation.address + page - 1) / page * page;
+  const std::uintptr_t end = (allocation.address + allocation.bytes) / page * page;
+  constexpr std::uintptr_t worth_a_call = 1 << 16;
+  if (end > first && end - first >= worth_a_call)
+    madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 thread_local const void* program_caller = nullptr;
@@ -66,15 +91,15 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
   if (bytes > total || used_ > total - bytes) return cudaErrorMemoryAllocation;
-  void* storage = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  const std::size_t storage_bytes = (bytes + gap + alignment - 1) / alignment * alignment;
+  void* storage = std::aligned_alloc(alignment, storage_bytes);
+  if (storage == nullptr) {
+    drain_freed(0, 0);
+    storage = std::aligned_alloc(alignment, storage_bytes);
+  }
   if (storage == nullptr) return cudaErrorMemoryAllocation;
   const auto address = reinterpret_cast<std::uintptr_t>(storage);
-  // Host memory the program registered and then freed without unregistering may lie where new storage is now.
-  auto stale = by_address_.upper_bound(address);
-  if (stale != by_address_.begin()) --stale;
-  while (stale != by_address_.end() && stale->first < address + bytes) {
-    stale = stale->first + stale->second.bytes > address ? by_address_.erase(stale) : std::next(stale);
-  }
+  forget_stale(address, bytes);
   enter({address, bytes, kind, flags, pool, false, 0, stack});
   if (counts_as_used(kind)) used_ += bytes;
   if (pool != nullptr) {
@@ -86,37 +111,77 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   return cudaSuccess;
 }
 
-/// Precondition of this and free_storage(): `mutex_` is held.
+// Precondition of these, to nearest(): `mutex_` is held.
+
+/// Host memory the program registered and then freed without unregistering may lie where new storage is now.
+void Allocations::forget_stale(std::uintptr_t address, std::size_t bytes) {
+  auto stale = by_address_.upper_bound(address);
+  if (stale != by_address_.begin()) --stale;
+  while (stale != by_address_.end() && stale->first < address + bytes) {
+    const bool gone = stale->second.kind == MemoryKind::registered_host &&
+                      stale->first + stale->second.bytes > address;
+    if (gone) {
+      ++version_;
+      note_removal();
+    }
+    stale = gone ? by_address_.erase(stale) : std::next(stale);
+  }
+}
+
 void Allocations::enter(Allocation allocation) {
-  if (!is_variable(allocation)) {
+  if (is_listed(allocation)) {
     allocation.number = next_++;
     ++version_;
   }
   by_address_[allocation.address] = allocation;
 }
 
-void Allocations::free_storage(const Allocation& allocation) {
+void Allocations::free_storage(const Allocation& allocation, const CallStack& stack) {
   if (counts_as_used(allocation.kind)) used_ -= allocation.bytes;
   if (allocation.pool != nullptr) pools_[allocation.pool].current -= allocation.bytes;
-  std::free(allocation.pointer());
+  give_pages_back(allocation);
+  freed_bytes_ += allocation.bytes;
+  freed_.push_back({allocation, stack});
+  drain_freed(most_freed_entries, most_freed_bytes);
+}
+
+void Allocations::drain_freed(std::size_t most_entries, std::size_t most_bytes) {
+  while (freed_.size() > most_entries || freed_bytes_ > most_bytes) {
+    const Allocation& oldest = freed_.front().allocation;
+    freed_bytes_ -= oldest.bytes;
+    std::free(oldest.pointer());
+    freed_.pop_front();
+  }
+}
+
+/// The entry that `address` is in or, if it is in none, the closest one in front of or behind it.
+const Allocation* Allocations::nearest(std::uint64_t address) const {
+  const auto behind = by_address_.upper_bound(address);
+  if (behind == by_address_.begin()) return behind != by_address_.end() ? &behind->second : nullptr;
+  const Allocation& front = std::prev(behind)->second;
+  if (behind == by_address_.end() || address < front.address + front.bytes) return &front;
+  return address - (front.address + front.bytes) < behind->first - address ? &front : &behind->second;
 }
 
 cudaError_t Allocations::release(void* pointer, MemoryKind kind, MemoryKind other_kind) {
+  const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
   const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(pointer));
   if (found == by_address_.end() || is_foreign(found->second) ||
       (found->second.kind != kind && found->second.kind != other_kind)) {
     return cudaErrorInvalidValue;
   }
-  free_storage(found->second);
+  free_storage(found->second, stack);
+  if (is_listed(found->second)) ++version_;
   by_address_.erase(found);
-  ++version_;
+  note_removal();
   return cudaSuccess;
 }
 
 bool Allocations::add_foreign(const Allocation& allocation) {
-  const CallStack stack = program_stack();
+  const CallStack stack = is_listed(allocation) ? program_stack() : CallStack{};
   const std::unique_lock lock(mutex_);
+  if (allocation.kind != MemoryKind::registered_host) forget_stale(allocation.address, allocation.bytes);
   auto next = by_address_.lower_bound(allocation.address);
   if (next != by_address_.end() && next->first < allocation.address + allocation.bytes) return false;
   if (next != by_address_.begin()) {
@@ -133,8 +198,9 @@ bool Allocations::remove_foreign(const void* address, MemoryKind kind) {
   const std::unique_lock lock(mutex_);
   const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(address));
   if (found == by_address_.end() || found->second.kind != kind || !is_foreign(found->second)) return false;
+  if (is_listed(found->second)) ++version_;
   by_address_.erase(found);
-  ++version_;
+  note_removal();
   return true;
 }
 
@@ -149,16 +215,15 @@ std::optional<Allocation> Allocations::find(const void* pointer) const {
 }
 
 void Allocations::release_all() {
+  const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
   ++version_;
+  note_removal();
   for (auto entry = by_address_.begin(); entry != by_address_.end();) {
     const Allocation& allocation = entry->second;
-    if (is_variable(allocation)) {
-      ++entry;
-      continue;
-    }
-    if (allocation.kind != MemoryKind::registered_host) free_storage(allocation);
-    entry = by_address_.erase(entry);
+    const bool stays = is_foreign(allocation) && allocation.kind != MemoryKind::registered_host;
+    if (!is_foreign(allocation)) free_storage(allocation, stack);
+    entry = stays ? std::next(entry) : by_address_.erase(entry);
   }
 }
 
@@ -170,7 +235,7 @@ std::shared_ptr<const LiveAllocations> Allocations::live() {
     if (live_ != nullptr && live_->version == version_) return live_;
     made->version = version_;
     for (const auto& [address, allocation] : by_address_) {
-      if (is_variable(allocation)) continue;
+      if (!is_listed(allocation)) continue;
       made->sorted.push_back({address, allocation.bytes, allocation.number, {}, live_kind(allocation)});
       stacks.push_back(allocation.stack);
     }
@@ -197,6 +262,93 @@ void Allocations::reset_pool_high(const void* pool) {
   const std::unique_lock lock(mutex_);
   const auto found = pools_.find(pool);
   if (found != pools_.end()) found->second.high = found->second.current;
+}
+
+// ---------------------------------------------------------------- what kernels access
+
+AddressRange Allocations::around(std::uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  auto next = by_address_.upper_bound(address);
+  if (next == by_address_.begin()) return {};
+  --next;
+  if (address - next->first >= next->second.bytes) return {};
+  return {next->first, next->second.bytes};
+}
+
+void* Allocations::allocate_for_kernel(std::uint64_t bytes) {
+  void* pointer = nullptr;
+  // Without a call stack: it is nobody's call of the runtime.
+  const ProgramCall scope(nullptr);
+  allocate(&pointer, bytes, MemoryKind::kernel_heap);
+  return pointer;
+}
+
+bool Allocations::free_for_kernel(void* pointer) {
+  const ProgramCall scope(nullptr);
+  return release(pointer, MemoryKind::kernel_heap, MemoryKind::kernel_heap) == cudaSuccess;
+}
+
+namespace {
+
+/// "400 bytes at 0x7f30, device memory of main+0x4f"
+std::string name_of(const Allocation& allocation) {
+  char size_and_place[64];
+  std::snprintf(size_and_place, sizeof size_and_place, "%zu bytes at 0x%zx", allocation.bytes,
+                static_cast<std::size_t>(allocation.address));
+  if (!allocation.name.empty())
+    return "variable '" + demangle(std::string(allocation.name)) + "' of " + size_and_place;
+  std::string text = size_and_place;
+  switch (allocation.kind) {
+    case MemoryKind::kernel_heap: return text + " of the device's malloc";
+    case MemoryKind::probe: return text + " of lynxpp";
+    default: text += ", " + std::string(device::name_of(live_kind(allocation))) + " memory"; break;
+  }
+  const std::string_view chain = call_site(allocation.stack).chain;
+  return chain.empty() ? text : text + " allocated by " + std::string(chain);
+}
+
+bool is_mapped(std::uint64_t address) {
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  unsigned char resident = 0;
+  return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
+}
+
+/// How far from an allocation an address still tells something of it.
+constexpr std::uint64_t near = 1 << 20;
+
+}  // namespace
+
+std::string Allocations::describe(std::uint64_t address) const {
+  constexpr std::uint64_t first_page = 4096;
+  if (address < first_page) return "a null pointer";
+  std::optional<Freed> freed;
+  std::optional<Allocation> close;
+  {
+    const std::shared_lock lock(mutex_);
+    for (const Freed& each : freed_) {
+      if (address - each.allocation.address < each.allocation.bytes) freed = each;
+    }
+    if (const Allocation* const found = nearest(address)) close = *found;
+  }
+  const std::uint64_t end = close ? close->address + close->bytes : 0;
+  const bool inside = close && address >= close->address && address < end;
+  if (freed && !inside) {
+    const std::string_view chain = call_site(freed->stack).chain;
+    return "offset " + std::to_string(address - freed->allocation.address) + " of freed memory: " +
+           name_of(freed->allocation) + (chain.empty() ? "" : ", freed by " + std::string(chain));
+  }
+  if (inside) return "offset " + std::to_string(address - close->address) + " of " + name_of(*close);
+  if (close && address >= end && address - end < near) {
+    const std::string distance = address == end ? "just" : std::to_string(address - end) + " bytes";
+    return distance + " behind the end of " + name_of(*close);
+  }
+  if (close && address < close->address && close->address - address < near)
+    return std::to_string(close->address - address) + " bytes in front of " + name_of(*close);
+  if (is_mapped(address)) {
+    return "memory of the host that the device does not know; kernels reach host memory of cudaMallocHost, "
+           "cudaMallocManaged and cudaHostRegister";
+  }
+  return "nothing is allocated there";
 }
 
 }  // namespace lynxpp::device::cpu

@@ -1,18 +1,22 @@
 // What memory the program has from the cpu device. Device memory is host memory, so a pointer works on both
 // sides; the map exists for cudaFree, for cudaMemcpyDefault, for pointer attributes, and to find wrong
-// pointers and sizes.
+// pointers and sizes: in calls of the program, and in every access of its kernels.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <string>
+#include <string_view>
 
 #include "device/allocations.h"
+#include "device/cpu/simt/execute/global_memory.h"
 #include "support/call_stack.h"
 
 namespace lynxpp::device::cpu {
@@ -23,6 +27,8 @@ enum class MemoryKind {
   pinned_host,      ///< cudaMallocHost, cudaHostAlloc
   registered_host,  ///< cudaHostRegister: the program's own memory
   variable,         ///< __device__ and __constant__ variables: storage of a loaded module
+  kernel_heap,      ///< malloc of device code
+  probe,            ///< lynxpp's own, for what instrumented kernels find out
 };
 
 struct Allocation {
@@ -34,6 +40,7 @@ struct Allocation {
   bool is_managed_variable = false;
   std::uint64_t number = 0;  ///< given out by Allocations, in order
   CallStack stack = {};      ///< of the program's call; empty for variables
+  std::string_view name = {};  ///< of a variable; borrowed from its module
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
@@ -41,18 +48,25 @@ struct Allocation {
 };
 
 /// Thread safe.
-class Allocations {
+class Allocations final : public GlobalMemory {
  public:
+  AddressRange around(std::uint64_t address) const override;
+  std::string describe(std::uint64_t address) const override;
+  void* allocate_for_kernel(std::uint64_t bytes) override;
+  bool free_for_kernel(void* pointer) override;
+
   /// Uninitialised memory aligned to 256 bytes; *pointer is null when `bytes` is 0. Errors:
   /// cudaErrorMemoryAllocation.
   cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0,
                        void* pool = nullptr);
 
-  /// Frees what allocate() gave out as one of the two kinds. Errors: cudaErrorInvalidValue for any other
+  /// Frees what allocate() gave out as one of the two kinds; its addresses are not given out again for a
+  /// while, so that a kernel that still uses them is found out. Errors: cudaErrorInvalidValue for any other
   /// pointer.
   cudaError_t release(void* pointer, MemoryKind kind, MemoryKind other_kind);
 
-  /// Enters memory that is owned elsewhere (registered_host, variable). False when it overlaps an entry.
+  /// Enters memory that is owned elsewhere (registered_host, variable, probe). False when it overlaps an
+  /// entry.
   bool add_foreign(const Allocation& allocation);
   /// Removes an entry of add_foreign; false when there is none of that kind at the address.
   bool remove_foreign(const void* address, MemoryKind kind);
@@ -60,7 +74,7 @@ class Allocations {
   /// The entry `pointer` points into.
   std::optional<Allocation> find(const void* pointer) const;
 
-  /// Frees everything allocate() gave out and forgets registered host memory; variables stay.
+  /// Frees everything allocate() gave out and forgets registered host memory; variables and probes stay.
   void release_all();
 
   /// What the launch session is told: all but variables. One object until something changes.
@@ -77,11 +91,22 @@ class Allocations {
   static std::size_t total_bytes();  ///< the host's memory
 
  private:
-  void free_storage(const Allocation& allocation);
+  /// Memory that was freed and is kept from being used again.
+  struct Freed {
+    Allocation allocation;
+    CallStack stack;  ///< of the call that freed it
+  };
+
+  void free_storage(const Allocation& allocation, const CallStack& stack);
+  void drain_freed(std::size_t most_entries, std::size_t most_bytes);
   void enter(Allocation allocation);
+  void forget_stale(std::uintptr_t address, std::size_t bytes);
+  const Allocation* nearest(std::uint64_t address) const;
 
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, Allocation> by_address_;
+  std::deque<Freed> freed_;
+  std::size_t freed_bytes_ = 0;
   std::size_t used_ = 0;
   std::map<const void*, PoolUse> pools_;
   std::uint64_t next_ = 0;

@@ -136,10 +136,10 @@ std::vector<CountedArray> reachable_arrays(LoadedModule& module) {
   std::vector<CountedArray> arrays;
   for (const LiveAllocation& each : allocations().live()->sorted)
     arrays.push_back({each.address, each.bytes, each.number, {}});
-  for (const std::string& name : module.variable_names()) {
-    const auto storage = module.variable(name);
-    if (storage && storage->bytes != 0)
-      arrays.push_back({reinterpret_cast<std::uint64_t>(storage->address), storage->bytes, {}, name});
+  for (const auto& [name, storage] : module.variables()) {
+    if (storage.bytes == 0) continue;
+    const auto address = reinterpret_cast<std::uint64_t>(storage.address);
+    arrays.push_back({address, storage.bytes, {}, std::string(name)});
   }
   std::ranges::sort(arrays, {}, &CountedArray::address);
   return arrays;

@@ -74,9 +74,23 @@ cudaError_t check_cooperative(const KernelInfo& info, const Launch& launch) {
   return launch.blocks() <= resident * multiprocessors() ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge;
 }
 
+/// Without the "kernel 'name': " that the executor begins with.
+std::string_view without_kernel_name(std::string_view message) {
+  const std::size_t end = message.starts_with("kernel '") ? message.find("': ") : std::string_view::npos;
+  return end != std::string_view::npos ? message.substr(end + 3) : message;
+}
+
+/// Why a kernel died, in one line.
+std::string death_text(const Failure& failure) {
+  const Diagnostic& first = failure.diagnostics.front();
+  if (first.location.line == 0) return one_line(failure);
+  return std::string(without_kernel_name(first.message)) + " (PTX line " +
+         std::to_string(first.location.line) + ")";
+}
+
 /// What a launch leaves behind: a kernel that died makes the error sticky.
 cudaError_t finish(cudaError_t error) {
-  if (error == cudaErrorLaunchFailure || error == cudaErrorAssert) set_sticky_error(error);
+  if (is_death(error)) set_sticky_error(error);
   return error;
 }
 
@@ -99,7 +113,7 @@ cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch
   const Status status = loaded.module->launch(kernel.name, shape, *buffer, path ? &counters : nullptr);
   if (!status) {
     if (!kernel.failure_logged.exchange(true)) {
-      log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name), one_line(status.error()));
+      log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name), death_text(status.error()));
     }
     return finish(error_of(status.error()));
   }
@@ -118,21 +132,38 @@ cudaError_t error_of(const Failure& failure) {
   const auto says = [&](std::initializer_list<std::string_view> words) {
     return std::any_of(
         failure.diagnostics.begin(), failure.diagnostics.end(), [&](const Diagnostic& diagnostic) {
-          // What stands before is the kernel's name.
-          const std::size_t name_end =
-              diagnostic.message.starts_with("kernel '") ? diagnostic.message.find("': ") : 0;
           return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-            return diagnostic.message.find(word, name_end == std::string::npos ? 0 : name_end) !=
-                   std::string::npos;
+            return without_kernel_name(diagnostic.message).find(word) != std::string_view::npos;
           });
         });
   };
+  const auto begins_with = [&](std::string_view word) {
+    return std::any_of(failure.diagnostics.begin(), failure.diagnostics.end(), [&](const Diagnostic& each) {
+      return without_kernel_name(each.message).starts_with(word);
+    });
+  };
+  if (begins_with("illegal address: ")) return cudaErrorIllegalAddress;
+  if (begins_with("misaligned address: ")) return cudaErrorMisalignedAddress;
+  if (begins_with("address of the wrong space: ")) return cudaErrorInvalidAddressSpace;
+  if (begins_with("a call through an address")) return cudaErrorInvalidPc;
   // Compiling comes first: a kernel with something the device does not have, or with PTX that makes no sense,
   // was not run at all.
   if (says({"device-side assert"})) return cudaErrorAssert;
   if (says({"cpu device"})) return cudaErrorNotSupported;
   if (says({"unknown", "malformed", "expected", "syntax"})) return cudaErrorInvalidPtx;
   return cudaErrorLaunchFailure;
+}
+
+bool is_death(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorAssert: return true;
+    default: return false;
+  }
 }
 
 int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes) {

@@ -14,12 +14,13 @@ namespace lynxpp::device::cpu {
 
 /// Launches `kernel` and waits for it; the interceptor (runtime.h) sees it first. launch.function, stream
 /// order and per_thread_stream are filled in. Errors: cudaErrorInvalidConfiguration, cudaErrorInvalidValue
-/// (shared memory, attributes), those of Binary::load, cudaErrorLaunchFailure (sticky) when the kernel died,
-/// cudaErrorNotSupported when the cpu device cannot run it.
+/// (shared memory, attributes), those of Binary::load, when the kernel died one that sticks (is_death), cudaErrorNotSupported when the cpu device cannot run it.
 cudaError_t launch_kernel(Kernel& kernel, Launch launch);
 
 /// The CUDA error for a failure of the executor.
 cudaError_t error_of(const Failure& failure);
+/// Whether it is the error of a kernel that ran and died, which sticks.
+bool is_death(cudaError_t error);
 
 /// How the calling thread's last Device::launch (runtime.h's cpu_device()) went; resets it to cudaSuccess.
 cudaError_t take_variant_error();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "device/cpu/runtime/allocations.h"
@@ -36,20 +37,20 @@ cudaError_t Binary::decode() {
     return decode_error_ = cudaErrorInvalidKernelImage;
   }
   for (std::string& text : *texts) {
-    modules_.push_back({std::make_shared<const std::string>(std::move(text)), nullptr, cudaSuccess});
+    modules_.push_back({std::make_shared<const std::string>(std::move(text)), nullptr, nullptr, cudaSuccess});
   }
   return decode_error_ = modules_.empty() ? cudaErrorNoKernelImageForDevice : cudaSuccess;
 }
 
 cudaError_t Binary::load_module_of(Module& module, const std::string& symbol) {
   if (module.loaded != nullptr || module.load_error != cudaSuccess) return module.load_error;
-  auto loaded = load_module(*module.ptx, "<module of " + symbol + ">");
+  auto loaded = load_module(*module.ptx, "<module of " + symbol + ">", allocations());
   if (!loaded) {
     log().error("the PTX of {} cannot be loaded: {}", demangle(symbol), one_line(loaded.error()));
     return module.load_error = cudaErrorInvalidPtx;
   }
   module.loaded = std::move(*loaded);
-  place_variables(*module.loaded);
+  place_variables(module);
   return cudaSuccess;
 }
 
@@ -92,19 +93,21 @@ cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& lo
   return kernel.load_error;
 }
 
-void Binary::place_variables(LoadedModule& module) {
+void Binary::place_variables(Module& module) {
+  std::set<std::string_view> managed;
   for (const auto& variable : variables) {
+    if (variable->managed_pointer != nullptr) managed.insert(variable->name);
     if (variable->storage != nullptr) continue;
-    const auto storage = module.variable(variable->name);
+    const auto storage = module.loaded->variable(variable->name);
     if (!storage) continue;
     variable->storage = storage->address;
     variable->bytes = std::min<std::size_t>(variable->bytes, storage->bytes);
     const auto* first = static_cast<const std::byte*>(storage->address);
     variable->initial_value.assign(first, first + storage->bytes);
-    const bool managed = variable->managed_pointer != nullptr;
-    allocations().add_foreign({reinterpret_cast<std::uintptr_t>(storage->address), storage->bytes,
-                               managed ? MemoryKind::managed : MemoryKind::variable, 0, nullptr, managed});
   }
+  // Kernels may access those that the host code does not know, too.
+  module.entered = std::make_unique<ModuleVariables>(
+      *module.loaded, [&](std::string_view name) { return managed.contains(name); });
 }
 
 cudaError_t Binary::place(Variable& variable) {
@@ -158,11 +161,6 @@ void Binary::retire(const std::vector<Kernel*>& kernels) {
   for (Kernel* kernel : kernels) {
     kernel->loaded.reset();
     kernel->load_error = cudaErrorCudartUnloading;
-  }
-  for (const auto& variable : variables) {
-    if (variable->storage == nullptr) continue;
-    allocations().remove_foreign(
-        variable->storage, variable->managed_pointer != nullptr ? MemoryKind::managed : MemoryKind::variable);
   }
   variables.clear();
   modules_.clear();

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::device::cpu {
@@ -87,12 +88,13 @@ class Binary {
   struct Module {
     std::shared_ptr<const std::string> ptx;
     std::shared_ptr<LoadedModule> loaded;
+    std::unique_ptr<ModuleVariables> entered;  ///< those of `loaded`
     cudaError_t load_error = cudaSuccess;
   };
 
   cudaError_t decode();
   cudaError_t load_module_of(Module& module, const std::string& symbol);
-  void place_variables(LoadedModule& module);
+  void place_variables(Module& module);
   cudaError_t place(Variable& variable);
 
   const void* wrapper_;

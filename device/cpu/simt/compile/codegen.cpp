@@ -137,7 +137,7 @@ const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emi
 }
 
 FunctionCodegen::FunctionCodegen(llvm::Module& module, const ptx::Module& ptx, const ModuleSymbols& symbols,
-                                 const Program& program, CompiledFunction& function, const std::string& name)
+                                 Program& program, CompiledFunction& function, const std::string& name)
     : module_(module),
       ptx_(ptx),
       symbols_(symbols),

@@ -56,7 +56,7 @@ class FunctionCodegen {
   using Value = llvm::Value;
 
   FunctionCodegen(llvm::Module& module, const ptx::Module& ptx, const ModuleSymbols& symbols,
-                  const Program& program, CompiledFunction& function, const std::string& name);
+                  Program& program, CompiledFunction& function, const std::string& name);
 
   /// Emits one LLVM function per segment, named by segment_name().
   Status emit();
@@ -187,8 +187,10 @@ class FunctionCodegen {
     Value* addresses = nullptr;  ///< <32 x i64>
     Value* uniform = nullptr;    ///< pointer that is the same for all lanes; then addresses is null
   };
-  Access address_of(const ptx::Operand& operand, ptx::StateSpace space);
+  Access address_of(const ptx::Operand& operand, ptx::StateSpace space, unsigned bytes);
+  Access parameter_access(std::uint64_t offset, unsigned bytes);
   llvm::Value* element_offset(const ptx::ArrayElement& element);
+  Value* access_site(const Access& access, unsigned bytes);  ///< a pointer to a new AccessSite
   void count_access_of(const Access& access, Value* addresses, Value* lanes, ptx::StateSpace space,
                        unsigned bytes);
   void emit_load();
@@ -210,7 +212,7 @@ class FunctionCodegen {
   llvm::Module& module_;
   const ptx::Module& ptx_;
   const ModuleSymbols& symbols_;
-  const Program& program_;
+  Program& program_;
   CompiledFunction& function_;
   const std::string& name_;
   llvm::IRBuilder<> builder_;

@@ -28,7 +28,23 @@ unsigned FunctionCodegen::vector_count(const DecodedOpcode& opcode) {
   return opcode.has("v2") ? 2 : opcode.has("v4") ? 4 : opcode.has("v8") ? 8 : 1;
 }
 
-FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address, StateSpace space) {
+/// Of a kernel, at a place that is known: no need to ask each lane, unless it is none of the parameters'.
+FunctionCodegen::Access FunctionCodegen::parameter_access(std::uint64_t offset, unsigned bytes) {
+  Access access;
+  if (offset % bytes != 0 || offset + bytes > parameters_->bytes || offset + bytes < offset) {
+    access.addresses = builder_.CreateAdd(splat(context_load(offsetof(WarpContext, parameters), 64)),
+                                          splat(64, offset));
+    return access;
+  }
+  Value* const buffer =
+      builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, parameters)));
+  access.uniform = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer, offset);
+  return access;
+}
+
+/// Of an access of `bytes` by each lane.
+FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address, StateSpace space,
+                                                    unsigned bytes) {
   Access access;
   access.kind = space == StateSpace::shared  ? AddressKind::shared
                 : space == StateSpace::local ? AddressKind::local
@@ -76,13 +92,8 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
         builder_.CreateAdd(builder_.CreateAdd(buffer, splat(64, symbol.value)), element_offset(*element));
     return access;
   }
-  if (symbol.kind == Symbol::Kind::kernel_parameter) {
-    Value* const buffer =
-        builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, parameters)));
-    access.uniform = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer,
-                                                 symbol.value + static_cast<std::uint64_t>(offset));
-    return access;
-  }
+  if (symbol.kind == Symbol::Kind::kernel_parameter)
+    return parameter_access(symbol.value + static_cast<std::uint64_t>(offset), bytes);
   if (symbol.kind == Symbol::Kind::local) access.kind = AddressKind::local;
   if (symbol.kind == Symbol::Kind::shared) access.kind = AddressKind::shared;
   access.addresses = symbol_value(symbol, offset);
@@ -135,6 +146,23 @@ void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Va
        constant32(static_cast<std::uint32_t>(counted)), constant32(static_cast<std::uint32_t>(kind))});
 }
 
+Value* FunctionCodegen::access_site(const Access& access, unsigned bytes) {
+  AccessSite& made = program_.accesses.emplace_back();
+  made.index = static_cast<std::uint32_t>(program_.accesses.size() - 1);
+  made.bytes = bytes;
+  made.kind = access.kind;
+  made.space = space_of(*opcode_);
+  made.opcode = instruction_->opcode;
+  made.function = function_.name;
+  made.line = instruction_->line;
+  if (const std::string* const file = ptx_.find_file(instruction_->source_file)) {
+    made.source_file = *file;
+    made.source_line = instruction_->source_line;
+  }
+  return llvm::ConstantExpr::getIntToPtr(builder_.getInt64(reinterpret_cast<std::uintptr_t>(&made)),
+                                         builder_.getPtrTy());
+}
+
 void FunctionCodegen::emit_load() {
   const DataType type = opcode_->type();
   const unsigned bits = bits_of(type);
@@ -142,7 +170,7 @@ void FunctionCodegen::emit_load() {
   if (bits < 8 || bits > 64) return unsupported();
   const ptx::Operand& destination = operand(0);
   if (count > 1 && destination.elements.size() != count) return unsupported("malformed destination");
-  const Access access = address_of(operand(1), space_of(*opcode_));
+  const Access access = address_of(operand(1), space_of(*opcode_), bits / 8 * count);
   if (access.uniform != nullptr) return emit_uniform_load(access.uniform, destination, type, count);
   const LoadFunction load = find_load(access.kind, bits / 8, count);
   if (load == nullptr) return unsupported();
@@ -150,7 +178,7 @@ void FunctionCodegen::emit_load() {
   count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
   Value* const result = buffer(0, warp_size * bits / 8 * count);
   call_helper(reinterpret_cast<const void*>(load), builder_.getVoidTy(),
-              {warp_, result, addresses, active(), constant32(instruction_->line)});
+              {warp_, result, addresses, active(), access_site(access, bits / 8 * count)});
   for (unsigned i = 0; i < count; ++i) {
     Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), result,
                                                              std::uint64_t{i} * warp_size * bits / 8);
@@ -166,7 +194,7 @@ void FunctionCodegen::emit_store() {
   if (bits < 8 || bits > 64 || opcode_->has("async") || opcode_->has("bulk")) return unsupported();
   const ptx::Operand& source = operand(1);
   if (count > 1 && source.elements.size() != count) return unsupported("malformed source");
-  const Access access = address_of(operand(0), space_of(*opcode_));
+  const Access access = address_of(operand(0), space_of(*opcode_), bits / 8 * count);
   if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
   const StoreFunction store = find_store(access.kind, bits / 8, count);
   if (store == nullptr) return unsupported();
@@ -180,7 +208,7 @@ void FunctionCodegen::emit_store() {
   Value* const addresses = spill(4, access.addresses);
   count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
   call_helper(reinterpret_cast<const void*>(store), builder_.getVoidTy(),
-              {warp_, values, addresses, active(), constant32(instruction_->line)});
+              {warp_, values, addresses, active(), access_site(access, bits / 8 * count)});
 }
 
 /// atom.op.type d, [a], b {, c}; red.op.type [a], b.
@@ -196,21 +224,19 @@ void FunctionCodegen::emit_atomic() {
   }
   const AtomicOperation* const operation = find_atomic(std::string(op) + "." + std::string(suffix));
   if (operation == nullptr || vector_count(*opcode_) != 1 || opcode_->has("async")) return unsupported();
-  const Access access = address_of(operand(first), space_of(*opcode_));
+  const unsigned bytes = operation->bits / 8;
+  const Access access = address_of(operand(first), space_of(*opcode_), bytes);
   if (access.uniform != nullptr) return unsupported("a kernel parameter cannot be written");
   Value* const addresses = spill(4, access.addresses);
   Value* lanes = active();
-  count_access_of(access, addresses, lanes, space_of(*opcode_), operation->bits / 8);
-  if (access.kind != AddressKind::host) {
-    lanes = call_helper(reinterpret_cast<const void*>(&resolve_addresses), builder_.getInt32Ty(),
-                        {warp_, addresses, lanes, constant32(static_cast<std::uint32_t>(access.kind)),
-                         constant32(operation->bits / 8), constant32(instruction_->line)});
-  }
+  count_access_of(access, addresses, lanes, space_of(*opcode_), bytes);
+  lanes = call_helper(reinterpret_cast<const void*>(&resolve_addresses), builder_.getInt32Ty(),
+                      {warp_, addresses, lanes, access_site(access, bytes)});
   Value* const b = spill(1, read(first + 1, type));
   Value* const c = op == "cas" ? spill(2, read(first + 2, type)) : b;
-  Value* const result = buffer(0, warp_size * operation->bits / 8);
+  Value* const result = buffer(0, warp_size * bytes);
   call_helper(reinterpret_cast<const void*>(operation->function), builder_.getVoidTy(),
-              {warp_, result, addresses, b, c, lanes, constant32(instruction_->line)});
+              {result, addresses, b, c, lanes});
   if (reduction) return;
   write(0, type, builder_.CreateAlignedLoad(vector_type(operation->bits), result, llvm::Align(64)));
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -122,6 +123,7 @@ struct Program {
   std::uint32_t segment_count = 0;    ///< of all functions
   std::uint32_t site_count = 0;       ///< instructions of all functions
   bool counting = false;
+  std::deque<AccessSite> accesses;  ///< compiled code holds their addresses
   std::shared_ptr<Jit> code;  ///< keeps the machine code alive
 
   /// By index in ptx::Module::functions; null when it is not part of the program.

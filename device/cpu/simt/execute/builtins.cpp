@@ -1,29 +1,72 @@
 // vprintf, malloc, free and __assertfail as device code sees them.
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/lanes/access_check.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
+/// What a lane's call reads. Nothing of it is trusted to be there.
+class CallMemory {
+ public:
+  explicit CallMemory(const BuiltinCall& call) : call_(call) {}
+
+  /// The bytes the lane may access from `address` on.
+  std::string_view bytes_at(std::uint64_t address) const {
+    const AddressRange range = generic_range(*call_.warp, address, call_.lane);
+    if (!range.holds(address, 1)) return {};
+    return {reinterpret_cast<const char*>(address), range.bytes - (address - range.begin)};
+  }
+  /// The text at `address`, up to its zero byte; a null pointer gives `instead`. Where there is none, the
+  /// call has failed.
+  std::string_view text_at(std::uint64_t address, std::string_view instead) {
+    if (address == 0) return instead;
+    const std::string_view bytes = bytes_at(address);
+    const void* const end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
+    if (end != nullptr) return bytes.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()));
+    miss("a text", address);
+    return {};
+  }
+  void miss(const char* what, std::uint64_t address) {
+    if (failure_) return;
+    char place[64];
+    std::snprintf(place, sizeof place, "%s at 0x%llx ", what, static_cast<unsigned long long>(address));
+    failure_ = failure(std::string("illegal address: ") + place + name_of_thread(*call_.warp, call_.lane) +
+                       ": " + call_.memory->describe(address));
+  }
+  const std::optional<Failure>& failed() const { return failure_; }
+
+ private:
+  const BuiltinCall& call_;
+  std::optional<Failure> failure_;
+};
+
 /// Reads the arguments of vprintf: each at its natural alignment, at least 4 bytes.
 class ArgumentReader {
  public:
-  explicit ArgumentReader(std::uint64_t address) : begin_(reinterpret_cast<const std::byte*>(address)) {}
+  ArgumentReader(CallMemory& memory, std::uint64_t address)
+      : memory_(memory), address_(address), bytes_(memory.bytes_at(address)) {}
 
   template <typename T>
   T next() {
     offset_ = align_up(offset_, sizeof(T));
-    T value;
-    std::memcpy(&value, begin_ + offset_, sizeof(T));
+    T value{};
+    if (offset_ + sizeof(T) <= bytes_.size()) {
+      std::memcpy(&value, bytes_.data() + offset_, sizeof(T));
+    } else {
+      memory_.miss("an argument of printf", address_ + offset_);
+    }
     offset_ += sizeof(T);
     return value;
   }
+  std::string next_text() { return std::string(memory_.text_at(next<std::uint64_t>(), "(null)")); }
 
  private:
-  const std::byte* begin_;
+  CallMemory& memory_;
+  const std::uint64_t address_;
+  const std::string_view bytes_;
   std::uint64_t offset_ = 0;
 };
 
@@ -87,11 +130,7 @@ bool append_directive(std::string& text, const Directive& directive, ArgumentRea
     case 'G':
     case 'a':
     case 'A': append(text, prefix + directive.conversion, arguments.next<double>()); return true;
-    case 's': {
-      const auto string = reinterpret_cast<const char*>(arguments.next<std::uint64_t>());
-      append(text, prefix + "s", string == nullptr ? "(null)" : string);
-      return true;
-    }
+    case 's': append(text, prefix + "s", arguments.next_text().c_str()); return true;
     case 'p':
       append(text, prefix + "p", reinterpret_cast<const void*>(arguments.next<std::uint64_t>()));
       return true;
@@ -100,10 +139,12 @@ bool append_directive(std::string& text, const Directive& directive, ArgumentRea
 }
 
 /// The number of arguments, or -1 without a format.
-std::int32_t print(std::uint64_t format, std::uint64_t arguments_address) {
-  const char* at = reinterpret_cast<const char*>(format);
-  if (at == nullptr) return -1;
-  ArgumentReader arguments(arguments_address);
+Result<std::uint64_t> print(const BuiltinCall& call) {
+  if (call.arguments[0] == 0) return static_cast<std::uint64_t>(-1);
+  CallMemory memory(call);
+  const std::string format(memory.text_at(call.arguments[0], ""));
+  const char* at = format.c_str();
+  ArgumentReader arguments(memory, call.arguments[1]);
   std::string text;
   std::int32_t count = 0;
   while (*at != '\0') {
@@ -121,29 +162,39 @@ std::int32_t print(std::uint64_t format, std::uint64_t arguments_address) {
       text.append(begin, at);
     }
   }
+  if (memory.failed()) return *memory.failed();
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return count;
+  return static_cast<std::uint64_t>(count);
+}
+
+Result<std::uint64_t> free_memory(const BuiltinCall& call) {
+  const std::uint64_t address = call.arguments[0];
+  if (address == 0 || call.memory->free_for_kernel(reinterpret_cast<void*>(address))) return std::uint64_t{0};
+  CallMemory memory(call);
+  memory.miss("free of what malloc of the device did not give out,", address);
+  return *memory.failed();
 }
 
 /// assertfail(message, file, line, function, bytes per character)
 Failure report_assertion(const BuiltinCall& call) {
-  const auto text = [&call](int index) {
-    const auto string = reinterpret_cast<const char*>(call.arguments[index]);
-    return string == nullptr ? "" : string;
-  };
-  std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", text(1),
-               static_cast<unsigned>(call.arguments[2]), text(3), call.block[0], call.block[1], call.block[2],
-               call.thread[0], call.thread[1], call.thread[2], text(0));
-  return failure("device-side assert `" + std::string(text(0)) + "` failed");
+  CallMemory memory(call);
+  const auto text = [&](int index) { return std::string(memory.text_at(call.arguments[index], "")); };
+  const WarpContext& warp = *call.warp;
+  std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+               text(1).c_str(), static_cast<unsigned>(call.arguments[2]), text(3).c_str(), warp.ctaid[0],
+               warp.ctaid[1], warp.ctaid[2], warp.tid[0][call.lane], warp.tid[1][call.lane],
+               warp.tid[2][call.lane], text(0).c_str());
+  return failure("device-side assert `" + text(0) + "` failed");
 }
 
 }  // namespace
 
 Result<std::uint64_t> run_builtin(const BuiltinCall& call) {
   switch (call.builtin) {
-    case Builtin::vprintf: return static_cast<std::uint64_t>(print(call.arguments[0], call.arguments[1]));
-    case Builtin::malloc: return reinterpret_cast<std::uintptr_t>(std::malloc(call.arguments[0]));
-    case Builtin::free: std::free(reinterpret_cast<void*>(call.arguments[0])); return std::uint64_t{0};
+    case Builtin::vprintf: return print(call);
+    case Builtin::malloc:
+      return reinterpret_cast<std::uintptr_t>(call.memory->allocate_for_kernel(call.arguments[0]));
+    case Builtin::free: return free_memory(call);
     case Builtin::assertfail: return report_assertion(call);
     case Builtin::none: break;
   }

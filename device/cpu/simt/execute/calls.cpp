@@ -156,13 +156,10 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
   bool good = true;
   for_each_lane(lanes, [&](std::uint32_t lane) {
     if (!good) return;
-    BuiltinCall request{.builtin = site.builtin};
+    BuiltinCall request{
+        .builtin = site.builtin, .lane = lane, .warp = &warp.context, .memory = launch_.memory};
     for (std::size_t i = 0; i < std::min<std::size_t>(site.arguments.size(), 5); ++i) {
       request.arguments[i] = read_scalar(warp, frame, site.arguments[i], lane);
-    }
-    for (int axis = 0; axis < 3; ++axis) {
-      request.thread[axis] = warp.context.tid[axis][lane];
-      request.block[axis] = warp.context.ctaid[axis];
     }
     const Result<std::uint64_t> result = run_builtin(request);
     if (!result) {

@@ -3,17 +3,40 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+
+#include "device/cpu/simt/execute/global_memory.h"
+#include "ptx/ir/opcode.h"
 
 namespace lynxpp::device::cpu {
 
 inline constexpr std::uint32_t warp_size = 32;
 
+/// How an address becomes a host address.
+enum class AddressKind : std::uint8_t {
+  host,    ///< it is one: global, generic, constant, and a kernel's parameters
+  shared,  ///< an offset into the block's shared memory
+  local,   ///< an offset into the thread's stack
+};
+
+/// An instruction of the program that accesses memory. The views live as long as the module.
+struct AccessSite {
+  std::uint32_t index = 0;  ///< among those of the program
+  std::uint32_t bytes = 0;  ///< that one lane accesses; addresses are multiples of it
+  AddressKind kind = AddressKind::host;
+  ptx::StateSpace space = ptx::StateSpace::generic;  ///< that the instruction names
+  std::string_view opcode;
+  std::string_view function;
+  std::uint32_t line = 0;        ///< PTX line
+  std::string_view source_file;  ///< empty without line information
+  std::uint32_t source_line = 0;
+};
+
 enum class FaultKind : std::uint32_t {
   none,
-  null_page,
-  shared_range,
-  local_range,
-  misaligned_atomic,
+  illegal_address,
+  misaligned_address,
+  wrong_space,  ///< .global and an address of shared or local memory
   breakpoint
 };
 
@@ -24,7 +47,9 @@ struct WordCounters;  // executor.h
 struct Fault {
   FaultKind kind = FaultKind::none;
   std::uint32_t line = 0;  ///< PTX line
+  std::uint32_t lane = 0;
   std::uint64_t address = 0;
+  const AccessSite* site = nullptr;  ///< null for a breakpoint
 };
 
 /// State of one warp that compiled code reads and writes; compiled code knows its members by offsetof.
@@ -59,6 +84,8 @@ struct WarpContext {
   const std::byte* constants = nullptr;  ///< the range of all .const variables
   std::uint64_t constant_bytes = 0;
   std::uint64_t parameter_bytes = 0;
+  const GlobalMemory* memory = nullptr;
+  AddressRange* ranges = nullptr;  ///< where each AccessSite's last access to global memory was, by its index
   Fault fault;
 };
 

@@ -50,13 +50,13 @@ std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kerne
 
 class SimtModule final : public LoadedModule {
  public:
-  SimtModule(ptx::Module module, ModuleStorage storage, std::string name)
-      : module_(std::move(module)), storage_(std::move(storage)), name_(std::move(name)) {}
+  SimtModule(ptx::Module module, ModuleStorage storage, std::string name, GlobalMemory& memory)
+      : module_(std::move(module)), storage_(std::move(storage)), name_(std::move(name)), memory_(memory) {}
 
   std::vector<std::string> kernel_names() const override;
   Result<KernelInfo> kernel(const std::string& name) override;
   std::optional<VariableStorage> variable(const std::string& name) override;
-  std::vector<std::string> variable_names() const override;
+  std::vector<std::pair<std::string_view, VariableStorage>> variables() override;
   Status compile(const std::string& kernel, bool counts) override {
     const Compiled compiled = program(kernel, counts);
     return compiled ? success() : Status(compiled.error());
@@ -74,6 +74,7 @@ class SimtModule final : public LoadedModule {
   ptx::Module module_;
   const ModuleStorage storage_;
   const std::string name_;
+  GlobalMemory& memory_;
   std::map<std::string, Result<KernelInfo>> infos_;
   std::map<std::pair<std::string, bool>, Compiled> programs_;
 };
@@ -126,10 +127,11 @@ std::optional<LoadedModule::VariableStorage> SimtModule::variable(const std::str
   return VariableStorage{found->second.address, found->second.bytes};
 }
 
-std::vector<std::string> SimtModule::variable_names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, symbol] : storage_.symbols().variables) names.push_back(name);
-  return names;
+std::vector<std::pair<std::string_view, LoadedModule::VariableStorage>> SimtModule::variables() {
+  std::vector<std::pair<std::string_view, VariableStorage>> all;
+  for (const auto& [name, storage] : storage_.symbols().variables)
+    all.emplace_back(name, VariableStorage{storage.address, storage.bytes});
+  return all;
 }
 
 SimtModule::Compiled SimtModule::program(const std::string& kernel, bool counting) {
@@ -172,6 +174,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   launch.program = compiled->get();
   launch.shape = shape;
   launch.parameters = parameters.data();
+  launch.memory = &memory_;
   launch.grid_id = launches.fetch_add(1) + 1;
   launch.name = name_;
   const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
@@ -195,13 +198,14 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
 
 }  // namespace
 
-Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name) {
+Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name,
+                                                  GlobalMemory& memory) {
   Result<ptx::Module> module = ptx::parse_module(std::move(ptx), name);
   if (!module) return module.error();
   Result<ModuleStorage> storage = ModuleStorage::create(*module, name);
   if (!storage) return storage.error();
   return std::shared_ptr<LoadedModule>(
-      std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name));
+      std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name, memory));
 }
 
 std::uint32_t multiprocessors() {

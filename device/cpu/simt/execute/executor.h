@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/simt/execute/global_memory.h"
 #include "ptx/ir/opcode.h"
 #include "support/result.h"
 
@@ -132,8 +133,8 @@ class LoadedModule {
   };
   /// A .global or .const variable.
   virtual std::optional<VariableStorage> variable(const std::string& name) = 0;
-  /// Of all .global and .const variables.
-  virtual std::vector<std::string> variable_names() const = 0;
+  /// All of them. The names live as long as the module.
+  virtual std::vector<std::pair<std::string_view, VariableStorage>> variables() = 0;
 
   /// Compiles the kernel now, so that its first launch, with counters or without, takes no longer than the
   /// others. Failure: as launch.
@@ -141,13 +142,16 @@ class LoadedModule {
 
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
   /// ignored). `counters`, when given, is replaced by the launch's. Failure: an instruction the cpu device
-  /// does not know (named, with its PTX line), a trap, a barrier that can never complete.
+  /// does not know (named, with its PTX line), a trap, an illegal access, a barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
                         std::span<const std::byte> parameters, LaunchCounters* counters) = 0;
 };
 
-/// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily.
-Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name);
+/// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily. Of
+/// global memory its kernels access what `memory` holds, which outlives the module; the module's own variables
+/// are to be entered there.
+Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name,
+                                                  GlobalMemory& memory = unchecked_memory());
 
 /// Properties of the cpu device: 32-lane warps, compute capability 9.0, as many multiprocessors as the host
 /// has cores.

@@ -17,6 +17,9 @@ bool is_placed(const ptx::Variable& variable, ptx::StateSpace space) {
          !(variable.is_extern && !variable.has_initializer);
 }
 
+/// Between two variables, so that an access a little beyond one does not meet the next.
+constexpr std::uint64_t gap = 64;
+
 /// Offsets of the variables of one space; the total comes back.
 std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
                     std::unordered_map<std::string, std::uint64_t>& offsets) {
@@ -25,7 +28,7 @@ std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
     if (!is_placed(variable, space)) continue;
     end = align_up(end, std::min<std::uint64_t>(variable.alignment, arena_alignment));
     offsets[variable.name] = end;
-    end += variable.size_bytes();
+    end += variable.size_bytes() + gap;
   }
   return end;
 }

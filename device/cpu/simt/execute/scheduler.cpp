@@ -47,7 +47,13 @@ std::byte* LocalArena::reserve(std::size_t bytes) {
 }
 
 BlockRunner::BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts)
-    : launch_(launch), program_(*launch.program), worker_(worker), counts_(counts), barriers_(barrier_count) {
+    : launch_(launch),
+      program_(*launch.program),
+      worker_(worker),
+      counts_(counts),
+      barriers_(barrier_count),
+      ranges_(program_.accesses.size()),
+      removals_(launch.memory->removals()) {
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
   for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>());
 }
@@ -137,6 +143,8 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.constants = program_.constants.address;
   context.constant_bytes = program_.constants.bytes;
   context.parameter_bytes = program_.parameter_bytes;
+  context.memory = launch_.memory;
+  context.ranges = ranges_.data();
   context.fault = {};
   warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
   warp.depth = 0;
@@ -205,6 +213,7 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   context.registers = frame.registers;
   context.frame = frame.local;
   context.barrier_result = frame.groups.back().barrier_result;
+  forget_removed_ranges();
   const std::uint32_t taken = segment.run(&context, mask);
   if (counts_ != nullptr) {
     SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
@@ -415,27 +424,6 @@ bool BlockRunner::fail(std::string message, std::uint32_t line) {
                          : failure_at(ptx_location(launch_.name, line), std::move(message));
   }
   return false;
-}
-
-bool BlockRunner::check_fault(Warp& warp) {
-  const Fault& fault = warp.context.fault;
-  char address[32];
-  std::snprintf(address, sizeof(address), "0x%llx", static_cast<unsigned long long>(fault.address));
-  switch (fault.kind) {
-    case FaultKind::none: return true;
-    case FaultKind::null_page:
-      return fail("access through a null pointer, address " + std::string(address), fault.line);
-    case FaultKind::shared_range:
-      return fail("shared memory access out of range: address " + std::string(address) + ", the block has " +
-                      std::to_string(warp.context.shared_bytes) + " bytes",
-                  fault.line);
-    case FaultKind::local_range:
-      return fail("local memory access out of range: address " + std::string(address), fault.line);
-    case FaultKind::misaligned_atomic:
-      return fail("misaligned atomic access, address " + std::string(address), fault.line);
-    case FaultKind::breakpoint: return fail("the kernel executed brkpt", fault.line);
-  }
-  return true;
 }
 
 }  // namespace lynxpp::device::cpu

@@ -19,6 +19,7 @@ struct LaunchState {
   const Program* program = nullptr;
   LaunchShape shape;
   const std::byte* parameters = nullptr;
+  GlobalMemory* memory = nullptr;
   std::uint64_t grid_id = 0;
   std::string name;  ///< of the module, in diagnostics
   std::atomic<std::uint64_t> next_block{0};
@@ -137,6 +138,7 @@ class BlockRunner {
 
   bool fail(std::string message, std::uint32_t line = 0);
   bool check_fault(Warp& warp);
+  void forget_removed_ranges();
 
   LaunchState& launch_;
   const Program& program_;
@@ -144,6 +146,8 @@ class BlockRunner {
   WorkerCounts* const counts_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;
+  std::vector<AddressRange> ranges_;  ///< of every AccessSite, for WarpContext::ranges
+  std::uint64_t removals_ = 0;        ///< of the memory's, as known to ranges_
   AlignedBuffer shared_;
   LocalArena local_;
   std::byte* local_memory_ = nullptr;
@@ -154,10 +158,14 @@ class BlockRunner {
 struct BuiltinCall {
   Builtin builtin = Builtin::none;
   std::uint64_t arguments[5] = {};
-  std::uint32_t thread[3] = {};
-  std::uint32_t block[3] = {};
+  std::uint32_t lane = 0;
+  const WarpContext* warp = nullptr;
+  GlobalMemory* memory = nullptr;
 };
-/// The result, or a failure that ends the launch (__assertfail).
+/// The result, or a failure that ends the launch (__assertfail, a text or an address that is none).
 Result<std::uint64_t> run_builtin(const BuiltinCall& call);
+
+/// "by thread (0, 1, 2) of block (3, 4, 5)"
+std::string name_of_thread(const WarpContext& warp, std::uint32_t lane);
 
 }  // namespace lynxpp::device::cpu

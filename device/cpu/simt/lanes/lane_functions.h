@@ -22,26 +22,24 @@ struct LaneOperation {
 /// "fma.rn.f16x2", "cvt.rz.f32.s64". Null when there is no such operation.
 const LaneOperation* find_lane_operation(std::string_view key);
 
-// Memory. Addresses are host addresses (global), offsets into shared memory, or local addresses, by the name.
-// `bytes` is the size of one element, `count` how many of them a lane accesses; dst and src are laid out
-// [element][lane]. Lanes out of range set warp->fault and are left alone.
+// Memory. Addresses are as the site's kind says. `bytes` is the size of one element, `count` how many of them
+// a lane accesses; dst and src are laid out [element][lane]. Lanes whose access is illegal set warp->fault and
+// are left alone.
 using LoadFunction = void (*)(WarpContext* warp, void* dst, const std::uint64_t* addresses,
-                              std::uint32_t mask, std::uint32_t line);
+                              std::uint32_t mask, const AccessSite* site);
 using StoreFunction = void (*)(WarpContext* warp, const void* src, const std::uint64_t* addresses,
-                               std::uint32_t mask, std::uint32_t line);
-enum class AddressKind { host, shared, local };
+                               std::uint32_t mask, const AccessSite* site);
 LoadFunction find_load(AddressKind kind, unsigned bytes, unsigned count);
 StoreFunction find_store(AddressKind kind, unsigned bytes, unsigned count);
 
-/// Turns shared or local addresses into host addresses, in place. Returns the lanes whose access of `bytes`
-/// lies in range.
+/// Turns addresses into host addresses, in place. Returns the lanes whose access is legal.
 std::uint32_t resolve_addresses(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask,
-                                std::uint32_t kind, std::uint32_t bytes, std::uint32_t line);
+                                const AccessSite* site);
 
 /// dst[lane] = old value at the host address, which becomes f(old, b) or, for cas, c where it was b. One lane
-/// after the other.
-using AtomicFunction = void (*)(WarpContext* warp, void* dst, const std::uint64_t* addresses, const void* b,
-                                const void* c, std::uint32_t mask, std::uint32_t line);
+/// after the other. Precondition: resolve_addresses() found the lanes' accesses legal.
+using AtomicFunction = void (*)(void* dst, const std::uint64_t* addresses, const void* b, const void* c,
+                                std::uint32_t mask);
 struct AtomicOperation {
   AtomicFunction function = nullptr;
   std::uint8_t bits = 0;

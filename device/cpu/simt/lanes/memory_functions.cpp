@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/half.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
@@ -13,40 +14,27 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// No allocation lies there: a null pointer with a displacement.
-constexpr std::uint64_t null_page_bytes = 4096;
-
-void raise(WarpContext* warp, FaultKind kind, std::uint64_t address, std::uint32_t line) {
-  if (warp->fault.kind == FaultKind::none) warp->fault = {kind, line, address};
-}
-
-/// The host address of one access of `bytes`; null (and a fault) when it is out of range.
-template <AddressKind kind>
-inline std::byte* place(WarpContext* warp, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,
-                        std::uint32_t line) {
-  if constexpr (kind == AddressKind::host) {
-    if (address < null_page_bytes) [[unlikely]] {
-      raise(warp, FaultKind::null_page, address, line);
-      return nullptr;
-    }
-    return reinterpret_cast<std::byte*>(address);
-  }
-  const std::uint64_t limit = kind == AddressKind::shared ? warp->shared_bytes : warp->local_stride;
-  if (address > limit || limit - address < bytes) [[unlikely]] {
-    raise(warp, kind == AddressKind::shared ? FaultKind::shared_range : FaultKind::local_range, address,
-          line);
-    return nullptr;
-  }
-  return kind == AddressKind::shared ? warp->shared + address
-                                     : warp->local + lane * warp->local_stride + address;
+/// Whether a full warp accesses one piece of memory, lane after lane.
+inline bool is_contiguous(const std::uint64_t* addresses, std::uint64_t bytes) {
+  std::uint64_t different = 0;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+    different |= addresses[lane] ^ (addresses[0] + lane * bytes);
+  return different == 0;
 }
 
 template <AddressKind kind, typename T, unsigned count>
 void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uint32_t mask,
-          std::uint32_t line) {
+          const AccessSite* site) {
+  AccessCheck<kind, sizeof(T) * count> check(warp, site);
   T* const values = static_cast<T*>(dst);
-  for_each_lane(mask, [=](std::uint32_t lane) {
-    const std::byte* const source = place<kind>(warp, addresses[lane], lane, sizeof(T) * count, line);
+  if constexpr (kind == AddressKind::host && count == 1) {
+    if (mask == all_lanes && is_contiguous(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
+      std::memcpy(values, reinterpret_cast<const std::byte*>(addresses[0]), sizeof(T) * warp_size);
+      return;
+    }
+  }
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::byte* const source = check.place(addresses[lane], lane);
     if (source == nullptr) return;
     for (unsigned i = 0; i < count; ++i)
       std::memcpy(&values[i * warp_size + lane], source + i * sizeof(T), sizeof(T));
@@ -55,10 +43,17 @@ void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uin
 
 template <AddressKind kind, typename T, unsigned count>
 void store(WarpContext* warp, const void* src, const std::uint64_t* addresses, std::uint32_t mask,
-           std::uint32_t line) {
+           const AccessSite* site) {
+  AccessCheck<kind, sizeof(T) * count> check(warp, site);
   const T* const values = static_cast<const T*>(src);
-  for_each_lane(mask, [=](std::uint32_t lane) {
-    std::byte* const target = place<kind>(warp, addresses[lane], lane, sizeof(T) * count, line);
+  if constexpr (kind == AddressKind::host && count == 1) {
+    if (mask == all_lanes && is_contiguous(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
+      std::memcpy(reinterpret_cast<std::byte*>(addresses[0]), values, sizeof(T) * warp_size);
+      return;
+    }
+  }
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    std::byte* const target = check.place(addresses[lane], lane);
     if (target == nullptr) return;
     for (unsigned i = 0; i < count; ++i)
       std::memcpy(target + i * sizeof(T), &values[i * warp_size + lane], sizeof(T));
@@ -184,14 +179,10 @@ struct AtomicHalfAdd {
 };
 
 template <typename T, typename Operation>
-void atomic(WarpContext* warp, void* dst, const std::uint64_t* addresses, const void* b, const void* c,
-            std::uint32_t mask, std::uint32_t line) {
+void atomic(void* dst, const std::uint64_t* addresses, const void* b, const void* c, std::uint32_t mask) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   for_each_lane(mask, [=](std::uint32_t lane) {
-    if (addresses[lane] < null_page_bytes) return raise(warp, FaultKind::null_page, addresses[lane], line);
-    if (addresses[lane] % sizeof(T) != 0)
-      return raise(warp, FaultKind::misaligned_atomic, addresses[lane], line);
     auto* const target = reinterpret_cast<Bits*>(addresses[lane]);
     const T operand = static_cast<const T*>(b)[lane];
     const T other = static_cast<const T*>(c)[lane];
@@ -267,18 +258,38 @@ StoreFunction find_store(AddressKind kind, unsigned bytes, unsigned count) {
   return nullptr;
 }
 
+namespace {
+
+template <AddressKind kind>
+std::uint32_t resolve(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask,
+                      const AccessSite* site) {
+  std::uint32_t legal = 0;
+  const auto visit = [&](auto check) {
+    for_each_lane(mask, [&](std::uint32_t lane) {
+      const std::byte* const host = check.place(addresses[lane], lane);
+      if (host == nullptr) return;
+      addresses[lane] = reinterpret_cast<std::uintptr_t>(host);
+      legal |= 1u << lane;
+    });
+  };
+  switch (site->bytes) {
+    case 2: visit(AccessCheck<kind, 2>(warp, site)); break;
+    case 4: visit(AccessCheck<kind, 4>(warp, site)); break;
+    default: visit(AccessCheck<kind, 8>(warp, site)); break;
+  }
+  return legal;
+}
+
+}  // namespace
+
 std::uint32_t resolve_addresses(WarpContext* warp, std::uint64_t* addresses, std::uint32_t mask,
-                                std::uint32_t kind, std::uint32_t bytes, std::uint32_t line) {
-  std::uint32_t good = 0;
-  for_each_lane(mask, [&](std::uint32_t lane) {
-    const std::byte* const host = static_cast<AddressKind>(kind) == AddressKind::shared
-                                      ? place<AddressKind::shared>(warp, addresses[lane], lane, bytes, line)
-                                      : place<AddressKind::local>(warp, addresses[lane], lane, bytes, line);
-    if (host == nullptr) return;
-    addresses[lane] = reinterpret_cast<std::uintptr_t>(host);
-    good |= 1u << lane;
-  });
-  return good;
+                                const AccessSite* site) {
+  switch (site->kind) {
+    case AddressKind::host: return resolve<AddressKind::host>(warp, addresses, mask, site);
+    case AddressKind::shared: return resolve<AddressKind::shared>(warp, addresses, mask, site);
+    case AddressKind::local: return resolve<AddressKind::local>(warp, addresses, mask, site);
+  }
+  return 0;
 }
 
 const AtomicOperation* find_atomic(std::string_view key) {
@@ -393,7 +404,8 @@ std::uint64_t read_global_timer() {
 }
 
 void raise_breakpoint(WarpContext* warp, std::uint32_t mask, std::uint32_t line) {
-  if (mask != 0) raise(warp, FaultKind::breakpoint, 0, line);
+  if (mask != 0 && warp->fault.kind == FaultKind::none)
+    warp->fault = {.kind = FaultKind::breakpoint, .line = line};
 }
 
 void full_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

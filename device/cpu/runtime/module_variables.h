@@ -1,0 +1,32 @@
+// The variables of a loaded module, as memory that kernels may access.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/simt/execute/executor.h"
+
+namespace lynxpp::device::cpu {
+
+/// Enters all variables of a module into allocations(), and removes them when it is destroyed.
+class ModuleVariables {
+ public:
+  /// `is_managed` tells by the name which are __managed__. Borrows the module, which must outlive this.
+  explicit ModuleVariables(
+      LoadedModule& module,
+      const std::function<bool(std::string_view)>& is_managed = [](std::string_view) { return false; });
+  ~ModuleVariables();
+  ModuleVariables(const ModuleVariables&) = delete;
+  ModuleVariables& operator=(const ModuleVariables&) = delete;
+
+ private:
+  struct Entered {
+    const void* address;
+    MemoryKind kind;
+  };
+  std::vector<Entered> entered_;
+};
+
+}  // namespace lynxpp::device::cpu

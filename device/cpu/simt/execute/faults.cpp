@@ -1,0 +1,89 @@
+// What is said of an illegal access.
+#include <cstdio>
+
+#include "device/cpu/simt/execute/scheduler.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
+}
+
+/// "a store of 4 bytes to"
+std::string name_of_access(const AccessSite& site) {
+  const std::string bytes = std::to_string(site.bytes) + (site.bytes == 1 ? " byte" : " bytes");
+  if (site.opcode.starts_with("ld")) return "a load of " + bytes + " from";
+  if (site.opcode.starts_with("st")) return "a store of " + bytes + " to";
+  return "an atomic operation on " + bytes + " at";
+}
+
+/// What lies, or does not, where the access went.
+std::string name_of_place(const WarpContext& warp, const Fault& fault) {
+  const std::string address = "address " + hexadecimal(fault.address);
+  switch (fault.site->kind) {
+    case AddressKind::shared:
+      return "shared memory access out of range: " + address + ", the block has " +
+             std::to_string(warp.shared_bytes) + " bytes";
+    case AddressKind::local:
+      return "local memory access out of range: " + address + ", the thread has " +
+             std::to_string(warp.local_stride) + " bytes";
+    case AddressKind::host: break;
+  }
+  switch (fault.site->space) {
+    case ptx::StateSpace::constant: return "no variable of constant memory is there";
+    case ptx::StateSpace::param: return "no parameter of the kernel is there";
+    default: return warp.memory->describe(fault.address);
+  }
+}
+
+std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::misaligned_address: return "which is no multiple of " + std::to_string(fault.site->bytes);
+    case FaultKind::wrong_space:
+      return "which is memory of the block or of a thread, and " + std::string(fault.site->opcode) +
+             " accesses global memory";
+    default: return name_of_place(warp, fault);
+  }
+}
+
+}  // namespace
+
+std::string name_of_thread(const WarpContext& warp, std::uint32_t lane) {
+  return "by thread " + triple(warp.tid[0][lane], warp.tid[1][lane], warp.tid[2][lane]) + " of block " +
+         triple(warp.ctaid[0], warp.ctaid[1], warp.ctaid[2]);
+}
+
+bool BlockRunner::check_fault(Warp& warp) {
+  const Fault& fault = warp.context.fault;
+  if (fault.kind == FaultKind::none) return true;
+  if (fault.kind == FaultKind::breakpoint) return fail("the kernel executed brkpt", fault.line);
+  const AccessSite& site = *fault.site;
+  std::string message = fault.kind == FaultKind::misaligned_address ? "misaligned address: "
+                        : fault.kind == FaultKind::wrong_space      ? "address of the wrong space: "
+                                                                    : "illegal address: ";
+  message += name_of_access(site) + " " + hexadecimal(fault.address) + " " +
+             name_of_thread(warp.context, fault.lane);
+  if (site.function != program_.functions[0].name)
+    message += " in function '" + demangle(std::string(site.function)) + "'";
+  if (!site.source_file.empty())
+    message += ", " + std::string(site.source_file) + ":" + std::to_string(site.source_line);
+  return fail(message + ": " + name_of_fault(warp.context, fault), site.line);
+}
+
+/// Memory that was freed while the kernel runs is not to be found again.
+void BlockRunner::forget_removed_ranges() {
+  const std::uint64_t removals = launch_.memory->removals();
+  if (removals == removals_) return;
+  removals_ = removals;
+  std::fill(ranges_.begin(), ranges_.end(), AddressRange{});
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,89 @@
+// Whether the lanes of a warp may access what an instruction asks for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/cpu/simt/execute/context.h"
+
+namespace lynxpp::device::cpu {
+
+inline constexpr std::uint32_t all_lanes = 0xffff'ffff;
+
+/// Keeps the warp's first fault.
+void raise(WarpContext* warp, FaultKind kind, const AccessSite* site, std::uint64_t address,
+           std::uint32_t lane);
+
+/// What `lane` may access around a generic address: the block's shared memory, its own stack, the kernel's
+/// parameters, global memory. Empty when nothing is there.
+AddressRange generic_range(const WarpContext& warp, std::uint64_t address, std::uint32_t lane);
+
+/// For an access by host address that is not where the site's last one was. When it is legal it becomes the
+/// site's last one, if it is to global memory; else the fault is raised.
+bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane);
+
+/// The accesses of one instruction for one warp, each of `size` bytes.
+template <AddressKind kind, std::uint64_t size>
+class AccessCheck {
+ public:
+  AccessCheck(WarpContext* warp, const AccessSite* site) : warp_(warp), site_(site) {
+    switch (kind) {
+      case AddressKind::host: take_range(); break;
+      case AddressKind::shared:
+        set_room(warp->shared_bytes);
+        base_ = warp->shared;
+        break;
+      case AddressKind::local:
+        set_room(warp->local_stride);
+        base_ = warp->local;
+        stride_ = warp->local_stride;
+        break;
+    }
+  }
+
+  /// The host address of a lane's access; null (and a fault) when it is illegal.
+  std::byte* place(std::uint64_t address, std::uint32_t lane) {
+    if (address - begin_ >= room_ || address % size != 0) [[unlikely]] {
+      if (!look(address, lane)) return nullptr;
+    }
+    if constexpr (kind == AddressKind::host) return reinterpret_cast<std::byte*>(address);
+    return base_ + lane * stride_ + address;
+  }
+
+  /// Whether all lanes may access what lies from `address` on, one behind the other. Without a fault.
+  bool whole_warp(std::uint64_t address) const {
+    constexpr std::uint64_t others = size * (warp_size - 1);
+    return address % size == 0 && room_ > others && address - begin_ < room_ - others;
+  }
+
+ private:
+  void set_room(std::uint64_t bytes) { room_ = bytes >= size ? bytes - size + 1 : 0; }
+  void take_range() {
+    const AddressRange& last = warp_->ranges[site_->index];
+    begin_ = last.begin;
+    set_room(last.bytes);
+  }
+  [[gnu::always_inline]] bool look(std::uint64_t address, std::uint32_t lane) {
+    if (address % size != 0) {
+      raise(warp_, FaultKind::misaligned_address, site_, address, lane);
+      return false;
+    }
+    if constexpr (kind == AddressKind::host) {
+      if (!find_range(warp_, site_, address, lane)) return false;
+      take_range();
+      return true;
+    } else {
+      raise(warp_, FaultKind::illegal_address, site_, address, lane);
+      return false;
+    }
+  }
+
+  WarpContext* const warp_;
+  const AccessSite* const site_;
+  std::uint64_t begin_ = 0;  ///< accesses that begin in [begin_, begin_ + room_) are legal
+  std::uint64_t room_ = 0;
+  std::byte* base_ = nullptr;
+  std::uint64_t stride_ = 0;
+};
+
+}  // namespace lynxpp::device::cpu
