@@ -313,8 +313,11 @@ bool is_mapped(std::uint64_t address) {
   return mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
-/// How far from an allocation an address still tells something of it.
-constexpr std::uint64_t near = 1 << 20;
+/// Whether an access that far from an allocation was most likely meant for it. Memory of the host may lie
+/// between allocations.
+bool is_near(const Allocation& allocation, std::uint64_t distance) {
+  return distance < std::clamp<std::uint64_t>(allocation.bytes, 1 << 10, 1 << 20);
+}
 
 }  // namespace
 
@@ -338,11 +341,11 @@ std::string Allocations::describe(std::uint64_t address) const {
            name_of(freed->allocation) + (chain.empty() ? "" : ", freed by " + std::string(chain));
   }
   if (inside) return "offset " + std::to_string(address - close->address) + " of " + name_of(*close);
-  if (close && address >= end && address - end < near) {
+  if (close && address >= end && is_near(*close, address - end)) {
     const std::string distance = address == end ? "just" : std::to_string(address - end) + " bytes";
     return distance + " behind the end of " + name_of(*close);
   }
-  if (close && address < close->address && close->address - address < near)
+  if (close && address < close->address && is_near(*close, close->address - address))
     return std::to_string(close->address - address) + " bytes in front of " + name_of(*close);
   if (is_mapped(address)) {
     return "memory of the host that the device does not know; kernels reach host memory of cudaMallocHost, "

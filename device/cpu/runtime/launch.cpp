@@ -145,7 +145,7 @@ cudaError_t error_of(const Failure& failure) {
   if (begins_with("illegal address: ")) return cudaErrorIllegalAddress;
   if (begins_with("misaligned address: ")) return cudaErrorMisalignedAddress;
   if (begins_with("address of the wrong space: ")) return cudaErrorInvalidAddressSpace;
-  if (begins_with("a call through an address")) return cudaErrorInvalidPc;
+  if (begins_with("a call through ")) return cudaErrorInvalidPc;
   // Compiling comes first: a kernel with something the device does not have, or with PTX that makes no sense,
   // was not run at all.
   if (says({"device-side assert"})) return cudaErrorAssert;

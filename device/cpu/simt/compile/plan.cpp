@@ -135,6 +135,10 @@ Status Planner::plan_function(CompiledFunction& function) {
       const ptx::Instruction& instruction = body.instructions[i];
       segment.may_spin |= may_spin(instruction);
       segment.line = instruction.line;
+      if (const std::string* const file = module_.find_file(instruction.source_file)) {
+        segment.source_file = *file;
+        segment.source_line = instruction.source_line;
+      }
       if (!is_block_barrier(instruction.opcode)) continue;
       segment.end = i + 1;
       segment.control = Control::barrier;

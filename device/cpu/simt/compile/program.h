@@ -57,6 +57,8 @@ struct Segment {
   std::uint32_t begin = 0;  ///< instructions [begin, end) of the body
   std::uint32_t end = 0;
   std::uint32_t line = 0;  ///< PTX line of the last one
+  std::string_view source_file;  ///< and its line in the source; empty without line information
+  std::uint32_t source_line = 0;
   Control control = Control::next;
   bool may_spin = false;  ///< holds an atomic or an uncached load: another thread may be waited for
   std::uint32_t target = no_segment;         ///< branch taken

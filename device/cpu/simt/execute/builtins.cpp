@@ -25,16 +25,15 @@ class CallMemory {
     if (address == 0) return instead;
     const std::string_view bytes = bytes_at(address);
     const void* const end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
-    if (end != nullptr) return bytes.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()));
+    if (end != nullptr)
+      return bytes.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()));
     miss("a text", address);
     return {};
   }
   void miss(const char* what, std::uint64_t address) {
     if (failure_) return;
-    char place[64];
-    std::snprintf(place, sizeof place, "%s at 0x%llx ", what, static_cast<unsigned long long>(address));
-    failure_ = failure(std::string("illegal address: ") + place + name_of_thread(*call_.warp, call_.lane) +
-                       ": " + call_.memory->describe(address));
+    failure_ = failure("illegal address: " + std::string(what) + " at " + hexadecimal(address) + ": " +
+                       call_.memory->describe(address));
   }
   const std::optional<Failure>& failed() const { return failure_; }
 

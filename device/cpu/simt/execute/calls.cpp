@@ -65,13 +65,16 @@ bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const S
   const bool is_kernel = warp.depth == 0;
   const std::uint64_t local = is_kernel ? 0 : warp.top().local + warp.top().function->frame->bytes();
   if (local + callee.frame->bytes() > program_.local_bytes) {
-    return fail("stack overflow: calls nest deeper than the " + std::to_string(program_.local_bytes) +
-                    " bytes of local memory of a thread allow",
-                segment.line);
+    return fail_at(warp, segment, lanes,
+                   "illegal address: stack overflow: calls nest deeper than the " +
+                       std::to_string(program_.local_bytes) + " bytes of local memory of a thread allow");
   }
   // A function without local variables uses no stack, and yet its recursion must end.
   constexpr std::uint32_t deepest_call = 4096;
-  if (warp.depth >= deepest_call) return fail("stack overflow: more than 4096 nested calls", segment.line);
+  if (warp.depth >= deepest_call) {
+    return fail_at(warp, segment, lanes,
+                   "illegal address: stack overflow: more than " + std::to_string(deepest_call) + " nested calls");
+  }
   if (warp.frames.size() == warp.depth) warp.frames.push_back(std::make_unique<Frame>());
   Frame& frame = *warp.frames[warp.depth];
   frame.function = &callee;
@@ -137,8 +140,10 @@ bool BlockRunner::call_next_target(Warp& warp, const Segment& segment) {
   });
   group.calls_left &= ~lanes;
   const CompiledFunction* const callee = program_.find(ModuleSymbols::function_of_token(token));
-  if (callee == nullptr)
-    return fail("a call through an address that is no function of this module", segment.line);
+  if (callee == nullptr) {
+    return fail_at(warp, segment, lanes,
+                   "a call through " + hexadecimal(token) + ", which is no function of this module");
+  }
   if (callee->failure) {
     if (!failure_) failure_ = Failure{*callee->failure};
     return false;
@@ -163,7 +168,7 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
     }
     const Result<std::uint64_t> result = run_builtin(request);
     if (!result) {
-      good = fail(result.error().diagnostics[0].message, segment.line);
+      good = fail_at(warp, segment, 1u << lane, result.error().diagnostics[0].message);
     } else if (!site.results.empty()) {
       write_scalar(warp, frame, site.results[0], lane, *result);
     }

@@ -1,17 +1,20 @@
 // What is said of an illegal access.
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "device/cpu/simt/execute/scheduler.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
-namespace {
 
 std::string hexadecimal(std::uint64_t value) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
   return text;
 }
+
+namespace {
 
 std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
@@ -40,8 +43,17 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
   switch (fault.site->space) {
     case ptx::StateSpace::constant: return "no variable of constant memory is there";
     case ptx::StateSpace::param: return "no parameter of the kernel is there";
-    default: return warp.memory->describe(fault.address);
+    default: break;
   }
+  const std::uint64_t from_local = fault.address - reinterpret_cast<std::uintptr_t>(warp.local);
+  if (from_local < warp.local_stride * warp_size) return "local memory of another thread";
+  const std::uint64_t from_shared = fault.address - reinterpret_cast<std::uintptr_t>(warp.shared);
+  constexpr std::uint64_t a_little = 4096;
+  if (warp.shared_bytes != 0 && from_shared - warp.shared_bytes < a_little) {
+    return std::to_string(from_shared - warp.shared_bytes) + " bytes behind the end of the block's " +
+           std::to_string(warp.shared_bytes) + " bytes of shared memory";
+  }
+  return warp.memory->describe(fault.address);
 }
 
 std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
@@ -54,11 +66,22 @@ std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
   }
 }
 
+std::string name_of_thread(const WarpContext& warp, std::uint32_t lane) {
+  return " by thread " + triple(warp.tid[0][lane], warp.tid[1][lane], warp.tid[2][lane]) + " of block " +
+         triple(warp.ctaid[0], warp.ctaid[1], warp.ctaid[2]);
+}
+
+std::string name_of_source(std::string_view file, std::uint32_t line) {
+  return file.empty() ? "" : ", " + std::string(file) + ":" + std::to_string(line);
+}
+
 }  // namespace
 
-std::string name_of_thread(const WarpContext& warp, std::uint32_t lane) {
-  return "by thread " + triple(warp.tid[0][lane], warp.tid[1][lane], warp.tid[2][lane]) + " of block " +
-         triple(warp.ctaid[0], warp.ctaid[1], warp.ctaid[2]);
+bool BlockRunner::fail_at(const Warp& warp, const Segment& segment, std::uint32_t lanes,
+                          std::string message) {
+  const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+  message += "," + name_of_thread(warp.context, lane);
+  return fail(message + name_of_source(segment.source_file, segment.source_line), segment.line);
 }
 
 bool BlockRunner::check_fault(Warp& warp) {
@@ -69,12 +92,11 @@ bool BlockRunner::check_fault(Warp& warp) {
   std::string message = fault.kind == FaultKind::misaligned_address ? "misaligned address: "
                         : fault.kind == FaultKind::wrong_space      ? "address of the wrong space: "
                                                                     : "illegal address: ";
-  message += name_of_access(site) + " " + hexadecimal(fault.address) + " " +
+  message += name_of_access(site) + " " + hexadecimal(fault.address) +
              name_of_thread(warp.context, fault.lane);
   if (site.function != program_.functions[0].name)
     message += " in function '" + demangle(std::string(site.function)) + "'";
-  if (!site.source_file.empty())
-    message += ", " + std::string(site.source_file) + ":" + std::to_string(site.source_line);
+  message += name_of_source(site.source_file, site.source_line);
   return fail(message + ": " + name_of_fault(warp.context, fault), site.line);
 }
 

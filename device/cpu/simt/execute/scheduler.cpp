@@ -246,7 +246,7 @@ bool BlockRunner::act(Warp& warp, const Segment& segment, std::uint32_t taken) {
       return true;
     case Control::trap:
       group.pc = segment.next;
-      return taken == 0 || fail("the kernel executed trap", segment.line);
+      return taken == 0 || fail_at(warp, segment, taken, "the kernel executed trap");
     case Control::call: return call(warp, segment, taken);
     case Control::barrier: return arrive(warp, segment, taken);
   }

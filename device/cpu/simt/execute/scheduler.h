@@ -137,6 +137,8 @@ class BlockRunner {
   bool complete(Barrier& barrier, std::uint32_t id);
 
   bool fail(std::string message, std::uint32_t line = 0);
+  /// In the last instruction of a segment, for the first of `lanes`.
+  bool fail_at(const Warp& warp, const Segment& segment, std::uint32_t lanes, std::string message);
   bool check_fault(Warp& warp);
   void forget_removed_ranges();
 
@@ -165,7 +167,7 @@ struct BuiltinCall {
 /// The result, or a failure that ends the launch (__assertfail, a text or an address that is none).
 Result<std::uint64_t> run_builtin(const BuiltinCall& call);
 
-/// "by thread (0, 1, 2) of block (3, 4, 5)"
-std::string name_of_thread(const WarpContext& warp, std::uint32_t lane);
+/// "0x7f00"
+std::string hexadecimal(std::uint64_t value);
 
 }  // namespace lynxpp::device::cpu
