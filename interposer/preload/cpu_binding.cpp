@@ -86,19 +86,39 @@ bool file_has_section(const char* path, const char* wanted) {
   return found;
 }
 
-/// Whether the code at `caller` belongs to an object with device code of its own that is no shared runtime:
-/// then the runtime that is asking is linked into it.
-bool holds_static_runtime(const void* caller) {
-  bool result = false;
+/// The object that the code at `caller` belongs to.
+struct Asking {
+  /// It has device code of its own and is no shared runtime: the runtime that is asking is linked into it.
+  bool holds_runtime = false;
+  const char* file = "";  ///< its whole name, at one place as long as it is loaded; empty: the program
+  char name[128] = "";    ///< the file's own name
+};
+
+Asking asking_object(const void* caller) {
+  Asking result;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (!object.contains(caller)) return false;
     if (!is_runtime_library(object.base_name()) && !object.needs(is_runtime_library)) {
-      const char* path = object.name()[0] != '\0' ? object.name() : "/proc/self/exe";
-      result = file_has_section(path, ".nvFatBinSegment");
+      const bool is_program = object.name()[0] == '\0';
+      result.holds_runtime =
+          file_has_section(is_program ? "/proc/self/exe" : object.name(), ".nvFatBinSegment");
+      result.file = object.name();
+      snprintf(result.name, sizeof result.name, "%s", object.base_name());
     }
     return true;
   });
   return result;
+}
+
+/// Whether it is the first time for this library; so many of them are told apart.
+bool is_first(const char* file) {
+  static std::atomic<const char*> told[32];
+  for (std::atomic<const char*>& slot : told) {
+    const char* known = nullptr;
+    if (slot.compare_exchange_strong(known, file)) return true;
+    if (known == file) return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -154,12 +174,23 @@ void explain_static_runtime(const char* library, const void* caller) {
   if (strncmp(slash != nullptr ? slash + 1 : library, "libcuda.so", 10) != 0) return;
   const bool wants_cpu = settings.device == DeviceChoice::cpu ||
                          (settings.device == DeviceChoice::automatic && !driver_present());
-  if (!wants_cpu || !holds_static_runtime(caller)) return;
+  if (!wants_cpu) return;
+  const Asking asking = asking_object(caller);
+  if (!asking.holds_runtime) return;
+  const char* const no_driver = driver_present() ? "" : " (there is no NVIDIA driver on this machine)";
+  if (asking.name[0] != '\0') {
+    if (is_first(asking.file)) {
+      say("%s links its own static CUDA runtime, which cannot run on the cpu device; its functions fail "
+          "there%s",
+          asking.name, no_driver);
+    }
+    return;
+  }
   if (explained.exchange(true)) return;
   say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu "
       "device; "
       "rebuild the program with `nvcc -cudart shared`%s",
-      driver_present() ? "" : " (there is no NVIDIA driver on this machine)");
+      no_driver);
 }
 
 void explain_driver_use() {

@@ -17,8 +17,8 @@ void bind_to_cpu_device();
 /// The engine's function of that name; null when it has none or the process is not on the cpu device.
 void* cpu_function(const char* name);
 
-/// Tells the user, once, when `caller` is a program whose CUDA runtime is linked statically and asks for a
-/// driver that the cpu device cannot stand in for.
+/// Tells the user, once, when `caller` is a program, or a library of it, whose CUDA runtime is linked
+/// statically and asks for a driver that the cpu device cannot stand in for.
 void explain_static_runtime(const char* library, const void* caller);
 
 /// Tells the user, once, when a program that is to run on the cpu device loads device code into the CUDA

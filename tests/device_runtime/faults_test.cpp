@@ -57,7 +57,8 @@ std::string victim(const std::string& code) {
   setp.eq.u32 %p, %r1, 3;
   setp.eq.and.u32 %p, %r2, 1, %p;
   .loc 1 42 3
-)" + code + "\n  ret;\n}\n";
+)" + code +
+         "\n  ret;\n}\n";
 }
 
 /// `call` for the guilty thread alone.
@@ -122,8 +123,8 @@ const std::string store = "add.u64 %g, %a, %n;\n@%p st.global.u32 [%g], 1;";
 
 TEST_F(FaultTest, OneElementBeyondTheEnd) {
   expect_fault(store, data_, 400, cudaErrorIllegalAddress,
-               {"illegal address: a store of 4 bytes to 0x", "app.cu:42", "just behind the end of 400 bytes at 0x",
-                "device memory allocated by ", "device_ints"});
+               {"illegal address: a store of 4 bytes to 0x", "app.cu:42",
+                "just behind the end of 400 bytes at 0x", "device memory allocated by ", "device_ints"});
 }
 
 TEST_F(FaultTest, APartOfAnElementBeyondTheEnd) {
@@ -220,9 +221,10 @@ TEST_F(FaultTest, AtomicsAndReductions) {
 }
 
 TEST_F(FaultTest, SharedMemory) {
-  expect_fault("cvt.u32.u64 %r3, %n;\nmov.u32 %r4, tile;\nadd.u32 %r3, %r3, %r4;\n@%p st.shared.u32 [%r3], 1;",
-               nullptr, 64, cudaErrorIllegalAddress,
-               {"shared memory access out of range: address 0x40, the block has 64 bytes", "app.cu:42"});
+  expect_fault(
+      "cvt.u32.u64 %r3, %n;\nmov.u32 %r4, tile;\nadd.u32 %r3, %r3, %r4;\n@%p st.shared.u32 [%r3], 1;",
+      nullptr, 64, cudaErrorIllegalAddress,
+      {"shared memory access out of range: address 0x40, the block has 64 bytes", "app.cu:42"});
   data_ = device_ints(std::vector<int>(100, 5));
   next_ = device_ints(std::vector<int>(100, 6));
   expect_fault("cvt.u32.u64 %r3, %n;\n@%p ld.shared.u32 %r4, [%r3];", nullptr, 2, cudaErrorMisalignedAddress,
@@ -230,8 +232,9 @@ TEST_F(FaultTest, SharedMemory) {
 }
 
 TEST_F(FaultTest, SharedMemoryByGenericAddresses) {
-  expect_fault("mov.u64 %g, tile;\ncvta.shared.u64 %g, %g;\nadd.u64 %g, %g, %n;\n@%p st.u32 [%g], 1;", nullptr,
-               64, cudaErrorIllegalAddress, {"0 bytes behind the end of the block's 64 bytes of shared memory"});
+  expect_fault("mov.u64 %g, tile;\ncvta.shared.u64 %g, %g;\nadd.u64 %g, %g, %n;\n@%p st.u32 [%g], 1;",
+               nullptr, 64, cudaErrorIllegalAddress,
+               {"0 bytes behind the end of the block's 64 bytes of shared memory"});
 }
 
 TEST_F(FaultTest, GlobalAccessesToSharedMemory) {
@@ -245,8 +248,8 @@ TEST_F(FaultTest, LocalMemory) {
 }
 
 TEST_F(FaultTest, LocalMemoryOfAnotherThread) {
-  expect_fault("mov.u64 %g, stack;\ncvta.local.u64 %g, %g;\nsub.u64 %g, %g, %n;\n@%p st.u32 [%g], 1;", nullptr, 64,
-               cudaErrorIllegalAddress, {"local memory of another thread"});
+  expect_fault("mov.u64 %g, stack;\ncvta.local.u64 %g, %g;\nsub.u64 %g, %g, %n;\n@%p st.u32 [%g], 1;",
+               nullptr, 64, cudaErrorIllegalAddress, {"local memory of another thread"});
 }
 
 TEST_F(FaultTest, VariablesHaveExactBounds) {
@@ -264,9 +267,9 @@ TEST_F(FaultTest, ParametersHaveExactBounds) {
 }
 
 TEST_F(FaultTest, InAFunction) {
-  expect_fault("add.u64 %g, %a, %n;\n" +
-                   guarded_call("{ .param .b64 x; st.param.b64 [x], %g; call.uni put, (x); }"),
-               data_, 400, cudaErrorIllegalAddress, {"in function 'put'", "app.cu:7", "just behind the end"});
+  expect_fault(
+      "add.u64 %g, %a, %n;\n" + guarded_call("{ .param .b64 x; st.param.b64 [x], %g; call.uni put, (x); }"),
+      data_, 400, cudaErrorIllegalAddress, {"in function 'put'", "app.cu:7", "just behind the end"});
 }
 
 TEST_F(FaultTest, CallsOfWhatIsNoFunction) {
@@ -289,8 +292,9 @@ TEST_F(FaultTest, Traps) {
 
 TEST_F(FaultTest, TextsOfPrintf) {
   const auto print = [](const std::string& format) {
-    return guarded_call("{ .param .b64 f; st.param.b64 [f], " + format +
-                        "; .param .b64 v; st.param.b64 [v], %a; .param .b32 r; call.uni (r), vprintf, (f, v); }");
+    return guarded_call(
+        "{ .param .b64 f; st.param.b64 [f], " + format +
+        "; .param .b64 v; st.param.b64 [v], %a; .param .b32 r; call.uni (r), vprintf, (f, v); }");
   };
   expect_fault(print("%n"), nullptr, 0x1234'5678'9000, cudaErrorIllegalAddress,
                {"a text at 0x123456789000", "app.cu:42"});
@@ -308,7 +312,8 @@ TEST_F(FaultTest, TextsOfPrintf) {
 }
 
 const std::string device_malloc =
-    "{ .param .b64 b; st.param.b64 [b], 24; .param .b64 r; call.uni (r), malloc, (b); ld.param.b64 %l1, [r]; }\n";
+    "{ .param .b64 b; st.param.b64 [b], 24; .param .b64 r; call.uni (r), malloc, (b); ld.param.b64 %l1, [r]; "
+    "}\n";
 std::string device_free(const std::string& pointer) {
   return "{ .param .b64 b; st.param.b64 [b], " + pointer + "; call.uni free, (b); }\n";
 }
@@ -320,10 +325,12 @@ TEST_F(FaultTest, FreeOfWhatMallocDidNotGive) {
 
 TEST_F(FaultTest, UseAfterFreeInTheSameKernel) {
   // The first store makes the access known as a good one.
-  expect_fault(guarded_call(device_malloc + "mov.u32 %r3, 0;\n$again:\nst.u32 [%l1+8], 1;\n"
+  expect_fault(guarded_call(device_malloc +
+                            "mov.u32 %r3, 0;\n$again:\nst.u32 [%l1+8], 1;\n"
                             "setp.eq.u32 %s, %r3, 1;\n@%s bra $out;\nmov.u32 %r3, 1;\n" +
                             device_free("%l1") + "bra $again;"),
-               nullptr, 0, cudaErrorIllegalAddress, {"offset 8 of freed memory: 24 bytes", "the device's malloc"});
+               nullptr, 0, cudaErrorIllegalAddress,
+               {"offset 8 of freed memory: 24 bytes", "the device's malloc"});
 }
 
 TEST_F(FaultTest, AWarpThatReachesBeyondTheEndByOneLane) {
@@ -413,9 +420,10 @@ TEST_F(LegalAccessTest, DeviceMallocOutlivesItsKernel) {
 }
 
 TEST_F(LegalAccessTest, GuardsHoldOffFaults) {
-  EXPECT_EQ(run("setp.ne.u32 %s, %r1, %r1;\n@%s st.global.u32 [%n], 1;\n@%s atom.global.add.u32 %r3, [%n], 1;",
-                nullptr, 0x1234'5678'9002, cudaSuccess),
-            "");
+  EXPECT_EQ(
+      run("setp.ne.u32 %s, %r1, %r1;\n@%s st.global.u32 [%n], 1;\n@%s atom.global.add.u32 %r3, [%n], 1;",
+          nullptr, 0x1234'5678'9002, cudaSuccess),
+      "");
 }
 
 // ---------------------------------------------------------------- variants

@@ -197,7 +197,84 @@ def no_ptx(build):
     expect_words(run, "PTX", "cudaErrorNoKernelImageForDevice")
 
 
+# ---------------------------------------------------------------- faults of kernels
+
+def faults_program(build):
+    return build.examples / "tests" / "faults"
+
+
+# Fault, error, and what is said of it.
+KERNEL_FAULTS = [
+    ("none", 0, []),
+    ("overrun", 700, ["illegal address: a store of 4 bytes to 0x", "by thread (104, 0, 0) of block (7, 0, 0)",
+                      "just behind the end of 4000 bytes at 0x", "device memory allocated by make_array(int)+0x"]),
+    ("host", 700, ["illegal address: a store of 4 bytes to 0x"]),
+    ("wild", 700, ["illegal address: a store of 4 bytes to 0x12345678", "nothing is allocated there"]),
+    ("misaligned", 716, ["misaligned address: a store of 4 bytes to 0x", "which is no multiple of 4"]),
+    ("freed", 700, ["of freed memory: 4000 bytes at 0x", "allocated by make_array(int)+0x", "freed by drop_array(int*)+0x"]),
+]
+
+
+def expect_fault(build, run, fault, error, words):
+    expect(run.status == 0, f"the process does not live\n{run}")
+    demand_equal("stdout", run.stdout.decode(), f"{fault}: {error}, then {error}; after the reset 0 0 999\n")
+    if error != 0:
+        expect_words(run, *words, "fill(int*, int)", "faults.cu:10", "PTX line ")
+
+
+@test
+def kernel_faults(build):
+    """A kernel that accesses what is not its own: the error that a GPU gives, where, and which array; the process goes on."""
+    for fault, error, words in KERNEL_FAULTS:
+        expect_fault(build, build.run(faults_program(build), fault), fault, error, words)
+
+
+@test
+def kernel_faults_in_variants(build):
+    """The same in an instrumented kernel; launches that are well are measured before and after."""
+    for fault, error, words in KERNEL_FAULTS:
+        run, records = build.measure(faults_program(build), fault, spec="instruction_count,device_memory_profile")
+        expect_fault(build, run, fault, error, words)
+        measured = [record["launch"] for record in records.launches if record["spec"] == "instruction_count"]
+        demand_equal(f"launches measured around the fault '{fault}'", measured, [1] if error else [0, 1])
+
+
 # ---------------------------------------------------------------- libraries and images
+
+@test
+def relocatable_device_code(build):
+    """-rdc=true: what it is, not that PTX is missing."""
+    run = build.run(build.examples / "tests" / "relocatable")
+    demand_equal("stdout", run.stdout, b"relocatable: cudaErrorNoKernelImageForDevice, cudaErrorNoKernelImageForDevice\n")
+    expect_words(run, "kernel scale(int*) cannot run on the cpu device: its image holds relocatable device code (-rdc=true)",
+                 "variable factor cannot be used on the cpu device: its image holds relocatable device code", "build without -rdc=true")
+    expect("no PTX" not in run.stderr and "dynamic parallelism" not in run.stderr, f"something else is said\n{run}")
+
+
+@test
+def device_side_launch(build):
+    run = build.run(build.examples / "tests" / "device_launch")
+    demand_equal("stdout", run.stdout, b"device_launch: cudaErrorNoKernelImageForDevice\n")
+    expect_words(run, "kernel parent(int*) cannot run on the cpu device", "launches kernels from the device (CUDA dynamic parallelism)")
+
+
+@test
+def library_with_a_static_runtime(build):
+    """It is the library that is named, not the program."""
+    linked = subprocess.run(["ldd", build.examples / "vecadd"], capture_output=True, text=True).stdout
+    runtime = re.search(r"=> (\S*libcudart\S*)", linked)
+    found = sorted(pathlib.Path(runtime[1]).parent.glob("libcurand.so.*")) if runtime else []
+    if not found:
+        print("SKIP: the toolkit's libcurand is not installed")
+        raise SystemExit(77)
+    script = ("import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); generator = ctypes.c_void_p();"
+              "print(library.curandCreateGenerator(ctypes.byref(generator), 100) != 0)")
+    run = build.run("python3", "-c", script, found[0])
+    demand_equal("stdout", run.stdout, b"True\n")
+    lines = [line for line in run.stderr.splitlines() if "static CUDA runtime" in line]
+    demand_equal("lines about it", len(lines), 1)
+    expect("libcurand.so." in lines[0] and "cannot run on the cpu device" in lines[0], f"the line says {lines[0]}")
+
 
 @test
 def static_runtime(build):

@@ -118,8 +118,8 @@ void Allocations::forget_stale(std::uintptr_t address, std::size_t bytes) {
   auto stale = by_address_.upper_bound(address);
   if (stale != by_address_.begin()) --stale;
   while (stale != by_address_.end() && stale->first < address + bytes) {
-    const bool gone = stale->second.kind == MemoryKind::registered_host &&
-                      stale->first + stale->second.bytes > address;
+    const bool gone =
+        stale->second.kind == MemoryKind::registered_host && stale->first + stale->second.bytes > address;
     if (gone) {
       ++version_;
       note_removal();
@@ -337,8 +337,9 @@ std::string Allocations::describe(std::uint64_t address) const {
   const bool inside = close && address >= close->address && address < end;
   if (freed && !inside) {
     const std::string_view chain = call_site(freed->stack).chain;
-    return "offset " + std::to_string(address - freed->allocation.address) + " of freed memory: " +
-           name_of(freed->allocation) + (chain.empty() ? "" : ", freed by " + std::string(chain));
+    return "offset " + std::to_string(address - freed->allocation.address) +
+           " of freed memory: " + name_of(freed->allocation) +
+           (chain.empty() ? "" : ", freed by " + std::string(chain));
   }
   if (inside) return "offset " + std::to_string(address - close->address) + " of " + name_of(*close);
   if (close && address >= end && is_near(*close, address - end)) {

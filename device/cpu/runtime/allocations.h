@@ -38,8 +38,8 @@ struct Allocation {
   unsigned flags = 0;    ///< as given to cudaHostAlloc or cudaHostRegister
   void* pool = nullptr;  ///< the cudaMemPool_t it came from
   bool is_managed_variable = false;
-  std::uint64_t number = 0;  ///< given out by Allocations, in order
-  CallStack stack = {};      ///< of the program's call; empty for variables
+  std::uint64_t number = 0;    ///< given out by Allocations, in order
+  CallStack stack = {};        ///< of the program's call; empty for variables
   std::string_view name = {};  ///< of a variable; borrowed from its module
 
   void* pointer() const { return reinterpret_cast<void*>(address); }

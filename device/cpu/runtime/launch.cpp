@@ -113,7 +113,8 @@ cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch
   const Status status = loaded.module->launch(kernel.name, shape, *buffer, path ? &counters : nullptr);
   if (!status) {
     if (!kernel.failure_logged.exchange(true)) {
-      log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name), death_text(status.error()));
+      log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name),
+                  death_text(status.error()));
     }
     return finish(error_of(status.error()));
   }

@@ -12,6 +12,36 @@
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
+namespace {
+
+/// Why the image of `symbol` has no PTX to run, and what to do about it.
+std::string why_no_ptx(const void* wrapper, const std::string& symbol) {
+  const auto containers = image::prelinked_containers(wrapper);
+  if (containers.empty()) {
+    return "its fatbinary holds no PTX; build with -arch=compute_XX or keep PTX in the fatbinary "
+           "(-gencode arch=compute_XX,code=compute_XX)";
+  }
+  for (const auto container : containers) {
+    const auto texts = image::ptx_modules(container, 0);
+    if (!texts) continue;
+    for (const std::string& text : *texts) {
+      // The names that nvcc gives the device's launch functions, now and before CUDA 12.
+      const bool launches = text.find("__cudaCDP2LaunchDevice") != std::string::npos ||
+                            text.find("cudaLaunchDevice") != std::string::npos;
+      if (launches && text.find(symbol) != std::string::npos) {
+        return "its image holds relocatable device code (-rdc=true) that launches kernels from the device "
+               "(CUDA dynamic parallelism), which the cpu device does not have; launch them from the host "
+               "and "
+               "build without -rdc=true";
+      }
+    }
+  }
+  return "its image holds relocatable device code (-rdc=true), which the cpu device does not link; build "
+         "without "
+         "-rdc=true, every kernel in one source file with the device functions and variables it uses";
+}
+
+}  // namespace
 
 Registry& registry() {
   static auto* const all = new Registry;
@@ -59,11 +89,8 @@ cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& lo
   if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
     kernel.load_error = decode();
     if (kernel.load_error == cudaErrorNoKernelImageForDevice) {
-      log().error(
-          "kernel {} cannot run on the cpu device: its fatbinary holds no PTX; build with -arch=compute_XX "
-          "or keep PTX in "
-          "the fatbinary (-gencode arch=compute_XX,code=compute_XX)",
-          demangle(kernel.name));
+      log().error("kernel {} cannot run on the cpu device: {}", demangle(kernel.name),
+                  why_no_ptx(wrapper_, kernel.name));
     }
     for (Module& module : modules_) {
       if (kernel.load_error != cudaSuccess || kernel.loaded != nullptr) break;
@@ -114,8 +141,8 @@ cudaError_t Binary::place(Variable& variable) {
   if (variable.storage != nullptr) return cudaSuccess;
   if (const cudaError_t error = decode(); error != cudaSuccess) {
     if (error == cudaErrorNoKernelImageForDevice && !std::exchange(variable.failure_logged, true)) {
-      log().error("variable {} cannot be used on the cpu device: its fatbinary holds no PTX",
-                  demangle(variable.name));
+      log().error("variable {} cannot be used on the cpu device: {}", demangle(variable.name),
+                  why_no_ptx(wrapper_, variable.name));
     }
     return error;
   }

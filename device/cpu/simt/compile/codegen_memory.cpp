@@ -32,8 +32,8 @@ unsigned FunctionCodegen::vector_count(const DecodedOpcode& opcode) {
 FunctionCodegen::Access FunctionCodegen::parameter_access(std::uint64_t offset, unsigned bytes) {
   Access access;
   if (offset % bytes != 0 || offset + bytes > parameters_->bytes || offset + bytes < offset) {
-    access.addresses = builder_.CreateAdd(splat(context_load(offsetof(WarpContext, parameters), 64)),
-                                          splat(64, offset));
+    access.addresses =
+        builder_.CreateAdd(splat(context_load(offsetof(WarpContext, parameters), 64)), splat(64, offset));
     return access;
   }
   Value* const buffer =

@@ -56,7 +56,7 @@ struct Segment {
   bool starts_block = false;
   std::uint32_t begin = 0;  ///< instructions [begin, end) of the body
   std::uint32_t end = 0;
-  std::uint32_t line = 0;  ///< PTX line of the last one
+  std::uint32_t line = 0;        ///< PTX line of the last one
   std::string_view source_file;  ///< and its line in the source; empty without line information
   std::uint32_t source_line = 0;
   Control control = Control::next;
@@ -126,7 +126,7 @@ struct Program {
   std::uint32_t site_count = 0;       ///< instructions of all functions
   bool counting = false;
   std::deque<AccessSite> accesses;  ///< compiled code holds their addresses
-  std::shared_ptr<Jit> code;  ///< keeps the machine code alive
+  std::shared_ptr<Jit> code;        ///< keeps the machine code alive
 
   /// By index in ptx::Module::functions; null when it is not part of the program.
   const CompiledFunction* find(std::uint32_t module_function) const;

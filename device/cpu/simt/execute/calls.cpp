@@ -72,8 +72,9 @@ bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const S
   // A function without local variables uses no stack, and yet its recursion must end.
   constexpr std::uint32_t deepest_call = 4096;
   if (warp.depth >= deepest_call) {
-    return fail_at(warp, segment, lanes,
-                   "illegal address: stack overflow: more than " + std::to_string(deepest_call) + " nested calls");
+    return fail_at(
+        warp, segment, lanes,
+        "illegal address: stack overflow: more than " + std::to_string(deepest_call) + " nested calls");
   }
   if (warp.frames.size() == warp.depth) warp.frames.push_back(std::make_unique<Frame>());
   Frame& frame = *warp.frames[warp.depth];
