@@ -1,5 +1,5 @@
-// Seeded faults of kernels: the error, what is said, that it sticks, that nothing of the process is harmed; and
-// what must not be taken for one.
+// Seeded faults of kernels: the error, what is said, that it sticks, that nothing of the process is harmed;
+// and what must not be taken for one.
 #include <gmock/gmock.h>
 
 #include <cstring>

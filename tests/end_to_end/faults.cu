@@ -17,8 +17,6 @@ __attribute__((noinline)) int* make_array(int count) {
   return array;
 }
 
-__attribute__((noinline)) void drop_array(int* array) { cudaFree(array); }
-
 int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     const char* const fault = arguments[i];
@@ -30,7 +28,7 @@ int main(int count, char** arguments) {
     if (std::strcmp(fault, "host") == 0) target = host;
     if (std::strcmp(fault, "wild") == 0) target = reinterpret_cast<int*>(0x123456789000);
     if (std::strcmp(fault, "misaligned") == 0) target = reinterpret_cast<int*>(reinterpret_cast<char*>(array) + 1);
-    if (std::strcmp(fault, "freed") == 0) drop_array(array);
+    if (std::strcmp(fault, "freed") == 0) cudaFree(array);
     fill<<<8, 128>>>(target, elements);
     const cudaError_t ended = cudaDeviceSynchronize();
     const cudaError_t later = cudaMalloc(&target, 4);

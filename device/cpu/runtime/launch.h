@@ -14,7 +14,8 @@ namespace lynxpp::device::cpu {
 
 /// Launches `kernel` and waits for it; the interceptor (runtime.h) sees it first. launch.function, stream
 /// order and per_thread_stream are filled in. Errors: cudaErrorInvalidConfiguration, cudaErrorInvalidValue
-/// (shared memory, attributes), those of Binary::load, when the kernel died one that sticks (is_death), cudaErrorNotSupported when the cpu device cannot run it.
+/// (shared memory, attributes), those of Binary::load, when the kernel died one that sticks (is_death),
+/// cudaErrorNotSupported when the cpu device cannot run it.
 cudaError_t launch_kernel(Kernel& kernel, Launch launch);
 
 /// The CUDA error for a failure of the executor.

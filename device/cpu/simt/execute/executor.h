@@ -148,8 +148,8 @@ class LoadedModule {
 };
 
 /// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily. Of
-/// global memory its kernels access what `memory` holds, which outlives the module; the module's own variables
-/// are to be entered there.
+/// global memory its kernels access what `memory` holds, which outlives the module; the module's own
+/// variables are to be entered there.
 Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name,
                                                   GlobalMemory& memory = unchecked_memory());
 

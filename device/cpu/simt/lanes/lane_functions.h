@@ -22,9 +22,9 @@ struct LaneOperation {
 /// "fma.rn.f16x2", "cvt.rz.f32.s64". Null when there is no such operation.
 const LaneOperation* find_lane_operation(std::string_view key);
 
-// Memory. Addresses are as the site's kind says. `bytes` is the size of one element, `count` how many of them
-// a lane accesses; dst and src are laid out [element][lane]. Lanes whose access is illegal set warp->fault and
-// are left alone.
+// Memory. Addresses are as the site's kind says. `bytes` is the size of one element, `count` how many of
+// them a lane accesses; dst and src are laid out [element][lane]. Lanes whose access is illegal set
+// warp->fault and are left alone.
 using LoadFunction = void (*)(WarpContext* warp, void* dst, const std::uint64_t* addresses,
                               std::uint32_t mask, const AccessSite* site);
 using StoreFunction = void (*)(WarpContext* warp, const void* src, const std::uint64_t* addresses,
