@@ -27,7 +27,8 @@ int main(int count, char** arguments) {
     if (std::strcmp(fault, "overrun") == 0) elements = 1001;
     if (std::strcmp(fault, "host") == 0) target = host;
     if (std::strcmp(fault, "wild") == 0) target = reinterpret_cast<int*>(0x123456789000);
-    if (std::strcmp(fault, "misaligned") == 0) target = reinterpret_cast<int*>(reinterpret_cast<char*>(array) + 1);
+    if (std::strcmp(fault, "misaligned") == 0)
+      target = reinterpret_cast<int*>(reinterpret_cast<char*>(array) + 1);
     if (std::strcmp(fault, "freed") == 0) cudaFree(array);
     fill<<<8, 128>>>(target, elements);
     const cudaError_t ended = cudaDeviceSynchronize();

@@ -32,6 +32,11 @@ struct AccessSite {
   std::uint32_t source_line = 0;
 };
 
+/// Where WarpContext::known has what holds an address, if it was found lately. Allocations begin at multiples
+/// of 256.
+inline constexpr std::uint64_t known_ranges = 1024;
+constexpr std::uint64_t known_index(std::uint64_t address) { return address / 256 % known_ranges; }
+
 enum class FaultKind : std::uint32_t {
   none,
   illegal_address,
@@ -86,6 +91,7 @@ struct WarpContext {
   std::uint64_t parameter_bytes = 0;
   const GlobalMemory* memory = nullptr;
   AddressRange* ranges = nullptr;  ///< where each AccessSite's last access to global memory was, by its index
+  AddressRange* known = nullptr;   ///< ranges of global memory that were found, by known_index()
   Fault fault;
 };
 

@@ -52,7 +52,7 @@ BlockRunner::BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts
       worker_(worker),
       counts_(counts),
       barriers_(barrier_count),
-      ranges_(program_.accesses.size()),
+      ranges_(program_.accesses.size() + known_ranges),
       removals_(launch.memory->removals()) {
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
   for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>());
@@ -145,6 +145,7 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.parameter_bytes = program_.parameter_bytes;
   context.memory = launch_.memory;
   context.ranges = ranges_.data();
+  context.known = ranges_.data() + program_.accesses.size();
   context.fault = {};
   warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
   warp.depth = 0;

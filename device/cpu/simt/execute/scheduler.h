@@ -148,7 +148,7 @@ class BlockRunner {
   WorkerCounts* const counts_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;
-  std::vector<AddressRange> ranges_;  ///< of every AccessSite, for WarpContext::ranges
+  std::vector<AddressRange> ranges_;  ///< of every AccessSite, then WarpContext::known
   std::uint64_t removals_ = 0;        ///< of the memory's, as known to ranges_
   AlignedBuffer shared_;
   LocalArena local_;
