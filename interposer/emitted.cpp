@@ -21,11 +21,11 @@ std::optional<report::Fold> fold_of(cod::Folding folding) {
 }  // namespace
 
 report::ResultValue result_of(cod::Emitted emitted) {
-  report::ResultValue result{std::move(emitted.name),   std::move(emitted.dimensions),
-                             std::move(emitted.values), std::move(emitted.unit),
-                             std::move(emitted.dimension_names), std::move(emitted.table),
-                             std::move(emitted.bounds), std::move(emitted.underflow),
-                             std::move(emitted.overflow), std::move(emitted.labels)};
+  report::ResultValue result{
+      std::move(emitted.name),   std::move(emitted.dimensions),      std::move(emitted.values),
+      std::move(emitted.unit),   std::move(emitted.dimension_names), std::move(emitted.table),
+      std::move(emitted.bounds), std::move(emitted.underflow),       std::move(emitted.overflow),
+      std::move(emitted.labels)};
   result.denominators = std::move(emitted.denominators);
   result.fold = fold_of(emitted.folding);
   if (emitted.left_out != 0) result.left_out = emitted.left_out;

@@ -144,7 +144,8 @@ std::vector<TableTotals::Row> TableTotals::rows() const {
   if (!is_folded()) return by_launch_;
   std::vector<Row> rows;
   for (const auto& [key, row] : keyed_) rows.push_back(row);
-  const auto value = std::ranges::find_if(columns_, [](const Column& each) { return each.fold != Fold::key; });
+  const auto value =
+      std::ranges::find_if(columns_, [](const Column& each) { return each.fold != Fold::key; });
   if (value != columns_.end()) {
     const auto first = static_cast<std::size_t>(value - columns_.begin());
     std::ranges::stable_sort(rows, [first](const Row& a, const Row& b) {

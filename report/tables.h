@@ -15,8 +15,9 @@ namespace lynxpp::report {
 
 /// What the result says itself; else ratios of numerators and denominators are ratios of sums, what has the
 /// unit "address" or "id" is no amount, and the name decides: mean*, avg*, average*, *efficiency*,
-/// *imbalance, *_per_*, *ratio are averaged over launches, min* and max* give the least and the greatest
-/// (but for opcodes, "max.s32"), everything else is summed. Of arrays *_per_* says what the elements stand for, and they are summed.
+/// *imbalance, *_per_*, *ratio are averaged over launches, min* and max* give the least and the greatest (but
+/// for opcodes, "max.s32"), everything else is summed. Of arrays *_per_* says what the elements stand for,
+/// and they are summed.
 Fold fold_of(const ResultValue& result);
 /// By the name of a number.
 Fold fold_of(std::string_view name);
@@ -47,7 +48,8 @@ class FoldedNumber {
 std::string to_text(const FoldedNumber& value, NumberStyle style = NumberStyle::exact);
 
 /// A table of one kernel over all launches. Where columns are keys and every launch has all its rows, rows of
-/// the same key are folded into one; elsewhere (traces, the first entries of a map) rows stay apart by launch.
+/// the same key are folded into one; elsewhere (traces, the first entries of a map) rows stay apart by
+/// launch.
 class TableTotals {
  public:
   struct Column {
@@ -89,10 +91,10 @@ class TableTotals {
   std::size_t kept_;
   std::uint64_t launches_ = 0;
   bool has_keys_ = false;
-  bool has_all_keys_ = false;     ///< all rows of all launches are in keyed_
-  std::vector<Row> by_launch_;    ///< the first ones
-  std::uint64_t seen_rows_ = 0;   ///< of all launches
-  std::uint64_t left_out_ = 0;    ///< rows that the records lack
+  bool has_all_keys_ = false;    ///< all rows of all launches are in keyed_
+  std::vector<Row> by_launch_;   ///< the first ones
+  std::uint64_t seen_rows_ = 0;  ///< of all launches
+  std::uint64_t left_out_ = 0;   ///< rows that the records lack
   std::map<std::vector<Number>, Row, Less> keyed_;
 };
 

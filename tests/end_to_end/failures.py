@@ -78,6 +78,16 @@ def type_error(build):
 
 
 @test
+def result_emitted_twice(build):
+    """Results have names of their own: where two are sure to share one, the specification is refused with both places."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_specification(folder, 'ON_REPORT: {\n  emit("x", 1);\n  if (THREADS > 1) emitRatio("x", 1, 2);\n}\n')
+        run = build.run(build.examples / "vecadd", spec=path)
+    expect_words(run, f"{path}:3:30: error: there is a result 'x' already", "hint: line 2 emits it; results have names of their own")
+    expect_unchanged(build, run)
+
+
+@test
 def one_bad_specification_of_two(build):
     """Nothing is measured by halves: the error is shown and the program runs right."""
     run = build.run(build.examples / "vecadd", spec="instruction_count,nonsense_count")
