@@ -37,12 +37,6 @@ AddressRange generic_range(const WarpContext& warp, std::uint64_t address, std::
 }
 
 bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane) {
-  const bool any_global = site->space == ptx::StateSpace::global || site->space == ptx::StateSpace::generic;
-  AddressRange& known = warp->known[known_index(address)];
-  if (any_global && known.holds(address, site->bytes)) {
-    warp->ranges[site->index] = known;
-    return true;
-  }
   const bool in_window = shared_range(*warp).holds(address, 1) || is_local(*warp, address) ||
                          parameter_range(*warp).holds(address, 1);
   AddressRange range;
@@ -66,7 +60,7 @@ bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address
     return false;
   }
   // Windows differ from block to block and from lane to lane.
-  if (!in_window) warp->ranges[site->index] = known = range;
+  if (!in_window) warp->ranges[site->index] = warp->known[known_index(address)] = range;
   return true;
 }
 

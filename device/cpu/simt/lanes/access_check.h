@@ -18,6 +18,11 @@ void raise(WarpContext* warp, FaultKind kind, const AccessSite* site, std::uint6
 /// parameters, global memory. Empty when nothing is there.
 AddressRange generic_range(const WarpContext& warp, std::uint64_t address, std::uint32_t lane);
 
+/// Whether the instruction may access all global memory.
+inline bool reaches_global_memory(const AccessSite& site) {
+  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic;
+}
+
 /// For an access by host address that is not where the site's last one was. When it is legal it becomes the
 /// site's last one, if it is to global memory; else the fault is raised.
 bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane);
@@ -69,6 +74,12 @@ class AccessCheck {
       return false;
     }
     if constexpr (kind == AddressKind::host) {
+      const AddressRange& known = warp_->known[known_index(address)];
+      if (known.holds(address, size) && reaches_global_memory(*site_)) {
+        warp_->ranges[site_->index] = known;
+        take_range();
+        return true;
+      }
       if (!find_range(warp_, site_, address, lane)) return false;
       take_range();
       return true;

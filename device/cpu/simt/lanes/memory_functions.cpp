@@ -1,4 +1,5 @@
 // What loads, stores, atomics and warp-wide operations call.
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
@@ -14,12 +15,20 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Whether a full warp accesses one piece of memory, lane after lane.
-inline bool is_contiguous(const std::uint64_t* addresses, std::uint64_t bytes) {
+/// Whether each lane's address is `bytes` behind that of the lane before it.
+inline bool is_strided(const std::uint64_t* addresses, std::uint64_t bytes) {
+  if (addresses[warp_size - 1] - addresses[0] != bytes * (warp_size - 1)) return false;
   std::uint64_t different = 0;
   for (std::uint32_t lane = 0; lane < warp_size; ++lane)
     different |= addresses[lane] ^ (addresses[0] + lane * bytes);
   return different == 0;
+}
+
+/// As for_each_lane, quicker for a full warp.
+template <typename Visit>
+inline void for_each_access(std::uint32_t mask, Visit visit) {
+  if (mask != all_lanes) return for_each_lane(mask, visit);
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) visit(lane);
 }
 
 template <AddressKind kind, typename T, unsigned count>
@@ -28,12 +37,20 @@ void load(WarpContext* warp, void* dst, const std::uint64_t* addresses, std::uin
   AccessCheck<kind, sizeof(T) * count> check(warp, site);
   T* const values = static_cast<T*>(dst);
   if constexpr (kind == AddressKind::host && count == 1) {
-    if (mask == all_lanes && is_contiguous(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
+    if (mask == all_lanes && is_strided(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
       std::memcpy(values, reinterpret_cast<const std::byte*>(addresses[0]), sizeof(T) * warp_size);
       return;
     }
+    if (mask == all_lanes && is_strided(addresses, 0)) {
+      const std::byte* const source = check.place(addresses[0], 0);
+      if (source == nullptr) return;
+      T value;
+      std::memcpy(&value, source, sizeof(T));
+      std::fill_n(values, warp_size, value);
+      return;
+    }
   }
-  for_each_lane(mask, [&](std::uint32_t lane) {
+  for_each_access(mask, [&](std::uint32_t lane) {
     const std::byte* const source = check.place(addresses[lane], lane);
     if (source == nullptr) return;
     for (unsigned i = 0; i < count; ++i)
@@ -47,12 +64,12 @@ void store(WarpContext* warp, const void* src, const std::uint64_t* addresses, s
   AccessCheck<kind, sizeof(T) * count> check(warp, site);
   const T* const values = static_cast<const T*>(src);
   if constexpr (kind == AddressKind::host && count == 1) {
-    if (mask == all_lanes && is_contiguous(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
+    if (mask == all_lanes && is_strided(addresses, sizeof(T)) && check.whole_warp(addresses[0])) {
       std::memcpy(reinterpret_cast<std::byte*>(addresses[0]), values, sizeof(T) * warp_size);
       return;
     }
   }
-  for_each_lane(mask, [&](std::uint32_t lane) {
+  for_each_access(mask, [&](std::uint32_t lane) {
     std::byte* const target = check.place(addresses[lane], lane);
     if (target == nullptr) return;
     for (unsigned i = 0; i < count; ++i)
