@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "image/bytes.h"
+#include "image/targets.h"
 
 namespace lynxpp::image {
 namespace {
@@ -15,23 +16,16 @@ namespace {
 // Flags of an entry, as nvcc 13 writes them.
 constexpr std::uint64_t flag_lz4 = 0x2000;
 constexpr std::uint64_t flag_zstd = 0x8000;
-constexpr std::uint64_t flag_architecture_specific = 0x100000;  // sm_90a: that architecture only
-constexpr std::uint64_t flag_family_specific = 0x200000;        // sm_100f: later members of that family only
 
-// No PTX module comes near this; a size field beyond it is damage.
-constexpr std::uint64_t largest_text = std::uint64_t{2} << 30;
+// No module comes near this; a size field beyond it is damage.
+constexpr std::uint64_t largest_content = std::uint64_t{2} << 30;
 
 constexpr std::uint16_t kind_ptx = 1;
 constexpr std::uint16_t kind_elf = 2;
 constexpr std::size_t entry_header_size = 64;
 
-struct Located {
-  Entry entry;
-  std::size_t container = 0;
-};
-
 /// Appends the entries of one container's payload.
-Status read_entries(Bytes payload, std::size_t container, std::vector<Located>& entries) {
+Status read_entries(Bytes payload, std::size_t container, std::vector<Entry>& entries) {
   std::uint64_t offset = 0;
   while (offset < payload.size()) {
     const auto rest = payload.subspan(offset);
@@ -45,6 +39,7 @@ Status read_entries(Bytes payload, std::size_t container, std::vector<Located>& 
     if (!stored) return failure("a fatbinary entry reaches beyond its container");
 
     Entry entry;
+    entry.container = container;
     entry.kind = kind == kind_ptx ? EntryKind::ptx : kind == kind_elf ? EntryKind::cubin : EntryKind::other;
     entry.sm = *load<std::uint32_t>(rest, 28);
     entry.flags = *load<std::uint64_t>(rest, 40);
@@ -56,14 +51,14 @@ Status read_entries(Bytes payload, std::size_t container, std::vector<Located>& 
       entry.payload = stored->first(compressed_size);  // the rest is padding
       entry.uncompressed_size = *load<std::uint64_t>(rest, 56);
     }
-    entries.push_back({entry, container});
+    entries.push_back(entry);
     offset += header_size + payload_size;
   }
   return success();
 }
 
-Result<std::vector<Located>> read_containers(Bytes bytes) {
-  std::vector<Located> entries;
+Result<std::vector<Entry>> read_containers(Bytes bytes) {
+  std::vector<Entry> entries;
   std::uint64_t offset = 0;
   for (std::size_t container = 0; offset < bytes.size();) {
     const Bytes rest = bytes.subspan(offset);
@@ -94,18 +89,6 @@ Entry whole(Bytes bytes, EntryKind kind) {
   entry.payload = bytes;
   entry.uncompressed_size = bytes.size();
   return entry;
-}
-
-Result<std::vector<Located>> locate_entries(Bytes bytes) {
-  const auto magic = load<std::uint32_t>(bytes, 0);
-  if (magic && *magic == container_magic) return read_containers(bytes);
-  if (magic && *magic == elf_magic) return std::vector<Located>{{whole(bytes, EntryKind::cubin), 0}};
-  const auto text_end = std::find(bytes.begin(), bytes.end(), std::byte{0});
-  const Bytes text(bytes.begin(), text_end);
-  if (text.empty() || !std::all_of(text.begin(), text.end(), is_text_byte)) {
-    return failure("the program image is neither a fatbinary, a cubin nor PTX text");
-  }
-  return std::vector<Located>{{whole(text, EntryKind::ptx), 0}};
 }
 
 /// Output grows with what the stream really yields, so a forged size field cannot make us allocate.
@@ -153,68 +136,45 @@ Result<std::string> decompress_lz4(Bytes payload, std::uint64_t expected) {
   return text;
 }
 
-/// Whether the driver could JIT the PTX of `entry` for a device of capability `sm`.
-bool runs_on(const Entry& entry, std::uint32_t sm) {
-  if (sm == 0) return true;
-  if ((entry.flags & flag_architecture_specific) != 0) return entry.sm == sm;
-  if ((entry.flags & flag_family_specific) != 0 && entry.sm / 10 != sm / 10) return false;
-  return entry.sm <= sm;
-}
-
-/// The greater of two entries is the one to take; at equal capability the special one where the device is
-/// known, the portable one where any will do.
-bool better(const Entry& candidate, const Entry& best, std::uint32_t sm) {
-  if (candidate.sm != best.sm) return candidate.sm > best.sm;
-  constexpr std::uint64_t special_flags = flag_architecture_specific | flag_family_specific;
-  const bool candidate_special = (candidate.flags & special_flags) != 0;
-  const bool best_special = (best.flags & special_flags) != 0;
-  return candidate_special != best_special && candidate_special == (sm != 0);
-}
-
 }  // namespace
 
 Result<std::vector<Entry>> list_entries(Bytes bytes) {
-  auto located = locate_entries(bytes);
-  if (!located) return located.error();
-  std::vector<Entry> entries;
-  entries.reserve(located->size());
-  for (const Located& item : *located) entries.push_back(item.entry);
-  return entries;
+  const auto magic = load<std::uint32_t>(bytes, 0);
+  if (magic && *magic == container_magic) return read_containers(bytes);
+  if (magic && *magic == elf_magic) return std::vector<Entry>{whole(bytes, EntryKind::cubin)};
+  const auto text_end = std::find(bytes.begin(), bytes.end(), std::byte{0});
+  const Bytes text(bytes.begin(), text_end);
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_text_byte)) {
+    return failure("the program image is neither a fatbinary, a cubin nor PTX text");
+  }
+  return std::vector<Entry>{whole(text, EntryKind::ptx)};
+}
+
+Result<std::string> content(const Entry& entry) {
+  if (entry.uncompressed_size > largest_content) return failure("a fatbinary entry has an impossible size");
+  if ((entry.flags & flag_zstd) != 0) return decompress_zstd(entry.payload, entry.uncompressed_size);
+  if ((entry.flags & flag_lz4) != 0) return decompress_lz4(entry.payload, entry.uncompressed_size);
+  return std::string(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
 }
 
 Result<std::string> ptx_text(const Entry& entry) {
   if (entry.kind != EntryKind::ptx) return failure("the fatbinary entry holds no PTX");
-  if (entry.uncompressed_size > largest_text) return failure("a fatbinary entry has an impossible size");
-  Result<std::string> text =
-      (entry.flags & flag_zstd) != 0 ? decompress_zstd(entry.payload, entry.uncompressed_size)
-      : (entry.flags & flag_lz4) != 0
-          ? decompress_lz4(entry.payload, entry.uncompressed_size)
-          : Result<std::string>(
-                std::string(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size()));
+  Result<std::string> text = content(entry);
   if (text) text->resize(std::min(text->find('\0'), text->size()));
   return text;
 }
 
 Result<std::vector<std::string>> ptx_modules(Bytes bytes, int sm) {
-  auto located = locate_entries(bytes);
-  if (!located) return located.error();
+  const auto entries = list_entries(bytes);
+  if (!entries) return entries.error();
   const auto capability = static_cast<std::uint32_t>(std::max(sm, 0));
   std::vector<std::string> modules;
-  for (auto first = located->begin(); first != located->end();) {
-    const auto last = std::find_if(first, located->end(),
-                                   [&](const Located& item) { return item.container != first->container; });
-    const Entry* best = nullptr;
-    for (auto item = first; item != last; ++item) {
-      const Entry& entry = item->entry;
-      if (entry.kind != EntryKind::ptx || !runs_on(entry, capability)) continue;
-      if (best == nullptr || better(entry, *best, capability)) best = &entry;
-    }
-    if (best != nullptr) {
-      auto text = ptx_text(*best);
-      if (!text) return text.error();
-      modules.push_back(std::move(*text));
-    }
-    first = last;
+  for (const std::span<const Entry> container : by_container(*entries)) {
+    const Entry* const best = best_ptx(container, capability);
+    if (best == nullptr) continue;
+    auto text = ptx_text(*best);
+    if (!text) return text.error();
+    modules.push_back(std::move(*text));
   }
   return modules;
 }

@@ -20,7 +20,8 @@ enum class EntryKind { ptx, cubin, other };
 
 struct Entry {
   EntryKind kind = EntryKind::other;
-  std::uint32_t sm = 0;  ///< compute capability × 10 it was made for (75, 90, …)
+  std::size_t container = 0;  ///< which of the image's containers it stands in
+  std::uint32_t sm = 0;       ///< compute capability × 10 it was made for (75, 90, …); 0: it stands alone
   std::uint64_t flags = 0;
   std::span<const std::byte> payload;  ///< as stored (perhaps compressed), pointing into the image
   std::uint64_t uncompressed_size = 0;
@@ -42,11 +43,15 @@ std::vector<std::span<const std::byte>> prelinked_containers(const void* address
 /// The entries of every container in `bytes`; for plain PTX text or a cubin a single entry.
 Result<std::vector<Entry>> list_entries(std::span<const std::byte> bytes);
 
+/// What the entry holds, decompressed.
+Result<std::string> content(const Entry& entry);
+
 /// The PTX text of an entry of kind ptx, decompressed, without padding.
 Result<std::string> ptx_text(const Entry& entry);
 
 /// The PTX modules the driver could JIT for a device of compute capability `sm` (0: any): for each container
-/// the entry with the highest sm that is not above it. Empty when the image holds none.
+/// the entry with the highest sm that is not above it. Empty when the image holds none. Whether the driver
+/// does JIT them, or takes machine code that stands beside them: image/device_code.h.
 Result<std::vector<std::string>> ptx_modules(std::span<const std::byte> bytes, int sm);
 
 }  // namespace lynxpp::image

@@ -8,6 +8,10 @@ __global__ void scale_add(const float* a, const float* b, float* c, int n) {
 
 __global__ void fill(int* a) { a[threadIdx.x] = 1; }
 
+#ifdef BY_ARCHITECTURE
+__global__ void architecture(int* a) { a[0] = __CUDA_ARCH__; }
+#endif
+
 #ifdef MAIN
 int main() {
   fill<<<1, 32>>>(nullptr);
