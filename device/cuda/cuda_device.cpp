@@ -1,11 +1,13 @@
 #include "device/cuda/cuda_device.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "device/cuda/our_calls.h"
+#include "device/cuda/pool.h"
+#include "device/cuda/readback.h"
 #include "device/cuda/register_limit.h"
 #include "device/cuda/stream_hold.h"
 #include "support/log.h"
@@ -19,27 +21,14 @@ CUstream stream_of(const Launch& launch) {
   return launch.per_thread_stream ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/// While the program captures a graph on some thread, calls such as module loading would invalidate the
-/// capture; ours have nothing to do with it.
-class CaptureRelaxed {
- public:
-  explicit CaptureRelaxed(const Driver& driver) : driver_(driver) {
-    driver_.cuThreadExchangeStreamCaptureMode(&mode_);
-  }
-  ~CaptureRelaxed() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
-  CaptureRelaxed(const CaptureRelaxed&) = delete;
-  CaptureRelaxed& operator=(const CaptureRelaxed&) = delete;
-
- private:
-  const Driver& driver_;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
-
 class CudaVariant final : public Variant {
  public:
   CudaVariant(const Driver& driver, CUmodule module, CUfunction function)
       : driver_(driver), module_(module), function_(function) {}
-  ~CudaVariant() override { driver_.cuModuleUnload(module_); }
+  ~CudaVariant() override {
+    const CaptureRelaxed relaxed(driver_);
+    driver_.cuModuleUnload(module_);
+  }
 
   CUfunction function() const { return function_; }
   int max_threads = 1024;
@@ -51,196 +40,15 @@ class CudaVariant final : public Variant {
   CUfunction function_;
 };
 
-/// Device memory, pinned memory and events are kept for later launches: making them costs more than a launch,
-/// and the driver's own pool gives memory back to the system at every synchronisation.
-class Pool {
- public:
-  explicit Pool(const Driver& driver) : driver_(driver) {}
-
-  struct Block {
-    std::uint64_t address = 0;
-    std::size_t size = 0;
-  };
-
-  /// At least `size` bytes that nothing on the device uses any more.
-  Result<Block> device_memory(std::size_t size, CUstream stream) {
-    if (std::optional<Block> reused = take(device_, size)) return *reused;
-    Block made{0, std::max(size, smallest_block)};
-    CUdeviceptr address = 0;
-    const CUresult result = driver_.cuMemAllocAsync(&address, made.size, stream);
-    if (result != CUDA_SUCCESS) return driver_.error("cuMemAllocAsync", result);
-    made.address = address;
-    return made;
-  }
-  /// Precondition: what was enqueued for the block is through.
-  void give_back_device_memory(const Block& block) {
-    if (!keep(device_, block)) driver_.cuMemFreeAsync(block.address, CU_STREAM_PER_THREAD);
-  }
-
-  Result<Block> pinned_memory(std::size_t size) {
-    if (std::optional<Block> reused = take(pinned_, size)) return *reused;
-    Block made{0, std::max(size, smallest_block)};
-    void* memory = nullptr;
-    const CUresult result = driver_.cuMemHostAlloc(&memory, made.size, CU_MEMHOSTALLOC_PORTABLE);
-    if (result != CUDA_SUCCESS) return driver_.error("cuMemHostAlloc", result);
-    made.address = reinterpret_cast<std::uint64_t>(memory);
-    return made;
-  }
-  void give_back_pinned_memory(const Block& block) {
-    if (!keep(pinned_, block)) driver_.cuMemFreeHost(reinterpret_cast<void*>(block.address));
-  }
-
-  CUevent event() {
-    if (!events_.empty()) {
-      CUevent reused = events_.back();
-      events_.pop_back();
-      return reused;
-    }
-    CUevent made = nullptr;
-    driver_.cuEventCreate(&made, CU_EVENT_DEFAULT);
-    return made;
-  }
-  void give_back(CUevent event) {
-    if (event != nullptr) events_.push_back(event);
-  }
-
- private:
-  static constexpr std::size_t smallest_block = 4096;
-  static constexpr std::size_t most_kept = 256u << 20;
-
-  struct Kept {
-    std::vector<Block> blocks;
-    std::size_t bytes = 0;
-  };
-
-  static std::optional<Block> take(Kept& kept, std::size_t size) {
-    const auto found = std::find_if(kept.blocks.rbegin(), kept.blocks.rend(), [&](const Block& block) {
-      return block.size >= size && block.size <= std::max(4 * size, smallest_block);
-    });
-    if (found == kept.blocks.rend()) return std::nullopt;
-    const Block block = *found;
-    kept.blocks.erase(std::next(found).base());
-    kept.bytes -= block.size;
-    return block;
-  }
-  static bool keep(Kept& kept, const Block& block) {
-    if (kept.bytes + block.size > most_kept) return false;
-    kept.blocks.push_back(block);
-    kept.bytes += block.size;
-    return true;
-  }
-
-  const Driver& driver_;
-  Kept device_;
-  Kept pinned_;
-  std::vector<CUevent> events_;
-};
-
-struct LaunchEvents {
-  CUevent cleared_from = nullptr;  ///< before its buffers are cleared; null when it has none
-  CUevent begin = nullptr;
-  CUevent end = nullptr;
-};
-
-std::optional<double> elapsed(const Driver& driver, CUevent begin, CUevent end) {
-  float milliseconds = 0;
-  if (begin == nullptr || end == nullptr ||
-      driver.cuEventElapsedTime(&milliseconds, begin, end) != CUDA_SUCCESS) {
-    return std::nullopt;
-  }
-  return milliseconds;
-}
-
-class CudaReadback final : public Readback {
- public:
-  CudaReadback(const Driver& driver, Pool& pool, Pool::Block device_memory, Pool::Block pinned,
-               std::size_t size, CUevent done, LaunchEvents timing)
-      : driver_(driver),
-        pool_(pool),
-        device_memory_(device_memory),
-        pinned_(pinned),
-        size_(size),
-        done_(done),
-        timing_(timing) {}
-  ~CudaReadback() override {
-    driver_.cuEventSynchronize(done_);  // the device may still write, when nobody waited
-    pool_.give_back_device_memory(device_memory_);
-    pool_.give_back_pinned_memory(pinned_);
-    pool_.give_back(done_);
-    pool_.give_back(timing_.cleared_from);
-    pool_.give_back(timing_.begin);
-    pool_.give_back(timing_.end);
-  }
-
-  bool ready() override { return driver_.cuEventQuery(done_) != CUDA_ERROR_NOT_READY; }
-
-  Result<std::span<std::byte>> wait() override {
-    const CUresult result = driver_.cuEventSynchronize(done_);
-    if (result != CUDA_SUCCESS) return driver_.error("the launch", result);
-    return std::span(reinterpret_cast<std::byte*>(pinned_.address), size_);
-  }
-
-  std::optional<double> kernel_milliseconds() override {
-    return elapsed(driver_, timing_.begin, timing_.end);
-  }
-  std::optional<double> most_milliseconds() override {
-    const std::optional<double> kernel = kernel_milliseconds();
-    return kernel ? kernel : elapsed(driver_, timing_.cleared_from, done_);
-  }
-  std::optional<double> buffer_milliseconds() override {
-    const std::optional<double> clearing = elapsed(driver_, timing_.cleared_from, timing_.begin);
-    const std::optional<double> copying = elapsed(driver_, timing_.end, done_);
-    if (!clearing || !copying) return std::nullopt;
-    return *clearing + *copying;
-  }
-
- private:
-  const Driver& driver_;
-  Pool& pool_;
-  Pool::Block device_memory_;
-  Pool::Block pinned_;
-  std::size_t size_;
-  CUevent done_;
-  LaunchEvents timing_;
-};
-
-/// The time of a launch that has no buffers.
-class TimedLaunch final : public Readback {
- public:
-  TimedLaunch(const Driver& driver, Pool& pool, LaunchEvents timing)
-      : driver_(driver), pool_(pool), timing_(timing) {}
-  ~TimedLaunch() override {
-    driver_.cuEventSynchronize(timing_.end);
-    pool_.give_back(timing_.begin);
-    pool_.give_back(timing_.end);
-  }
-
-  bool ready() override { return driver_.cuEventQuery(timing_.end) != CUDA_ERROR_NOT_READY; }
-
-  Result<std::span<std::byte>> wait() override {
-    const CUresult result = driver_.cuEventSynchronize(timing_.end);
-    if (result != CUDA_SUCCESS) return driver_.error("the launch", result);
-    return std::span<std::byte>();
-  }
-
-  std::optional<double> kernel_milliseconds() override {
-    return elapsed(driver_, timing_.begin, timing_.end);
-  }
-
- private:
-  const Driver& driver_;
-  Pool& pool_;
-  LaunchEvents timing_;
-};
-
 class CudaDevice final : public Device {
  public:
-  CudaDevice(const Driver& driver, DeviceInfo info, std::uint32_t warps_per_sm, AllocationSource source)
+  CudaDevice(const Driver& driver, CUcontext context, DeviceInfo info, std::uint32_t warps_per_sm,
+             AllocationSource source)
       : driver_(driver),
         info_(std::move(info)),
         warps_per_sm_(warps_per_sm),
         source_(std::move(source)),
-        pool_(driver),
+        pool_(driver, context),
         hold_(driver) {}
 
   const DeviceInfo& info() const override { return info_; }
@@ -250,6 +58,7 @@ class CudaDevice final : public Device {
   void measure_kernels(KernelTimes how) override { times_ = how; }
 
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
+    const CaptureRelaxed relaxed(driver_);
     const CUfunction function = variant != nullptr ? static_cast<const CudaVariant*>(variant)->function()
                                                    : original_function(launch.function);
     const auto attribute = [&](CUfunction_attribute id) {
@@ -274,6 +83,7 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
+    const CaptureRelaxed relaxed(driver_);
     const CUfunction function = original_function(launch.function);
     // The driver loads a kernel when it is first used: not between the events.
     int registers = 0;
@@ -282,8 +92,7 @@ class CudaDevice final : public Device {
     const Status submitted = submit(function, launch, launch.parameters, launch.extra, true);
     hold_.release();
     if (!submitted) return submitted.error();
-    return std::unique_ptr<Readback>(
-        std::make_unique<TimedLaunch>(driver_, pool_, std::exchange(timing_, {})));
+    return make_timed_launch(driver_, pool_, std::exchange(timing_, {}));
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
@@ -315,6 +124,7 @@ class CudaDevice final : public Device {
   }
 
   std::optional<std::uint64_t> variable_address(void* original, const std::string& name) override {
+    const CaptureRelaxed relaxed(driver_);
     CUmodule module = nullptr;
     if (driver_.cuFuncGetModule(&module, original_function(original)) != CUDA_SUCCESS) return std::nullopt;
     CUdeviceptr address = 0;
@@ -331,8 +141,7 @@ class CudaDevice final : public Device {
     if (!block) return block.error();
     // Let go by read_back_and_free.
     if (times_ == KernelTimes::alone) hold_.hold(stream);
-    timing_.cleared_from = pool_.event();
-    driver_.cuEventRecord(timing_.cleared_from, stream);
+    timing_.cleared_from = pool_.recorded_event(stream);
     const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
     if (result != CUDA_SUCCESS) {
       hold_.release();
@@ -352,6 +161,7 @@ class CudaDevice final : public Device {
 
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                 std::span<const std::uint64_t> probe) override {
+    const CaptureRelaxed relaxed(driver_);
     auto& loaded = static_cast<CudaVariant&>(variant);
     if (launch.threads_per_block() > static_cast<std::uint64_t>(loaded.max_threads)) {
       return failure("the instrumented kernel needs too many registers for " +
@@ -382,14 +192,15 @@ class CudaDevice final : public Device {
       driver_.cuMemFreeAsync(address, stream);
       return pinned.error();
     }
-    CUresult result =
+    const CUresult result =
         driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address), address, bytes, stream);
-    CUevent done = pool_.event();
-    if (result == CUDA_SUCCESS) result = driver_.cuEventRecord(done, stream);
+    // Also where the copy was refused: the kernel may be running.
+    const CUevent done = pool_.recorded_event(stream);
     hold_.release();
-    auto readback = std::make_unique<CudaReadback>(driver_, pool_, block, *pinned, bytes, done, timing);
+    auto readback = make_readback(driver_, pool_, {block, *pinned, bytes, done}, timing);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
-    return std::unique_ptr<Readback>(std::move(readback));
+    if (done == nullptr) return failure("no event could be recorded behind the launch");
+    return readback;
   }
 
   Result<bool> capturing(const Launch& launch) override {
@@ -520,13 +331,9 @@ class CudaDevice final : public Device {
     config.hStream = stream_of(launch);
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned>(attributes.size());
-    if (measured) {
-      timing_.begin = pool_.event();
-      timing_.end = pool_.event();
-      driver_.cuEventRecord(timing_.begin, config.hStream);
-    }
+    if (measured) timing_.begin = pool_.recorded_event(config.hStream);
     const CUresult result = driver_.cuLaunchKernelEx(&config, function, parameters, extra);
-    if (measured) driver_.cuEventRecord(timing_.end, config.hStream);
+    if (measured) timing_.end = pool_.recorded_event(config.hStream);
     if (result != CUDA_SUCCESS) return driver_.error("cuLaunchKernelEx", result);
     return success();
   }
@@ -570,7 +377,7 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
   const auto warps_per_sm =
       static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32);
   return std::unique_ptr<Device>(
-      std::make_unique<CudaDevice>(driver, std::move(info), warps_per_sm, std::move(source)));
+      std::make_unique<CudaDevice>(driver, context, std::move(info), warps_per_sm, std::move(source)));
 }
 
 }  // namespace lynxpp::device::cuda

@@ -15,6 +15,8 @@ namespace lynxpp::device::cuda {
   X(cuCtxGetCurrent)                             \
   X(cuCtxGetDevice)                              \
   X(cuCtxGetId)                                  \
+  X(cuCtxPushCurrent)                            \
+  X(cuCtxPopCurrent)                             \
   X(cuDeviceGetName)                             \
   X(cuDeviceGetAttribute)                        \
   X(cuGetErrorString)                            \

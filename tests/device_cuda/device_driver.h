@@ -24,6 +24,9 @@ inline Driver device_driver() {
     *value = 9;
     return CUDA_SUCCESS;
   };
+  driver.cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuCtxPopCurrent = [](CUcontext*) { return CUDA_SUCCESS; };
+  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
   driver.cuKernelGetFunction = [](CUfunction*, CUkernel) { return CUDA_ERROR_INVALID_HANDLE; };
   return driver;
 }

@@ -80,7 +80,6 @@ CUresult attribute(int* value, CUfunction_attribute id, CUfunction function) {
 
 Driver fake_driver() {
   Driver driver = device_driver();
-  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
   driver.cuFuncGetAttribute = &attribute;
   driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
   driver.cuModuleLoadDataEx = &load_module;

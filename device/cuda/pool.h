@@ -1,0 +1,58 @@
+// Device memory, pinned memory and events are kept for later launches: making them costs more than a launch,
+// and the driver's own pool gives memory back to the system at every synchronisation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "device/cuda/driver.h"
+#include "support/result.h"
+
+namespace lynxpp::device::cuda {
+
+/// One for each context; not thread safe. The context is to be current in every call.
+class Pool {
+ public:
+  Pool(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {}
+
+  struct Block {
+    std::uint64_t address = 0;
+    std::size_t size = 0;
+  };
+
+  CUcontext context() const { return context_; }
+
+  /// At least `size` bytes that nothing on the device uses any more.
+  Result<Block> device_memory(std::size_t size, CUstream stream);
+  /// Precondition: what was enqueued for the block is through.
+  void give_back_device_memory(const Block& block);
+
+  Result<Block> pinned_memory(std::size_t size);
+  /// Precondition: the device writes it no more.
+  void give_back_pinned_memory(const Block& block);
+
+  /// An event that has just been recorded on the stream; null when the driver refuses. One that was not
+  /// recorded would still say that an earlier launch is over.
+  CUevent recorded_event(CUstream stream);
+  /// Null is fine.
+  void give_back(CUevent event);
+
+ private:
+  struct Kept {
+    std::vector<Block> blocks;
+    std::size_t bytes = 0;
+  };
+
+  static std::optional<Block> take(Kept& kept, std::size_t size);
+  static bool keep(Kept& kept, const Block& block);
+
+  const Driver& driver_;
+  CUcontext context_;
+  Kept device_;
+  Kept pinned_;
+  std::vector<CUevent> events_;
+};
+
+}  // namespace lynxpp::device::cuda

@@ -1,0 +1,162 @@
+// When the memory of a launch is used again, against a driver that answers as it is told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/cuda/cuda_device.h"
+#include "tests/device_cuda/device_driver.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+using ::testing::IsEmpty;
+
+struct Answers {
+  CUresult query = CUDA_SUCCESS;
+  CUresult synchronize = CUDA_SUCCESS;
+  CUresult copy = CUDA_SUCCESS;
+  CUresult record = CUDA_SUCCESS;
+  std::uint64_t next_address = 0x10000;
+  std::uintptr_t next_event = 1;
+  std::array<std::byte, 4096> pinned{};
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  ///< of the thread
+  CUcontext current = reinterpret_cast<CUcontext>(1);
+  std::set<std::string> unsafe;   ///< calls that would invalidate a capture of another thread
+  std::set<std::string> strange;  ///< calls about a launch in a context that is not its own
+
+  void look(const char* call) {
+    if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) unsafe.insert(call);
+    if (current != reinterpret_cast<CUcontext>(1)) strange.insert(call);
+  }
+};
+Answers* answers = nullptr;
+
+void answer_for_memory(Driver& driver) {
+  driver.cuMemAllocAsync = [](CUdeviceptr* address, std::size_t, CUstream) {
+    answers->look("cuMemAllocAsync");
+    *address = answers->next_address;
+    answers->next_address += 0x10000;
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeAsync = [](CUdeviceptr, CUstream) { return CUDA_SUCCESS; };
+  driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, std::size_t, CUstream) { return CUDA_SUCCESS; };
+  driver.cuMemHostAlloc = [](void** memory, std::size_t, unsigned) {
+    answers->look("cuMemHostAlloc");
+    *memory = answers->pinned.data();
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemcpyDtoHAsync = [](void*, CUdeviceptr, std::size_t, CUstream) { return answers->copy; };
+}
+
+Driver answering_driver() {
+  Driver driver = device_driver();
+  answer_for_memory(driver);
+  driver.cuCtxPushCurrent = [](CUcontext context) {
+    answers->current = context;
+    return CUDA_SUCCESS;
+  };
+  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode* mode) {
+    std::swap(*mode, answers->mode);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventCreate = [](CUevent* event, unsigned) {
+    *event = reinterpret_cast<CUevent>(answers->next_event++);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventRecord = [](CUevent, CUstream) { return answers->record; };
+  driver.cuEventQuery = [](CUevent) {
+    answers->look("cuEventQuery");
+    return answers->query;
+  };
+  driver.cuEventSynchronize = [](CUevent) {
+    answers->look("cuEventSynchronize");
+    return answers->synchronize;
+  };
+  driver.cuEventElapsedTime = [](float* milliseconds, CUevent, CUevent) {
+    answers->look("cuEventElapsedTime");
+    *milliseconds = 1;
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+class Readbacks : public testing::Test {
+ protected:
+  void SetUp() override {
+    answers = &answers_;
+    device_ = std::move(*make_device(driver_));
+  }
+
+  std::uint64_t allocate() { return *device_->allocate_zeroed(64, {}); }
+  Result<std::unique_ptr<Readback>> read_back(std::uint64_t address) {
+    return device_->read_back_and_free(address, 64, {});
+  }
+
+  Answers answers_;
+  Driver driver_ = answering_driver();
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(Readbacks, GiveTheirMemoryBackWhenTheLaunchIsOver) {
+  const std::uint64_t first = allocate();
+  { const auto readback = read_back(first); }
+  EXPECT_EQ(allocate(), first);
+}
+
+TEST_F(Readbacks, AreNotReadyBecauseTheQueryFails) {
+  const auto readback = read_back(allocate());
+  for (const CUresult failed :
+       {CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_ILLEGAL_ADDRESS}) {
+    answers_.query = failed;
+    EXPECT_FALSE((*readback)->ready()) << failed;
+  }
+  answers_.query = CUDA_SUCCESS;
+  EXPECT_TRUE((*readback)->ready());
+}
+
+TEST_F(Readbacks, OfWhichNobodyKnowsTheEndKeepTheirMemory) {
+  const std::uint64_t first = allocate();
+  {
+    const auto readback = read_back(first);
+    answers_.synchronize = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    EXPECT_FALSE((*readback)->wait().ok());
+  }
+  EXPECT_NE(allocate(), first);
+}
+
+TEST_F(Readbacks, WithoutAnEventBehindTheLaunchKeepTheirMemory) {
+  const std::uint64_t first = allocate();
+  { const auto once = read_back(first); }  // leaves an event that says that something is over
+  ASSERT_EQ(allocate(), first);
+  answers_.record = CUDA_ERROR_INVALID_HANDLE;
+  EXPECT_FALSE(read_back(first).ok());
+  EXPECT_NE(allocate(), first);
+}
+
+TEST_F(Readbacks, ARefusedCopyWaitsForTheKernel) {
+  const std::uint64_t first = allocate();
+  answers_.copy = CUDA_ERROR_INVALID_VALUE;
+  EXPECT_FALSE(read_back(first).ok());
+  EXPECT_EQ(allocate(), first) << "the event behind the kernel says that it is over";
+}
+
+TEST_F(Readbacks, LeaveCapturesOfOtherThreadsAloneAndAskInTheirOwnContext) {
+  {
+    const auto readback = read_back(allocate());
+    answers_.current = reinterpret_cast<CUcontext>(2);
+    (*readback)->ready();
+    (void)(*readback)->wait();
+    (*readback)->most_milliseconds();
+    (*readback)->buffer_milliseconds();
+  }
+  EXPECT_THAT(answers_.unsafe, IsEmpty());
+  EXPECT_THAT(answers_.strange, IsEmpty());
+  EXPECT_EQ(answers_.mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "as the program had it";
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cuda
