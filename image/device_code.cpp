@@ -10,7 +10,8 @@ namespace lynxpp::image {
 namespace {
 
 constexpr std::uint32_t section_is_notes = 7;
-constexpr std::uint32_t compilation_note = 1000;  // of .note.nv.cuinfo: version, virtual architecture, toolkit
+constexpr std::uint32_t compilation_note =
+    1000;  // of .note.nv.cuinfo: version, virtual architecture, toolkit
 
 /// The architecture in the first such note of a section of notes.
 std::optional<std::uint32_t> architecture_in(Bytes notes) {
@@ -37,7 +38,8 @@ std::string dotted(std::uint32_t sm) { return std::to_string(sm / 10) + "." + st
 std::string targets_of_ptx(std::span<const Entry> container) {
   std::string names;
   for (const Entry& entry : container) {
-    if (entry.kind == EntryKind::ptx) names += (names.empty() ? "compute_" : " and compute_") + target_name(entry);
+    if (entry.kind == EntryKind::ptx)
+      names += (names.empty() ? "compute_" : " and compute_") + target_name(entry);
   }
   return names;
 }
@@ -62,11 +64,12 @@ Result<DeviceCode> beside(const Entry& cubin, std::span<const Entry> container) 
   wanted.sm = architecture;
   const std::string source_name = "compute_" + target_name(wanted);
   const std::string cubin_name = "sm_" + target_name(cubin);
-  return DeviceCode{{},
-                    "what runs is machine code for " + cubin_name + ", compiled from " + source_name +
-                        "; the program's PTX is for " + targets_of_ptx(container) + " and may be other code",
-                    "build with nvcc -gencode arch=" + source_name + ",code=[" + cubin_name + "," + source_name + "]",
-                    true};
+  return DeviceCode{
+      {},
+      "what runs is machine code for " + cubin_name + ", compiled from " + source_name +
+          "; the program's PTX is for " + targets_of_ptx(container) + " and may be other code",
+      "build with nvcc -gencode arch=" + source_name + ",code=[" + cubin_name + "," + source_name + "]",
+      true};
 }
 
 Result<DeviceCode> code_of(std::span<const Entry> container, std::uint32_t sm) {

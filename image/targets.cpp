@@ -54,8 +54,8 @@ const Entry* best_of(std::span<const Entry> container, EntryKind kind, std::uint
 std::vector<std::span<const Entry>> by_container(std::span<const Entry> entries) {
   std::vector<std::span<const Entry>> containers;
   for (auto first = entries.begin(); first != entries.end();) {
-    const auto last = std::find_if(
-        first, entries.end(), [&](const Entry& entry) { return entry.container != first->container; });
+    const auto last = std::find_if(first, entries.end(),
+                                   [&](const Entry& entry) { return entry.container != first->container; });
     containers.emplace_back(first, last);
     first = last;
   }

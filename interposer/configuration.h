@@ -1,27 +1,15 @@
 // What the environment asks for.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <regex>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "device/device.h"
-#include "support/result.h"
+#include "support/diagnostic.h"
+#include "support/launch_filter.h"
 
 namespace lynxpp::interposer {
-
-/// LYNXPP_LAUNCHES: "0-9,100,200-". Empty: every launch. Indices count per kernel, from 0.
-class LaunchFilter {
- public:
-  static Result<LaunchFilter> parse(const std::string& text);
-  bool wants(std::uint64_t launch) const;
-
- private:
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // inclusive
-};
 
 /// LYNXPP_TIMING. The last two are what `lynxpp bench` compares: the time of each kernel, and no results.
 enum class Timing {
@@ -49,7 +37,8 @@ struct Configuration {
   }
 };
 
-/// Reads the environment. A value that cannot be understood is reported in `problems` and taken as unset.
+/// Reads the environment. A filter that cannot be understood is reported in `problems`; then nothing is to be
+/// instrumented, since nobody knows what was meant.
 Configuration read_configuration(Diagnostics& problems);
 
 }  // namespace lynxpp::interposer

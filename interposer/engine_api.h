@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 3
+#define LYNXPP_ENGINE_ABI 4
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -88,9 +88,13 @@ typedef struct lynxpp_engine {
   /// used again; with `device` < 0 and no context all stays in use.
   void (*save_results)(void* context, int device);
 
+  /// Called when the program has waited for the device: writes the records of launches that are over. Waits
+  /// for nothing.
+  void (*collect)(void);
+
   /// Waits for outstanding launches, writes every record, finishes the report. Further launches are not
-  /// instrumented.
-  void (*finish)(void);
+  /// instrumented. Returns 1 when some launch was seen while specifications were attached.
+  int (*finish)(void);
 
   /// The cpu device's runtime API (cudaMalloc, __cudaRegisterFatBinary, …), `*count` entries sorted by name.
   const lynxpp_cpu_function* (*cpu_functions)(size_t* count);

@@ -8,12 +8,12 @@
 
 #include "device/cpu/runtime/runtime.h"
 #include "device/cuda/cuda_device.h"
-#include "image/fatbinary.h"
 #include "interposer/allocations.h"
 #include "interposer/configuration.h"
 #include "interposer/engine_api.h"
+#include "interposer/interruption.h"
+#include "interposer/program_modules.h"
 #include "interposer/session.h"
-#include "ptx/parser/parser.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -27,18 +27,20 @@ std::atomic<const lynxpp_allocation_source*> allocation_source = nullptr;
 /// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
 struct Engine {
   std::unique_ptr<Session> session;
+  ProgramModules modules;
   device::KernelTimes times = device::KernelTimes::off;
-  std::mutex mutex;  // guards what follows
+  bool is_refused = false;  // the environment asks for what nobody understands
+  std::mutex mutex;         // guards what follows
   std::shared_ptr<AllocationReader> allocations;
   std::unique_ptr<device::cuda::Driver> driver;
   std::map<unsigned long long, std::unique_ptr<device::Device>> devices;  // by context id
   std::vector<std::unique_ptr<device::Device>> ended;  // another thread may be launching on one of them
-  std::map<std::pair<std::uint64_t, int>, std::vector<std::string>> modules;  // PTX texts by image and sm
 
   Engine() {
     Diagnostics problems;
     Configuration configuration = read_configuration(problems);
-    if (!problems.empty()) print(render(problems));
+    is_refused = !problems.empty();
+    if (is_refused) print(render(problems) + "lynxpp: the program runs uninstrumented\n");
     std::vector<std::unique_ptr<report::Sink>> sinks;
     if (!configuration.times_only()) sinks.push_back(report::make_table_sink());
     if (!configuration.output.empty()) {
@@ -106,30 +108,10 @@ struct Engine {
   }
 
   /// The text of the image's module that defines `kernel`.
-  Result<std::string> module_text(const lynxpp_image* program_image, const std::string& kernel, int sm) {
-    if (program_image == nullptr)
-      return failure("its module was loaded before lynxpp could see it, or from a file");
-    const std::lock_guard lock(mutex);
-    const auto key = std::make_pair(program_image->id, sm);
-    auto found = modules.find(key);
-    if (found == modules.end()) {
-      const std::span bytes(static_cast<const std::byte*>(program_image->bytes), program_image->size);
-      Result<std::vector<std::string>> texts = image::ptx_modules(bytes, sm);
-      if (!texts) return texts.error();
-      found = modules.emplace(key, std::move(*texts)).first;
-    }
-    if (found->second.empty()) {
-      return failure("the program carries no PTX for it",
-                     "build with a compute_XX target, e.g. nvcc -gencode arch=compute_80,code=compute_80");
-    }
-    for (const std::string& text : found->second) {
-      if (text.find(kernel) == std::string::npos) continue;
-      const Result<ptx::Module> module = ptx::parse_module(text);
-      if (!module) return module.error();
-      const ptx::Function* function = module->find_function(kernel);
-      if (function != nullptr && function->is_entry) return text;
-    }
-    return failure("no PTX module of the program defines it");
+  Result<std::string> module_text(const lynxpp_image* image, const std::string& kernel, int sm) {
+    if (image == nullptr) return failure("its module was loaded before lynxpp could see it, or from a file");
+    const std::span bytes(static_cast<const std::byte*>(image->bytes), image->size);
+    return modules.text_of(kernel, image->id, bytes, sm);
   }
 };
 
@@ -151,8 +133,23 @@ auto contained(const char* what, decltype(std::declval<Body>()()) otherwise, Bod
   return otherwise;
 }
 
+/// Before the first launch that may be instrumented.
+void watch_for_death() {
+  static std::atomic<bool> is_watched = false;
+  if (is_watched.load(std::memory_order_relaxed) || !engine().session->attached() ||
+      is_watched.exchange(true))
+    return;
+  save_before_dying([] {
+    contained("an interruption", 0, [] {
+      engine().session->finish_now();
+      return 0;
+    });
+  });
+}
+
 bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::KernelIdentity& kernel) {
   return contained("a launch", false, [&] {
+    watch_for_death();
     KernelSource source;
     source.name = *kernel.name;
     source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);
@@ -165,6 +162,7 @@ void use_allocations(const lynxpp_allocation_source* source) { allocation_source
 
 int attach(const char* specifications) {
   return contained("attach", 0, [&] {
+    if (engine().is_refused) return 0;
     std::string problem;
     if (!engine().session->attach(specifications != nullptr ? specifications : "", problem)) {
       // A list that cannot be attached detaches: never numbers under a name the user no longer asks for.
@@ -180,6 +178,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
   return contained("a launch", 0, [&] {
     device::Device* device = engine().current_cuda_device(lookup);
     if (device == nullptr) return 0;
+    watch_for_death();
     device::Launch made;
     made.function = request->function;
     std::copy(std::begin(request->grid), std::end(request->grid), made.grid);
@@ -205,8 +204,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
 void forget_image(uint64_t id) {
   contained("forget_image", 0, [&] {
     engine().session->forget_image(id);
-    const std::lock_guard lock(engine().mutex);
-    std::erase_if(engine().modules, [&](const auto& entry) { return entry.first.first == id; });
+    engine().modules.forget(id);
     return 0;
   });
 }
@@ -218,11 +216,21 @@ void save_results(void* context, int device) {
   });
 }
 
-void finish() {
-  contained("finish", 0, [] {
-    engine().session->finish();
+void collect() {
+  contained("collect", 0, [] {
+    engine().session->collect();
     return 0;
   });
+}
+
+int finish() {
+  wait_when_dying();
+  const int launched = contained("finish", 0, [] {
+    engine().session->finish();
+    return engine().session->has_seen_launches() ? 1 : 0;
+  });
+  wait_when_dying();
+  return launched;
 }
 
 const lynxpp_cpu_function* cpu_functions(size_t* count) {
@@ -240,6 +248,7 @@ constexpr lynxpp_engine table{
     .launch = &launch,
     .forget_image = &forget_image,
     .save_results = &save_results,
+    .collect = &collect,
     .finish = &finish,
     .cpu_functions = &cpu_functions,
 };

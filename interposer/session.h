@@ -7,6 +7,8 @@
 // Nothing here waits for the device before finish(), unless a great many results are outstanding.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,6 +16,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +37,39 @@ struct KernelSource {
   std::function<Result<std::string>()> ptx;
 };
 
+/// A mutex that knows whether the calling thread holds it.
+class OwnedMutex {
+ public:
+  bool try_lock() { return owned(mutex_.try_lock()); }
+  bool try_lock_for(std::chrono::milliseconds patience) { return owned(mutex_.try_lock_for(patience)); }
+  void unlock() {
+    owner_ = std::thread::id();
+    mutex_.unlock();
+  }
+  bool is_held_by_caller() const { return owner_ == std::this_thread::get_id(); }
+
+ private:
+  bool owned(bool locked) {
+    if (locked) owner_ = std::this_thread::get_id();
+    return locked;
+  }
+
+  std::timed_mutex mutex_;
+  std::atomic<std::thread::id> owner_;
+};
+
+/// Unlocks a mutex for a while.
+class Unlocked {
+ public:
+  explicit Unlocked(std::timed_mutex& mutex) : mutex_(mutex) { mutex_.unlock(); }
+  ~Unlocked() { mutex_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  std::timed_mutex& mutex_;
+};
+
 /// Thread safe.
 class Session {
  public:
@@ -49,6 +85,9 @@ class Session {
   /// stands in the coverage record).
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source);
 
+  /// Writes the records of launches that are over. Waits for nothing.
+  void collect();
+
   /// Drops variants of an image that is going away.
   void forget_image(std::uint64_t image);
 
@@ -56,8 +95,16 @@ class Session {
   /// end.
   void save_results(std::span<const device::Device* const> ending);
 
-  /// Waits for outstanding results and writes every record. Later launches are not instrumented.
+  /// Waits for outstanding results and writes every record. Later launches are not instrumented. A launch that
+  /// some thread is in the midst of is not waited for longer than a second.
   void finish();
+
+  /// Whether the program launched anything while specifications were attached.
+  bool has_seen_launches() const { return has_seen_launches_; }
+
+  /// The same as finish() from anywhere, while other threads, or this one, are in the midst of a launch: writes what is
+  /// complete, and what is missing as a note. Waits at most a second.
+  void finish_now();
 
  private:
   struct Attached;
@@ -76,21 +123,36 @@ class Session {
   Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                         std::uint64_t index);
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch, std::uint64_t index);
+  /// The right to launch, to attach and to take results; empty when the session has finished.
+  std::unique_lock<OwnedMutex> enter();
+  /// Lets finish_now() at the records while `work`, which touches none of them, may take long.
+  template <typename Work>
+  auto away(const Work& work) {
+    const Unlocked unlocked(state_);
+    return work();
+  }
   void drain(bool wait);
-  void report(Pending& pending);
+  /// Writes the records of a launch, or that they are lost.
+  void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
+  void report(Pending& pending, std::span<std::byte> bytes);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);
   void report_ends();
+  void close_books();
   /// At level trace, what memory the program has, where that has changed since the last launch.
   void log_allocations(device::Device& device);
   void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
 
-  std::mutex mutex_;
+  // Held by whoever launches or takes results, from beginning to end.
+  OwnedMutex launching_;
+  std::atomic<bool> finished_ = false;
+  std::atomic<bool> has_seen_launches_ = false;
+  // Guards what follows; held by the same thread except where the compiler or the device works.
+  std::timed_mutex state_;
   Configuration configuration_;
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
-  bool finished_ = false;
   bool ever_attached_ = false;
   std::unordered_map<std::string, std::unique_ptr<Seen>> seen_;  // by kernel name
   std::deque<Pending> pending_;

@@ -193,6 +193,8 @@ void explain_static_runtime(const char* library, const void* caller) {
       no_driver);
 }
 
+bool has_explained() { return explained.load(); }
+
 void explain_driver_use() {
   if (settings.device != DeviceChoice::cpu || explained.exchange(true)) return;
   say("LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the cpu device does "

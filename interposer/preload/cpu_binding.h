@@ -25,4 +25,7 @@ void explain_static_runtime(const char* library, const void* caller);
 /// driver all the same.
 void explain_driver_use();
 
+/// Whether one of the two has said why the program cannot be measured.
+bool has_explained();
+
 }  // namespace lynxpp::preload

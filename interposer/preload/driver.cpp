@@ -113,6 +113,8 @@ bool belongs_to_this_library(const void* address) {
   return dladdr(address, &theirs) != 0 && dladdr(originals, &ours) != 0 && theirs.dli_fbase == ours.dli_fbase;
 }
 
+bool driver_loaded() { return driver_library() != nullptr; }
+
 bool exists_without_us(Slot slot) {
   return driver_library() != nullptr ||
          real_dlsym(RTLD_NEXT, function_names[static_cast<unsigned>(slot)].exported) != nullptr;

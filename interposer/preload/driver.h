@@ -53,6 +53,9 @@ Slot slot_of_request(const char* name, int version, bool per_thread_stream);
 bool belongs_to_driver(const void* address);
 bool belongs_to_this_library(const void* address);
 
+/// Whether the process has the CUDA driver library open.
+bool driver_loaded();
+
 /// Whether some library other than this one offers the function to the process.
 bool exists_without_us(Slot slot);
 

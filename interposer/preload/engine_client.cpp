@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "interposer/preload/allocations.h"
+#include "interposer/preload/last_word.h"
 #include "interposer/preload/process.h"
 
 namespace lynxpp::preload {
@@ -125,13 +126,17 @@ void finish_at_exit() {
 
 void finish() {
   const lynxpp_engine* const opened = opened_engine();
-  if (opened == nullptr || opening_process.load(std::memory_order_relaxed) != getpid()) return;
+  if (opened == nullptr) {
+    if (is_run_program() && !finished.exchange(true)) say_no_launch();
+    return;
+  }
+  if (opening_process.load(std::memory_order_relaxed) != getpid()) return;
   // A signal handler that ends the process while this very thread is inside the engine must not wait for
   // itself.
   if (Passthrough::active() || finished.exchange(true)) return;
   attached_flag.store(0, std::memory_order_relaxed);
   const Passthrough passthrough;
-  opened->finish();
+  if (opened->finish() != 0) tell_run_program_of_launch();
 }
 
 }  // namespace lynxpp::preload

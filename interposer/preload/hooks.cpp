@@ -25,6 +25,9 @@ using LaunchCooperativeKernel = CUresult (*)(CUfunction, unsigned, unsigned, uns
                                              unsigned, unsigned, CUstream, void**);
 using ContextDestroy = CUresult (*)(CUcontext);
 using PrimaryContextEnd = CUresult (*)(CUdevice);
+using Synchronize = CUresult (*)(const void*);
+using SynchronizeContext = CUresult (*)();
+using Copy = CUresult (*)(std::uintptr_t, std::uintptr_t, std::size_t);
 using GetName = CUresult (*)(const char**, void*);
 using GetOwner = CUresult (*)(void**, void*);
 
@@ -210,6 +213,34 @@ template <Slot slot, Door door>
 CUresult primary_context_release(CUdevice device) {
   save_results(nullptr, -1);
   return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
+}
+
+// ---- synchronisation -------------------------------------------------------------------------------------
+
+/// The program has waited for the device, so results of its launches are there: their records are written now,
+/// whatever becomes of the program.
+CUresult collected(CUresult result) {
+  const lynxpp_engine* const engine = attached() && !Passthrough::active() ? opened_engine() : nullptr;
+  if (engine == nullptr) return result;
+  const Passthrough passthrough;
+  quietly([&] { engine->collect(); });
+  return result;
+}
+
+/// Of a stream, an event or a context, and blocking copies that a structure describes.
+template <Slot slot, Door door>
+CUresult synchronize(const void* what) {
+  return collected(original<slot, door, Synchronize>()(what));
+}
+
+template <Slot slot, Door door>
+CUresult synchronize_context() {
+  return collected(original<slot, door, SynchronizeContext>()());
+}
+
+template <Slot slot, Door door>
+CUresult copy(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes) {
+  return collected(original<slot, door, Copy>()(destination, source, bytes));
 }
 
 // ---- launches --------------------------------------------------------------------------------------------

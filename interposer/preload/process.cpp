@@ -1,8 +1,10 @@
 #include "interposer/preload/process.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdarg>
 #include <cstdio>
@@ -19,6 +21,7 @@ namespace lynxpp::preload {
 namespace {
 
 char own_path_buffer[PATH_MAX];
+int kept_stderr = -1;
 
 using Dlsym = void* (*)(void*, const char*);
 using Dlopen = void* (*)(const char*, int);
@@ -63,6 +66,10 @@ void read_settings(char** environment) {
     } else if (const char* level = value_of(*entry, "LYNXPP_LOG")) {
       settings.verbose =
           strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
+    } else if (const char* run = value_of(*entry, "LYNXPP_RUN")) {
+      char* end = nullptr;
+      settings.run_process = static_cast<int>(strtol(run, &end, 10));
+      if (*end == ':') settings.run_mark = static_cast<int>(strtol(end + 1, nullptr, 10));
     }
   }
 }
@@ -79,7 +86,14 @@ void say(const char* format, ...) {
   if (length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
   // One call, so that lines of several threads stay whole. Nobody could be told of a failure.
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line, length);
+  ssize_t written_bytes = write(STDERR_FILENO, line, length);
+  if (written_bytes < 0 && errno == EBADF && kept_stderr >= 0)
+    written_bytes = write(kept_stderr, line, length);
+}
+
+void keep_stderr() {
+  constexpr int out_of_the_way = 200;
+  kept_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, out_of_the_way);
 }
 
 bool driver_present() {

@@ -10,6 +10,8 @@ struct Settings {
   const char* specifications = nullptr;  ///< LYNXPP_SPEC; null when unset or empty
   DeviceChoice device = DeviceChoice::automatic;
   bool verbose = false;  ///< LYNXPP_LOG is info, debug or trace
+  int run_process = 0;   ///< LYNXPP_RUN (support/run_mark.h): the program of `lynxpp run`; 0: none
+  int run_mark = -1;
 };
 
 /// Filled once, by the library's constructor.
@@ -18,6 +20,9 @@ void read_settings(char** environment);
 
 /// One line on stderr, "lynxpp: …". Usable at any time; allocates nothing.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
+
+/// Lets say() reach the user at the very end, too: some programs close stderr when they leave.
+void keep_stderr();
 
 /// Whether there is an NVIDIA driver: its device nodes and its library. Cheap where the library is in a usual
 /// place.

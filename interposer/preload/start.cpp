@@ -10,6 +10,7 @@
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/hooks.h"
+#include "interposer/preload/last_word.h"
 #include "interposer/preload/process.h"
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -45,6 +46,10 @@ Leave real_quick_exit = nullptr;
   real_quick_exit = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "quick_exit"));
   read_settings(environment);
   remember_own_path();
+  if (is_run_program()) {
+    keep_stderr();
+    finish_at_exit();
+  }
   if (settings.device != DeviceChoice::cuda && links_shared_runtime() &&
       (settings.device == DeviceChoice::cpu || !driver_present())) {
     // The engine reads its environment now, but the C library learns it only in a constructor of its own.

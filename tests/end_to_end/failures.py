@@ -3,6 +3,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -115,6 +116,103 @@ def results_leave_before_a_reset(build):
     expect(len(counts) == 6 and len(set(counts)) == 1 and counts[0] > 0, f"six equal launches, not {counts}")
 
 
+# ---------------------------------------------------------------- how a program ends
+
+def measured_ending(build, *how):
+    """How the program ended, its records, and of each launch the kernel; its table is demanded."""
+    run, records = build.measure(build.examples / "tests" / "endings", *how, spec="instruction_count")
+    expect_words(run, "== lynxpp: instruction_count on cpu ==", "step(int*)")
+    demand_equal(f"{how}: tables", run.stderr.count("== lynxpp: instruction_count"), 1)
+    counts = [entry["results"]["thread_instructions"] for entry in records.launches if entry["kernel"].startswith("_Z4step")]
+    expect(len(counts) == 1 and counts[0] > 0, f"{how}: one launch that was over, not {counts}\n{run}")
+    demand_equal(f"{how}: stdout", run.stdout.splitlines()[0], f"endings: {how[0]}".encode())
+    return run, records
+
+
+@test
+def results_of_a_program_that_dies(build):
+    """Its signal, and what was complete: records and the table."""
+    for how, status in ((("abort",), -signal.SIGABRT), (("signal", int(signal.SIGINT)), -signal.SIGINT),
+                        (("signal", int(signal.SIGTERM)), -signal.SIGTERM), (("_exit",), 3), (("quick_exit",), 4),
+                        (("ignored",), 0)):
+        run, records = measured_ending(build, *how)
+        demand_equal(f"{how}: status", run.status, status)
+        demand_equal(f"{how}: coverage", [entry["instrumented_launches"] for entry in records.coverage], [1])
+
+
+@test
+def signals_inside_a_kernel(build):
+    """A kernel that never ends is interrupted: what was over before is there, and what is missing is said."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        run, records = measured_ending(build, "inside", int(number))
+        demand_equal("status", run.status, -number)
+        notes = {entry["kernel"][:6]: (entry["reason"], entry["notes"]) for entry in records.coverage}
+        demand_equal("coverage of the kernel that ran", notes["_Z13wa"],
+                     ("the program was ended before its first launch had",
+                      ["the program was ended before 1 launch had; the results are missing"]))
+
+
+@test
+def handlers_of_the_program(build):
+    """They stay: one that leaves by exit() inside a launch, one that lets the program go on, and a child's death."""
+    run, _ = measured_ending(build, "exit-inside")
+    demand_equal("status that the handler wants", run.status, 7)
+    run, records = measured_ending(build, "handled-inside")
+    demand_equal("status", run.status, 0)
+    demand_equal("launches", len(records.launches), 2)
+    run, _ = measured_ending(build, "fork")
+    expect(b"the child died of 15" in run.stdout, f"the forked child\n{run}")
+
+
+# ---------------------------------------------------------------- runs without a launch
+
+def lynxpp_run(build, *command, options=(), environment=None):
+    arguments = ["run", "-s", "instruction_count", *options, "--", *command]
+    return build.run(build.command, *arguments, preload=False, environment=environment)
+
+
+@test
+def runs_without_a_launch(build):
+    """`lynxpp run` says so at the end, once, and why; the program's status stays."""
+    for command, status, words in (
+            (["/bin/ls", "/dev/null"], 0, "no kernel launch was seen in 'ls': "),
+            (["/bin/sh", "-c", "/bin/true; /bin/true; exit 3"], 3, "no kernel launch was seen in 'sh': "),
+            (["/bin/sh", "-c", "exec /bin/ls /dev/null"], 0, "no kernel launch was seen in 'ls': "),
+            (["python3", "-c", "import os; os._exit(4)"], 4, "no kernel launch was seen in 'python3")):
+        for device in ("cpu", "auto"):
+            run = lynxpp_run(build, *command, options=("-d", device))
+            demand_equal("status", run.status, status)
+            expect_words(run, words)
+            demand_equal("lines", len(run.stderr.splitlines()), 1)
+    run = lynxpp_run(build, "/bin/sh", "-c", "/bin/true; exit 3", options=("-d", "cpu"))
+    expect_words(run, "nor in its child processes", "is not linked with CUDA's runtime library")
+
+
+@test
+def runs_whose_children_launch(build):
+    """A shell has nothing to say when a program it started has launched kernels."""
+    run = lynxpp_run(build, "/bin/sh", "-c", f"{build.examples / 'vecadd'}; exit 3", options=("-d", "cpu"))
+    demand_equal("status", run.status, 3)
+    expect_words(run, "thread_instructions")
+    expect("no kernel launch" not in run.stderr, f"there was one\n{run}")
+
+
+@test
+def runs_of_a_static_runtime(build):
+    run = lynxpp_run(build, build.examples / "static" / "vecadd", options=("-d", "cpu"))
+    demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
+    expect_words(run, "-cudart shared", "no kernel launch was seen in 'vecadd': for the reason above")
+
+
+@test
+def runs_whose_filters_match_nothing(build):
+    """The kernels that were there are named with the reason."""
+    run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-k", "no_such_kernel"))
+    expect_words(run, "vecadd(", "not selected by LYNXPP_KERNELS")
+    run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-l", "1000-"))
+    expect_words(run, "vecadd(", "no launch selected by LYNXPP_LAUNCHES")
+
+
 # ---------------------------------------------------------------- kernels and filters
 
 def attach_program(build):
@@ -193,10 +291,13 @@ def variant_limit(build):
 
 
 @test
-def bad_kernel_filter(build):
-    run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_KERNELS": "vec(add"})
-    expect_words(run, "LYNXPP_KERNELS", "vec(add")
-    expect_unchanged(build, run)
+def bad_filters(build):
+    """Nobody knows what was meant, so nothing is measured."""
+    for name, value in (("LYNXPP_KERNELS", "vec(add"), ("LYNXPP_LAUNCHES", "9-2")):
+        run, records = build.measure(build.examples / "vecadd", spec="instruction_count", environment={name: value})
+        expect_words(run, name, value, "the program runs uninstrumented")
+        expect_unchanged(build, run)
+        demand_equal(f"records with {name}={value}", records.all, [])
 
 
 @test

@@ -43,8 +43,7 @@ std::string code(const ContainerBuilder& container, int sm) {
 }
 
 TEST(DeviceCode, OfPtxAloneIsWhatTheDriverCompiles) {
-  const ContainerBuilder image =
-      ContainerBuilder().add(kind_ptx, 75, "// 75\n").add(kind_ptx, 86, "// 86\n");
+  const ContainerBuilder image = ContainerBuilder().add(kind_ptx, 75, "// 75\n").add(kind_ptx, 86, "// 86\n");
   EXPECT_EQ(code(image, 80), "// 75\n");
   EXPECT_EQ(code(image, 90), "// 86\n");
   EXPECT_EQ(code(image, 70),
@@ -67,9 +66,10 @@ TEST(DeviceCode, OfACubinIsThePtxItWasCompiledFrom) {
 TEST(DeviceCode, OfACubinWithoutItsPtxIsRefused) {
   const ContainerBuilder image =
       ContainerBuilder().add(kind_elf, 90, cubin_from(90)).add(kind_ptx, 80, "// 80\n");
-  EXPECT_EQ(code(image, 90),
-            "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
-            "and may be other code");
+  EXPECT_EQ(
+      code(image, 90),
+      "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
+      "and may be other code");
   EXPECT_EQ(code(image, 100), "// 80\n");
   EXPECT_EQ(code(ContainerBuilder().add(kind_elf, 90, cubin_from(90)), 90),
             "the program carries no PTX for it");

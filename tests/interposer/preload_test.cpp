@@ -99,6 +99,20 @@ TEST_P(Door, TheProgramsEnvironmentAttachesAndDetaches) {
                   StartsWith("driver cuLaunchKernel kernel"), "engine finish"));
 }
 
+TEST_P(Door, ResultsAreCollectedWhereTheProgramWaits) {
+  const Outcome result = run_driver(door("synchronisations"), attached);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(
+      result.events,
+      ElementsAre("driver cuStreamSynchronize", "engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                  StartsWith("engine launch "), StartsWith("driver cuLaunchKernel"),
+                  "driver cuStreamSynchronize", "engine collect", "driver cuStreamSynchronize_ptsz",
+                  "engine collect", "driver cuEventSynchronize", "engine collect", "driver cuCtxSynchronize",
+                  "engine collect", "driver cuMemcpy 3", "engine collect", "driver cuMemcpyDtoH_v2 4",
+                  "engine collect", "driver cuMemcpy2D_v2", "engine collect", "driver cuMemcpy3D_v2",
+                  "engine collect", "engine finish"));
+}
+
 TEST_P(Door, UnloadingIsTold) {
   const Outcome result = run_driver(door("unload"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;

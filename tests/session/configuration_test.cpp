@@ -7,28 +7,6 @@
 namespace lynxpp::interposer {
 namespace {
 
-TEST(LaunchFilter, EmptyTextWantsEveryLaunch) {
-  const Result<LaunchFilter> filter = LaunchFilter::parse("");
-  ASSERT_TRUE(filter.ok());
-  EXPECT_TRUE(filter->wants(0));
-  EXPECT_TRUE(filter->wants(1u << 30));
-}
-
-TEST(LaunchFilter, TakesNumbersRangesAndOpenRanges) {
-  const Result<LaunchFilter> filter = LaunchFilter::parse("0-2, 7,100-");
-  ASSERT_TRUE(filter.ok());
-  for (const std::uint64_t launch : {0, 1, 2, 7, 100, 1000}) EXPECT_TRUE(filter->wants(launch)) << launch;
-  for (const std::uint64_t launch : {3, 6, 8, 99}) EXPECT_FALSE(filter->wants(launch)) << launch;
-}
-
-TEST(LaunchFilter, NamesWhatItDoesNotUnderstand) {
-  for (const char* text : {"x", "1-x", "3-1", "1,,2", "-4", "1.5", "99999999999999999999999"}) {
-    const Result<LaunchFilter> filter = LaunchFilter::parse(text);
-    ASSERT_FALSE(filter.ok()) << text;
-    EXPECT_EQ(filter.error().diagnostics[0].hint, "write numbers and ranges such as 0-9,100,200-");
-  }
-}
-
 TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   setenv("LYNXPP_KERNELS", "mat(mul", 1);
   setenv("LYNXPP_LAUNCHES", "first", 1);
@@ -38,7 +16,6 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   const Configuration configuration = read_configuration(problems);
   EXPECT_EQ(problems.size(), 2u);
   EXPECT_FALSE(configuration.kernels.has_value());
-  EXPECT_TRUE(configuration.launches.wants(5));
   EXPECT_EQ(configuration.output, "out.jsonl");
   EXPECT_EQ(configuration.timing, Timing::off);
   EXPECT_EQ(configuration.kernel_times(), device::KernelTimes::off);

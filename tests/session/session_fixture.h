@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -96,6 +97,7 @@ class FakeDevice : public device::Device {
   Status launch(device::Variant&, const device::Launch&, std::span<const device::ParameterSlot> slots,
                 std::span<const std::uint64_t> probe) override {
     if (refuses_launch) return failure("too many registers");
+    if (during_launch) during_launch();
     ++launched;
     slots_seen.assign(slots.begin(), slots.end());
     // Writes 7 at the first word's address, as a handler would.
@@ -136,7 +138,9 @@ class FakeDevice : public device::Device {
   bool refuses_calls = false;
   bool has_total = true, knows_times = true;
   double milliseconds = 2.5;
+  std::function<void()> during_launch;
 
+  void set_compute_capability(int capability) { info_.compute_capability = capability; }
   void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }
 
  private:

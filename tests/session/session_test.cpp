@@ -241,7 +241,7 @@ TEST_F(SessionTest, ResultsThatAreNotThereYetWaitAndKeepTheirOrder) {
   EXPECT_TRUE(records_.launches.empty());
   device_.ready = true;
   EXPECT_TRUE(launch());
-  EXPECT_EQ(records_.launches.size(), 2u);
+  EXPECT_EQ(records_.launches.size(), 3u);
   session_->finish();
   ASSERT_EQ(records_.launches.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(records_.launches[i].launch, i);
@@ -373,7 +373,7 @@ TEST_F(SessionTest, LaunchesOnStreamsThatCannotBeAskedRunAsTheyAre) {
 TEST_F(SessionTest, FiltersSelectKernelsAndLaunches) {
   Configuration configuration;
   configuration.kernels.emplace("^k$");
-  configuration.launches = *LaunchFilter::parse("1");
+  configuration.launches = *LaunchFilter::parse("1", "LYNXPP_LAUNCHES");
   start(std::move(configuration));
   EXPECT_FALSE(launch("unwanted"));
   EXPECT_FALSE(launch("k"));

@@ -208,6 +208,19 @@ EXPORT int cuMemHostRegister(void*, std::size_t, unsigned) { return 0; }
 EXPORT int cuMemHostRegister_v2(void*, std::size_t, unsigned) { return 0; }
 EXPORT int cuMemHostUnregister(void*) { return 0; }
 
+EXPORT int cuStreamSynchronize(void*) { return log_event("driver cuStreamSynchronize"), 0; }
+EXPORT int cuStreamSynchronize_ptsz(void*) { return log_event("driver cuStreamSynchronize_ptsz"), 0; }
+EXPORT int cuEventSynchronize(void*) { return log_event("driver cuEventSynchronize"), 0; }
+EXPORT int cuCtxSynchronize() { return log_event("driver cuCtxSynchronize"), 0; }
+EXPORT int cuMemcpy(std::uint64_t, std::uint64_t, std::size_t bytes) {
+  return log_event("driver cuMemcpy %zu", bytes), 0;
+}
+EXPORT int cuMemcpyDtoH_v2(void*, std::uint64_t, std::size_t bytes) {
+  return log_event("driver cuMemcpyDtoH_v2 %zu", bytes), 0;
+}
+EXPORT int cuMemcpy2D_v2(const void*) { return log_event("driver cuMemcpy2D_v2"), 0; }
+EXPORT int cuMemcpy3D_v2(const void*) { return log_event("driver cuMemcpy3D_v2"), 0; }
+
 /// Stands for cuModuleEnumerateFunctions and cuLibraryEnumerateKernels.
 EXPORT int fakeEnumerate(void** function, void* owner, const char* name) {
   return *function = create(object(owner)->kind == "library" ? "kernel" : "function", name, owner), 0;
@@ -261,10 +274,12 @@ int find(const char* name, int version, std::uint64_t flags, void** function) {
   }
   if (wanted == "cuCtxGetDevice" && version >= 13000) wanted += "_v2";
   const bool has_second = wanted == "cuMemAlloc" || wanted == "cuMemAllocPitch" || wanted == "cuMemFree" ||
-                          wanted == "cuMemAllocHost" || wanted == "cuMemHostRegister";
+                          wanted == "cuMemAllocHost" || wanted == "cuMemHostRegister" ||
+                          wanted == "cuMemcpyDtoH" || wanted == "cuMemcpy2D" || wanted == "cuMemcpy3D";
   if (has_second && version >= 6050) wanted += "_v2";
   const bool has_stream = wanted.rfind("cuLaunch", 0) == 0 || wanted == "cuMemAllocAsync" ||
-                          wanted == "cuMemAllocFromPoolAsync" || wanted == "cuMemFreeAsync";
+                          wanted == "cuMemAllocFromPoolAsync" || wanted == "cuMemFreeAsync" ||
+                          wanted == "cuStreamSynchronize";
   if ((flags & 2) != 0 && has_stream) wanted += "_ptsz";
   std::size_t count = 0;
   const Entry* const table = entries(count);

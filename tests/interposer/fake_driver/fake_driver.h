@@ -50,6 +50,14 @@ struct LaunchConfig {
   F(cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                                  \
   F(cuDevicePrimaryCtxRetain, (void** context, int device))                                                  \
   FAKE_DRIVER_MEMORY_FUNCTIONS(F)                                                                            \
+  F(cuStreamSynchronize, (void* stream))                                                                     \
+  F(cuStreamSynchronize_ptsz, (void* stream))                                                                \
+  F(cuEventSynchronize, (void* event))                                                                       \
+  F(cuCtxSynchronize, ())                                                                                    \
+  F(cuMemcpy, (std::uint64_t destination, std::uint64_t source, std::size_t bytes))                          \
+  F(cuMemcpyDtoH_v2, (void* destination, std::uint64_t source, std::size_t bytes))                           \
+  F(cuMemcpy2D_v2, (const void* copy))                                                                       \
+  F(cuMemcpy3D_v2, (const void* copy))                                                                       \
   F(cuModuleLoad, (void** module, const char* path))                                                         \
   F(cuModuleLoadData, (void** module, const void* image))                                                    \
   F(cuModuleLoadDataEx, (void** module, const void* image, unsigned count, int* options, void** values))     \

@@ -77,7 +77,11 @@ void forget_image(std::uint64_t) { log_event("engine forget_image"); }
 void save_results(void* context, int device) {
   log_event("engine save_results %s device %d", context != nullptr ? "context" : "no context", device);
 }
-void finish() { log_event("engine finish"); }
+void collect() { log_event("engine collect"); }
+int finish() {
+  log_event("engine finish");
+  return 1;
+}
 
 // What the cpu device's runtime would be.
 int cpu_malloc(void** pointer, std::size_t size) {
@@ -104,8 +108,8 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   return table;
 }
 
-constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach, launch,
-                                       forget_image,    save_results,    finish, cpu_functions};
+constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach, launch,       forget_image,
+                                       save_results,    collect,         finish, cpu_functions};
 
 }  // namespace
 

@@ -199,6 +199,19 @@ void unload() {
   api.cuLibraryUnload(library);
 }
 
+void synchronisations() {
+  api.cuStreamSynchronize(nullptr);
+  launch(loaded_function("kernel"));
+  api.cuStreamSynchronize(nullptr);
+  api.cuStreamSynchronize_ptsz(nullptr);
+  api.cuEventSynchronize(nullptr);
+  api.cuCtxSynchronize();
+  api.cuMemcpy(1, 2, 3);
+  api.cuMemcpyDtoH_v2(nullptr, 2, 4);
+  api.cuMemcpy2D_v2(nullptr);
+  api.cuMemcpy3D_v2(nullptr);
+}
+
 void contexts() {
   launch(loaded_function("kernel"));
   int context = 0;
@@ -411,6 +424,7 @@ void act(const std::string& action) {
   if (action == "launches") return launches();
   if (action == "unseen") return unseen();
   if (action == "unload") return unload();
+  if (action == "synchronisations") return synchronisations();
   if (action == "contexts") return contexts();
   if (action == "fork") return forks();
   if (action == "memory") return memory();

@@ -1,0 +1,70 @@
+#include "interposer/preload/last_word.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "interposer/preload/cpu_binding.h"
+#include "interposer/preload/driver.h"
+#include "interposer/preload/process.h"
+#include "support/run_mark.h"
+
+namespace lynxpp::preload {
+namespace {
+
+/// The path of the mark, or false: the program may have closed it and opened something else there.
+bool find_mark(char* path, size_t size) {
+  snprintf(path, size, "/proc/%d/fd/%d", settings.run_process, settings.run_mark);
+  constexpr char expected[] = "/memfd:" LYNXPP_RUN_MARK;
+  char target[64] = "";
+  return settings.run_mark >= 0 && readlink(path, target, sizeof target - 1) > 0 &&
+         strncmp(target, expected, sizeof expected - 1) == 0;
+}
+
+bool child_saw_launch() {
+  char path[64];
+  struct stat status {};
+  return find_mark(path, sizeof path) && stat(path, &status) == 0 && status.st_size > 0;
+}
+
+bool had_children() {
+  rusage used{};
+  return getrusage(RUSAGE_CHILDREN, &used) == 0 && used.ru_maxrss > 0;
+}
+
+const char* reason() {
+  const bool on_cpu = settings.device == DeviceChoice::cpu ||
+                      (settings.device == DeviceChoice::automatic && !driver_present());
+  if (has_explained()) return "for the reason above";
+  if (driver_loaded()) return "the CUDA driver was loaded, and nothing launched";
+  if (on_cpu) return "the program is not linked with CUDA's runtime library, which the cpu device stands in for";
+  if (!driver_present()) return "there is no NVIDIA driver on this machine";
+  return "the program never loaded the CUDA driver";
+}
+
+}  // namespace
+
+bool is_run_program() { return settings.run_process != 0 && getpid() == settings.run_process; }
+
+void say_no_launch() {
+  if (child_saw_launch()) return;
+  say("no kernel launch was seen in '%s': %s%s", program_invocation_short_name, reason(),
+      had_children() ? "; nor in its child processes" : "");
+}
+
+void tell_run_program_of_launch() {
+  char path[64];
+  if (settings.run_process == 0 || is_run_program() || !find_mark(path, sizeof path)) return;
+  const int mark = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (mark < 0) return;
+  // Nobody could be told of a failure.
+  [[maybe_unused]] const ssize_t ignored = write(mark, "1", 1);
+  close(mark);
+}
+
+}  // namespace lynxpp::preload

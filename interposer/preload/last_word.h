@@ -1,0 +1,16 @@
+// What the program of `lynxpp run` is told when it ends without a launch. A process that is merely preloaded, such as
+// a shell or the children of the program, says nothing of the kind.
+#pragma once
+
+namespace lynxpp::preload {
+
+/// Whether this process is the program that `lynxpp run` started.
+bool is_run_program();
+
+/// Says that no kernel launch was seen, and why, unless a child process has seen one.
+void say_no_launch();
+
+/// Lets the program of `lynxpp run` know that this process, a child of its, has seen a launch.
+void tell_run_program_of_launch();
+
+}  // namespace lynxpp::preload

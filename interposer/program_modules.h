@@ -1,0 +1,33 @@
+// The PTX of the program's kernels on the cuda device, from the images the hooks saw being loaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "image/device_code.h"
+#include "support/result.h"
+
+namespace lynxpp::interposer {
+
+/// Thread safe. An image is read once for each compute capability and kept until it is forgotten.
+class ProgramModules {
+ public:
+  /// The text of the module that defines `kernel`: what a device of compute capability `sm` runs, or what that
+  /// was compiled from. `bytes` are the image's. Failure: why the kernel has none.
+  Result<std::string> text_of(const std::string& kernel, std::uint64_t image, std::span<const std::byte> bytes,
+                              int sm);
+
+  void forget(std::uint64_t image);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::uint64_t, int>, std::vector<image::DeviceCode>> codes_;
+};
+
+}  // namespace lynxpp::interposer

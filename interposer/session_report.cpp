@@ -1,0 +1,219 @@
+// The half of the session that takes results and closes the books.
+#include <algorithm>
+#include <chrono>
+
+#include "interposer/emitted.h"
+#include "interposer/session.h"
+#include "interposer/session_state.h"
+#include "interposer/site_record.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
+constexpr std::size_t outstanding_launches_limit = 4096;
+/// With threads that are in the midst of a launch when the program ends.
+constexpr std::chrono::milliseconds patience(1000);
+
+}  // namespace
+
+void Session::drain(bool wait) {
+  while (!pending_.empty()) {
+    Pending& front = pending_.front();
+    const bool crowded =
+        pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
+    if (!wait && !crowded && !front.readback->ready()) return;
+    // Out of the list first: finish_now() may come while this one is waited for.
+    Pending taken = std::move(front);
+    pending_.pop_front();
+    pending_bytes_ -= taken.layout.bytes;
+    const Result<std::span<std::byte>> bytes = away([&] { return taken.readback->wait(); });
+    if (!finished_) settle(taken, bytes);
+  }
+}
+
+void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
+  --pending.seen->outstanding;
+  if (bytes) return report(pending, *bytes);
+  log().error("{}: launch {}: {}", demangle(pending.seen->coverage.kernel), pending.launch,
+              first_message(bytes.error()));
+  add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
+}
+
+void Session::report(Pending& pending, std::span<std::byte> bytes) {
+  if (const std::optional<double> milliseconds = pending.readback->kernel_milliseconds()) {
+    pending.seen->timing.execute += *milliseconds;
+    ++pending.seen->timing.launches;
+  }
+  if (const std::optional<double> milliseconds = pending.readback->buffer_milliseconds())
+    pending.seen->timing.buffers = pending.seen->timing.buffers.value_or(0) + *milliseconds;
+  if (configuration_.times_only()) return;
+  if (pending.counting != nullptr) {
+    fill_counted_arrays(pending, bytes);
+    // Where the device knows nothing, the time until the launch was seen to be over is an upper bound.
+    const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
+    pending.counters_may_have_wrapped =
+        engine::may_wrap(*pending.counting, pending.readback->most_milliseconds().value_or(passed.count()),
+                         pending.device.clock_khz);
+    pending.indices_may_have_wrapped =
+        engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(bytes));
+    pending.seen->wide_counters |= pending.counters_may_have_wrapped || pending.indices_may_have_wrapped;
+  }
+  if (pending.words != nullptr) {
+    pending.seen->replays &= pending.words->finish(pending.layout, bytes, pending.attached->specifications,
+                                                   pending.view, pending.notes);
+  }
+  for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
+    const bool is_sampled = pending.launch % pending.attached->specifications[i]->sampling().launches == 0;
+    if (is_sampled) report_specification(pending, i, bytes);
+  }
+}
+
+void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
+  std::vector<std::vector<std::span<std::byte>>> arrays;
+  for (std::size_t i = 0; i < pending.layout.specifications.size(); ++i)
+    arrays.push_back(pending.layout.arrays_of(i, bytes));
+  ptx::LaunchedGrid launched{pending.layout.extents.threads, pending.layout.extents.warps};
+  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), launched.blocks);
+  engine::fill_counted_arrays(*pending.counting, pending.attached->specifications,
+                              pending.layout.counters_of(bytes), launched, arrays);
+}
+
+void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes) {
+  report::LaunchRecord record;
+  record.kernel = pending.seen->coverage.kernel;
+  record.launch = pending.launch;
+  record.device = pending.device.name;
+  std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), record.grid);
+  std::copy(std::begin(pending.view.block), std::end(pending.view.block), record.block);
+  record.spec = pending.attached->specifications[index]->name();
+
+  cod::LaunchView view = pending.view;
+  view.kernel = record.kernel;
+  Seen::Sites& sites = pending.seen->sites[pending.sites];
+  view.sites = sites.table.get();
+  view.arrays = pending.layout.arrays_of(index, bytes);
+  view.device = record.device;
+  view.multiprocessors = pending.device.multiprocessors;
+  view.compute_capability = static_cast<std::uint32_t>(pending.device.compute_capability);
+  view.launch = pending.launch;
+  view.host = pending.attached->host[index];
+  pending.attached->has_launches = true;
+  view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
+  record.sampling =
+      sampling_of(pending.attached->specifications[index]->samplings(record.kernel), record.notes);
+  view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
+  if (std::ranges::any_of(pending.attached->specifications[index]->arrays(), cod::is_of_words))
+    record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
+  if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
+    const std::vector<std::string> mishaps = mishaps_of(ran.error());
+    record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
+  }
+  if (pending.counters_may_have_wrapped && !pending.attached->specifications[index]->counters().empty()) {
+    record.notes.emplace_back(
+        "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "
+        "next launches "
+        "count in 64 bits");
+  }
+  if (pending.indices_may_have_wrapped && !pending.attached->specifications[index]->tallies().empty()) {
+    record.notes.emplace_back(
+        "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
+        "warp; the kernel's next launches assume nothing about indices");
+  }
+  if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
+    record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");
+  }
+  if (has_values_per_site(record)) {
+    record.sites = pending.sites;
+    if (!sites.written) sink_->sites(site_record(*sites.table, record.kernel, pending.sites));
+    sites.written = true;
+  }
+  sink_->launch(record);
+}
+
+void Session::report_ends() {
+  for (const std::shared_ptr<const Attached>& attached : ever_) {
+    for (std::size_t i = 0; i < attached->reports.size() && attached->has_launches; ++i) {
+      if (!attached->reports[i]->has_end()) continue;
+      report::TotalRecord record;
+      record.spec = attached->specifications[i]->name();
+      static_cast<void>(sampling_of(attached->specifications[i]->samplings(""), record.notes));
+      cod::LaunchView view;
+      view.host = attached->host[i];
+      view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
+      view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
+      if (const Status ran = attached->reports[i]->end(view); !ran) {
+        const std::vector<std::string> mishaps = mishaps_of(ran.error());
+        record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
+      }
+      sink_->total(record);
+    }
+  }
+}
+
+void Session::collect() {
+  const std::unique_lock launching(launching_, std::try_to_lock);
+  if (!launching) return;  // who launches collects
+  const std::lock_guard state(state_);
+  if (!finished_) drain(false);
+}
+
+void Session::save_results(std::span<const device::Device* const> ending) {
+  const std::unique_lock launching = enter();
+  if (!launching) return;
+  const std::lock_guard state(state_);
+  drain(true);
+  for (const auto& [name, seen] : seen_) {
+    std::erase_if(seen->kernels, [&](const std::unique_ptr<Kernel>& kernel) {
+      return std::find(ending.begin(), ending.end(), kernel->device) != ending.end();
+    });
+  }
+}
+
+void Session::finish() {
+  // A signal handler of the program may end it while this very thread is inside a launch; another thread's launch
+  // may never end, and does not keep a program either.
+  std::unique_lock launching(launching_, std::defer_lock);
+  if (launching_.is_held_by_caller() || !launching.try_lock_for(patience)) return finish_now();
+  const std::lock_guard state(state_);
+  if (finished_) return;
+  drain(true);
+  close_books();
+}
+
+void Session::finish_now() {
+  const std::unique_lock state(state_, patience);
+  if (!state || finished_) return;
+  for (Pending& pending : pending_) {
+    if (pending.readback->ready()) settle(pending, pending.readback->wait());
+  }
+  for (const auto& [name, seen] : seen_) {
+    if (seen->outstanding == 0) continue;
+    const std::string many = std::to_string(seen->outstanding);
+    report::CoverageRecord& coverage = seen->coverage;
+    coverage.notes.push_back("the program was ended before " + many + " launch" +
+                             (seen->outstanding == 1 ? "" : "es") + " had; the results are missing");
+    if (!coverage.instrumented) coverage.reason = "the program was ended before its first launch had";
+  }
+  close_books();
+}
+
+void Session::close_books() {
+  finished_ = true;
+  if (!ever_attached_) return;
+  report_ends();
+  std::vector<const Seen*> sorted;
+  for (const auto& [name, seen] : seen_) sorted.push_back(seen.get());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Seen* a, const Seen* b) { return a->coverage.kernel < b->coverage.kernel; });
+  for (const Seen* seen : sorted) sink_->coverage(seen->coverage);
+  for (const Seen* seen : sorted) {
+    const bool has_times = seen->coverage.instrumented || seen->timing.launches != 0;
+    if (configuration_.timing != Timing::off && has_times) sink_->timing(seen->timing);
+  }
+  sink_->finish();
+}
+
+}  // namespace lynxpp::interposer

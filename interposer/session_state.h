@@ -1,0 +1,119 @@
+// What a launch session keeps; for the files that implement it.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "instrumentors/catalogue.h"
+#include "interposer/launched_words.h"
+#include "interposer/probe_buffer.h"
+#include "interposer/session.h"
+
+namespace lynxpp::interposer {
+
+inline std::string first_message(const Failure& failure) {
+  if (failure.diagnostics.empty()) return "unknown reason";
+  const Diagnostic& diagnostic = failure.diagnostics.front();
+  std::string text = diagnostic.message;
+  if (diagnostic.location.line != 0) text += " (PTX line " + std::to_string(diagnostic.location.line) + ")";
+  return text;
+}
+
+inline void add_once(std::vector<std::string>& notes, const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+/// A set of specifications, shared by the launches made while it was attached.
+struct Session::Attached {
+  std::vector<engine::SpecificationPtr> specifications;
+  std::vector<std::shared_ptr<const cod::HostReport>> reports;
+  // Guarded by the session: variables of the host, and whether a launch has been reported.
+  mutable std::vector<std::vector<std::byte>> host;
+  mutable bool has_launches = false;
+
+  /// Whether some specification wants a kernel's launch of this number.
+  bool samples(std::uint64_t launch) const {
+    return std::any_of(
+        specifications.begin(), specifications.end(),
+        [&](const engine::SpecificationPtr& each) { return launch % each->sampling().launches == 0; });
+  }
+
+  Status add(const instrumentors::LoadedSpecification& item) {
+    Result<engine::SpecificationPtr> specification = cod::compile(item.source, item.path);
+    if (!specification) return specification.error();
+    Result<std::shared_ptr<const cod::HostReport>> compiled = (*specification)->compile_host();
+    if (!compiled) return compiled.error();
+    specifications.push_back(std::move(*specification));
+    host.push_back((*compiled)->initial_state());
+    reports.push_back(std::move(*compiled));
+    return success();
+  }
+};
+
+/// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
+/// instrument.
+struct Session::Kernel {
+  device::Device* device = nullptr;
+  std::uint64_t image = 0;
+  std::shared_ptr<const Attached> attached;
+  engine::Instrumented instrumented;
+  std::size_t sites = 0;                     ///< of Seen::sites, this variant's
+  std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
+  engine::LaunchShape shape;                 ///< of the launches it is for
+  bool wide_counters = false;
+  bool replays = true;  ///< accesses that follow from parameters have no probe
+  std::string problem;  ///< why it runs uninstrumented; empty when it does not
+};
+
+/// Everything known of the kernels of one name. Lives as long as the session.
+struct Session::Seen {
+  bool wanted = true;  ///< by LYNXPP_KERNELS
+  /// Some launch took so long that narrow ones may have wrapped, or an index may have.
+  bool wide_counters = false;
+  bool replays = true;  ///< false: replaying a launch has failed
+  std::string logged_problem;
+  std::uint64_t outstanding = 0;  ///< launches made whose results have not been taken
+  report::CoverageRecord coverage;
+  report::TimingRecord timing;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  /// The site tables of its variants, each once, and whether the report has it.
+  struct Sites {
+    std::shared_ptr<const cod::SiteTable> table;
+    bool written = false;
+  };
+  std::vector<Sites> sites;
+
+  std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) {
+    const auto known =
+        std::find_if(sites.begin(), sites.end(), [&](const Sites& each) { return *each.table == *table; });
+    if (known != sites.end()) return static_cast<std::size_t>(known - sites.begin());
+    sites.push_back({table});
+    return sites.size() - 1;
+  }
+};
+
+/// An instrumented launch whose results (or an original one whose time) are on their way. Holds what the
+/// report needs; the variant may be gone by then.
+struct Session::Pending {
+  std::shared_ptr<const Attached> attached;
+  Seen* seen = nullptr;
+  std::uint64_t launch = 0;
+  std::size_t sites = 0;  ///< of Seen::sites
+  device::DeviceInfo device;
+  cod::LaunchView view;
+  std::shared_ptr<const engine::Counting> counting;
+  std::shared_ptr<const LaunchedWords> words;   ///< null: none are counted
+  std::vector<std::vector<std::string>> notes;  ///< of each specification, about words
+  std::chrono::steady_clock::time_point begin;  ///< before the launch was made
+  bool counters_may_have_wrapped = false;
+  bool indices_may_have_wrapped = false;
+  ProbeLayout layout;
+  std::unique_ptr<device::Readback> readback;
+};
+
+}  // namespace lynxpp::interposer

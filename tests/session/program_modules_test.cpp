@@ -1,0 +1,116 @@
+// Kernels are instrumented from the PTX of what the driver runs, and from no other.
+#include "interposer/program_modules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "support/log.h"
+#include "support/text.h"
+#include "tests/image/image_builder.h"
+#include "tests/session/session_fixture.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+using image::test::as_bytes;
+using image::test::ContainerBuilder;
+using ::testing::HasSubstr;
+
+constexpr std::uint16_t kind_ptx = 1;
+constexpr std::uint16_t kind_elf = 2;
+
+std::string defining(const std::string& kernel) {
+  return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry " + kernel + "()\n{\nret;\n}\n";
+}
+
+std::string message(const Result<std::string>& text) {
+  return text ? "found" : text.error().diagnostics.front().message;
+}
+
+TEST(ProgramModules, TheReasonIsThatOfTheModuleThatHasPtx) {
+  const std::string image = ContainerBuilder().add(kind_elf, 90, "ELF?").build() +
+                            ContainerBuilder().add(kind_ptx, 80, defining("a")).build() +
+                            ContainerBuilder().add(kind_elf, 90, "ELF?").add(kind_ptx, 80, defining("b")).build();
+  ProgramModules modules;
+  EXPECT_EQ(message(modules.text_of("a", 1, as_bytes(image), 90)), "found");
+  EXPECT_THAT(message(modules.text_of("b", 1, as_bytes(image), 90)), HasSubstr("machine code for sm_90"));
+  EXPECT_EQ(message(modules.text_of("b", 1, as_bytes(image), 100)), "found");
+  modules.forget(1);
+  const std::string other = ContainerBuilder().add(kind_ptx, 80, defining("c")).build();
+  EXPECT_EQ(message(modules.text_of("c", 1, as_bytes(other), 90)), "found");
+  EXPECT_EQ(message(modules.text_of("d", 1, as_bytes(other), 90)), "no PTX module of the program defines it");
+}
+
+TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
+  const std::string image =
+      ContainerBuilder().add(kind_elf, 90, "ELF?").add(kind_ptx, 80, defining("a")).build();
+  ::setenv("CUDA_FORCE_PTX_JIT", "1", 1);
+  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
+  ::unsetenv("CUDA_FORCE_PTX_JIT");
+  EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
+}
+
+#ifdef LYNXPP_SESSION_TEST_FATBINARY
+
+class ArchitectureTest : public SessionTest {
+ protected:
+  bool launch_on(int compute_capability, std::uint32_t threads = 32) {
+    device_.set_compute_capability(compute_capability);
+    std::string file;
+    EXPECT_TRUE(read_file(LYNXPP_SESSION_TEST_FATBINARY, file));
+    device::Launch request;
+    request.block[0] = threads;
+    const KernelSource source{"architecture", 1, [&] {
+                                return modules_.text_of("architecture", 1, as_bytes(file), compute_capability);
+                              }};
+    return session_->launch(device_, request, source);
+  }
+
+  ProgramModules modules_;
+};
+
+TEST_F(ArchitectureTest, ThePtxOfOtherMachineCodeIsNotInstrumented) {
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(launch_on(90));
+  EXPECT_FALSE(launch_on(90, 33)) << "of another shape";
+  EXPECT_TRUE(device_.loaded.empty());
+  session_->finish();
+  log().flush();
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(records_.coverage.size(), 1u);
+  const std::string reason =
+      "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 and "
+      "may be other code";
+  EXPECT_EQ(records_.coverage[0].reason, reason);
+  EXPECT_FALSE(records_.coverage[0].instrumented);
+  EXPECT_EQ(records_.coverage[0].launches, 2u);
+  const std::size_t first = said.find(reason);
+  ASSERT_NE(first, std::string::npos) << said;
+  EXPECT_THAT(said, HasSubstr("build with nvcc -gencode arch=compute_90,code=[sm_90,compute_90]"));
+  EXPECT_EQ(said.find(reason, first + 1), std::string::npos) << said;
+}
+
+TEST_F(ArchitectureTest, ThePtxOfWhatRunsIs) {
+  EXPECT_TRUE(launch_on(86)) << "its machine code comes from compute_80";
+  ASSERT_EQ(device_.loaded.size(), 1u);
+  EXPECT_THAT(device_.loaded[0], HasSubstr(", 800;"));
+}
+
+TEST_F(ArchitectureTest, PtxThatTheDriverCompilesIs) {
+  EXPECT_TRUE(launch_on(100));
+  ASSERT_EQ(device_.loaded.size(), 1u);
+  EXPECT_THAT(device_.loaded[0], HasSubstr(", 800;"));
+}
+
+TEST_F(ArchitectureTest, PtxOfNewerArchitecturesIsNamed) {
+  EXPECT_FALSE(launch_on(75));
+  session_->finish();
+  EXPECT_EQ(records_.coverage.at(0).reason, "the program's PTX is for compute_80, not for compute capability 7.5");
+}
+
+#endif  // LYNXPP_SESSION_TEST_FATBINARY
+
+}  // namespace
+}  // namespace lynxpp::interposer
