@@ -81,7 +81,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->footer(
       "The results are printed as a table on standard error when the program ends.\n"
-      "The exit code is the program's; 2: wrong usage or no such specification,\n"
+      "The exit code is the program's; 2: wrong usage, a specification that is not there or has errors,\n"
       "126: PROGRAM cannot be executed, 127: there is no PROGRAM.\n\n"
       "Example: lynxpp run -s instruction_count -k 'matmul.*' -o out.jsonl -- ./app 1024");
   return run;
@@ -123,7 +123,8 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
   report->footer(
       "table: as at the end of a run; csv: one line per number; json: totals by kernel in one object;\n"
       "html: one page with everything; svg: bars. Several files are added up as one run's.\n"
-      "The exit code is 1 when a file cannot be read; lines that are no records are named and left out.\n\n"
+      "The exit code is 1 when a file cannot be read or holds no records; lines that are none are named\n"
+      "and left out.\n\n"
       "Example: lynxpp report out.jsonl --format html -o out.html");
   return report;
 }

@@ -180,7 +180,10 @@ Result<report::Bench> measure(Runner& runner, const BenchArguments& arguments,
 }
 
 Result<std::vector<std::string>> lists_of(const BenchArguments& arguments) {
-  if (Status filters = check_filters(arguments.kernels, arguments.launches); !filters) return filters.error();
+  // What the environment says to lynxpp does not reach the runs.
+  const Filters filters{{"--kernels", arguments.kernels}, {"--launches", arguments.launches}};
+  if (Status understood = check_filters(filters); !understood) return understood.error();
+  if (Status present = check_device(arguments.device); !present) return present.error();
   std::vector<std::string> lists;
   for (const std::string& setting : arguments.settings) {
     Result<std::string> list = specification_list({setting});
@@ -200,6 +203,9 @@ int bench(const BenchArguments& arguments) {
     if (problems == nullptr) continue;
     print(*problems);
     return exit_usage_error;
+  }
+  for (const std::string& list : *lists) {
+    if (!compiles(list)) return exit_usage_error;
   }
   ProgramSearch program;
   if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)

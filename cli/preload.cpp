@@ -1,5 +1,6 @@
 #include "cli/preload.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,7 +10,9 @@
 
 #include "cli/arguments.h"
 #include "cli/diagnostics.h"
+#include "cod/specification.h"
 #include "instrumentors/catalogue.h"
+#include "support/launch_filter.h"
 
 namespace lynxpp::cli {
 
@@ -44,18 +47,51 @@ Result<std::string> specification_list(const std::vector<std::string>& specifica
   return joined(names);
 }
 
-Status check_filters(const std::string& kernels, const std::string& launches) {
+bool compiles(const std::string& list) {
+  const Result<std::vector<LoadedSpecification>> found = instrumentors::parse_list(list);
+  if (!found) {
+    print(found.error().diagnostics);
+    return false;
+  }
+  bool all = true;
+  for (const LoadedSpecification& each : *found) {
+    const auto complain = [&](const Failure& problem) {
+      print(problem.diagnostics, each.source);
+      all = false;
+    };
+    const auto specification = cod::compile(each.source, each.path);
+    if (!specification) {
+      complain(specification.error());
+    } else if (const auto host = (*specification)->compile_host(); !host) {
+      complain(host.error());
+    }
+  }
+  return all;
+}
+
+Status check_filters(const Filters& filters) {
   try {
-    const std::regex pattern(kernels, std::regex::ECMAScript);
+    const std::regex pattern(filters.kernels.text, std::regex::ECMAScript);
   } catch (const std::regex_error& error) {
-    return failure("--kernels: '" + kernels + "' is no regular expression: " + error.what());
+    return failure(filters.kernels.option + ": '" + filters.kernels.text +
+                   "' is no regular expression: " + error.what());
   }
-  static const std::regex ranges(R"(\s*\d+(-\d*)?\s*(,\s*\d+(-\d*)?\s*)*)");
-  if (!launches.empty() && !std::regex_match(launches, ranges)) {
-    return failure("--launches: '" + launches + "' is no list of launch numbers",
-                   "write numbers and ranges such as 0-9,100,200-");
-  }
-  return success();
+  const auto launches = LaunchFilter::parse(filters.launches.text, filters.launches.option);
+  return launches ? success() : Status(launches.error());
+}
+
+Option option_or_variable(const std::string& value, const char* option, const char* variable) {
+  if (!value.empty()) return {option, value};
+  const char* inherited = std::getenv(variable);
+  return {variable, inherited != nullptr ? inherited : ""};
+}
+
+Status check_device(const std::string& device) {
+  if (device != "cuda") return success();
+  // Not closed: the driver does not like to be unloaded, and this process is to be another one's soon.
+  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr) return success();
+  return failure("there is no NVIDIA driver (libcuda.so.1) on this machine",
+                 "-d cpu runs the kernels on the built-in device");
 }
 
 Result<std::string> preload_library() {

@@ -13,8 +13,26 @@ namespace lynxpp::cli {
 /// that does not exist.
 Result<std::string> specification_list(const std::vector<std::string>& specifications);
 
-/// Whether --kernels and --launches can be understood; empty ones can.
-Status check_filters(const std::string& kernels, const std::string& launches);
+/// Compiles the specifications of such a list as the preload library will; says on stderr what is wrong.
+bool compiles(const std::string& list);
+
+/// The value of an option, or what the environment holds in its place, and what to call it in messages.
+struct Option {
+  std::string option;
+  std::string text;
+};
+Option option_or_variable(const std::string& value, const char* option, const char* variable);
+
+struct Filters {
+  Option kernels;
+  Option launches;
+};
+
+/// Whether they can be understood; empty ones can.
+Status check_filters(const Filters& filters);
+
+/// Failure: `device` is cuda and this machine has no driver.
+Status check_device(const std::string& device);
 
 /// The preload library of this build or installation.
 Result<std::string> preload_library();

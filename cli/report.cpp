@@ -39,8 +39,8 @@ class Output {
   bool is_good_ = true;
 };
 
-/// Hands every record of the files over; false when a file cannot be read. Lines that are no records are
-/// named and left out.
+/// Hands every record of the files over; false when a file cannot be read or holds none. Lines that are no
+/// records are named and left out.
 bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
   bool is_good = true;
   for (const std::string& path : files) {
@@ -51,6 +51,10 @@ bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
       continue;
     }
     print(reading->diagnostics);
+    if (reading->records.empty()) {
+      print_error(path + " holds no records");
+      is_good = false;
+    }
     report::feed(reading->records, sink);
   }
   sink.finish();

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 #include "cli/preload.h"
 #include "cli/program.h"
 #include "support/result.h"
+#include "support/run_mark.h"
+#include "support/text.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -40,19 +43,35 @@ Status make_folder(const std::string& path) {
   return success();
 }
 
-/// What is wrong with the command line itself, before anything is changed.
-Status prepare_specifications(const RunArguments& arguments) {
-  if (Status filters = check_filters(arguments.kernels, arguments.launches); !filters) return filters;
-  if (arguments.specifications.empty()) return success();
-  const Result<std::string> list = specification_list(arguments.specifications);
-  if (!list) return list.error();
-  ::setenv("LYNXPP_SPEC", list->c_str(), 1);
-  return success();
+/// What is wrong with the command line, or with what the environment says in its place.
+Status check(const RunArguments& arguments) {
+  const Filters filters{option_or_variable(arguments.kernels, "--kernels", "LYNXPP_KERNELS"),
+                        option_or_variable(arguments.launches, "--launches", "LYNXPP_LAUNCHES")};
+  if (Status understood = check_filters(filters); !understood) return understood;
+  return check_device(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
 }
 
-Status prepare_environment(const RunArguments& arguments) {
+/// Of the options, else what the environment holds already.
+Result<std::string> wanted_specifications(const RunArguments& arguments) {
+  if (arguments.specifications.empty()) return option_or_variable({}, "-s", "LYNXPP_SPEC").text;
+  return specification_list(arguments.specifications);
+}
+
+/// Has the program itself, and none of its children, say at its end when no launch was seen. It learns of its
+/// children's launches by a file in memory that they find through its process.
+void ask_for_last_word() {
+  const int mark = ::memfd_create(LYNXPP_RUN_MARK, 0);
+  const std::string run = std::to_string(::getpid()) + ":" + std::to_string(mark);
+  ::setenv("LYNXPP_RUN", run.c_str(), 1);
+}
+
+Status prepare_environment(const RunArguments& arguments, const std::string& specifications) {
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
+  if (!trim(specifications).empty()) {
+    ::setenv("LYNXPP_SPEC", specifications.c_str(), 1);
+    ask_for_last_word();
+  }
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
 
   if (!arguments.kernels.empty()) ::setenv("LYNXPP_KERNELS", arguments.kernels.c_str(), 1);
@@ -85,24 +104,26 @@ int execute(const std::string& path, const std::vector<std::string>& command) {
 }  // namespace
 
 int run(const RunArguments& arguments) {
-  if (Status prepared = prepare_specifications(arguments); !prepared) {
-    print(prepared.error().diagnostics);
+  const Result<std::string> specifications = wanted_specifications(arguments);
+  const Status checked = specifications ? check(arguments) : Status(specifications.error());
+  if (!checked) {
+    print(checked.error().diagnostics);
     return exit_usage_error;
   }
+  if (!trim(*specifications).empty() && !compiles(*specifications)) return exit_usage_error;
   ProgramSearch program;
   if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
     return problem;
-  if (Status prepared = prepare_environment(arguments); !prepared) {
+  if (Status prepared = prepare_environment(arguments, *specifications); !prepared) {
     print(prepared.error().diagnostics);
     return exit_usage_error;
   }
-  const char* attached = std::getenv("LYNXPP_SPEC");
-  if (attached == nullptr || *attached == '\0') {
+  if (trim(*specifications).empty()) {
     print_warning("no specification is attached, nothing will be measured",
                   "name one with -s; `lynxpp list` shows the ready-made ones");
   }
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty()) {
-    print_warning("'" + program.path + "' " + obstacle);
+    print_warning("'" + program.path + "' " + obstacle + "; nothing will be measured");
   }
   return execute(program.path, arguments.command);
 }

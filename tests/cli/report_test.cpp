@@ -59,6 +59,16 @@ TEST_F(Report, BadLinesAreNamedAndTheOthersShown) {
   EXPECT_THAT(outcome.out, HasSubstr("k(float*)"));
 }
 
+TEST_F(Report, AFileWithoutRecordsIsAMistake) {
+  for (const char* text : {"", "\n\n", "nonsense\n"}) {
+    const std::string path = folder_.write("none.jsonl", text);
+    const Outcome outcome = lynxpp({"report", path});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(path + " holds no records"));
+  }
+  EXPECT_EQ(lynxpp({"report", "/dev/null", "-f", "csv"}).exit_code, 1);
+}
+
 TEST_F(Report, MistakesAreNamed) {
   const Outcome missing = lynxpp({"report", folder_.path("none.jsonl")});
   EXPECT_EQ(missing.exit_code, 1);

@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -71,16 +72,16 @@ TEST_F(Run, OptionsBecomeVariables) {
 
 TEST_F(Run, OptionsThatAreNotGivenLeaveTheirVariablesAlone) {
   const std::string variables =
-      environment_of({}, {{"LYNXPP_SPEC", "instruction_count"}, {"LYNXPP_DEVICE", "cuda"}});
+      environment_of({}, {{"LYNXPP_SPEC", "instruction_count"}, {"LYNXPP_DEVICE", "cpu"}});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=instruction_count\n"));
-  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cuda\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cpu\n"));
   for (const char* name : {"KERNELS", "LAUNCHES", "OUTPUT", "DUMP", "TIMING"}) {
     EXPECT_THAT(variables, Not(HasSubstr(std::string("\nLYNXPP_") + name)));
   }
 }
 
 TEST_F(Run, SeveralSpecificationsMayBeGivenEitherWay) {
-  const std::string other = folder_.write("other.cod", "");
+  const std::string other = folder_.write("other.cod", "ON_KERNEL_ENTRY: { }\n");
   const std::string both = "\nLYNXPP_SPEC=" + specification_ + "," + other + "\n";
   EXPECT_THAT(environment_of({"-s", specification_, "--spec=other.cod"}), HasSubstr(both));
   EXPECT_THAT(environment_of({"-s" + specification_ + ",other.cod"}), HasSubstr(both));
@@ -133,7 +134,10 @@ TEST_F(Run, MistakesStopItBeforeTheProgramStarts) {
                  "lynxpp: error: --kernels: '(' is no regular expression: Mismatched '(' and ')' in regular "
                  "expression\n");
   expect_failure(run({"-s", specification_, "-l", "3-x", "echo"}), 2,
-                 "lynxpp: error: --launches: '3-x' is no list of launch numbers\n"
+                 "lynxpp: error: --launches: '3-x' is no launch number and no range\n"
+                 "  hint: write numbers and ranges such as 0-9,100,200-\n");
+  expect_failure(run({"-s", specification_, "-l", "9-2", "echo"}), 2,
+                 "lynxpp: error: --launches: '9-2' is no launch number and no range\n"
                  "  hint: write numbers and ranges such as 0-9,100,200-\n");
   expect_failure(
       run({"-s", specification_, "-o", "no/such/folder/x", "echo"}), 2,
@@ -141,6 +145,44 @@ TEST_F(Run, MistakesStopItBeforeTheProgramStarts) {
   expect_failure(
       run({"-s", specification_, "--dump", "mine.cod/x", "echo"}), 2,
       "lynxpp: error: cannot make the folder " + folder_.path("mine.cod/x") + ": Not a directory\n");
+}
+
+TEST_F(Run, ASpecificationWithErrorsStopsItToo) {
+  folder_.write("bad.cod", "ON_KERNEL_ENTRY: {\n  nonsense = 1;\n}\n");
+  for (const auto& [options, environment] :
+       {std::pair<std::vector<std::string>, std::vector<std::pair<std::string, std::string>>>{
+            {"-s", "bad.cod"}, {}},
+        {{"-s", specification_ + ",bad.cod"}, {}},
+        {{}, {{"LYNXPP_SPEC", folder_.path("bad.cod")}}}}) {
+    std::vector<std::string> arguments = options;
+    arguments.insert(arguments.end(), {"-o", "out.jsonl", "--", "echo", "ran"});
+    const Outcome outcome = run(arguments, environment);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr("bad.cod:2:3: error: "));
+    EXPECT_THAT(outcome.err, HasSubstr("  nonsense = 1;\n"));
+    EXPECT_FALSE(std::filesystem::exists(folder_.path("out.jsonl"))) << "nothing is begun";
+  }
+}
+
+TEST_F(Run, WhatTheEnvironmentAsksForIsCheckedAsWell) {
+  EXPECT_EQ(run({"-s", specification_, "echo"}, {{"LYNXPP_LAUNCHES", "9-2"}}).exit_code, 2);
+  EXPECT_THAT(run({"-s", specification_, "echo"}, {{"LYNXPP_KERNELS", "("}}).err,
+              testing::StartsWith("lynxpp: error: LYNXPP_KERNELS: '(' is no regular expression"));
+  EXPECT_EQ(run({"-s", "banana,,", "echo"}).exit_code, 2);
+}
+
+TEST_F(Run, TheCudaDeviceNeedsADriver) {
+  if (::dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "there is one";
+  expect_failure(run({"-s", specification_, "-d", "cuda", "echo"}), 2,
+                 "lynxpp: error: there is no NVIDIA driver (libcuda.so.1) on this machine\n"
+                 "  hint: -d cpu runs the kernels on the built-in device\n");
+}
+
+TEST_F(Run, OnlyTheProgramItselfIsAskedForALastWord) {
+  const std::string variables = environment_of({"-s", specification_});
+  EXPECT_THAT(variables, testing::ContainsRegex("\nLYNXPP_RUN=[0-9]+:[0-9]+\n"));
+  EXPECT_THAT(environment_of({}), Not(HasSubstr("LYNXPP_RUN")));
 }
 
 TEST_F(Run, AProgramThatCannotBeStartedIsNamed) {
