@@ -16,9 +16,9 @@ namespace {
 constexpr std::array<int, 3> deadly{SIGINT, SIGTERM, SIGABRT};
 constexpr std::time_t most_seconds = 3;
 
-// The interrupted thread may hold any lock, that of malloc included, so the handler only wakes the watcher and
-// returns: the thread goes on, and lets go. One that aborts cannot go on; it waits, and the watcher gives up
-// on what it holds.
+// The interrupted thread may hold any lock, that of malloc included, so the handler only wakes the watcher
+// and returns: the thread goes on, and lets go. One that aborts cannot go on; it waits, and the watcher gives
+// up on what it holds.
 std::atomic<int> signal_that_came = 0;
 sem_t is_wanted;
 sem_t is_saved;
@@ -91,7 +91,8 @@ void save_before_dying(void (*save)()) {
   if (!start_watcher()) return;
   for (const int signal : deadly) {
     struct sigaction now {};
-    if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
+    if (sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 ||
+        now.sa_handler != SIG_DFL)
       continue;
     struct sigaction ours {};
     ours.sa_handler = &lynxpp_handle_deadly_signal;

@@ -18,10 +18,10 @@ namespace lynxpp::interposer {
 /// Thread safe. An image is read once for each compute capability and kept until it is forgotten.
 class ProgramModules {
  public:
-  /// The text of the module that defines `kernel`: what a device of compute capability `sm` runs, or what that
-  /// was compiled from. `bytes` are the image's. Failure: why the kernel has none.
-  Result<std::string> text_of(const std::string& kernel, std::uint64_t image, std::span<const std::byte> bytes,
-                              int sm);
+  /// The text of the module that defines `kernel`: what a device of compute capability `sm` runs, or what
+  /// that was compiled from. `bytes` are the image's. Failure: why the kernel has none.
+  Result<std::string> text_of(const std::string& kernel, std::uint64_t image,
+                              std::span<const std::byte> bytes, int sm);
 
   void forget(std::uint64_t image);
 

@@ -95,15 +95,15 @@ class Session {
   /// end.
   void save_results(std::span<const device::Device* const> ending);
 
-  /// Waits for outstanding results and writes every record. Later launches are not instrumented. A launch that
-  /// some thread is in the midst of is not waited for longer than a second.
+  /// Waits for outstanding results and writes every record. Later launches are not instrumented. A launch
+  /// that some thread is in the midst of is not waited for longer than a second.
   void finish();
 
   /// Whether the program launched anything while specifications were attached.
   bool has_seen_launches() const { return has_seen_launches_; }
 
-  /// The same as finish() from anywhere, while other threads, or this one, are in the midst of a launch: writes what is
-  /// complete, and what is missing as a note. Waits at most a second.
+  /// The same as finish() from anywhere, while other threads, or this one, are in the midst of a launch: writes
+  /// what is complete, and what is missing as a note. Waits at most a second.
   void finish_now();
 
  private:

@@ -173,8 +173,8 @@ void Session::save_results(std::span<const device::Device* const> ending) {
 }
 
 void Session::finish() {
-  // A signal handler of the program may end it while this very thread is inside a launch; another thread's launch
-  // may never end, and does not keep a program either.
+  // A signal handler of the program may end it while this very thread is inside a launch; another thread's
+  // launch may never end, and does not keep a program either.
   std::unique_lock launching(launching_, std::defer_lock);
   if (launching_.is_held_by_caller() || !launching.try_lock_for(patience)) return finish_now();
   const std::lock_guard state(state_);

@@ -217,8 +217,8 @@ CUresult primary_context_release(CUdevice device) {
 
 // ---- synchronisation -------------------------------------------------------------------------------------
 
-/// The program has waited for the device, so results of its launches are there: their records are written now,
-/// whatever becomes of the program.
+/// The program has waited for the device, so results of its launches are there: their records are written
+/// now, whatever becomes of the program.
 CUresult collected(CUresult result) {
   const lynxpp_engine* const engine = attached() && !Passthrough::active() ? opened_engine() : nullptr;
   if (engine == nullptr) return result;

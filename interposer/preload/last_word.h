@@ -1,5 +1,5 @@
-// What the program of `lynxpp run` is told when it ends without a launch. A process that is merely preloaded, such as
-// a shell or the children of the program, says nothing of the kind.
+// What is said when the program of `lynxpp run` ends without a launch. A process that is merely preloaded,
+// such as a shell or the children of the program, says nothing of the kind.
 #pragma once
 
 namespace lynxpp::preload {

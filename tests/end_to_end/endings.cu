@@ -79,7 +79,8 @@ int end(const char* how, int number) {
 int main(int count, char** arguments) {
   if (count < 2) return 2;
   int* value = nullptr;
-  if (cudaMalloc(&value, sizeof(int)) != cudaSuccess || cudaMemset(value, 0, sizeof(int)) != cudaSuccess) return 2;
+  if (cudaMalloc(&value, sizeof(int)) != cudaSuccess || cudaMemset(value, 0, sizeof(int)) != cudaSuccess)
+    return 2;
   step<<<2, 40>>>(value);
   if (cudaDeviceSynchronize() != cudaSuccess) return 1;
   std::printf("endings: %s\n", arguments[1]);

@@ -1,5 +1,5 @@
-// Records are written when they are complete, and what is complete is written when the program is ended in the
-// midst of a launch.
+// Records are written when they are complete, and what is complete is written when the program is ended in
+// the midst of a launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -30,9 +30,10 @@ std::string message(const Result<std::string>& text) {
 }
 
 TEST(ProgramModules, TheReasonIsThatOfTheModuleThatHasPtx) {
-  const std::string image = ContainerBuilder().add(kind_elf, 90, "ELF?").build() +
-                            ContainerBuilder().add(kind_ptx, 80, defining("a")).build() +
-                            ContainerBuilder().add(kind_elf, 90, "ELF?").add(kind_ptx, 80, defining("b")).build();
+  const std::string image =
+      ContainerBuilder().add(kind_elf, 90, "ELF?").build() +
+      ContainerBuilder().add(kind_ptx, 80, defining("a")).build() +
+      ContainerBuilder().add(kind_elf, 90, "ELF?").add(kind_ptx, 80, defining("b")).build();
   ProgramModules modules;
   EXPECT_EQ(message(modules.text_of("a", 1, as_bytes(image), 90)), "found");
   EXPECT_THAT(message(modules.text_of("b", 1, as_bytes(image), 90)), HasSubstr("machine code for sm_90"));
@@ -62,9 +63,9 @@ class ArchitectureTest : public SessionTest {
     EXPECT_TRUE(read_file(LYNXPP_SESSION_TEST_FATBINARY, file));
     device::Launch request;
     request.block[0] = threads;
-    const KernelSource source{"architecture", 1, [&] {
-                                return modules_.text_of("architecture", 1, as_bytes(file), compute_capability);
-                              }};
+    const KernelSource source{
+        "architecture", 1,
+        [&] { return modules_.text_of("architecture", 1, as_bytes(file), compute_capability); }};
     return session_->launch(device_, request, source);
   }
 
@@ -81,7 +82,8 @@ TEST_F(ArchitectureTest, ThePtxOfOtherMachineCodeIsNotInstrumented) {
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_EQ(records_.coverage.size(), 1u);
   const std::string reason =
-      "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 and "
+      "what runs is machine code for sm_90, compiled from compute_90; the program's PTX is for compute_80 "
+      "and "
       "may be other code";
   EXPECT_EQ(records_.coverage[0].reason, reason);
   EXPECT_FALSE(records_.coverage[0].instrumented);
@@ -107,7 +109,8 @@ TEST_F(ArchitectureTest, PtxThatTheDriverCompilesIs) {
 TEST_F(ArchitectureTest, PtxOfNewerArchitecturesIsNamed) {
   EXPECT_FALSE(launch_on(75));
   session_->finish();
-  EXPECT_EQ(records_.coverage.at(0).reason, "the program's PTX is for compute_80, not for compute capability 7.5");
+  EXPECT_EQ(records_.coverage.at(0).reason,
+            "the program's PTX is for compute_80, not for compute capability 7.5");
 }
 
 #endif  // LYNXPP_SESSION_TEST_FATBINARY
