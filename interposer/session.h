@@ -102,8 +102,8 @@ class Session {
   /// Whether the program launched anything while specifications were attached.
   bool has_seen_launches() const { return has_seen_launches_; }
 
-  /// The same as finish() from anywhere, while other threads, or this one, are in the midst of a launch: writes
-  /// what is complete, and what is missing as a note. Waits at most a second.
+  /// The same as finish() from anywhere, while other threads, or this one, are in the midst of a launch:
+  /// writes what is complete, and what is missing as a note. Waits at most a second.
   void finish_now();
 
  private:
