@@ -14,7 +14,7 @@ Outcome run(const std::string& command, const std::string& environment, const st
   const std::string base = folder.file("run");
   // The environment of whoever runs the tests must not reach them.
   const std::string line =
-      "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG LD_LIBRARY_PATH=" + programs_folder +
+      "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG -u LYNXPP_RUN LD_LIBRARY_PATH=" + programs_folder +
       " LYNXPP_TEST_EVENTS=" + base + ".events " + environment +
       (preload.empty() ? "" : " LD_PRELOAD=" + preload) + " " + command + " >" + base + ".out 2>" + base +
       ".err";

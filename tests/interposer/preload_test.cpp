@@ -361,5 +361,32 @@ TEST(Preload, ADriverProgramIsNotInstrumentedWhenTheCpuDeviceIsWanted) {
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
 
+// ---- the last word -------------------------------------------------------------------------------
+
+/// As `lynxpp run` starts it: LYNXPP_RUN names the program's own process.
+Outcome run_as_program(const std::string& arguments) {
+  return run("sh -c 'LYNXPP_RUN=$$:9 exec " + programs_folder + "/driver_program " + arguments + "'",
+             "LYNXPP_DEVICE=cuda LYNXPP_SPEC=a");
+}
+
+TEST(LastWord, IsHadByTheProgramOfARunThatLaunchedNothing) {
+  const std::string word =
+      "lynxpp: no kernel launch was seen in 'driver_program': the CUDA driver was loaded, and nothing "
+      "launched\n";
+  EXPECT_EQ(run_as_program("dlsym setenv=a").errors, word);
+  for (const auto& [action, status] : {std::pair{"_exit", 3}, {"_Exit", 4}, {"quick_exit", 5}}) {
+    const Outcome result = run_as_program(std::string("dlsym ") + action);
+    EXPECT_EQ(result.errors, word) << action;
+    EXPECT_EQ(result.status, status);
+  }
+}
+
+TEST(LastWord, IsNotHadWhereThereWasALaunchNorByOtherProcesses) {
+  EXPECT_EQ(run_as_program("dlsym launch").errors, "");
+  EXPECT_EQ(run_as_program("dlsym fork").errors, "");
+  EXPECT_EQ(run_driver("dlsym setenv=a", attached).errors, "");
+  EXPECT_EQ(run_driver("dlsym setenv=a", attached + "LYNXPP_RUN=1:9").errors, "");
+}
+
 }  // namespace
 }  // namespace lynxpp
