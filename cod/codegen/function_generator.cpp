@@ -35,12 +35,14 @@ void FunctionGenerator::generate_body(llvm::Function& function,
   entry_ = new_block("entry");
   llvm::BasicBlock* body = new_block("body");
   exit_ = new_block("exit");
-  frames_.push_back({exit_, nullptr, nullptr, Type::nothing});
+  levels_.push_back({exit_, false});
+  frames_.push_back({nullptr, nullptr, Type::nothing});
   builder_.SetInsertPoint(body);
   begin_body();
   for (const Statement* each : statements) statement(*each);
   branch_to(exit_);
   frames_.pop_back();
+  levels_.pop_back();
   llvm::IRBuilder<>(entry_).CreateBr(body);
   builder_.SetInsertPoint(exit_);
 }
@@ -59,13 +61,8 @@ void FunctionGenerator::statement(const Statement& statement) {
     case StatementKind::while_loop:
     case StatementKind::do_loop:
     case StatementKind::for_loop: return loop_statement(statement);
-    case StatementKind::break_loop:
-      builder_.CreateBr(loops_.back().end);
-      // What follows cannot be reached; LLVM drops it.
-      return builder_.SetInsertPoint(new_block("unreached"));
-    case StatementKind::continue_loop:
-      builder_.CreateBr(loops_.back().next);
-      return builder_.SetInsertPoint(new_block("unreached"));
+    case StatementKind::break_loop: return jump(Jump::breaks);
+    case StatementKind::continue_loop: return jump(Jump::continues);
     case StatementKind::return_value: return return_statement(statement);
     case StatementKind::switch_case: return switch_statement(statement);
     case StatementKind::case_label: return case_label(statement);
@@ -101,91 +98,6 @@ void FunctionGenerator::set_to_zero(const Symbol& symbol) {
   builder_.CreateMemSet(slot, builder_.getInt8(0), bytes, slot->getAlign());
 }
 
-void FunctionGenerator::switch_statement(const Statement& statement) {
-  const Type type = promote(statement.condition->type);
-  llvm::Value* value = expression_as(*statement.condition, type);
-  llvm::BasicBlock* end = new_block("endswitch");
-  switches_.push_back({builder_.CreateSwitch(value, end), type});
-  loops_.push_back({loops_.empty() ? nullptr : loops_.back().next, end});
-  builder_.SetInsertPoint(new_block("unreached"));
-  this->statement(*statement.children[0]);
-  branch_to(end);
-  loops_.pop_back();
-  switches_.pop_back();
-  builder_.SetInsertPoint(end);
-}
-
-void FunctionGenerator::case_label(const Statement& statement) {
-  llvm::BasicBlock* here = new_block("case");
-  branch_to(here);
-  builder_.SetInsertPoint(here);
-  const Switch& innermost = switches_.back();
-  if (statement.condition == nullptr) {
-    innermost.instruction->setDefaultDest(here);
-  } else {
-    // A constant expression: IRBuilder has folded it.
-    auto* value = llvm::dyn_cast<llvm::ConstantInt>(expression_as(*statement.condition, innermost.type));
-    if (value != nullptr) innermost.instruction->addCase(value, here);
-  }
-  this->statement(*statement.children[0]);
-}
-
-void FunctionGenerator::if_statement(const Statement& statement) {
-  llvm::Value* condition = truth(*statement.condition);
-  llvm::BasicBlock* then = new_block("then");
-  llvm::BasicBlock* otherwise = statement.children.size() > 1 ? new_block("else") : nullptr;
-  llvm::BasicBlock* end = new_block("endif");
-  builder_.CreateCondBr(condition, then, otherwise != nullptr ? otherwise : end);
-  builder_.SetInsertPoint(then);
-  this->statement(*statement.children[0]);
-  branch_to(end);
-  if (otherwise != nullptr) {
-    builder_.SetInsertPoint(otherwise);
-    this->statement(*statement.children[1]);
-    branch_to(end);
-  }
-  builder_.SetInsertPoint(end);
-}
-
-void FunctionGenerator::loop_statement(const Statement& statement) {
-  if (statement.children.size() > 1) this->statement(*statement.children[1]);
-  llvm::BasicBlock* test = new_block("test");
-  llvm::BasicBlock* body = new_block("loop");
-  llvm::BasicBlock* step = statement.kind == StatementKind::for_loop ? new_block("step") : test;
-  llvm::BasicBlock* end = new_block("endloop");
-  builder_.CreateBr(statement.kind == StatementKind::do_loop ? body : test);
-  builder_.SetInsertPoint(test);
-  if (statement.condition) {
-    builder_.CreateCondBr(truth(*statement.condition), body, end);
-  } else {
-    builder_.CreateBr(body);
-  }
-  builder_.SetInsertPoint(body);
-  loops_.push_back({step, end});
-  this->statement(*statement.children[0]);
-  loops_.pop_back();
-  branch_to(step);
-  if (step != test) {
-    builder_.SetInsertPoint(step);
-    if (statement.expression) static_cast<void>(expression(*statement.expression));
-    builder_.CreateBr(test);
-  }
-  builder_.SetInsertPoint(end);
-}
-
-void FunctionGenerator::return_statement(const Statement& statement) {
-  const Frame frame = frames_.back();
-  if (statement.expression && frame.result != nullptr) {
-    builder_.CreateStore(expression_as(*statement.expression, frame.type), frame.result);
-  } else if (statement.expression && frame.variable != nullptr) {
-    store_pointer(*frame.variable, pointer(*statement.expression));
-  } else if (statement.expression) {
-    static_cast<void>(expression(*statement.expression));  // copies a structure
-  }
-  builder_.CreateBr(frame.end);
-  builder_.SetInsertPoint(new_block("unreached"));
-}
-
 llvm::Value* FunctionGenerator::helper_call(const Expression& expression) {
   Frame frame;
   expand(expression, frame);
@@ -213,7 +125,6 @@ void FunctionGenerator::expand(const Expression& call, Frame& frame) {
     }
   }
   set_up(call);
-  frame.end = new_block("returned");
   frame.type = symbol.type;
   if (symbol.type == Type::pointer) {
     frame.variable = function.result;
@@ -224,17 +135,17 @@ void FunctionGenerator::expand(const Expression& call, Frame& frame) {
   } else if (symbol.type == Type::structure) {
     set_to_zero(*function.result);
   }
-  std::vector<Loop> outer_loops;
-  std::vector<Switch> outer_switches;
-  outer_loops.swap(loops_);
-  outer_switches.swap(switches_);
+  llvm::BasicBlock* end = new_block("returned");
+  levels_.push_back({end, false});
   frames_.push_back(frame);
+  begin_part(true);
   for (const StatementPtr& child : function.item->body->children) statement(*child);
+  end_part();
   frames_.pop_back();
-  loops_.swap(outer_loops);
-  switches_.swap(outer_switches);
-  builder_.CreateBr(frame.end);
-  builder_.SetInsertPoint(frame.end);
+  levels_.pop_back();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+  if (contains_return(*function.item->body)) forget_jump(Jump::returns);
 }
 
 void FunctionGenerator::set_up(const Expression& expression) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cod/sema/lane_words.h"
 #include "cod/sema/program.h"
 
 namespace lynxpp::cod {
@@ -84,6 +85,15 @@ class FunctionGenerator {
   }
   /// A plain assignment to an element of `array` by all lanes that are here.
   virtual void note_assignment(const Symbol& /*array*/, llvm::Value* /*value*/) {}
+  // ---- which lanes are here (lanes_here.cpp)
+  /// What follows, up to end_part(), is for some of the lanes that are here, or for all of them.
+  virtual void begin_part(bool /*for_all*/) {}
+  virtual void end_part() {}
+  virtual void lanes_have_left() {}  ///< some lanes do not come to what follows in this part
+  /// The lanes that have come here by several ways go on together, and part by nothing but the condition:
+  /// what to branch by next, instead of the argument.
+  virtual llvm::Value* join_lanes(llvm::Value* condition) { return condition; }
+  virtual bool minds_lanes() const { return false; }  ///< join_lanes() does something
 
   // ---- expressions (generator_expressions.cpp)
   llvm::Value* expression(const Expression& expression);  ///< of expression.type; null for void
@@ -124,13 +134,16 @@ class FunctionGenerator {
   bool skips_counted_ = true;  ///< no code for statements that the engine counts
 
  private:
-  struct Loop {
-    llvm::BasicBlock* next = nullptr;
+  /// Why a lane does not come to the next statement: what the slot `jump_` holds.
+  enum class Jump : std::uint8_t { none, breaks, continues, returns };
+  /// A list of statements around: a handler, a helper, the body of a loop or a switch, a part of an `if`.
+  struct Level {
+    /// Where the lanes that have left it wait for the others, so that all that go on do so together.
     llvm::BasicBlock* end = nullptr;
+    bool is_part = false;  ///< of an `if`
   };
-  /// Where `return` goes and leaves its value.
+  /// Where `return` leaves its value.
   struct Frame {
-    llvm::BasicBlock* end = nullptr;
     llvm::AllocaInst* result = nullptr;  ///< of a number
     const Symbol* variable = nullptr;    ///< of a pointer
     Type type = Type::nothing;
@@ -144,12 +157,25 @@ class FunctionGenerator {
 
   void declaration(const Statement& statement);
   void set_to_zero(const Symbol& symbol);
-  void switch_statement(const Statement& statement);
-  void case_label(const Statement& statement);
   llvm::Value* element_assignment(const Expression& expression);
+
+  // generator_control.cpp
+  struct Section {
+    std::vector<const Expression*> values;  ///< of its labels; null: default
+    std::vector<const Statement*> statements;
+  };
+  static std::vector<Section> sections_of(const Statement& body);
+  void switch_statement(const Statement& statement);
+  void switch_in_sections(const Statement& statement);
+  void case_label(const Statement& statement);
   void if_statement(const Statement& statement);
+  void if_part(const Statement& statement, llvm::BasicBlock* end);
   void loop_statement(const Statement& statement);
   void return_statement(const Statement& statement);
+  void jump(Jump kind);
+  void part_from_jumping(llvm::BasicBlock* end);
+  void forget_jump(Jump kind);
+  llvm::AllocaInst* jump_slot();
 
   llvm::Value* literal(const Expression& expression);
   llvm::Value* name(const Expression& expression);
@@ -211,7 +237,8 @@ class FunctionGenerator {
 
   std::map<const Symbol*, llvm::AllocaInst*> slots_;
   std::map<const Symbol*, PointerSlots> pointer_slots_;
-  std::vector<Loop> loops_;  ///< and switches, where `continue` is that of the loop around
+  std::vector<Level> levels_;
+  llvm::AllocaInst* jump_ = nullptr;
   struct Switch {
     llvm::SwitchInst* instruction = nullptr;
     Type type = Type::none;
@@ -245,14 +272,21 @@ auto FunctionGenerator::alternatives(const Expression& expression, Evaluate eval
   llvm::BasicBlock* then = new_block("then");
   llvm::BasicBlock* otherwise = new_block("else");
   llvm::BasicBlock* end = new_block("chosen");
+  if (asks_about_lanes(*expression.operands[1]) || asks_about_lanes(*expression.operands[2]))
+    condition = join_lanes(condition);
   builder_.CreateCondBr(condition, then, otherwise);
   Alternatives<decltype(evaluate(expression))> result;
-  builder_.SetInsertPoint(then);
-  result.left = evaluate(*expression.operands[1]);
+  const auto generate = [&](llvm::BasicBlock* block, const Expression& choice) {
+    builder_.SetInsertPoint(block);
+    begin_part(false);
+    auto value = evaluate(choice);
+    end_part();
+    return value;
+  };
+  result.left = generate(then, *expression.operands[1]);
   result.left_end = builder_.GetInsertBlock();
   builder_.CreateBr(end);
-  builder_.SetInsertPoint(otherwise);
-  result.right = evaluate(*expression.operands[2]);
+  result.right = generate(otherwise, *expression.operands[2]);
   result.right_end = builder_.GetInsertBlock();
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);

@@ -187,9 +187,12 @@ llvm::Value* FunctionGenerator::logical(const Expression& expression) {
   llvm::BasicBlock* first = builder_.GetInsertBlock();
   llvm::BasicBlock* second = new_block("second");
   llvm::BasicBlock* end = new_block("decided");
+  if (asks_about_lanes(*expression.operands[1])) left = join_lanes(left);
   builder_.CreateCondBr(left, is_and ? second : end, is_and ? end : second);
   builder_.SetInsertPoint(second);
+  begin_part(false);
   llvm::Value* right = truth(*expression.operands[1]);
+  end_part();
   llvm::BasicBlock* last = builder_.GetInsertBlock();
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
@@ -232,7 +235,7 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
   if (is_unread) {
     // Nothing reads its elements; only what is assigned counts.
     llvm::Value* assigned = expression_as(value, target.type);
-    if (!expression.elected) note_assignment(array, assigned);
+    if (!expression.conditional) note_assignment(array, assigned);
     return assigned;
   }
   const Element place = element(target);
@@ -254,7 +257,7 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
           ? expression_as(value, target.type)
           : combine(expression.op, load(place, target, false), target.type, value, target.type, expression);
   store(place, assigned, target);
-  if (expression.op == Operator::none && !expression.elected) note_assignment(array, assigned);
+  if (expression.op == Operator::none && !expression.conditional) note_assignment(array, assigned);
   return assigned;
 }
 

@@ -15,6 +15,8 @@ namespace lynxpp::cod {
 
 /// Whether computing it twice is not as good as once.
 bool has_effects(const Expression& expression);
+/// Whether the condition holds (does not hold) for the lane that leastActiveThreadInWarp() elects alone.
+bool elects(const Expression& condition, bool holds);
 struct ApiFunction;
 const ApiFunction& overload_of(const Expression& call, const ApiFunction& here);
 
@@ -46,7 +48,7 @@ class Analyser {
     Type switched = Type::none;       ///< what it compares
     std::set<const Symbol*> counted;  ///< arrays that every lane has assigned to in this handler
     int conditions = 0;               ///< if, loops and short-circuit operators around
-    int elections = 0;                ///< conditions with leastActiveThreadInWarp() around
+    int elections = 0;                ///< conditions around that hold for an elected lane alone
     std::vector<int> branches;        ///< ways of if, bodies of loops, cases around, each with its own number
     bool on_host() const { return places == on_host_only || at_end(); }
     bool at_end() const { return places == static_cast<std::uint32_t>(cod::on_end); }

@@ -130,6 +130,18 @@ bool follows_from_banks(const Expression& expression) {
                              [](const ExpressionPtr& operand) { return follows_from_banks(*operand); });
 }
 
+bool asks_for_banks(const Uses::Call& call) {
+  return call.api->api == Api::bank_wavefronts || call.api->api == Api::bank_conflicts ||
+         call.api->api == Api::bank_groups_spared;
+}
+
+/// Of every execution of the handler's places, and of all lanes that make it.
+bool asks_all_lanes_for_banks(const Uses& uses) {
+  return std::ranges::any_of(uses.calls, asks_for_banks) &&
+         std::ranges::none_of(
+             uses.calls, [](const Uses::Call& call) { return asks_for_banks(call) && call.conditional; });
+}
+
 bool chooses_only_bra(const Handler& handler) {
   return !handler.filter.opcodes.empty() &&
          std::ranges::all_of(handler.filter.opcodes,
@@ -189,10 +201,10 @@ class CounterFinder {
       bool holds_counter = false;
       for (Statement* statement : body.statements) is_counted &= is_all_counted(*statement, holds_counter);
       body.handler.is_counted = is_counted && holds_counter;
-      body.handler.measures_banks =
-          body.asks_banks && std::ranges::all_of(body.statements, [&](const Statement* statement) {
-            return measures_banks(*statement);
-          });
+      body.handler.measures_banks = asks_all_lanes_for_banks(body.uses) &&
+                                    std::ranges::all_of(body.statements, [&](const Statement* statement) {
+                                      return measures_banks(*statement);
+                                    });
       const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
       body.handler.measures_sectors =
           !is_sampled && std::ranges::all_of(body.statements, [&](const Statement* statement) {

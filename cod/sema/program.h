@@ -92,7 +92,7 @@ struct Uses {
   struct Call {
     const ApiFunction* api;
     Position position;
-    bool elected;      ///< stands under a condition with leastActiveThreadInWarp()
+    bool elected;      ///< stands under a condition that holds for an elected lane alone
     bool conditional;  ///< stands under any condition
   };
   struct Helper {
@@ -124,9 +124,8 @@ struct Function {
 /// A handler and its code; of the host when it is ON_REPORT.
 struct HandlerBody {
   Handler handler;
-  bool is_end = false;      ///< of the host: ON_END, not ON_REPORT
-  Sampling sampling;        ///< of thread blocks and warps
-  bool asks_banks = false;  ///< what the banks of shared memory have to serve
+  bool is_end = false;  ///< of the host: ON_END, not ON_REPORT
+  Sampling sampling;    ///< of thread blocks and warps
   std::vector<Statement*> statements;
   Uses uses;
 };

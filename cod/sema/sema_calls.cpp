@@ -12,6 +12,7 @@ std::string count_of(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
+/// What the active lanes say together: nothing that one lane could.
 bool is_vote(Api api) {
   switch (api) {
     case Api::ballot:
@@ -21,6 +22,19 @@ bool is_vote(Api api) {
     case Api::warp_min:
     case Api::warp_any:
     case Api::warp_all: return true;
+    default: return false;
+  }
+}
+
+/// What is known of all active lanes, or found out about their accesses.
+bool is_about_all_lanes(Api api) {
+  switch (api) {
+    case Api::active_mask:
+    case Api::active_thread_count:
+    case Api::first_in_sector:
+    case Api::bank_wavefronts:
+    case Api::bank_conflicts:
+    case Api::bank_groups_spared: return true;
     default: return false;
   }
 }
@@ -442,11 +456,12 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
     error(position, subject + " has no meaning in " + label, "use it in " + places_text(api.places));
     return;
   }
-  if (is_vote(api.api) && elected) {
+  if (elected && (is_vote(api.api) || is_about_all_lanes(api.api))) {
+    const bool is_taken = is_vote(api.api);
     error(position,
           subject + (through.empty() ? " under leastActiveThreadInWarp() would see one lane"
                                      : " would see one lane here"),
-          "take the vote before the 'if' and keep it in a variable");
+          std::string(is_taken ? "take the vote" : "ask") + " before the 'if' and keep it in a variable");
   }
   if (api.api != Api::sync_threads) return;
   const bool is_end = places == 1u << static_cast<int>(TargetKind::kernel_exit);
@@ -457,8 +472,6 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
 }
 
 void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
-  body.asks_banks = body.asks_banks || api.api == Api::bank_wavefronts || api.api == Api::bank_conflicts ||
-                    api.api == Api::bank_groups_spared;
   auto& sites = body.handler.site_values;
   if (api.site && std::find(sites.begin(), sites.end(), *api.site) == sites.end()) sites.push_back(*api.site);
   if (api.api == Api::sync_threads && body.sampling.warps > 1) {

@@ -291,8 +291,12 @@ bool Analyser::check_target(Expression& target) {
 Type Analyser::binary(Expression& expression) {
   const bool is_logical = expression.op == Operator::logical_and || expression.op == Operator::logical_or;
   const Type left = operand(*expression.operands[0]);
+  const int election =
+      is_logical && elects(*expression.operands[0], expression.op == Operator::logical_and) ? 1 : 0;
   if (is_logical) ++context_.conditions;
+  context_.elections += election;
   const Type right = operand(*expression.operands[1]);
+  context_.elections -= election;
   if (is_logical) {
     --context_.conditions;
     return Type::i32;
@@ -325,8 +329,15 @@ Type Analyser::binary(Expression& expression) {
 Type Analyser::conditional(Expression& expression) {
   condition(*expression.operands[0]);
   ++context_.conditions;
-  const Type left = operand(*expression.operands[1]);
-  const Type right = operand(*expression.operands[2]);
+  const auto choice = [&](std::size_t index) {
+    const int election = elects(*expression.operands[0], index == 1) ? 1 : 0;
+    context_.elections += election;
+    const Type type = operand(*expression.operands[index]);
+    context_.elections -= election;
+    return type;
+  };
+  const Type left = choice(1);
+  const Type right = choice(2);
   --context_.conditions;
   if (left == Type::pointer || right == Type::pointer) return pointer_conditional(expression);
   return left == Type::none || right == Type::none ? Type::none : common_type(left, right);
@@ -335,6 +346,7 @@ Type Analyser::conditional(Expression& expression) {
 Type Analyser::assignment(Expression& expression) {
   Expression& target = *expression.operands[0];
   expression.elected = context_.elections > 0;
+  expression.conditional = context_.conditions > 0 || context_.helper != nullptr;
   const Type type = this->expression(target);
   if (type == Type::structure) return assign_record(expression);
   if (type == Type::pointer) return assign_pointer(expression);

@@ -5,15 +5,19 @@
 #include "cod/sema/constant.h"
 
 namespace lynxpp::cod {
-namespace {
-
-bool calls_election(const Expression& expression) {
-  if (expression.api != nullptr && expression.api->api == Api::least_active_thread_in_warp) return true;
-  return std::any_of(expression.operands.begin(), expression.operands.end(),
-                     [](const ExpressionPtr& operand) { return calls_election(*operand); });
+/// Whether only an elected lane finds the condition to hold, or not to hold.
+bool elects(const Expression& condition, bool holds) {
+  switch (condition.kind) {
+    case ExpressionKind::call:
+      return holds && condition.api != nullptr && condition.api->api == Api::least_active_thread_in_warp;
+    case ExpressionKind::unary:
+      return condition.op == Operator::logical_not && elects(*condition.operands[0], !holds);
+    case ExpressionKind::binary:
+      return condition.op == (holds ? Operator::logical_and : Operator::logical_or) &&
+             (elects(*condition.operands[0], holds) || elects(*condition.operands[1], holds));
+    default: return false;
+  }
 }
-
-}  // namespace
 
 void Analyser::statement(Statement& statement) {
   ++context_.uses->nodes;
@@ -77,7 +81,6 @@ void Analyser::break_or_continue(const Statement& statement) {
 void Analyser::switch_statement(Statement& statement) {
   const Type type = value(*statement.condition);
   require_integer(*statement.condition, type, "a switch");
-  const int election = calls_election(*statement.condition) ? 1 : 0;
   std::set<std::uint64_t> values;
   std::set<std::uint64_t>* outer_cases = context_.cases;
   const bool outer_default = context_.has_default;
@@ -90,12 +93,10 @@ void Analyser::switch_statement(Statement& statement) {
   ++context_.switches;
   ++context_.conditions;
   context_.branches.push_back(++branches_);
-  context_.elections += election;
   scopes_.emplace_back();
   this->statement(*statement.children[0]);
   scopes_.pop_back();
   context_.switch_scope = outer_scope;
-  context_.elections -= election;
   context_.branches.pop_back();
   --context_.conditions;
   --context_.switches;
@@ -182,17 +183,17 @@ void Analyser::condition(Expression& expression) { static_cast<void>(operand(exp
 
 void Analyser::if_statement(Statement& statement) {
   condition(*statement.condition);
-  const int election = calls_election(*statement.condition) ? 1 : 0;
   ++context_.conditions;
-  context_.elections += election;
-  for (const StatementPtr& child : statement.children) {
+  for (std::size_t i = 0; i < statement.children.size(); ++i) {
+    const int election = elects(*statement.condition, i == 0) ? 1 : 0;
+    context_.elections += election;
     scopes_.emplace_back();
     context_.branches.push_back(++branches_);
-    this->statement(*child);
+    this->statement(*statement.children[i]);
     context_.branches.pop_back();
     scopes_.pop_back();
+    context_.elections -= election;
   }
-  context_.elections -= election;
   --context_.conditions;
 }
 
@@ -202,7 +203,8 @@ void Analyser::loop_statement(Statement& statement) {
   ++context_.conditions;
   if (statement.children.size() > 1) this->statement(*statement.children[1]);
   if (statement.condition) condition(*statement.condition);
-  const int election = statement.condition && calls_election(*statement.condition) ? 1 : 0;
+  const bool is_tested_first = statement.kind != StatementKind::do_loop;
+  const int election = is_tested_first && statement.condition && elects(*statement.condition, true) ? 1 : 0;
   context_.elections += election;
   if (statement.expression) static_cast<void>(expression(*statement.expression));
   scopes_.emplace_back();

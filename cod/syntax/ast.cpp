@@ -20,6 +20,7 @@ ExpressionPtr clone(const Expression& expression) {
   result->api = expression.api;
   result->extent = expression.extent;
   result->elected = expression.elected;
+  result->conditional = expression.conditional;
   result->discarded = expression.discarded;
   for (const ExpressionPtr& operand : expression.operands) result->operands.push_back(clone(*operand));
   for (const ExpressionPtr& each : expression.setup) result->setup.push_back(clone(*each));

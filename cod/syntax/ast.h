@@ -100,8 +100,9 @@ struct Expression {
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
   const ApiFunction* api = nullptr;  ///< call
   std::uint32_t extent = 0;          ///< name of an extent: 1 + Extent
-  bool elected = false;    ///< call, assign: stands under a condition with leastActiveThreadInWarp()
-  bool discarded = false;  ///< a statement of its own: nobody wants the value
+  bool elected = false;      ///< call, assign: stands under a condition that holds for an elected lane alone
+  bool conditional = false;  ///< assign: stands under any condition, or in a helper
+  bool discarded = false;    ///< a statement of its own: nobody wants the value
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 

@@ -103,11 +103,14 @@ const char* const plainly = R"(
   global unsigned long conflicts[INSTRUCTIONS];
   global unsigned long groups[INSTRUCTIONS];
   ON_INSTRUCTION: MEM_READ: MEM_WRITE: SHARED: {
+    unsigned int made = bankWavefronts();
+    unsigned int avoidable = bankConflicts();
+    unsigned int needed = bankGroups() - bankGroupsSpared();
     if (leastActiveThreadInWarp()) {
       atomicAdd(&accesses[instructionId()], 1);
-      atomicAdd(&wavefronts[instructionId()], bankWavefronts());
-      if (bankConflicts() != 0) atomicAdd(&conflicts[instructionId()], bankConflicts());
-      atomicAdd(&groups[instructionId()], bankGroups() - bankGroupsSpared());
+      atomicAdd(&wavefronts[instructionId()], made);
+      if (avoidable != 0) atomicAdd(&conflicts[instructionId()], avoidable);
+      atomicAdd(&groups[instructionId()], needed);
     }
   }
   ON_REPORT: {

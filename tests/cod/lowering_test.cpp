@@ -154,12 +154,17 @@ TEST(Lowering, UpdatesWhereThreadsMayMeetAreAtomic) {
   }
 }
 
-TEST(Lowering, ElectionAndMasksAreTakenAtEntry) {
+TEST(Lowering, LanesAreFoundOutOnceWhereTheyAreAskedFor) {
+  const std::string everywhere = routine_of(
+      "unsigned n; ON_BASIC_BLOCK_EXIT: { if (leastActiveThreadInWarp()) n += 3; n += activeMask() + "
+      "ballot(laneId() > 5) + warpMax(laneId()); }");
+  EXPECT_EQ(count_of(everywhere, "activemask.b32"), 1u);
+  EXPECT_EQ(everywhere.find("@%p"), std::string::npos);
   const std::string routine = routine_of(
-      "unsigned n; ON_BASIC_BLOCK_EXIT: { if (laneId() > 3) { if (leastActiveThreadInWarp()) n += "
-      "activeThreadCount(); n += activeMask(); } }");
+      "unsigned n; ON_BASIC_BLOCK_EXIT: { if (laneId() > 3) { if (leastActiveThreadInWarp()) n += 3; n += "
+      "activeMask() + activeThreadCount(); } }");
   EXPECT_EQ(count_of(routine, "activemask.b32"), 1u);
-  EXPECT_LT(routine.find("activemask.b32"), routine.find("@%p"));
+  EXPECT_GT(routine.find("activemask.b32"), routine.find("@%p"));
 }
 
 TEST(Lowering, BallotTakesItsOwnMask) {

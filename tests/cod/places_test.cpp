@@ -241,7 +241,7 @@ TEST(Sampling, BlocksAndWarpsWhoseNumbersAreDivisible) {
     global unsigned long blocks; global unsigned long same; global unsigned long warps; global unsigned long both; global unsigned long all;
     ON_KERNEL_EXIT: SAMPLE_BLOCKS(4): { atomicAdd(&blocks, 1); }
     ON_KERNEL_EXIT: EVERY(4): { atomicAdd(&same, 1); }
-    ON_INSTRUCTION: OPCODE("ret"): SAMPLE_WARPS(3): { if (leastActiveThreadInWarp()) atomicAdd(&warps, activeThreadCount()); }
+    ON_INSTRUCTION: OPCODE("ret"): SAMPLE_WARPS(3): { unsigned int lanes = activeThreadCount(); if (leastActiveThreadInWarp()) atomicAdd(&warps, lanes); }
     ON_KERNEL_ENTRY: SAMPLE_WARPS(2): SAMPLE_BLOCKS(2): { atomicAdd(&both, 1); }
     ON_KERNEL_EXIT: { atomicAdd(&all, 1); })",
                                     Shape{{10, 1, 1}, {96, 1, 1}});

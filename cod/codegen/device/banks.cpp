@@ -2,8 +2,8 @@
 // rules are those that were measured on hardware; device/cpu/simt/execute/counters.h has them too, written
 // independently, and the tests compare both.
 //
-// A handler finds out once what all these functions give. The common cases are settled by one reduction:
-// lanes of up to 4 bytes whose words lie within one row's length (broadcasts, neighbouring words in any
+// The lanes that are here find out once what all these functions give. The common cases are settled by one
+// reduction: lanes of up to 4 bytes whose words lie within one row's length (broadcasts, neighbouring words in any
 // order), and warps whose 32 lanes all have a bank of their own (odd strides, permutations, wide accesses).
 // All others are counted.
 #include <llvm/IR/Intrinsics.h>
@@ -56,7 +56,7 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   access.is_widest = builder_.CreateICmpUGT(size, constant(8));
   access.is_atomic = builder_.CreateICmpEQ(kind, constant(2));
   access.is_load = builder_.CreateICmpEQ(kind, constant(0));
-  access.mask = active_mask_at_entry();
+  access.mask = mask_of_lanes_here();
   access.lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
   access.address = relative_address_ != nullptr
                        ? relative_address_
@@ -227,22 +227,21 @@ llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankV
   return value;
 }
 
-/// Where the handler begins, for the lanes that run it. A handler that only adds up is through with it where
-/// there is nothing to add.
-void DeviceGenerator::measure_banks() {
+/// For the lanes that are here. `settled`: next where there are no conflicts and no group is spared, if any.
+DeviceGenerator::BankCounts DeviceGenerator::measure_banks(llvm::BasicBlock* settled) {
   require(70, 60);
-  banks_ = unpacked(unless_banks_apart(bank_access(), &DeviceGenerator::count_bank_conflicts,
-                                       measures_banks_ ? exit_ : nullptr));
+  return unpacked(unless_banks_apart(bank_access(), &DeviceGenerator::count_bank_conflicts, settled));
 }
 
 /// The same from what has been found out before. Accesses of up to a word have no groups to spare.
-void DeviceGenerator::take_banks() {
+DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
   llvm::Value* counts = site_value(SiteValue::hoisted_banks);
-  banks_ = unpacked(counts);
-  if (!measures_banks_) return;
-  llvm::BasicBlock* there = new_block("some");
-  builder_.CreateCondBr(builder_.CreateICmpNE(counts, builder_.getInt32(0)), there, exit_);
-  builder_.SetInsertPoint(there);
+  if (measures_banks_) {
+    llvm::BasicBlock* there = new_block("some");
+    builder_.CreateCondBr(builder_.CreateICmpNE(counts, builder_.getInt32(0)), there, exit_);
+    builder_.SetInsertPoint(there);
+  }
+  return unpacked(counts);
 }
 
 /// Groups of lanes that an access of this size is served in.
@@ -257,11 +256,12 @@ llvm::Value* DeviceGenerator::bank_groups() {
 llvm::Value* DeviceGenerator::bank_call(Api api) {
   switch (api) {
     case Api::bank_groups: return bank_groups();
-    case Api::bank_groups_spared: return banks_.spared;
-    case Api::bank_conflicts: return banks_.conflicts;
+    case Api::bank_groups_spared: return banks_here().spared;
+    case Api::bank_conflicts: return banks_here().conflicts;
     default: {
-      llvm::Value* needed = builder_.CreateSub(bank_groups(), banks_.spared);
-      return builder_.CreateAdd(needed, banks_.conflicts);
+      const BankCounts counts = banks_here();
+      llvm::Value* needed = builder_.CreateSub(bank_groups(), counts.spared);
+      return builder_.CreateAdd(needed, counts.conflicts);
     }
   }
 }

@@ -13,8 +13,6 @@ namespace {
 
 namespace Register = llvm::Intrinsic;
 
-constexpr unsigned global_space = 1;
-constexpr unsigned shared_space = 3;
 constexpr std::int64_t segment_bytes = 128;  // of computeBaseAddress()
 
 /// The letter that NVPTX's inline assembly has for a register of that type.
@@ -85,7 +83,7 @@ llvm::Function* DeviceGenerator::new_routine() {
 void DeviceGenerator::generate(const HandlerBody& body) {
   llvm::Function* function = new_routine();
   sampling_ = body.sampling;
-  asks_banks_ = body.asks_banks;
+  asks_about_lanes_ = asks_about_lanes(body.uses);
   measures_banks_ = body.handler.measures_banks && skips_counted_;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
@@ -199,10 +197,12 @@ llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
 
 void DeviceGenerator::begin_body() {
   if (lane_value_) write_lane_value(*lane_value_);
-  // The numbers are the same for all lanes of a warp, so no vote of the handler misses lanes.
+  // The numbers are the same for all lanes of a warp, so those that are here stay together.
   if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
   if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
-  if (asks_banks_) uses_lane_values_ ? take_banks() : measure_banks();
+  if (!measures_banks_) return;
+  // Through with the handler where there is nothing to add.
+  lanes_.back().banks = uses_lane_values_ ? take_banks() : measure_banks(exit_);
 }
 
 /// What follows runs where `number` is divisible by `every`.
@@ -289,7 +289,7 @@ llvm::Value* DeviceGenerator::active_mask_here() {
   return assembly("activemask.b32 $0;", builder_.getInt32Ty(), {}, Effect::convergent);
 }
 
-/// The lanes that run the handler: taken before any branch of the handler, so that no election hides lanes.
+/// The lanes that run the handler, taken before any branch of it.
 llvm::Value* DeviceGenerator::active_mask_at_entry() {
   if (entry_mask_ == nullptr) {
     const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
@@ -343,15 +343,15 @@ llvm::Value* DeviceGenerator::thread_call(Api api) {
 
 llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
   switch (call.api->api) {
-    case Api::active_mask: return active_mask_at_entry();
+    case Api::active_mask: return mask_of_lanes_here();
     case Api::active_thread_count:
-      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, active_mask_at_entry());
+      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask_of_lanes_here());
     case Api::least_active_thread_in_warp:
-      return builder_.CreateZExt(is_lowest_of(active_mask_at_entry()), builder_.getInt32Ty());
+      return builder_.CreateZExt(is_lowest_of(mask_of_lanes_here()), builder_.getInt32Ty());
     case Api::ballot:
     case Api::divergent_warp: {
       llvm::Value* condition = truth(*call.operands[0]);
-      llvm::Value* mask = active_mask_here();
+      llvm::Value* mask = mask_of_lanes_here();
       llvm::Value* votes = vote(condition, mask);
       if (call.api->api == Api::ballot) return votes;
       llvm::Value* some = builder_.CreateICmpNE(votes, builder_.getInt32(0));
@@ -361,7 +361,7 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::warp_any:
     case Api::warp_all: {
       llvm::Value* condition = truth(*call.operands[0]);
-      llvm::Value* mask = active_mask_here();
+      llvm::Value* mask = mask_of_lanes_here();
       llvm::Value* votes = vote(condition, mask);
       llvm::Value* holds = call.api->api == Api::warp_all
                                ? builder_.CreateICmpEQ(votes, mask)
@@ -374,7 +374,7 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::bank_groups:
     case Api::bank_groups_spared: return bank_call(call.api->api);
     case Api::sync_warp:
-      assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask_here()}, Effect::convergent);
+      assembly("bar.warp.sync $0;", builder_.getVoidTy(), {mask_of_lanes_here()}, Effect::convergent);
       return nullptr;
     case Api::sync_threads:
       assembly("bar.sync 0;", builder_.getVoidTy(), {}, Effect::convergent);

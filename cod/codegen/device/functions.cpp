@@ -31,6 +31,7 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   auto words = std::exchange(words_, {});
   auto sites = std::exchange(sites_, {});
   llvm::Value* const entry_mask = std::exchange(entry_mask_, nullptr);
+  auto lanes = std::exchange(lanes_, {Lanes{}});
   llvm::Function* const caller = std::exchange(function_, function);
   llvm::BasicBlock* const caller_entry = entry_;
   entry_ = new_block("entry");
@@ -41,6 +42,7 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   llvm::IRBuilder<>(entry_).CreateBr(start);
   entry_ = caller_entry;
   function_ = caller;
+  lanes_ = std::move(lanes);
   entry_mask_ = entry_mask;
   sites_ = std::move(sites);
   words_ = std::move(words);

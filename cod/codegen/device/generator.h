@@ -12,6 +12,9 @@
 
 namespace lynxpp::cod {
 
+// Address spaces of NVPTX.
+inline constexpr unsigned global_space = 1;
+inline constexpr unsigned shared_space = 3;
 /// What global memory is read and written in.
 inline constexpr std::uint32_t sector_bytes = 32;
 /// The mask of a full warp.
@@ -47,6 +50,12 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* swap_until_unchanged(const Element& element, const Expression& target, bool yields_old,
                                     const Update& update) override;
   void note_assignment(const Symbol& array, llvm::Value* value) override;
+  // lanes_here.cpp
+  void begin_part(bool for_all) override;
+  void end_part() override;
+  void lanes_have_left() override;
+  llvm::Value* join_lanes(llvm::Value* condition) override;
+  bool minds_lanes() const override { return asks_about_lanes_; }
   llvm::Value* extent_value(Extent extent) override;
   bool surely_in_range(const Expression& index, const Dimension& dimension) override;
   void out_of_range(const Expression& element) override;
@@ -80,9 +89,8 @@ class DeviceGenerator final : public FunctionGenerator {
   /// Calls the function `name`, which stands once in a variant and not at every site: for what rarely runs
   /// and for long code. The first call makes it: `body` gets the parameters and returns the result, or null
   /// when `result` is void. Everything that belongs to the handler comes in as an argument: words, values of
-  /// the site, variables, and the active mask (active_mask_here() in it is right only while all lanes that
-  /// run the handler call it); special registers and warp operations are available. Whatever the body depends
-  /// on at compile time has to be part of `name`. A call costs tens of cycles and keeps few registers alive
+  /// the site, variables, and the active mask; special registers and warp operations are available. Whatever the body
+  /// depends on at compile time has to be part of `name`. A call costs tens of cycles and keeps few registers alive
   /// across it, so the common path should stay in line.
   llvm::Value* out_of_line(const std::string& name, llvm::Type* result,
                            const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
@@ -90,8 +98,20 @@ class DeviceGenerator final : public FunctionGenerator {
                                    const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
   static void add_handler_attributes(llvm::Function& function);
 
-  llvm::Value* active_mask_here();
+  llvm::Value* active_mask_here();  ///< found out anew
   llvm::Value* active_mask_at_entry();
+  // lanes_here.cpp: what is known of the lanes that execute a part of the handler
+  struct BankCounts {
+    llvm::Value* conflicts = nullptr;
+    llvm::Value* spared = nullptr;  ///< groups that take no wavefront of their own
+  };
+  struct Lanes {
+    bool are_all = false;         ///< that run the handler
+    llvm::Value* mask = nullptr;  ///< null: nobody has asked yet
+    std::optional<BankCounts> banks;
+  };
+  llvm::Value* mask_of_lanes_here();
+  const BankCounts& banks_here();
   llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
 
   // collections.cpp
@@ -169,12 +189,8 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* is_atomic = nullptr;
     llvm::Value* is_load = nullptr;
   };
-  struct BankCounts {
-    llvm::Value* conflicts = nullptr;
-    llvm::Value* spared = nullptr;  ///< groups that take no wavefront of their own
-  };
-  void measure_banks();
-  void take_banks();
+  BankCounts measure_banks(llvm::BasicBlock* settled);
+  BankCounts take_banks();
   llvm::Value* bank_groups();
   llvm::Value* bank_call(Api api);
   BankAccess bank_access();
@@ -215,9 +231,9 @@ class DeviceGenerator final : public FunctionGenerator {
   int minimum_ptx_ = 0;
   llvm::Value* entry_mask_ = nullptr;
   Sampling sampling_;  ///< of the handler
-  bool asks_banks_ = false;
+  bool asks_about_lanes_ = false;
   bool measures_banks_ = false;  ///< Handler::measures_banks: without conflicts there is nothing to do
-  BankCounts banks_;             ///< for the lanes that run the handler
+  std::vector<Lanes> lanes_{{true, nullptr, {}}};  ///< of the part that is generated and those around it
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
   std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;

@@ -13,7 +13,7 @@ llvm::Value* DeviceGenerator::first_in_sector() {
   }
   llvm::Value* sector =
       builder_.CreateUDiv(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes));
-  llvm::Value* first = first_with_value(sector, active_mask_here(), builder_.getInt32(all_lanes));
+  llvm::Value* first = first_with_value(sector, mask_of_lanes_here(), builder_.getInt32(all_lanes));
   return builder_.CreateZExt(first, builder_.getInt32Ty());
 }
 

@@ -1,0 +1,288 @@
+// Statements that decide what comes next. A GPU runs the lanes of a warp together again behind a branch where
+// all its ways meet. So no jump leaves more than one list of statements at once: it goes to that list's end, where
+// the lanes that jump on part from those that stay. Whoever is to execute a statement then comes to it together.
+#include <algorithm>
+
+#include "cod/codegen/function_generator.h"
+
+namespace lynxpp::cod {
+namespace {
+
+bool is_jump(const Statement& statement) {
+  return statement.kind == StatementKind::break_loop || statement.kind == StatementKind::continue_loop ||
+         statement.kind == StatementKind::return_value;
+}
+
+/// Whether some lanes may leave a part of an `if` and others reach its end. A jump of its own is the last
+/// that any lane does there.
+bool parts_lanes(const Statement& part) {
+  if (part.kind == StatementKind::block) {
+    return std::ranges::any_of(part.children, [](const StatementPtr& child) { return parts_lanes(*child); });
+  }
+  return !is_jump(part) && lets_lanes_leave(part);
+}
+
+/// Whether a `continue` of the loop whose body this is stands in it.
+bool continues_loop(const Statement& statement) {
+  switch (statement.kind) {
+    case StatementKind::continue_loop: return true;
+    case StatementKind::while_loop:
+    case StatementKind::do_loop:
+    case StatementKind::for_loop: return false;
+    default:
+      return std::ranges::any_of(statement.children,
+                                 [](const StatementPtr& child) { return continues_loop(*child); });
+  }
+}
+
+/// Labels of a switch inside it, those of inner switches left out.
+bool contains_label(const Statement& statement) {
+  if (statement.kind == StatementKind::case_label) return true;
+  return statement.kind != StatementKind::switch_case &&
+         std::ranges::any_of(statement.children,
+                             [](const StatementPtr& child) { return contains_label(*child); });
+}
+
+const Statement& behind_labels(const Statement& statement) {
+  return statement.kind == StatementKind::case_label ? behind_labels(*statement.children[0]) : statement;
+}
+
+/// Whether the labels of a switch stand in its own list of statements, not in loops or blocks within.
+bool has_plain_labels(const Statement& body) {
+  if (body.kind != StatementKind::block) return !contains_label(behind_labels(body));
+  return std::ranges::none_of(
+      body.children, [](const StatementPtr& child) { return contains_label(behind_labels(*child)); });
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- jumps
+
+llvm::AllocaInst* FunctionGenerator::jump_slot() {
+  if (jump_ == nullptr) {
+    jump_ = new_slot(builder_.getInt8Ty(), "jump");
+    llvm::IRBuilder<>(entry_).CreateStore(builder_.getInt8(0), jump_);
+  }
+  return jump_;
+}
+
+/// Leaves the list of statements that it stands in. Of a part of an `if` it is the last statement, so the
+/// list around goes on without these lanes at once.
+void FunctionGenerator::jump(Jump kind) {
+  llvm::Value* number = builder_.getInt8(static_cast<std::uint8_t>(kind));
+  builder_.CreateStore(number, jump_slot());
+  const Level& left = levels_.back().is_part ? levels_[levels_.size() - 2] : levels_.back();
+  builder_.CreateBr(left.end);
+  // What follows cannot be reached; LLVM drops it.
+  builder_.SetInsertPoint(new_block("unreached"));
+}
+
+/// Behind a statement that some lanes jump out of: those go on to `end`.
+void FunctionGenerator::part_from_jumping(llvm::BasicBlock* end) {
+  llvm::Value* kind = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
+  llvm::BasicBlock* stay = new_block("stay");
+  builder_.CreateCondBr(join_lanes(builder_.CreateICmpNE(kind, builder_.getInt8(0))), end, stay);
+  builder_.SetInsertPoint(stay);
+}
+
+/// A jump of this kind has come to its end.
+void FunctionGenerator::forget_jump(Jump kind) {
+  llvm::Value* number = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
+  llvm::Value* is_over =
+      builder_.CreateICmpEQ(number, builder_.getInt8(static_cast<std::uint8_t>(kind)));
+  builder_.CreateStore(builder_.CreateSelect(is_over, builder_.getInt8(0), number), jump_slot());
+}
+
+void FunctionGenerator::return_statement(const Statement& statement) {
+  const Frame frame = frames_.back();
+  if (statement.expression && frame.result != nullptr) {
+    builder_.CreateStore(expression_as(*statement.expression, frame.type), frame.result);
+  } else if (statement.expression && frame.variable != nullptr) {
+    store_pointer(*frame.variable, pointer(*statement.expression));
+  } else if (statement.expression) {
+    static_cast<void>(expression(*statement.expression));  // copies a structure
+  }
+  jump(Jump::returns);
+}
+
+// ---------------------------------------------------------------- if, loops
+
+void FunctionGenerator::if_part(const Statement& statement, llvm::BasicBlock* end) {
+  levels_.push_back({end, true});
+  begin_part(false);
+  this->statement(statement);
+  end_part();
+  levels_.pop_back();
+  branch_to(end);
+}
+
+void FunctionGenerator::if_statement(const Statement& statement) {
+  llvm::Value* condition = truth(*statement.condition);
+  const auto& parts = statement.children;
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* otherwise = parts.size() > 1 ? new_block("else") : nullptr;
+  llvm::BasicBlock* end = new_block("endif");
+  const auto asks = [](const StatementPtr& part) { return asks_about_lanes(*part); };
+  if (std::ranges::any_of(parts, asks) || lets_lanes_leave(statement)) condition = join_lanes(condition);
+  builder_.CreateCondBr(condition, then, otherwise != nullptr ? otherwise : end);
+  builder_.SetInsertPoint(then);
+  if_part(*parts[0], end);
+  if (otherwise != nullptr) {
+    builder_.SetInsertPoint(otherwise);
+    if_part(*parts[1], end);
+  }
+  builder_.SetInsertPoint(end);
+  if (std::ranges::any_of(parts, [](const StatementPtr& part) { return parts_lanes(*part); }))
+    part_from_jumping(levels_.back().end);
+  if (lets_lanes_leave(statement)) lanes_have_left();
+}
+
+void FunctionGenerator::loop_statement(const Statement& statement) {
+  const Statement& repeated = *statement.children[0];
+  if (statement.children.size() > 1) this->statement(*statement.children[1]);
+  llvm::BasicBlock* test = new_block("test");
+  llvm::BasicBlock* body = new_block("loop");
+  llvm::BasicBlock* step = statement.kind == StatementKind::for_loop ? new_block("step") : test;
+  llvm::BasicBlock* end = new_block("endloop");
+  const bool jumps = lets_lanes_leave(repeated);
+  builder_.CreateBr(statement.kind == StatementKind::do_loop ? body : test);
+  builder_.SetInsertPoint(test);
+  begin_part(false);
+  if (statement.condition) {
+    llvm::Value* condition = truth(*statement.condition);
+    if (asks_about_lanes(statement)) condition = join_lanes(condition);
+    builder_.CreateCondBr(condition, body, end);
+  } else {
+    builder_.CreateBr(body);
+  }
+  end_part();
+  builder_.SetInsertPoint(body);
+  // Lanes that leave the loop in the middle of a round must not keep those that begin the next one apart.
+  llvm::BasicBlock* round_end = continues_loop(repeated) ? new_block("endround") : nullptr;
+  levels_.push_back({round_end != nullptr ? round_end : end, false});
+  begin_part(false);
+  this->statement(repeated);
+  end_part();
+  levels_.pop_back();
+  if (round_end != nullptr) {
+    branch_to(round_end);
+    builder_.SetInsertPoint(round_end);
+    forget_jump(Jump::continues);
+    part_from_jumping(end);
+  }
+  branch_to(step);
+  if (step != test) {
+    builder_.SetInsertPoint(step);
+    begin_part(false);
+    if (statement.expression) static_cast<void>(expression(*statement.expression));
+    end_part();
+    builder_.CreateBr(test);
+  }
+  builder_.SetInsertPoint(end);
+  if (jumps) forget_jump(Jump::breaks);
+  if (!lets_lanes_leave(statement)) return;
+  part_from_jumping(levels_.back().end);
+  lanes_have_left();
+}
+
+// ---------------------------------------------------------------- switch
+
+void FunctionGenerator::switch_statement(const Statement& statement) {
+  const Statement& body = *statement.children[0];
+  if (minds_lanes() && (asks_about_lanes(body) || lets_lanes_leave(statement)) && has_plain_labels(body))
+    return switch_in_sections(statement);
+  const Type type = promote(statement.condition->type);
+  llvm::Value* value = expression_as(*statement.condition, type);
+  llvm::BasicBlock* end = new_block("endswitch");
+  switches_.push_back({builder_.CreateSwitch(value, end), type});
+  levels_.push_back({end, false});
+  builder_.SetInsertPoint(new_block("unreached"));
+  begin_part(false);
+  this->statement(body);
+  end_part();
+  branch_to(end);
+  levels_.pop_back();
+  switches_.pop_back();
+  builder_.SetInsertPoint(end);
+  if (lets_lanes_leave(body)) forget_jump(Jump::breaks);
+  if (!lets_lanes_leave(statement)) return;
+  part_from_jumping(levels_.back().end);
+  lanes_have_left();
+}
+
+void FunctionGenerator::case_label(const Statement& statement) {
+  llvm::BasicBlock* here = new_block("case");
+  branch_to(here);
+  builder_.SetInsertPoint(here);
+  lanes_have_left();  // others are here
+  const Switch& innermost = switches_.back();
+  if (statement.condition == nullptr) {
+    innermost.instruction->setDefaultDest(here);
+  } else {
+    // A constant expression: IRBuilder has folded it.
+    auto* value = llvm::dyn_cast<llvm::ConstantInt>(expression_as(*statement.condition, innermost.type));
+    if (value != nullptr) innermost.instruction->addCase(value, here);
+  }
+  this->statement(*statement.children[0]);
+}
+
+/// What stands between two labels. Nothing comes to what stands before the first one.
+std::vector<FunctionGenerator::Section> FunctionGenerator::sections_of(const Statement& body) {
+  std::vector<Section> sections;
+  const auto add = [&](const Statement& statement) {
+    const Statement* each = &statement;
+    for (; each->kind == StatementKind::case_label; each = each->children[0].get()) {
+      if (sections.empty() || !sections.back().statements.empty()) sections.emplace_back();
+      sections.back().values.push_back(each->condition.get());
+    }
+    if (!sections.empty()) sections.back().statements.push_back(each);
+  };
+  if (body.kind != StatementKind::block) {
+    add(body);
+  } else {
+    for (const StatementPtr& child : body.children) add(*child);
+  }
+  return sections;
+}
+
+/// One section after the other, each for the lanes that begin there or come from the one before. A tree of
+/// comparisons would send lanes to one label by several ways.
+void FunctionGenerator::switch_in_sections(const Statement& statement) {
+  const std::vector<Section> sections = sections_of(*statement.children[0]);
+  const Type type = promote(statement.condition->type);
+  llvm::Value* value = expression_as(*statement.condition, type);
+  llvm::Value* first = builder_.getInt32(static_cast<std::uint32_t>(sections.size()));
+  for (const bool is_default : {true, false}) {
+    for (std::uint32_t i = 0; i < sections.size(); ++i) {
+      for (const Expression* label : sections[i].values) {
+        if (is_default != (label == nullptr)) continue;
+        llvm::Value* number = builder_.getInt32(i);
+        first = is_default ? number
+                           : builder_.CreateSelect(builder_.CreateICmpEQ(value, expression_as(*label, type)),
+                                                   number, first);
+      }
+    }
+  }
+  for (std::uint32_t i = 0; i < sections.size(); ++i) {
+    llvm::BasicBlock* inside = new_block("section");
+    llvm::BasicBlock* end = new_block("endsection");
+    llvm::Value* has_jumped = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
+    llvm::Value* enters = builder_.CreateAnd(builder_.CreateICmpULE(first, builder_.getInt32(i)),
+                                             builder_.CreateICmpEQ(has_jumped, builder_.getInt8(0)));
+    builder_.CreateCondBr(join_lanes(enters), inside, end);
+    builder_.SetInsertPoint(inside);
+    levels_.push_back({end, false});
+    begin_part(false);
+    for (const Statement* each : sections[i].statements) this->statement(*each);
+    end_part();
+    levels_.pop_back();
+    branch_to(end);
+    builder_.SetInsertPoint(end);
+  }
+  forget_jump(Jump::breaks);
+  if (!lets_lanes_leave(statement)) return;
+  part_from_jumping(levels_.back().end);
+  lanes_have_left();
+}
+
+}  // namespace lynxpp::cod
