@@ -1,6 +1,7 @@
 // Statements that decide what comes next. A GPU runs the lanes of a warp together again behind a branch where
-// all its ways meet. So no jump leaves more than one list of statements at once: it goes to that list's end, where
-// the lanes that jump on part from those that stay. Whoever is to execute a statement then comes to it together.
+// all its ways meet. So no jump leaves more than one list of statements at once: it goes to that list's end,
+// where the lanes that jump on part from those that stay. Whoever is to execute a statement then comes to it
+// together.
 #include <algorithm>
 
 #include "cod/codegen/function_generator.h"

@@ -1,5 +1,5 @@
-// What a piece of a specification says about lanes, and where lanes part. Within a handler every function about
-// lanes means those that execute it now.
+// What a piece of a specification says about lanes, and where lanes part. Within a handler every function
+// about lanes means those that execute it now.
 #pragma once
 
 #include "cod/sema/program.h"

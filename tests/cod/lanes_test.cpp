@@ -1,5 +1,5 @@
-// Functions about lanes mean the lanes that execute them now: under conditions, in loops, behind jumps, in helper
-// functions; and so do the ready-made specifications where a warp's lanes go to different memories.
+// Functions about lanes mean the lanes that execute them now: under conditions, in loops, behind jumps, in
+// helper functions; and so do the ready-made specifications where a warp's lanes go to different memories.
 #include <gtest/gtest.h>
 
 #include "support/text.h"

@@ -1,5 +1,5 @@
-// Random handlers that ask about lanes under conditions, in loops and behind jumps, and what each lane is to be
-// told: all lanes go through the statements side by side, one statement at a time.
+// Random handlers that ask about lanes under conditions, in loops and behind jumps, and what each lane is to
+// be told: all lanes go through the statements side by side, one statement at a time.
 #pragma once
 
 #include <array>

@@ -86,12 +86,12 @@ class DeviceGenerator final : public FunctionGenerator {
 
   // functions.cpp
   using OutOfLineBody = std::function<llvm::Value*(const std::vector<llvm::Value*>&)>;
-  /// Calls the function `name`, which stands once in a variant and not at every site: for what rarely runs
-  /// and for long code. The first call makes it: `body` gets the parameters and returns the result, or null
-  /// when `result` is void. Everything that belongs to the handler comes in as an argument: words, values of
-  /// the site, variables, and the active mask; special registers and warp operations are available. Whatever the body
-  /// depends on at compile time has to be part of `name`. A call costs tens of cycles and keeps few registers alive
-  /// across it, so the common path should stay in line.
+  /// Calls the function `name`, which stands once in a variant and not at every site: for what rarely
+  /// runs and for long code. The first call makes it: `body` gets the parameters and returns the result,
+  /// or null when `result` is void. Everything that belongs to the handler comes in as an argument:
+  /// words, values of the site, variables, and the active mask; special registers and warp operations are
+  /// available. Whatever the body depends on at compile time has to be part of `name`. A call costs tens
+  /// of cycles and keeps few registers alive across it, so the common path should stay in line.
   llvm::Value* out_of_line(const std::string& name, llvm::Type* result,
                            const std::vector<llvm::Value*>& arguments, const OutOfLineBody& body);
   llvm::Function* make_out_of_line(const std::string& name, llvm::Type* result,
