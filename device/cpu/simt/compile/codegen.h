@@ -134,6 +134,7 @@ class FunctionCodegen {
 
   // --- integer (codegen_integer.cpp)
   void emit_add_sub();
+  Value* add_with_carry(Value* a, Value* b, Value* carry, Value*& carried);
   void emit_multiply();
   Value* multiply(ptx::DataType type, bool& wide);
   void emit_mul24();

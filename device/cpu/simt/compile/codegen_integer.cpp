@@ -35,19 +35,27 @@ void FunctionCodegen::emit_add_sub() {
                  builder_.CreateBinaryIntrinsic(
                      subtracts ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::sadd_sat, a, b));
   }
-  Value* result = subtracts ? builder_.CreateSub(a, b) : builder_.CreateAdd(a, b);
-  if (!carry_in && !opcode_->has("cc")) return write(0, type, result);
-  const RegisterSlot carry = function_.registers->carry();
-  Value* out = subtracts ? builder_.CreateICmpULT(a, b) : builder_.CreateICmpULT(result, a);
-  if (carry_in) {
-    Value* const in = resize(read_register(carry), bits, false);
-    Value* const first = result;
-    result = subtracts ? builder_.CreateSub(first, in) : builder_.CreateAdd(first, in);
-    out = builder_.CreateOr(
-        out, subtracts ? builder_.CreateICmpULT(first, in) : builder_.CreateICmpULT(result, in));
-  }
+  if (!carry_in && !opcode_->has("cc"))
+    return write(0, type, subtracts ? builder_.CreateSub(a, b) : builder_.CreateAdd(a, b));
+  Value* carried = nullptr;
+  Value* const result = add_with_carry(a, subtracts ? builder_.CreateNot(b) : b,
+                                       carry_in    ? read_register(function_.registers->carry())
+                                       : subtracts ? splat(1, 1)
+                                                   : splat(1, 0),
+                                       carried);
   write(0, type, result);
-  if (opcode_->has("cc")) write_register(carry, out);
+  if (opcode_->has("cc")) write_register(function_.registers->carry(), carried);
+}
+
+/// a + b + carry, and the carry out of it. Subtraction adds the complement: what a GPU keeps after sub.cc is
+/// the carry of that sum, which is the inverse of the borrow the ISA speaks of. Compilers mix subc.cc and
+/// addc.
+Value* FunctionCodegen::add_with_carry(Value* a, Value* b, Value* carry, Value*& carried) {
+  Value* const sum = builder_.CreateAdd(a, b);
+  Value* const in = builder_.CreateZExt(carry, sum->getType());
+  Value* const result = builder_.CreateAdd(sum, in);
+  carried = builder_.CreateOr(builder_.CreateICmpULT(sum, a), builder_.CreateICmpULT(result, in));
+  return result;
 }
 
 /// a × b: the low half, the high half, or twice the width.
@@ -83,16 +91,12 @@ void FunctionCodegen::emit_multiply() {
     if (type != s32 || !opcode_->has("hi")) return unsupported();
     return write(0, type, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, product, c));
   }
-  Value* result = builder_.CreateAdd(product, c);
-  const RegisterSlot carry = function_.registers->carry();
-  Value* out = builder_.CreateICmpULT(result, c);
-  if (opcode_->root == "madc") {
-    Value* const in = resize(read_register(carry), bits, false);
-    result = builder_.CreateAdd(result, in);
-    out = builder_.CreateOr(out, builder_.CreateICmpULT(result, in));
-  }
-  write(0, result_type, result);
-  if (opcode_->has("cc")) write_register(carry, out);
+  const bool carry_in = opcode_->root == "madc";
+  if (!carry_in && !opcode_->has("cc")) return write(0, result_type, builder_.CreateAdd(product, c));
+  Value* carried = nullptr;
+  Value* const in = carry_in ? read_register(function_.registers->carry()) : splat(1, 0);
+  write(0, result_type, add_with_carry(product, c, in, carried));
+  if (opcode_->has("cc")) write_register(function_.registers->carry(), carried);
 }
 
 void FunctionCodegen::emit_mul24() {
