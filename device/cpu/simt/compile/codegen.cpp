@@ -186,27 +186,37 @@ void FunctionCodegen::emit_segment(SegmentState& state, const Segment& segment) 
   const ptx::Body& body = *function_.function->body;
   state.result = mask_;
   guard_ = nullptr;
+  meets_ = segment.is_meeting;
   if (segment.resumed_from) emit_barrier_result(body.instructions[*segment.resumed_from]);
   for (std::uint32_t i = segment.begin; i < segment.end && diagnostics_.empty(); ++i) {
     emit_instruction(body.instructions[i]);
   }
   if (segment.begin < segment.end) state.result = active();
   if (segment.control == Control::call) note_call_registers(segment.call);
+  if (segment.control == Control::meeting && diagnostics_.empty())
+    emit_arrival(body.instructions[segment.end]);
   state.end = builder_.GetInsertBlock();
 }
 
-void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
+bool FunctionCodegen::begin_instruction(const ptx::Instruction& instruction) {
   instruction_ = &instruction;
   opcode_.emplace(instruction.opcode);
   scope_ = function_.function->body->statements[instruction.statement].scope;
   guard_ = nullptr;
-  if (instruction.guarded()) {
-    const auto slot = find_register(instruction.guard.predicate);
-    if (!slot || slot->bits != 1) return unsupported("its guard is no predicate register");
-    guard_ = read_register(*slot);
-    if (instruction.guard.negated) guard_ = builder_.CreateNot(guard_);
-    if (program_.counting) emit_guard_count();
+  if (!instruction.guarded()) return true;
+  const auto slot = find_register(instruction.guard.predicate);
+  if (!slot || slot->bits != 1) {
+    unsupported("its guard is no predicate register");
+    return false;
   }
+  guard_ = read_register(*slot);
+  if (instruction.guard.negated) guard_ = builder_.CreateNot(guard_);
+  return true;
+}
+
+void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
+  if (!begin_instruction(instruction)) return;
+  if (guard_ != nullptr && program_.counting) emit_guard_count();
   const auto emitter = emitters().find(opcode_->root);
   if (emitter == emitters().end()) return unsupported();
   (this->*emitter->second)();
@@ -276,6 +286,9 @@ void FunctionCodegen::solve_liveness() {
       for (const std::uint32_t id : state.live_out) {
         if (!state.written.contains(id)) in.insert(id);
       }
+      // Lanes that come here may run the second form instead.
+      if (const std::uint32_t apart = function_.segments[i].apart; apart != no_segment)
+        in.insert(live_in[apart].begin(), live_in[apart].end());
       if (in.size() != live_in[i].size()) {
         live_in[i] = std::move(in);
         changed = true;
@@ -343,7 +356,7 @@ void FunctionCodegen::emit_indirect() {
 
 /// Operands: [d,] a {, b} {, {!}c}. The scheduler takes ids and counts from the first active lane.
 void FunctionCodegen::emit_barrier() {
-  if (opcode_->has("warp")) return;  // the lanes of a segment are together
+  if (opcode_->has("warp")) return;  // a meeting: the scheduler has let its lanes wait
   if (opcode_->has("cluster")) return unsupported("thread block clusters");
   const bool reduces = opcode_->has("red");
   std::size_t next = reduces ? 1 : 0;
@@ -366,6 +379,22 @@ void FunctionCodegen::emit_barrier() {
   store(offsetof(WarpContext, barrier_id), leading());
   store(offsetof(WarpContext, barrier_threads), leading());
   if (predicate != nullptr) store(offsetof(WarpContext, barrier_predicate), mask_of(predicate));
+}
+
+/// Last in the segment before a meeting: its members, and what the lanes bring there. Nothing is written for
+/// other lanes, which may be waiting.
+void FunctionCodegen::emit_arrival(const ptx::Instruction& instruction) {
+  if (!begin_instruction(instruction)) return;
+  state_->result = active();
+  const auto store = [this](std::size_t offset, Value* values, unsigned bytes) {
+    builder_.CreateMaskedStore(values, context_pointer(offset), llvm::Align(bytes), active_vector());
+  };
+  store(offsetof(WarpContext, members), read(*members_operand(instruction), ptx::DataType::b32), 4);
+  Value* brought = nullptr;
+  if (opcode_->root == "vote") brought = read_predicate(operand(1));
+  if (opcode_->root == "shfl" || opcode_->root == "redux") brought = read(1, ptx::DataType::b32);
+  if (opcode_->root == "match") brought = read(1, opcode_->type());
+  if (brought != nullptr) store(offsetof(WarpContext, exchanged), resize(brought, 64, false), 8);
 }
 
 /// First in the segment after a bar.red: its result, of all lanes the same.

@@ -80,6 +80,7 @@ class FunctionCodegen {
   void begin_segment(SegmentState& state, std::size_t index);
   void emit_segment(SegmentState& state, const Segment& segment);
   void emit_instruction(const ptx::Instruction& instruction);
+  bool begin_instruction(const ptx::Instruction& instruction);  ///< false: its guard is unknown
   std::uint32_t site() const;  ///< of the instruction at hand in the launch's counters
   void emit_guard_count();
   void note_call_registers(const CallSite& call);
@@ -91,6 +92,7 @@ class FunctionCodegen {
   void emit_indirect();  ///< call, brx.idx: hands the target to the scheduler
   void emit_barrier();
   void emit_barrier_result(const ptx::Instruction& instruction);
+  void emit_arrival(const ptx::Instruction& instruction);
 
   // --- operands (operands.cpp)
   Value* read(const ptx::Operand& operand, ptx::DataType type);
@@ -201,6 +203,9 @@ class FunctionCodegen {
   void emit_convert_address();
   void emit_is_space();
   void emit_fence();
+  Value* participants();                                      ///< i32: the lanes that exchange values
+  Value* exchanged(std::size_t operand, ptx::DataType type);  ///< that operand, of every participant
+  Value* exchanged_predicate(std::size_t operand);            ///< likewise, i32
   void emit_vote();
   void emit_shuffle();
   void emit_match();
@@ -227,6 +232,7 @@ class FunctionCodegen {
   Value* mask_vector_ = nullptr;
   Value* guard_ = nullptr;  // <32 x i1> or null
   std::array<llvm::AllocaInst*, 5> buffers_{};
+  bool meets_ = false;  // the segment is a meeting
   const ptx::Instruction* instruction_ = nullptr;
   std::optional<DecodedOpcode> opcode_;
   std::uint32_t scope_ = 0;

@@ -317,35 +317,36 @@ void FunctionCodegen::emit_breakpoint() {
 
 // ---------------------------------------------------------------- across lanes
 
-namespace {
-
-/// Where the member mask stands, for the forms with .sync.
-std::optional<std::size_t> members_operand(const DecodedOpcode& opcode, std::size_t index) {
-  return opcode.has("sync") ? std::optional<std::size_t>(index) : std::nullopt;
+Value* FunctionCodegen::participants() {
+  return meets_ ? context_load(offsetof(WarpContext, participants), 32) : active();
 }
 
-}  // namespace
+Value* FunctionCodegen::exchanged(std::size_t index, DataType type) {
+  if (!meets_) return read(index, type);
+  Value* const place = context_pointer(offsetof(WarpContext, exchanged));
+  return resize(builder_.CreateAlignedLoad(vector_type(64), place, llvm::Align(8)), bits_of(type), false);
+}
 
-/// vote{.sync}.{all,any,uni,ballot}: over the active lanes among the members.
+Value* FunctionCodegen::exchanged_predicate(std::size_t index) {
+  if (!meets_) return mask_of(read_predicate(operand(index)));
+  return mask_of(builder_.CreateICmpNE(exchanged(index, DataType::b64), splat(64, 0)));
+}
+
+/// vote{.sync}.{all,any,uni,ballot}: among the active lanes, with .sync each lane among its members.
 void FunctionCodegen::emit_vote() {
-  Value* const source = mask_of(read_predicate(operand(1)));
-  Value* voters = active();
-  if (const auto index = members_operand(*opcode_, 2)) {
-    Value* const leader =
-        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, voters, builder_.getInt1(false));
-    Value* const lane = builder_.CreateAnd(leader, constant32(warp_size - 1));
-    voters = builder_.CreateAnd(voters, builder_.CreateExtractElement(read(*index, DataType::b32), lane));
-  }
-  Value* const votes = builder_.CreateAnd(source, voters);
-  if (opcode_->has("ballot")) return write(0, DataType::b32, splat(votes));
+  Value* const source = exchanged_predicate(1);
+  Value* voters = splat(participants());
+  if (opcode_->has("sync")) voters = builder_.CreateAnd(voters, read(2, DataType::b32));
+  Value* const votes = builder_.CreateAnd(splat(source), voters);
+  if (opcode_->has("ballot")) return write(0, DataType::b32, votes);
   Value* const all = builder_.CreateICmpEQ(votes, voters);
-  Value* const none = builder_.CreateICmpEQ(votes, constant32(0));
+  Value* const none = builder_.CreateICmpEQ(votes, splat(32, 0));
   Value* result = nullptr;
   if (opcode_->has("all")) result = all;
   if (opcode_->has("any")) result = builder_.CreateNot(none);
   if (opcode_->has("uni")) result = builder_.CreateOr(all, none);
   if (result == nullptr) return unsupported();
-  write_predicate(operand(0), splat(result));
+  write_predicate(operand(0), result);
 }
 
 /// shfl{.sync}.mode.b32 d{|p}, a, b, c {, members}.
@@ -353,12 +354,12 @@ void FunctionCodegen::emit_shuffle() {
   const std::string_view mode = opcode_->first_of({"up", "down", "bfly", "idx"});
   if (mode.empty()) return unsupported();
   const std::uint32_t index = mode == "up" ? 0 : mode == "down" ? 1 : mode == "bfly" ? 2 : 3;
-  Value* const a = spill(1, read(1, DataType::b32));
+  Value* const a = spill(1, exchanged(1, DataType::b32));
   Value* const b = spill(2, read(2, DataType::b32));
   Value* const c = spill(3, read(3, DataType::b32));
   Value* const result = buffer(0, warp_size * 4);
   Value* const in_range = call_helper(reinterpret_cast<const void*>(&shuffle), builder_.getInt32Ty(),
-                                      {active(), constant32(index), result, a, b, c});
+                                      {active(), participants(), constant32(index), result, a, b, c});
   Value* const value = builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64));
   const ptx::Operand& destination = operand(0);
   if (destination.kind != ptx::OperandKind::pair) return write(destination, DataType::b32, value);
@@ -371,12 +372,12 @@ void FunctionCodegen::emit_match() {
   const DataType type = opcode_->type();
   if (bits_of(type) != 32 && bits_of(type) != 64) return unsupported();
   const bool all = opcode_->has("all");
-  Value* const a = spill(1, read(1, type));
+  Value* const a = spill(1, exchanged(1, type));
   Value* const members = spill(2, read(2, DataType::b32));
   Value* const result = buffer(0, warp_size * 4);
   const void* const helper =
       bits_of(type) == 32 ? reinterpret_cast<const void*>(&match32) : reinterpret_cast<const void*>(&match64);
-  call_helper(helper, builder_.getVoidTy(), {active(), constant32(all), result, a, members});
+  call_helper(helper, builder_.getVoidTy(), {active(), participants(), constant32(all), result, a, members});
   Value* const value = builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64));
   const ptx::Operand& destination = operand(0);
   if (destination.kind != ptx::OperandKind::pair) return write(destination, DataType::b32, value);
@@ -392,11 +393,11 @@ void FunctionCodegen::emit_reduce() {
   if (op.empty() || bits_of(type) != 32 || ptx::is_floating(type)) return unsupported();
   std::uint32_t index = 0;
   while (ops[index] != op) ++index;
-  Value* const a = spill(1, read(1, type));
+  Value* const a = spill(1, exchanged(1, type));
   Value* const members = spill(2, read(2, DataType::b32));
   Value* const result = buffer(0, warp_size * 4);
   call_helper(reinterpret_cast<const void*>(&reduce), builder_.getVoidTy(),
-              {active(), constant32(index), constant32(is_signed(type)), result, a, members});
+              {active(), participants(), constant32(index), constant32(is_signed(type)), result, a, members});
   write(0, type, builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64)));
 }
 
@@ -404,8 +405,9 @@ void FunctionCodegen::emit_active_mask() { write(0, DataType::b32, splat(active(
 
 /// elect.sync d|p, members: the lowest lane.
 void FunctionCodegen::emit_elect() {
+  Value* const candidates = builder_.CreateAnd(splat(participants()), read(1, DataType::b32));
   Value* const leader =
-      splat(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active(), builder_.getInt1(false)));
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, candidates, builder_.getInt1(false));
   const ptx::Operand& destination = operand(0);
   if (destination.kind != ptx::OperandKind::pair || destination.elements.size() != 2) return unsupported();
   write(destination.elements[0], DataType::b32, leader);

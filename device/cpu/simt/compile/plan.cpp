@@ -168,12 +168,13 @@ Status Planner::plan_function(CompiledFunction& function) {
     return block < first_segment.size() ? first_segment[block] : no_segment;
   };
   for (Segment& segment : function.segments) {
+    segment.reconvergence = segment_of(post_dominators[segment.block]);
     if (segment.control == Control::barrier) continue;
     segment.next = segment_of(segment.next);
     segment.target = segment_of(segment.target);
     for (std::uint32_t& target : segment.targets) target = segment_of(target);
-    segment.reconvergence = segment_of(post_dominators[segment.block]);
   }
+  plan_meetings(function);
   return success();
 }
 

@@ -3,6 +3,10 @@
 // A segment is a basic block, or a part of one between barriers. It runs without interruption for the active
 // lanes of a warp; what comes next (branch, call, barrier, …) is data that the scheduler (scheduler.h) acts
 // on.
+//
+// A *meeting* is a `.sync` operation of a warp: its members wait for each other, wherever they are. A segment
+// that holds meetings has a second form, cut before and behind each of them, which runs while lanes of the
+// warp are elsewhere; lanes that are all together have nobody to wait for and run it whole.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +31,7 @@ namespace lynxpp::device::cpu {
 inline constexpr std::uint32_t no_segment = 0xffffffff;
 inline constexpr std::uint32_t no_function = 0xffffffff;
 
-enum class Control { next, branch, indexed_branch, call, ret, exit, trap, barrier };
+enum class Control { next, branch, indexed_branch, call, ret, exit, trap, barrier, meeting };
 
 enum class BarrierKind { sync, arrive, reduce_popc, reduce_and, reduce_or };
 
@@ -68,6 +72,9 @@ struct Segment {
   CallSite call;
   BarrierKind barrier = BarrierKind::sync;
   std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result this segment takes up first
+  std::uint32_t apart = no_segment;           ///< first segment of its second form
+  bool always_apart = false;                  ///< guards may keep lanes from its meetings
+  bool is_meeting = false;  ///< one `.sync` operation, executed for all lanes that met there
   SegmentFunction run = nullptr;
 };
 
@@ -140,6 +147,12 @@ Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, cons
 
 /// The plan alone: segments and layouts, no machine code. Precondition of code generation.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name);
+
+/// The operand that names the members of a meeting; nothing for other instructions.
+std::optional<std::size_t> members_operand(const ptx::Instruction& instruction);
+
+/// Gives the segments of a planned function that hold meetings their second form.
+void plan_meetings(CompiledFunction& function);
 
 /// "vprintf" and its like.
 Builtin find_builtin(std::string_view name);

@@ -1,4 +1,5 @@
 // Call frames of a warp.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -84,8 +85,8 @@ bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const S
   frame.local = local;
   frame.call = is_kernel ? nullptr : &segment;
   frame.lanes = lanes;
-  frame.groups.assign(1, LaneGroup{.pc = 0, .mask = lanes});
-  if (callee.segments.empty()) frame.groups[0].pc = no_segment;
+  frame.groups.clear();
+  frame.groups.push_back({.pc = callee.segments.empty() ? no_segment : 0, .mask = lanes});
   ++warp.depth;
   return true;
 }
@@ -101,8 +102,7 @@ void BlockRunner::pop_frame(Warp& warp) {
   for (std::size_t i = 0; i < count; ++i) {
     copy_slot(warp, callee.lanes & warp.live, callee, callee.function->results[i], caller, site.results[i]);
   }
-  LaneGroup& group = warp.top().groups.back();
-  if ((group.calls_left & group.mask) == 0) group.pc = callee.call->next;
+  warp.top().groups.back().pc = callee.call->next;
 }
 
 bool BlockRunner::call(Warp& warp, const Segment& segment, std::uint32_t lanes) {
@@ -117,10 +117,15 @@ bool BlockRunner::call(Warp& warp, const Segment& segment, std::uint32_t lanes) 
     group.pc = segment.next;
     return call_builtin(warp, segment, lanes);
   }
+  const std::uint32_t pc = group.pc;
   if (site.indirect) {
-    std::memcpy(caller.targets, warp.context.operand, sizeof(caller.targets));
-    group.calls_left = lanes;
-    return call_next_target(warp, segment);
+    for_each_lane(lanes, [&](std::uint32_t lane) { caller.targets[lane] = warp.context.operand[lane]; });
+    diverge_for_calls(caller, segment, pc, lanes);
+    return true;
+  }
+  if (lanes != group.mask) {
+    LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~lanes}, {.pc = pc, .mask = lanes}};
+    diverge(caller, segment.next, sides);
   }
   const CompiledFunction& callee = program_.functions[site.callee];
   if (!push_frame(warp, callee, segment, lanes)) return false;
@@ -130,16 +135,35 @@ bool BlockRunner::call(Warp& warp, const Segment& segment, std::uint32_t lanes) 
   return true;
 }
 
-/// Calls the target of the lowest lane that is left, for all lanes that share it.
-bool BlockRunner::call_next_target(Warp& warp, const Segment& segment) {
+/// Lanes that call the same function are a group of their own, as they are independent of the others until
+/// they have returned. The one of the lowest lane comes first.
+void BlockRunner::diverge_for_calls(Frame& caller, const Segment& segment, std::uint32_t pc,
+                                    std::uint32_t lanes) {
+  std::vector<LaneGroup> sides;
+  for (std::uint32_t left = lanes; left != 0; left &= ~sides.back().mask) {
+    const std::uint64_t token = caller.targets[std::countr_zero(left)];
+    LaneGroup& side = sides.emplace_back(LaneGroup{.pc = pc, .calls_indirectly = true});
+    for_each_lane(left, [&](std::uint32_t lane) {
+      if (caller.targets[lane] == token) side.mask |= 1u << lane;
+    });
+  }
+  if (sides.size() == 1 && lanes == caller.groups.back().mask) {
+    caller.groups.back().calls_indirectly = true;
+    return;
+  }
+  const std::uint32_t others = caller.groups.back().mask & ~lanes;
+  if (others != 0) sides.push_back({.pc = segment.next, .mask = others});
+  std::ranges::reverse(sides);
+  diverge(caller, segment.next, sides);
+}
+
+/// The call of the topmost group, whose lanes all have the same target.
+bool BlockRunner::call_target(Warp& warp, const Segment& segment) {
   Frame& caller = warp.top();
   LaneGroup& group = caller.groups.back();
-  const std::uint64_t token = caller.targets[std::countr_zero(group.calls_left)];
-  std::uint32_t lanes = 0;
-  for_each_lane(group.calls_left, [&](std::uint32_t lane) {
-    if (caller.targets[lane] == token) lanes |= 1u << lane;
-  });
-  group.calls_left &= ~lanes;
+  group.calls_indirectly = false;
+  const std::uint32_t lanes = group.mask;
+  const std::uint64_t token = caller.targets[std::countr_zero(lanes)];
   const CompiledFunction* const callee = program_.find(ModuleSymbols::function_of_token(token));
   if (callee == nullptr) {
     return fail_at(warp, segment, lanes,

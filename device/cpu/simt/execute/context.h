@@ -76,7 +76,10 @@ struct WarpContext {
   std::uint32_t barrier_id = 0;           ///< operands of a barrier, on the way to the scheduler
   std::uint32_t barrier_threads = 0;
   std::uint32_t barrier_predicate = 0;
-  std::uint32_t barrier_result = 0;  ///< of bar.red, on the way back: a count, or all ones for true
+  std::uint32_t barrier_result = 0;         ///< of bar.red, on the way back: a count, or all ones for true
+  std::uint32_t members[warp_size] = {};    ///< of the meeting at which a lane has arrived
+  std::uint64_t exchanged[warp_size] = {};  ///< what the lane brings there: a value, or a predicate as 0 or 1
+  std::uint32_t participants = 0;           ///< lanes that have met and exchange now
   std::uint32_t tid[3][warp_size] = {};
   std::uint32_t ntid[3] = {};
   std::uint32_t ctaid[3] = {};

@@ -128,6 +128,8 @@ class FunctionCollector {
       block.instructions = function_.graph.blocks[i].size();
       counters.blocks.push_back(block);
     }
+    // An instruction is part of two segments where a segment has a second form.
+    std::vector<SegmentCounts> issued(sites_.size());
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       const Segment& segment = function_.segments[i];
       BlockCounters& block = counters.blocks[first + segment.block];
@@ -136,7 +138,14 @@ class FunctionCollector {
         block.thread_executions += segments_[i].lanes;
       }
       for (std::uint32_t at = segment.begin; at < segment.end; ++at) {
-        const SiteCounters site = site_counters(segment, segments_[i], at);
+        issued[at].warps += segments_[i].warps;
+        issued[at].lanes += segments_[i].lanes;
+      }
+    }
+    for (std::uint32_t i = 0; i < function_.graph.blocks.size(); ++i) {
+      BlockCounters& block = counters.blocks[first + i];
+      for (std::uint32_t at = function_.graph.blocks[i].begin; at < function_.graph.blocks[i].end; ++at) {
+        const SiteCounters site = site_counters(i, issued[at], at);
         block.warp_instructions += site.warp_issues;
         block.thread_instructions += site.thread_executions;
         counters.sites.push_back(site);
@@ -145,13 +154,13 @@ class FunctionCollector {
   }
 
  private:
-  SiteCounters site_counters(const Segment& segment, const SegmentCounts& counts, std::uint32_t at) const {
+  SiteCounters site_counters(std::uint32_t block, const SegmentCounts& counts, std::uint32_t at) const {
     const ptx::Instruction& instruction = function_.function->body->instructions[at];
     const SiteCounts& own = sites_[at];
     SiteCounters site;
     site.function = function_.name;
     site.instruction = at;
-    site.block = segment.block;
+    site.block = block;
     site.line = instruction.line;
     site.opcode = instruction.opcode;
     site.traits = instruction.traits;

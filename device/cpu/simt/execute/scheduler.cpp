@@ -1,4 +1,5 @@
-// Warps, divergence, barriers. Calls are in calls.cpp.
+// Warps, divergence, barriers. Calls are in calls.cpp, operations at which lanes wait for each other in
+// meetings.cpp.
 #include "device/cpu/simt/execute/scheduler.h"
 
 #include <sys/mman.h>
@@ -107,7 +108,7 @@ Status BlockRunner::run_block(std::uint64_t block) {
     if (!unfinished) return success();
     if (launch_.failed.load(std::memory_order_relaxed)) return success();
     if (!progress) {
-      fail("a barrier can never complete: the threads it waits for have exited or wait at another barrier");
+      fail_for_ever_waiting();
       return *failure_;
     }
   }
@@ -149,6 +150,7 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.fault = {};
   warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
   warp.depth = 0;
+  warp.meeting = 0;
   warp.spinning_slices = 0;
   push_frame(warp, program_.functions[0], Segment{}, warp.live);
 }
@@ -163,8 +165,9 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
       return Turn::finished;
     }
     const LaneGroup& group = warp.top().groups.back();
-    if (group.waiting) {
-      if (give_way(warp)) continue;
+    if (group.wait != LaneGroup::Wait::none) {
+      const bool meets = group.wait == LaneGroup::Wait::meeting;
+      if (give_way(warp, meets ? Preference::nearest : Preference::farthest)) continue;
       return moved ? Turn::again : Turn::blocked;
     }
     moved = true;
@@ -173,7 +176,8 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   }
   warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
-  if (warp.spinning_slices > (has_locks ? patient_slices_with_locks : patient_slices) && give_way(warp)) {
+  if (warp.spinning_slices > (has_locks ? patient_slices_with_locks : patient_slices) &&
+      give_way(warp, Preference::farthest)) {
     launch_.spins.store(true, std::memory_order_relaxed);
   }
   return Turn::again;
@@ -183,7 +187,8 @@ bool BlockRunner::settle(Warp& warp) {
   while (warp.depth > 0) {
     Frame& frame = warp.top();
     while (!frame.groups.empty()) {
-      LaneGroup& group = frame.groups.back();
+      const LaneGroup& group = frame.groups.back();
+      if (!group.calls.empty()) break;
       if (group.mask != 0 && group.pc == no_segment) {  // ran off the end: returns
         return_lanes(warp, group.mask);
       }
@@ -192,11 +197,13 @@ bool BlockRunner::settle(Warp& warp) {
     }
     if (!frame.groups.empty()) {
       LaneGroup& group = frame.groups.back();
-      group.calls_left &= group.mask;
-      if (group.calls_left == 0) return true;
-      // An indirect call whose lanes had several targets: the next one. Failures surface in step().
-      const std::uint32_t pc = group.pc;
-      if (!call_next_target(warp, frame.function->segments[pc])) return true;
+      if (!group.calls.empty()) {
+        resume_calls(warp);
+        continue;
+      }
+      if (!group.calls_indirectly) return true;
+      // Failures surface in step().
+      if (!call_target(warp, frame.function->segments[group.pc])) return true;
       continue;
     }
     pop_frame(warp);
@@ -207,13 +214,16 @@ bool BlockRunner::settle(Warp& warp) {
 BlockRunner::Turn BlockRunner::step(Warp& warp) {
   if (failure_) return Turn::failed;
   Frame& frame = warp.top();
-  const std::uint32_t mask = frame.groups.back().mask;
-  const std::uint32_t pc = frame.groups.back().pc;
+  LaneGroup& group = frame.groups.back();
+  const std::uint32_t mask = group.mask;
+  const Segment& whole = frame.function->segments[group.pc];
+  if (whole.apart != no_segment && (mask != warp.live || whole.always_apart)) group.pc = whole.apart;
+  const std::uint32_t pc = group.pc;
   const Segment& segment = frame.function->segments[pc];
   WarpContext& context = warp.context;
   context.registers = frame.registers;
   context.frame = frame.local;
-  context.barrier_result = frame.groups.back().barrier_result;
+  context.barrier_result = group.barrier_result;
   forget_removed_ranges();
   const std::uint32_t taken = segment.run(&context, mask);
   if (counts_ != nullptr) {
@@ -250,6 +260,7 @@ bool BlockRunner::act(Warp& warp, const Segment& segment, std::uint32_t taken) {
       return taken == 0 || fail_at(warp, segment, taken, "the kernel executed trap");
     case Control::call: return call(warp, segment, taken);
     case Control::barrier: return arrive(warp, segment, taken);
+    case Control::meeting: return meet(warp, segment, taken);
   }
   return true;
 }
@@ -262,15 +273,15 @@ void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t tak
     group.pc = segment.next;
   } else {
     count_divergence(frame, segment);
-    const LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~taken},
-                                {.pc = segment.target, .mask = taken}};
+    LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~taken},
+                          {.pc = segment.target, .mask = taken}};
     diverge(frame, segment.reconvergence, sides);
   }
 }
 
 /// The top group splits. It stays as the place where the sides join, unless the group below already is that
 /// place.
-void BlockRunner::diverge(Frame& frame, std::uint32_t reconvergence, std::span<const LaneGroup> sides) {
+void BlockRunner::diverge(Frame& frame, std::uint32_t reconvergence, std::span<LaneGroup> sides) {
   LaneGroup& group = frame.groups.back();
   if (reconvergence == no_segment || reconvergence == group.reconvergence) {
     reconvergence = group.reconvergence;
@@ -278,10 +289,10 @@ void BlockRunner::diverge(Frame& frame, std::uint32_t reconvergence, std::span<c
   } else {
     group.pc = reconvergence;
   }
-  for (LaneGroup side : sides) {
+  for (LaneGroup& side : sides) {
     side.reconvergence = reconvergence;
     // A side that is there already waits in the group below.
-    if (side.pc == no_segment || side.pc != reconvergence) frame.groups.push_back(side);
+    if (side.pc == no_segment || side.pc != reconvergence) frame.groups.push_back(std::move(side));
   }
 }
 
@@ -324,28 +335,9 @@ void BlockRunner::return_lanes(Warp& warp, std::uint32_t lanes) {
 void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
   if (lanes == 0) return;
   warp.live &= ~lanes;
-  for (std::uint32_t i = 0; i < warp.depth; ++i) {
-    for (LaneGroup& group : warp.frames[i]->groups) group.mask &= ~lanes;
-  }
+  for_each_group(warp.used_frames(), [lanes](Frame&, LaneGroup& group) { group.mask &= ~lanes; });
   complete_barriers();
-}
-
-/// Brings another group of the top frame to the top, one that does not depend on the groups above it; lanes
-/// that wait to be joined go on alone. False: there is none.
-bool BlockRunner::give_way(Warp& warp) {
-  std::vector<LaneGroup>& groups = warp.top().groups;
-  for (std::size_t i = 0; i + 1 < groups.size(); ++i) {
-    std::uint32_t above = 0;
-    for (std::size_t j = i + 1; j < groups.size(); ++j) above |= groups[j].mask;
-    LaneGroup freed = groups[i];
-    freed.mask &= ~above;
-    if (freed.mask == 0 || freed.waiting || freed.pc == freed.reconvergence) continue;
-    groups[i].mask &= above;
-    if (groups[i].mask == 0) groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
-    groups.push_back(freed);
-    return true;
-  }
-  return false;
+  complete_meetings(warp);
 }
 
 // ---------------------------------------------------------------- barriers
@@ -374,7 +366,7 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
     barrier.total += population(lanes);
   }
   if (segment.barrier != BarrierKind::arrive) {
-    group.waiting = true;
+    group.wait = LaneGroup::Wait::barrier;
     group.barrier = id;
     group.barrier_result = static_cast<std::uint32_t>(segment.barrier);
   }
@@ -399,16 +391,14 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   }
   if (arrived < (barrier.threads != 0 ? barrier.threads : live)) return false;
   for (const std::unique_ptr<Warp>& warp : warps_) {
-    for (std::uint32_t i = 0; i < warp->depth; ++i) {
-      for (LaneGroup& group : warp->frames[i]->groups) {
-        if (!group.waiting || group.barrier != id) continue;
-        group.waiting = false;
-        const auto kind = static_cast<BarrierKind>(group.barrier_result);
-        group.barrier_result = kind == BarrierKind::reduce_popc  ? barrier.count
-                               : kind == BarrierKind::reduce_and ? (barrier.count == barrier.total ? ~0u : 0u)
-                                                                 : (barrier.count != 0 ? ~0u : 0u);
-      }
-    }
+    for_each_group(warp->used_frames(), [&](Frame&, LaneGroup& group) {
+      if (group.wait != LaneGroup::Wait::barrier || group.barrier != id) return;
+      group.wait = LaneGroup::Wait::none;
+      const auto kind = static_cast<BarrierKind>(group.barrier_result);
+      group.barrier_result = kind == BarrierKind::reduce_popc  ? barrier.count
+                             : kind == BarrierKind::reduce_and ? (barrier.count == barrier.total ? ~0u : 0u)
+                                                               : (barrier.count != 0 ? ~0u : 0u);
+    });
   }
   barrier.open = false;
   barrier.count = barrier.total = 0;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "device/cpu/simt/compile/program.h"
@@ -59,18 +60,24 @@ class LocalArena {
   std::size_t bytes_ = 0;
 };
 
+struct Frame;
+
 /// Lanes of a warp that run together.
 struct LaneGroup {
+  enum class Wait { none, barrier, meeting };
   std::uint32_t pc = 0;                      ///< next segment; no_segment: the function returns
   std::uint32_t reconvergence = no_segment;  ///< where the group joins the one below
   std::uint32_t mask = 0;
-  bool waiting = false;  ///< at barrier `barrier`
-  std::uint32_t barrier = 0;
+  Wait wait = Wait::none;
+  std::uint32_t barrier = 0;  ///< waited for
   std::uint32_t barrier_result = 0;
-  std::uint32_t calls_left = 0;  ///< lanes whose indirect call is still to be made
+  std::uint32_t members = 0;                       ///< of the meeting waited for; `pc` is its operation
+  bool calls_indirectly = false;                   ///< the call at `pc` is still to be made
+  std::vector<std::unique_ptr<Frame>> calls = {};  ///< outermost first: its frames, while other lanes run
 };
 
-/// A call frame. `groups` is the SIMT stack: a group waits until those above it have joined it or are gone.
+/// A call frame. `groups` is the SIMT stack: a group waits until those above it have joined it or are gone. A
+/// lane is where the topmost group that has it is.
 struct Frame {
   const CompiledFunction* function = nullptr;
   AlignedBuffer storage;
@@ -84,13 +91,28 @@ struct Frame {
 
 struct Warp {
   WarpContext context;
-  std::vector<std::unique_ptr<Frame>> frames;  ///< [0, depth) are in use
+  /// [0, depth) are in use: each is called by the topmost group of the one before. What other groups have
+  /// called is kept with them.
+  std::vector<std::unique_ptr<Frame>> frames;
   std::uint32_t depth = 0;
-  std::uint32_t live = 0;  ///< lanes that have not exited
+  std::uint32_t live = 0;     ///< lanes that have not exited
+  std::uint32_t meeting = 0;  ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
 
   Frame& top() { return *frames[depth - 1]; }
+  std::span<const std::unique_ptr<Frame>> used_frames() const { return {frames.data(), depth}; }
 };
+
+/// Calls `visit(frame, group)` for every group of the frames, of those that wait inside calls too.
+template <typename Visit>
+void for_each_group(std::span<const std::unique_ptr<Frame>> frames, const Visit& visit) {
+  for (const std::unique_ptr<Frame>& frame : frames) {
+    for (LaneGroup& group : frame->groups) {
+      visit(*frame, group);
+      for_each_group(std::span<const std::unique_ptr<Frame>>(group.calls), visit);
+    }
+  }
+}
 
 class BlockRunner {
  public:
@@ -119,13 +141,26 @@ class BlockRunner {
   void count_divergence(const Frame& frame, const Segment& segment);
   void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
   bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
-  void diverge(Frame& frame, std::uint32_t reconvergence, std::span<const LaneGroup> sides);
+  void diverge(Frame& frame, std::uint32_t reconvergence, std::span<LaneGroup> sides);
   void return_lanes(Warp& warp, std::uint32_t lanes);
   void exit_lanes(Warp& warp, std::uint32_t lanes);
-  bool give_way(Warp& warp);
+
+  /// Which lanes run next, when others have priority.
+  enum class Preference { nearest, farthest };
+  bool give_way(Warp& warp, Preference preference);
+  bool bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole);
+  void resume_calls(Warp& warp);
+
+  bool meet(Warp& warp, const Segment& segment, std::uint32_t lanes);
+  void exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std::uint32_t lanes,
+                std::uint32_t participants);
+  void complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members);
+  void complete_meetings(Warp& warp);
+  bool fail_for_ever_waiting();
 
   bool call(Warp& warp, const Segment& segment, std::uint32_t lanes);
-  bool call_next_target(Warp& warp, const Segment& segment);
+  void diverge_for_calls(Frame& caller, const Segment& segment, std::uint32_t pc, std::uint32_t lanes);
+  bool call_target(Warp& warp, const Segment& segment);
   bool push_frame(Warp& warp, const CompiledFunction& callee, const Segment& segment, std::uint32_t lanes);
   void pop_frame(Warp& warp);
   void copy_slot(Warp& warp, std::uint32_t lanes, const Frame& from, const CallSlot& source, const Frame& to,

@@ -47,17 +47,19 @@ struct AtomicOperation {
 /// "add.u32", "cas.b64", "inc.u32", "add.f64", …
 const AtomicOperation* find_atomic(std::string_view key);
 
+// Across lanes: for each lane in `mask` from what the lanes in `participants` hold.
+
 /// mode: 0 up, 1 down, 2 bfly, 3 idx. Returns the lanes whose source was in range.
-std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst, const std::uint32_t* a,
-                      const std::uint32_t* b, const std::uint32_t* c);
-/// Lanes of mask & members[lane] that hold the same value. For `all`: zero unless all do.
-void match32(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint32_t* a,
-             const std::uint32_t* members);
-void match64(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint64_t* a,
-             const std::uint32_t* members);
-/// op: index in "add", "min", "max", "and", "or", "xor"; is_signed for min and max.
-void reduce(std::uint32_t mask, std::uint32_t op, std::uint32_t is_signed, std::uint32_t* dst,
-            const std::uint32_t* a, const std::uint32_t* members);
+std::uint32_t shuffle(std::uint32_t mask, std::uint32_t participants, std::uint32_t mode, std::uint32_t* dst,
+                      const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c);
+/// Lanes of participants & members[lane] that hold the same value. For `all`: zero unless all do.
+void match32(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, std::uint32_t* dst,
+             const std::uint32_t* a, const std::uint32_t* members);
+void match64(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, std::uint32_t* dst,
+             const std::uint64_t* a, const std::uint32_t* members);
+/// Over participants & members[lane]. op: index in "add", "min", "max", "and", "or", "xor"; is_signed for min and max.
+void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, std::uint32_t is_signed,
+            std::uint32_t* dst, const std::uint32_t* a, const std::uint32_t* members);
 
 /// clock counters: nanoseconds since the process began, strictly monotonic per thread.
 std::uint64_t read_clock();

@@ -317,8 +317,8 @@ const AtomicOperation* find_atomic(std::string_view key) {
 
 // ---------------------------------------------------------------- across lanes
 
-std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst, const std::uint32_t* a,
-                      const std::uint32_t* b, const std::uint32_t* c) {
+std::uint32_t shuffle(std::uint32_t mask, std::uint32_t participants, std::uint32_t mode, std::uint32_t* dst,
+                      const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c) {
   std::uint32_t in_range = 0;
   for_each_lane(mask, [&](std::uint32_t lane) {
     const std::uint32_t amount = b[lane] & 31;
@@ -349,8 +349,8 @@ std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst
         break;
     }
     if (within) in_range |= 1u << lane;
-    // What a lane outside the active ones holds is undefined; its own value is as good as any.
-    const bool readable = within && (mask >> source & 1) != 0;
+    // What another lane holds is undefined; its own value is as good as any.
+    const bool readable = within && (participants >> source & 1) != 0;
     dst[lane] = a[readable ? static_cast<std::uint32_t>(source) : lane];
   });
   return in_range;
@@ -359,10 +359,10 @@ std::uint32_t shuffle(std::uint32_t mask, std::uint32_t mode, std::uint32_t* dst
 namespace {
 
 template <typename T>
-void match(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const T* a,
+void match(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, std::uint32_t* dst, const T* a,
            const std::uint32_t* members) {
   for_each_lane(mask, [&](std::uint32_t lane) {
-    const std::uint32_t peers = mask & members[lane];
+    const std::uint32_t peers = participants & members[lane];
     std::uint32_t same = 0;
     for_each_lane(peers, [&](std::uint32_t other) {
       if (a[other] == a[lane]) same |= 1u << other;
@@ -373,23 +373,23 @@ void match(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const T* a
 
 }  // namespace
 
-void match32(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint32_t* a,
-             const std::uint32_t* members) {
-  match(mask, all, dst, a, members);
+void match32(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, std::uint32_t* dst,
+             const std::uint32_t* a, const std::uint32_t* members) {
+  match(mask, participants, all, dst, a, members);
 }
 
-void match64(std::uint32_t mask, std::uint32_t all, std::uint32_t* dst, const std::uint64_t* a,
-             const std::uint32_t* members) {
-  match(mask, all, dst, a, members);
+void match64(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, std::uint32_t* dst,
+             const std::uint64_t* a, const std::uint32_t* members) {
+  match(mask, participants, all, dst, a, members);
 }
 
-void reduce(std::uint32_t mask, std::uint32_t op, std::uint32_t is_signed, std::uint32_t* dst,
-            const std::uint32_t* a, const std::uint32_t* members) {
+void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, std::uint32_t is_signed,
+            std::uint32_t* dst, const std::uint32_t* a, const std::uint32_t* members) {
   const auto less = [is_signed](std::uint32_t x, std::uint32_t y) {
     return is_signed != 0 ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y) : x < y;
   };
   for_each_lane(mask, [&](std::uint32_t lane) {
-    const std::uint32_t peers = mask & members[lane];
+    const std::uint32_t peers = participants & members[lane];
     std::uint32_t result = a[lane];
     for_each_lane(peers & ~(1u << lane), [&](std::uint32_t other) {
       const std::uint32_t value = a[other];

@@ -1,0 +1,239 @@
+// Lanes of a warp that wait for each other: operations at which they meet, and which lanes run meanwhile.
+#include <bit>
+#include <cstdio>
+#include <iterator>
+
+#include "device/cpu/simt/execute/scheduler.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+using Wait = LaneGroup::Wait;
+
+/// It waits in the group below, whether or not it has been taken from the stack.
+bool has_joined(const LaneGroup& group) {
+  return group.wait == Wait::none && group.calls.empty() && group.pc != no_segment &&
+         group.pc == group.reconvergence;
+}
+
+/// Lanes of groups[index] that depend on no group above it.
+std::uint32_t free_lanes(const std::vector<LaneGroup>& groups, std::size_t index) {
+  std::uint32_t lanes = groups[index].mask;
+  for (std::size_t i = index + 1; i < groups.size(); ++i) lanes &= ~groups[i].mask;
+  return lanes;
+}
+
+/// Whether lanes of the group, or of what it has called, wait for nothing.
+bool can_run(const LaneGroup& group) {
+  if (group.calls.empty()) return group.wait == Wait::none;
+  for (const std::unique_ptr<Frame>& frame : group.calls) {
+    const bool is_last = frame == group.calls.back();
+    for (std::size_t i = 0; i < frame->groups.size(); ++i) {
+      const bool is_in_call = !is_last && i + 1 == frame->groups.size();
+      if (!is_in_call && free_lanes(frame->groups, i) != 0 && can_run(frame->groups[i])) return true;
+    }
+  }
+  return false;
+}
+
+std::string lanes_text(std::uint32_t lanes) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "0x%08x", lanes);
+  return text;
+}
+
+/// What a waiting group waits at.
+const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
+  const std::vector<Segment>& segments = frame.function->segments;
+  const std::uint32_t at =
+      group.wait == Wait::meeting ? segments[group.pc].begin : segments[group.pc - 1].end - 1;
+  return frame.function->function->body->instructions[at];
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- which lanes run
+
+/// Brings other lanes of the warp to the top, some that depend on no group above theirs; lanes that wait to be
+/// joined go on alone when there are no others. False: there are none.
+///
+/// Lanes that spin, or wait at a barrier of the block, do so for any lane: the farthest come first, so that
+/// all have their turn. Lanes at a meeting wait for those they have parted from: the nearest come first, so
+/// that as few as possible part.
+bool BlockRunner::give_way(Warp& warp, Preference preference) {
+  const bool nearest = preference == Preference::nearest;
+  for (const bool whole : {true, false}) {
+    if (whole && !nearest) continue;
+    for (std::uint32_t level = warp.depth; level-- > 0;) {
+      if (bring_forward(warp, level, preference, whole)) return true;
+    }
+  }
+  return false;
+}
+
+/// Likewise, of one frame. `whole`: no group that others are to join.
+bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole) {
+  std::vector<LaneGroup>& groups = warp.frames[level]->groups;
+  std::size_t others = groups.size() - 1;
+  for (std::size_t i = others; i-- > 0;) {
+    if (!has_joined(groups[i])) continue;
+    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
+    --others;
+  }
+  for (std::size_t visited = 0; visited < others; ++visited) {
+    const std::size_t i = preference == Preference::nearest ? others - 1 - visited : visited;
+    const std::uint32_t lanes = free_lanes(groups, i);
+    if (lanes == 0 || (whole && lanes != groups[i].mask) || !can_run(groups[i])) continue;
+    const auto interrupted = warp.frames.begin() + level + 1;
+    const auto end = warp.frames.begin() + warp.depth;
+    std::move(interrupted, end, std::back_inserter(groups.back().calls));
+    warp.frames.erase(interrupted, end);
+    warp.depth = level + 1;
+    LaneGroup freed{.pc = groups[i].pc, .reconvergence = groups[i].reconvergence, .mask = lanes};
+    if (lanes == groups[i].mask) {
+      freed = std::move(groups[i]);
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      groups[i].mask &= ~lanes;
+    }
+    groups.push_back(std::move(freed));
+    return true;
+  }
+  return false;
+}
+
+/// The calls of the topmost group, which other lanes have interrupted, go on.
+void BlockRunner::resume_calls(Warp& warp) {
+  std::vector<std::unique_ptr<Frame>> calls = std::move(warp.top().groups.back().calls);
+  warp.top().groups.back().calls.clear();
+  const auto count = static_cast<std::uint32_t>(calls.size());
+  warp.frames.insert(warp.frames.begin() + warp.depth, std::move_iterator(calls.begin()),
+                     std::move_iterator(calls.end()));
+  warp.depth += count;
+}
+
+// ---------------------------------------------------------------- meetings
+
+/// `lanes` of the topmost group arrive. Those with the same members wait until all of these have arrived that
+/// have not exited; the others go on.
+bool BlockRunner::meet(Warp& warp, const Segment& segment, std::uint32_t lanes) {
+  Frame& frame = warp.top();
+  LaneGroup& group = frame.groups.back();
+  const std::uint32_t pc = segment.next;
+  std::vector<LaneGroup> sides;
+  std::uint32_t waiting = 0;
+  for (std::uint32_t left = lanes; left != 0;) {
+    const std::uint32_t members = warp.context.members[std::countr_zero(left)];
+    std::uint32_t same = 0;
+    for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+      if ((left >> lane & 1) != 0 && warp.context.members[lane] == members) same |= 1u << lane;
+    }
+    left &= ~same;
+    if ((members & warp.live & ~same) == 0) continue;
+    sides.push_back({.pc = pc, .mask = same, .wait = Wait::meeting, .members = members});
+    waiting |= same;
+  }
+  const std::uint32_t going = group.mask & ~waiting;
+  if (going != 0) exchange(warp, frame, pc, going, lanes & ~waiting);
+  const std::uint32_t after = frame.function->segments[pc].next;
+  if (waiting == 0) {
+    group.pc = after;
+    return true;
+  }
+  warp.meeting |= waiting;
+  std::vector<std::uint32_t> awaited;
+  for (const LaneGroup& side : sides) awaited.push_back(side.members);
+  if (going == 0 && sides.size() == 1) {
+    group.pc = pc;
+    group.wait = Wait::meeting;
+    group.members = sides[0].members;
+  } else {
+    if (going != 0) sides.push_back({.pc = after, .mask = going});
+    diverge(frame, segment.reconvergence, sides);
+  }
+  const std::string_view opcode = frame.function->function->body->instructions[segment.end].opcode;
+  for (const std::uint32_t members : awaited) complete_meeting(warp, opcode, members);
+  return true;
+}
+
+/// Executes the operation at `pc` for lanes of one group; `participants` have brought what it works on.
+void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std::uint32_t lanes,
+                           std::uint32_t participants) {
+  WarpContext& context = warp.context;
+  context.registers = frame.registers;
+  context.frame = frame.local;
+  context.participants = participants;
+  frame.function->segments[pc].run(&context, lanes);
+  if (counts_ == nullptr) return;
+  SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
+  ++counts.warps;
+  counts.lanes += static_cast<std::uint64_t>(std::popcount(lanes));
+}
+
+/// Executes the operation for all that wait there, when all members have arrived or exited. What they arrived
+/// at may be different instructions: on a GPU those meet whose opcode with all its modifiers and whose members
+/// are the same (an H100 lets others wait for ever).
+void BlockRunner::complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members) {
+  const auto waits_there = [&](const Frame& frame, const LaneGroup& group) {
+    return group.wait == Wait::meeting && group.members == members && place_of(frame, group).opcode == opcode;
+  };
+  std::uint32_t arrived = 0;
+  for_each_group(warp.used_frames(), [&](const Frame& frame, const LaneGroup& group) {
+    if (waits_there(frame, group)) arrived |= group.mask;
+  });
+  if (arrived == 0 || (members & warp.live & ~arrived) != 0) return;
+  warp.meeting &= ~arrived;
+  for_each_group(warp.used_frames(), [&](const Frame& frame, LaneGroup& group) {
+    if (!waits_there(frame, group)) return;
+    exchange(warp, frame, group.pc, group.mask, arrived);
+    group.pc = frame.function->segments[group.pc].next;
+    group.wait = Wait::none;
+  });
+}
+
+/// Lanes have exited: nobody waits for them any more.
+void BlockRunner::complete_meetings(Warp& warp) {
+  if (warp.meeting == 0) return;
+  std::vector<std::pair<std::string_view, std::uint32_t>> open;
+  for_each_group(warp.used_frames(), [&](const Frame& frame, const LaneGroup& group) {
+    if (group.wait == Wait::meeting) open.emplace_back(place_of(frame, group).opcode, group.members);
+  });
+  for (const auto& [opcode, members] : open) complete_meeting(warp, opcode, members);
+}
+
+/// All warps of the block wait.
+bool BlockRunner::fail_for_ever_waiting() {
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    if (warp->meeting == 0) continue;
+    const ptx::Instruction* place = nullptr;
+    std::uint32_t arrived = 0;
+    std::uint32_t members = 0;
+    for_each_group(warp->used_frames(), [&](const Frame& frame, const LaneGroup& group) {
+      if (group.wait != Wait::meeting) return;
+      const ptx::Instruction& at = place_of(frame, group);
+      if (place == nullptr) {
+        place = &at;
+        members = group.members;
+      }
+      if (at.opcode == place->opcode && group.members == members) arrived |= group.mask;
+    });
+    if (place == nullptr) continue;
+    const std::uint32_t missing = members & warp->live & ~arrived;
+    const std::uint32_t first = 1u << (std::countr_zero(missing) & 31);
+    std::string elsewhere;
+    for_each_group(warp->used_frames(), [&](const Frame& frame, const LaneGroup& group) {
+      if (group.wait == Wait::none || (group.mask & first) == 0) return;
+      const ptx::Instruction& at = place_of(frame, group);
+      elsewhere = ", which wait at '" + std::string(at.opcode) + "' in line " + std::to_string(at.line);
+      if (group.wait == Wait::meeting) elsewhere += " for lanes " + lanes_text(group.members);
+    });
+    return fail("lanes " + lanes_text(arrived) + " of warp " + std::to_string(warp->context.warpid) +
+                    " wait for ever at '" + std::string(place->opcode) + "' for lanes " +
+                    lanes_text(missing) + elsewhere,
+                place->line);
+  }
+  return fail(
+      "a barrier can never complete: the threads it waits for have exited or wait at another barrier");
+}
+
+}  // namespace lynxpp::device::cpu
