@@ -64,6 +64,57 @@ TEST(Integer, CarriesThroughLongAdditions) {
       [](U32 a, U32 b, U32 c) { return static_cast<U32>((U64{a} * b + (U64{c} << 32 | c)) >> 32); });
 }
 
+/// `producer` leaves a flag, `consumer` sees it, for 32 and 64 bits; registers %t and %w.
+template <typename T>
+void check_carry(const std::string& producer, std::function<bool(T, T, T)> carry) {
+  const std::string bits = std::to_string(sizeof(T) * 8);
+  const std::string scratch = sizeof(T) == 4 ? "%t" : "%w";
+  const auto with = [&](std::string consumer) {
+    std::string code = producer + " " + consumer;
+    const std::pair<std::string, std::string> places[] = {{"TYPE", bits}, {"SCRATCH", scratch}};
+    for (const auto& [name, text] : places) {
+      for (std::size_t at = code.find(name); at != std::string::npos; at = code.find(name))
+        code.replace(at, name.size(), text);
+    }
+    return code;
+  };
+  __extension__ using W = unsigned __int128;
+  constexpr unsigned width = sizeof(T) * 8;
+  const auto flag = [&](T a, T b, T c) { return static_cast<T>(carry(a, b, c)); };
+  check3<T, T, T, T>(with("addc.uTYPE %d, 0, 0;"), flag);
+  check3<T, T, T, T>(with("subc.uTYPE %d, %b, %c;"),
+                     [&](T a, T b, T c) { return static_cast<T>(b - c - (1 - flag(a, b, c))); });
+  check3<T, T, T, T>(with("madc.hi.uTYPE %d, %b, %c, %a;"),
+                     [&](T a, T b, T c) { return static_cast<T>((W{b} * c >> width) + a + flag(a, b, c)); });
+  check3<T, T, T, T>(with("addc.cc.uTYPE SCRATCH1, %b, %c; addc.uTYPE %d, 0, 0;"),
+                     [&](T a, T b, T c) { return static_cast<T>((W{b} + c + flag(a, b, c)) >> width); });
+  check3<T, T, T, T>(with("subc.cc.uTYPE SCRATCH1, %b, %c; addc.uTYPE %d, 0, 0;"), [&](T a, T b, T c) {
+    return static_cast<T>((W{b} + static_cast<T>(~c) + flag(a, b, c)) >> width);
+  });
+  check3<T, T, T, T>(with("madc.lo.cc.uTYPE SCRATCH1, %b, %c, %a; addc.uTYPE %d, 0, 0;"), [&](T a, T b, T c) {
+    return static_cast<T>((W{static_cast<T>(b * c)} + a + flag(a, b, c)) >> width);
+  });
+}
+
+template <typename T>
+void check_carries() {
+  __extension__ using W = unsigned __int128;
+  constexpr unsigned width = sizeof(T) * 8;
+  check_carry<T>("add.cc.uTYPE SCRATCH0, %a, %b;", [](T a, T b, T) { return (W{a} + b) >> width != 0; });
+  // The flag after a subtraction is the carry of adding the complement: set when nothing is borrowed.
+  check_carry<T>("sub.cc.uTYPE SCRATCH0, %a, %b;", [](T a, T b, T) { return a >= b; });
+  check_carry<T>("sub.cc.sTYPE SCRATCH0, %a, %b;", [](T a, T b, T) { return a >= b; });
+  check_carry<T>("mad.lo.cc.uTYPE SCRATCH0, %a, %b, %c;",
+                 [](T a, T b, T c) { return (W{static_cast<T>(a * b)} + c) >> width != 0; });
+  check_carry<T>("mad.hi.cc.uTYPE SCRATCH0, %a, %b, %c;",
+                 [](T a, T b, T c) { return ((W{a} * b >> width) + c) >> width != 0; });
+}
+
+TEST(Integer, KeepsTheCarryOfSumsDifferencesAndProducts) {
+  check_carries<U32>();
+  check_carries<U64>();
+}
+
 TEST(Integer, Multiplies) {
   check2<U32, U32, U32>("mul.lo.s32 %d, %a, %b;", [](U32 a, U32 b) { return a * b; });
   check2<U32, U32, U32>("mul.hi.u32 %d, %a, %b;",

@@ -26,7 +26,8 @@ class CurrentMasks {
                          operands.size() == 2 && holds(operands[1], instruction);
     for (std::size_t i = 0; i < std::min<std::size_t>(instruction.traits.destinations, operands.size()); ++i)
       forget(operands[i], instruction);
-    if ((is_active_mask || is_copy) && !instruction.guarded()) registers_.insert(key(operands[0], instruction));
+    if ((is_active_mask || is_copy) && !instruction.guarded())
+      registers_.insert(key(operands[0], instruction));
   }
 
  private:
@@ -64,7 +65,7 @@ std::vector<std::uint32_t> find_meetings(const ptx::Body& body, const Segment& s
 
 std::optional<std::size_t> members_operand(const ptx::Instruction& instruction) {
   static constexpr std::pair<std::string_view, std::size_t> operations[] = {
-      {"shfl.sync.", 4}, {"vote.sync.", 2},   {"match.", 2},
+      {"shfl.sync.", 4},  {"vote.sync.", 2}, {"match.", 2},
       {"redux.sync.", 2}, {"elect.sync", 1}, {"bar.warp.sync", 0},
   };
   for (const auto& [opcode, operand] : operations) {

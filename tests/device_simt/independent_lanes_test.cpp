@@ -1,0 +1,185 @@
+// `.sync` operations whose members are in different parts of the code: random programs, kernels that nvcc
+// compiled, lanes that wait for ever.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "kernel_fixture.h"
+#include "lane_programs.h"
+#include "support/text.h"
+#include "tests/device_simt/ptx/independent_lanes.h"
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr LaunchShape one_warp{{1, 1, 1}, {32, 1, 1}, 0};
+
+TEST(IndependentLanes, MeetInRandomPrograms) {
+  int meetings = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const LaneProgram program = random_lane_program(seed);
+    meetings += program.meetings;
+    const auto module = load(program.text);
+    ASSERT_NE(module, nullptr);
+    LaneValues out{};
+    const Arguments arguments(out.data(), program.side.data());
+    ASSERT_EQ(text_of(module->launch("test", one_warp, arguments.bytes(), nullptr)), "")
+        << "seed " << seed << "\n"
+        << program.text;
+    ASSERT_EQ(out, program.expected) << "seed " << seed << "\n" << program.text;
+  }
+  EXPECT_GT(meetings, 1000);
+}
+
+std::shared_ptr<LoadedModule> compiled_kernels() {
+  std::string text;
+  EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/tests/device_simt/ptx/independent_lanes.ptx", text));
+  Result<std::shared_ptr<LoadedModule>> loaded = load_module(text, "independent_lanes.ptx");
+  EXPECT_TRUE(loaded) << render(loaded.error().diagnostics);
+  return loaded ? *loaded : nullptr;
+}
+
+TEST(IndependentLanes, MeetInCompiledKernels) {
+  const auto module = compiled_kernels();
+  ASSERT_NE(module, nullptr);
+  for (const std::string& kernel : independent_lanes::kernels()) {
+    for (unsigned pattern = 0; pattern < 16; ++pattern) {
+      const std::vector<unsigned> side = independent_lanes::sides(pattern);
+      std::vector<unsigned> out(32, 0xeeeeeeee);
+      const Arguments arguments(out.data(), side.data());
+      EXPECT_EQ(text_of(module->launch(kernel, one_warp, arguments.bytes(), nullptr)), "") << kernel;
+      EXPECT_EQ(out, independent_lanes::expected(kernel, side)) << kernel << ", pattern " << pattern;
+    }
+  }
+}
+
+TEST(WideIntegers, AreWhatTheHostComputes) {
+  const auto module = compiled_kernels();
+  ASSERT_NE(module, nullptr);
+  std::vector<Wide> a;
+  std::vector<Wide> b;
+  independent_lanes::wide_operands(a, b);
+  std::vector<Wide> out(a.size() * wide_operations);
+  const auto count = static_cast<std::uint32_t>(a.size());
+  const Arguments arguments(out.data(), a.data(), b.data(), static_cast<int>(count));
+  ASSERT_EQ(text_of(module->launch("wide_integers", {{(count + 63) / 64, 1, 1}, {64, 1, 1}, 0},
+                                   arguments.bytes(), nullptr)),
+            "");
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::array<Wide, wide_operations> expected;
+    wide_results(a[i], b[i], expected.data());
+    for (int k = 0; k < wide_operations; ++k) {
+      EXPECT_TRUE(out[i * wide_operations + static_cast<std::size_t>(k)] == expected[static_cast<std::size_t>(k)])
+          << "operation " << k << " of operands " << i;
+    }
+  }
+}
+
+/// A kernel whose even lanes execute one text, its odd lanes another.
+std::string on_both_sides(const std::string& even, const std::string& odd) {
+  return ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
+         "  mov.u32 %r1, %tid.x;\n  and.b32 %r2, %r1, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  mov.u32 %r3, 0;\n"
+         "  @%p1 bra odd;\n" +
+         even + "  bra join;\nodd:\n" + odd +
+         "join:\n  ld.param.u64 %a, [out];\n  mad.wide.u32 %a, %r1, 4, %a;\n  st.global.u32 [%a], %r3;\n"
+         "  ret;\n}\n";
+}
+
+struct Outcome {
+  std::string failure;
+  LaneValues out{};
+  LaunchCounters counters;
+};
+
+Outcome run_both_sides(const std::string& even, const std::string& odd) {
+  Outcome outcome;
+  const auto module = load(on_both_sides(even, odd));
+  if (module == nullptr) return outcome;
+  const Arguments arguments(outcome.out.data());
+  outcome.failure = text_of(module->launch("test", one_warp, arguments.bytes(), &outcome.counters));
+  return outcome;
+}
+
+TEST(IndependentLanes, WaitForEverWhereOperationsDiffer) {
+  const std::string both = run_both_sides("  shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;\n",
+                                          "  shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\n")
+                               .failure;
+  EXPECT_THAT(both, StartsWith("test.ptx:"));
+  EXPECT_THAT(both, HasSubstr("kernel 'test'"));
+  EXPECT_THAT(both, HasSubstr("wait for ever at 'shfl.sync."));
+  EXPECT_THAT(both, HasSubstr("which wait at 'shfl.sync."));
+  EXPECT_THAT(both, HasSubstr("0x55555555"));
+  EXPECT_THAT(both, HasSubstr("0xaaaaaaaa"));
+  EXPECT_THAT(run_both_sides("  bar.warp.sync -1;\n", "  vote.sync.any.pred %p2, %p1, -1;\n").failure,
+              HasSubstr("wait for ever"));
+  EXPECT_THAT(run_both_sides("  bar.warp.sync -1;\n", "  bar.sync 0;\n").failure,
+              HasSubstr("which wait at 'bar.sync'"));
+  EXPECT_THAT(run_both_sides("  bar.warp.sync -1;\n", "  bar.warp.sync 0xaaaaaaab;\n").failure,
+              HasSubstr("for lanes 0x00000001, which wait at 'bar.warp.sync' in line 13 for lanes 0xffffffff"));
+}
+
+TEST(IndependentLanes, WaitForNobodyWhoHasExited) {
+  // Odd lanes go on to the end while the others wait for them.
+  const Outcome outcome = run_both_sides("  vote.sync.ballot.b32 %r3, !%p1, -1;\n", "  mov.u32 %r3, 7;\n");
+  EXPECT_EQ(outcome.failure, "");
+  for (std::uint32_t lane = 0; lane < 32; ++lane)
+    EXPECT_EQ(outcome.out[lane], lane % 2 == 0 ? 0x55555555u : 7u) << lane;
+}
+
+TEST(IndependentLanes, WaitBehindTheirJoin) {
+  // Even lanes meet the odd ones at an operation behind the branch.
+  const auto module = load(
+      ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
+      "  mov.u32 %r1, %tid.x;\n  and.b32 %r2, %r1, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  mov.u32 %r3, 0;\n"
+      "  @%p1 bra join;\n  redux.sync.add.u32 %r3, %r1, -1;\njoin:\n"
+      "  @%p1 redux.sync.add.u32 %r3, %r1, -1;\n"
+      "  ld.param.u64 %a, [out];\n  mad.wide.u32 %a, %r1, 4, %a;\n  st.global.u32 [%a], %r3;\n  ret;\n}\n");
+  ASSERT_NE(module, nullptr);
+  LaneValues out{};
+  ASSERT_EQ(text_of(module->launch("test", one_warp, Arguments(out.data()).bytes(), nullptr)), "");
+  for (const std::uint32_t value : out) EXPECT_EQ(value, 31u * 16);
+}
+
+TEST(IndependentLanes, AreCountedWhereTheyAre) {
+  const Outcome outcome = run_both_sides(
+      "  add.u32 %r3, %r1, 1;\n  bar.warp.sync -1;\n  add.u32 %r3, %r3, 1;\n", "  bar.warp.sync -1;\n");
+  ASSERT_EQ(outcome.failure, "");
+  for (const SiteCounters& site : outcome.counters.sites) {
+    // Each instruction once for the lanes that come there, and one entry for each.
+    EXPECT_EQ(site.warp_issues, 1u) << site.line;
+    EXPECT_EQ(site.active_lanes, site.block == 1 || site.block == 2 ? 16u : 32u) << site.line;
+  }
+  const BlockCounters even = counters_of(outcome.counters, "test", 1);
+  EXPECT_EQ(even.warp_executions, 1u);
+  EXPECT_EQ(even.thread_executions, 16u);
+  EXPECT_EQ(even.warp_instructions, 4u);
+  EXPECT_EQ(even.thread_instructions, 64u);
+  EXPECT_EQ(outcome.counters.barriers.warps, 2u);
+  EXPECT_EQ(outcome.counters.barriers.threads, 32u);
+}
+
+TEST(IndependentLanes, VoteAmongTheirOwnMembers) {
+  // All together, and yet each half for itself.
+  const auto module = load(
+      ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
+      "  mov.u32 %r1, %tid.x;\n  setp.lt.u32 %p1, %r1, 16;\n  selp.b32 %r2, 0xffff, 0xffff0000, %p1;\n"
+      "  and.b32 %r3, %r1, 1;\n  setp.ne.u32 %p2, %r3, 0;\n  vote.sync.ballot.b32 %r4, %p2, %r2;\n"
+      "  elect.sync %r5|%p3, %r2;\n  selp.b32 %r6, 1, 0, %p3;\n  mad.lo.u32 %r4, %r5, 3, %r4;\n"
+      "  mad.lo.u32 %r4, %r6, 100, %r4;\n"
+      "  ld.param.u64 %a, [out];\n  mad.wide.u32 %a, %r1, 4, %a;\n  st.global.u32 [%a], %r4;\n  ret;\n}\n");
+  ASSERT_NE(module, nullptr);
+  LaneValues out{};
+  ASSERT_EQ(text_of(module->launch("test", one_warp, Arguments(out.data()).bytes(), nullptr)), "");
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const std::uint32_t expected =
+        (lane < 16 ? 0xaaaau : 0xaaaa0000u + 48) + (lane % 16 == 0 ? 100 : 0);
+    EXPECT_EQ(out[lane], expected) << lane;
+  }
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test
