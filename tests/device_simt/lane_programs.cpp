@@ -150,11 +150,11 @@ class Generator {
 
   Meeting make_meeting(std::uint32_t members) {
     static const char* const opcodes[] = {
-        "shfl.sync.idx.b32",   "shfl.sync.bfly.b32",  "shfl.sync.up.b32",    "shfl.sync.down.b32",
-        "vote.sync.ballot.b32", "vote.sync.any.pred", "vote.sync.all.pred",  "vote.sync.uni.pred",
-        "match.any.sync.b32",  "match.all.sync.b32",  "redux.sync.add.u32",  "redux.sync.min.s32",
-        "redux.sync.max.u32",  "redux.sync.xor.b32",  "redux.sync.and.b32",  "redux.sync.or.b32",
-        "elect.sync",          "bar.warp.sync",       "bar.warp.sync",       "shfl.sync.idx.b32"};
+        "shfl.sync.idx.b32",    "shfl.sync.bfly.b32", "shfl.sync.up.b32",   "shfl.sync.down.b32",
+        "vote.sync.ballot.b32", "vote.sync.any.pred", "vote.sync.all.pred", "vote.sync.uni.pred",
+        "match.any.sync.b32",   "match.all.sync.b32", "redux.sync.add.u32", "redux.sync.min.s32",
+        "redux.sync.max.u32",   "redux.sync.xor.b32", "redux.sync.and.b32", "redux.sync.or.b32",
+        "elect.sync",           "bar.warp.sync",      "bar.warp.sync",      "shfl.sync.idx.b32"};
     Meeting meeting{opcodes[below(std::size(opcodes))], members, members & ~left_, 0};
     const bool by_distance = meeting.opcode.starts_with("shfl") && !holds(meeting.opcode, "idx");
     if (by_distance && meeting.arriving != all_lanes) meeting.opcode = "shfl.sync.idx.b32";
@@ -214,10 +214,11 @@ class Generator {
   void write(std::uint32_t who, const std::vector<Step>& steps, int depth, Actions& actions) {
     for (std::size_t i = 0; i < steps.size();) {
       if (below(2) == 0) compute(who, actions);
-      if (depth < 2 && below(3) == 0) {
+      if (depth < 2 && below(4) == 0) {
         const std::size_t end = i + 1 + below(static_cast<std::uint32_t>(steps.size() - i));
-        write_branch(who, below(8), {steps.begin() + static_cast<std::ptrdiff_t>(i),
-                                     steps.begin() + static_cast<std::ptrdiff_t>(end)},
+        write_branch(who, below(8),
+                     {steps.begin() + static_cast<std::ptrdiff_t>(i),
+                      steps.begin() + static_cast<std::ptrdiff_t>(end)},
                      nullptr, depth, actions);
         i = end;
         continue;

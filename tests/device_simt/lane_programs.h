@@ -11,7 +11,7 @@ namespace lynxpp::device::cpu::test {
 using LaneValues = std::array<std::uint32_t, 32>;
 
 struct LaneProgram {
-  std::string text;  ///< the kernel `test(.param .u64 out, .param .u64 side)`
+  std::string text;   ///< the kernel `test(.param .u64 out, .param .u64 side)`
   LaneValues side{};  ///< decides what branches the lanes take
   LaneValues expected{};
   int meetings = 0;  ///< operations that all their members execute, loops unrolled

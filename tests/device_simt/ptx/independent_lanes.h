@@ -39,9 +39,9 @@ using Values = std::vector<unsigned>;  // one for each lane
 
 inline const std::vector<std::string>& kernels() {
   static const std::vector<std::string> names = {
-      "shuffle_on_both_sides", "votes_on_both_sides",       "memory_through_syncwarp",
-      "loop_beside_steps",     "meet_inside_calls",         "meet_inside_indirect_calls",
-      "after_exits",           "partitions",                "cooperative"};
+      "shuffle_on_both_sides", "votes_on_both_sides", "memory_through_syncwarp",
+      "loop_beside_steps",     "meet_inside_calls",   "meet_inside_indirect_calls",
+      "after_exits",           "partitions",          "cooperative"};
   return names;
 }
 
@@ -86,8 +86,9 @@ inline Values votes_on_both_sides(const Values& side) {
   const auto key = [&](unsigned lane) { return odd(lane) ? lane % 3 : lane % 5; };
   const auto all = ~0u;
   const unsigned first = ballot(all, [&](unsigned l) { return (l & (odd(l) ? 2 : 1)) != 0; });
-  const unsigned any =
-      ballot(all, [&](unsigned l) { return l == (odd(l) ? 30u : (side[l] & 2) != 0 ? 31u : 4u); });
+  const unsigned any = ballot(all, [&](unsigned l) {
+    return l == (odd(l) ? 30u : (side[l] & 2) != 0 ? 31u : 4u);
+  });
   const unsigned every = ballot(all, [&](unsigned l) { return odd(l) ? l < 31 : l != 5; });
   const unsigned total = sum(all, [&](unsigned l) { return odd(l) ? l : l * 9; });
   Values out(lanes);
@@ -188,7 +189,8 @@ inline void wide_operands(std::vector<Wide>& a, std::vector<Wide>& b) {
     state ^= state << 17;
     return state;
   };
-  const std::uint64_t words[] = {0, 1, 2, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff, ~std::uint64_t{0}};
+  const std::uint64_t words[] = {
+      0, 1, 2, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff, ~std::uint64_t{0}};
   for (const std::uint64_t high : words) {
     for (const std::uint64_t low : words) {
       for (const std::uint64_t other : words) {

@@ -22,10 +22,11 @@ DecodedOpcode::DecodedOpcode(std::string_view opcode) {
     }
     begin = dot + 1;
   }
+  asked_for_.resize(modifiers.size());
 }
 
 bool DecodedOpcode::has(std::string_view modifier) const {
-  return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
+  return !first_that([modifier](std::string_view each) { return each == modifier; }).empty();
 }
 
 std::string_view DecodedOpcode::first_of(std::initializer_list<std::string_view> candidates) const {
@@ -220,6 +221,8 @@ void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
   const auto emitter = emitters().find(opcode_->root);
   if (emitter == emitters().end()) return unsupported();
   (this->*emitter->second)();
+  if (const std::string_view modifier = opcode_->unknown_modifier(); !modifier.empty())
+    unsupported("its modifier '." + std::string(modifier) + "' is not known");
 }
 
 std::uint32_t FunctionCodegen::site() const {

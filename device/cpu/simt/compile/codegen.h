@@ -27,9 +27,23 @@ namespace lynxpp::device::cpu {
 /// An opcode taken apart: "ld.global.v4.f32" ▶ root "ld", modifiers {"global", "v4", "f32"}.
 struct DecodedOpcode {
   explicit DecodedOpcode(std::string_view opcode);
+  /// Asking for a modifier makes it known, here and in first_of().
   bool has(std::string_view modifier) const;
   /// The first modifier among `candidates` (each followed by a space in the list); empty when none is there.
   std::string_view first_of(std::initializer_list<std::string_view> candidates) const;
+  /// The first modifier that `matches`; empty when none does.
+  template <typename Matches>
+  std::string_view first_that(const Matches& matches) const {
+    for (std::size_t i = 0; i < modifiers.size(); ++i) {
+      if (!matches(modifiers[i])) continue;
+      asked_for_[i] = true;
+      return modifiers[i];
+    }
+    return {};
+  }
+  /// A modifier that nobody has asked for and that may change what the instruction does; empty: there is
+  /// none.
+  std::string_view unknown_modifier() const;
   ptx::DataType type(std::size_t index = 0) const {
     return index < types.size() ? types[index] : ptx::DataType::none;
   }
@@ -37,6 +51,9 @@ struct DecodedOpcode {
   std::string_view root;
   std::vector<std::string_view> modifiers;
   std::vector<ptx::DataType> types;  ///< the type modifiers, in order
+
+ private:
+  mutable std::vector<bool> asked_for_;  // by modifier
 };
 
 /// Bits of a register operand of this type; 1 for pred, 0 for none.

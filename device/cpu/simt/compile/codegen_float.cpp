@@ -259,6 +259,7 @@ Value* FunctionCodegen::round_to_integral(Value* value, std::string_view mode) {
 void FunctionCodegen::convert_to_integer(DataType to, DataType from) {
   const std::string_view mode = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});
   if (mode.empty()) return unsupported("no rounding mode");
+  opcode_->has("sat");  // it clamps in any case
   Value* const source = read_float(1, from);
   Value* const rounded = round_to_integral(source, mode);
   const unsigned bits = bits_of(to);
@@ -333,6 +334,7 @@ void FunctionCodegen::convert_narrow(DataType to, DataType from) {
   }
   const std::string_view mode = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});
   if (mode.empty() || bits_of(to) == 0 || bits_of(to) > 64) return unsupported();
+  opcode_->has("sat");  // it clamps in any case
   const llvm::Intrinsic::ID id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   Value* result = builder_.CreateIntrinsic(id, {vector_type(bits_of(to)), float_type(f64)},
                                            {round_to_integral(source, mode)});

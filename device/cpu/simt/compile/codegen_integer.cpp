@@ -30,7 +30,7 @@ void FunctionCodegen::emit_add_sub() {
   if (bits == 0 || type == DataType::f32x2) return unsupported();
   Value* const a = read(1, type);
   Value* const b = read(2, type);
-  if (opcode_->has("sat") && type == DataType::s32) {
+  if (type == DataType::s32 && opcode_->has("sat")) {
     return write(0, type,
                  builder_.CreateBinaryIntrinsic(
                      subtracts ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::sadd_sat, a, b));
@@ -450,10 +450,8 @@ bool is_pair(DataType type) { return type == DataType::f16x2 || type == DataType
 /// The comparison of setp and set on operands 1 and 2, before it is combined. Of a pair: the low or the high
 /// half.
 Value* FunctionCodegen::comparison(DataType type, bool high_half) {
-  std::string_view name;
-  for (const std::string_view modifier : opcode_->modifiers) {
-    if (name.empty() && comparisons().contains(modifier)) name = modifier;
-  }
+  const std::string_view name =
+      opcode_->first_that([](std::string_view modifier) { return comparisons().contains(modifier); });
   const bool floating = ptx::is_floating(type);
   const Predicate predicate = name.empty() ? Predicate::BAD_ICMP_PREDICATE
                                            : comparisons().at(name)[floating          ? 2

@@ -11,13 +11,15 @@ using Value = llvm::Value;
 namespace {
 
 StateSpace space_of(const DecodedOpcode& opcode) {
-  for (std::string_view modifier : opcode.modifiers) {
-    modifier = modifier.substr(0, modifier.find("::"));
-    if (modifier == "global") return StateSpace::global;
-    if (modifier == "shared") return StateSpace::shared;
-    if (modifier == "local") return StateSpace::local;
-    if (modifier == "const") return StateSpace::constant;
-    if (modifier == "param") return StateSpace::param;
+  static constexpr std::pair<std::string_view, StateSpace> spaces[] = {
+      {"global", StateSpace::global},      {"shared", StateSpace::shared},
+      {"shared::cta", StateSpace::shared}, {"shared::cluster", StateSpace::shared},
+      {"local", StateSpace::local},        {"const", StateSpace::constant},
+      {"param", StateSpace::param},        {"param::entry", StateSpace::param},
+      {"param::func", StateSpace::param},
+  };
+  for (const auto& [name, space] : spaces) {
+    if (opcode.has(name)) return space;
   }
   return StateSpace::generic;
 }
