@@ -98,6 +98,10 @@ typedef struct lynxpp_engine {
 
   /// The cpu device's runtime API (cudaMalloc, __cudaRegisterFatBinary, …), `*count` entries sorted by name.
   const lynxpp_cpu_function* (*cpu_functions)(size_t* count);
+
+  /// What stands in for runtime functions that are not among these (of another CUDA version): returns an
+  /// error, whatever its arguments.
+  void* (*cpu_refusal)(void);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

@@ -251,6 +251,7 @@ constexpr lynxpp_engine table{
     .collect = &collect,
     .finish = &finish,
     .cpu_functions = &cpu_functions,
+    .cpu_refusal = &device::cpu::unknown_function,
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 std::atomic<bool> explained = false;
 const lynxpp_cpu_function* functions = nullptr;
 size_t function_count = 0;
+void* refusal = nullptr;  // stands in for the runtime functions that the engine does not know
 
 /// libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
 bool is_runtime_library(const char* file_name) {
@@ -29,7 +30,7 @@ bool is_runtime_name(const char* symbol) {
   return strncmp(symbol, "cuda", 4) == 0 || strncmp(symbol, "__cuda", 6) == 0;
 }
 
-/// The names that stay with the real runtime, for one line at level info.
+/// The names that the engine does not know, for one line at level info.
 class MissingNames {
  public:
   void add(const char* name) {
@@ -48,15 +49,36 @@ class MissingNames {
   char text_[1536] = "";
 };
 
+/// Whether a loaded runtime has the function; a program may well have functions of its own that are named
+/// like the runtime's.
+bool is_of_runtime(const char* symbol) {
+  bool found = false;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    found = is_runtime_library(object.base_name()) && object.exports(symbol);
+    return found;
+  });
+  return found;
+}
+
 void bind_imports(const LoadedObject& object, MissingNames& missing) {
-  const bool linked = object.needs(is_runtime_library);
   object.for_each_import_slot([&](const char* symbol, void** slot) {
     if (!is_runtime_name(symbol)) return;
     if (void* const address = cpu_function(symbol)) {
       *slot = address;
-    } else if (linked) {
+    } else if (is_of_runtime(symbol)) {
+      *slot = refusal;
       missing.add(symbol);
     }
+  });
+}
+
+/// What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their constructors)
+/// asks the runtime's own symbol table.
+void bind_exports(const LoadedObject& runtime) {
+  runtime.for_each_export([&](const char* symbol) {
+    if (!is_runtime_name(symbol)) return;
+    void* const address = cpu_function(symbol);
+    runtime.redirect_export(symbol, address != nullptr ? address : refusal);
   });
 }
 
@@ -136,13 +158,11 @@ void bind_to_cpu_device() {
   const lynxpp_engine* const engine = open_engine("the program runs without the cpu device");
   if (engine == nullptr) return;
   functions = engine->cpu_functions(&function_count);
+  refusal = engine->cpu_refusal();
   MissingNames missing;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) {
-      // What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their
-      // constructors) asks the runtime's own symbol table.
-      for (size_t i = 0; i < function_count; ++i)
-        object.redirect_export(functions[i].name, functions[i].address);
+      bind_exports(object);
     } else if (!object.contains(&functions)) {
       bind_imports(object, missing);
     }

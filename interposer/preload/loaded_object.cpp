@@ -166,6 +166,30 @@ ElfW(Sym) * LoadedObject::find_export(const char* symbol) const {
   return nullptr;
 }
 
+void LoadedObject::visit_exports(ExportVisitor visit, void* context) const {
+  const auto visit_one = [&](std::uint32_t index) {
+    const ElfW(Sym)& symbol = symbols_[index];
+    if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
+      visit(context, strings_ + symbol.st_name);
+  };
+  if (symbols_ == nullptr || strings_ == nullptr) return;
+  if (gnu_hash_ != nullptr) {
+    const std::uint32_t buckets = gnu_hash_[0];
+    const std::uint32_t first_symbol = gnu_hash_[1];
+    const std::uint32_t* bucket = gnu_hash_ + 4 + 2 * std::size_t{gnu_hash_[2]};
+    const std::uint32_t* chain = bucket + buckets;
+    for (std::uint32_t i = 0; i < buckets; ++i) {
+      if (bucket[i] < first_symbol) continue;
+      for (std::uint32_t index = bucket[i];; ++index) {
+        visit_one(index);
+        if ((chain[index - first_symbol] & 1) != 0) break;
+      }
+    }
+  } else if (hash_ != nullptr) {
+    for (std::uint32_t index = 1; index < hash_[1]; ++index) visit_one(index);
+  }
+}
+
 bool LoadedObject::redirect_export(const char* symbol, void* address) const {
   ElfW(Sym)* const found = find_export(symbol);
   if (found == nullptr) return false;

@@ -32,6 +32,15 @@ class LoadedObject {
         &visit);
   }
 
+  bool exports(const char* symbol) const { return find_export(symbol) != nullptr; }
+
+  /// Calls visit(name) for every exported function.
+  template <typename Visit>
+  void for_each_export(Visit visit) const {
+    using Plain = std::remove_reference_t<Visit>;
+    visit_exports([](void* context, const char* symbol) { (*static_cast<Plain*>(context))(symbol); }, &visit);
+  }
+
   /// Makes every later look-up of the exported function `symbol` in this object give `address`: lazy binding,
   /// dlsym, objects loaded later. False when the object does not export it or its symbol table cannot be made
   /// writable.
@@ -39,10 +48,12 @@ class LoadedObject {
 
  private:
   using SlotVisitor = void (*)(void* context, const char* symbol, void** slot);
+  using ExportVisitor = void (*)(void* context, const char* symbol);
 
   void read_dynamic(const ElfW(Dyn) * dynamic);
   void visit_slots(SlotVisitor visit, void* context) const;
   void visit_table(const ElfW(Rela) * table, std::size_t bytes, SlotVisitor visit, void* context) const;
+  void visit_exports(ExportVisitor visit, void* context) const;
   bool protect_relro(int protection) const;
   ElfW(Sym) * find_export(const char* symbol) const;
   int protection_of(std::uintptr_t address) const;

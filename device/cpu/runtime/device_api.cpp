@@ -186,6 +186,10 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind kind) {
+  return {x, y, z, w, kind};
+}
+
 // ---------------------------------------------------------------- versions, profiler
 
 cudaError_t cudaDriverGetVersion(int* version) { return give(version, CUDART_VERSION); }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iterator>
 
+#include "support/log.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
@@ -66,6 +67,11 @@ const char* error_name(cudaError_t error) {
 const char* error_text(cudaError_t error) {
   const ErrorText* found = find(error);
   return found != nullptr ? found->text : unknown_code;
+}
+
+void log_unsupported(const char* function, std::atomic<bool>& named) {
+  if (named.exchange(true)) return;
+  log().error("the cpu device does not have {}; the call returns cudaErrorNotSupported", function);
 }
 
 std::string one_line(const Failure& failure) {

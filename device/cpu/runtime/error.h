@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <string>
 
 #include "support/result.h"
@@ -27,6 +28,9 @@ void clear_sticky_error();
 /// As cudaGetErrorName and cudaGetErrorString; never null.
 const char* error_name(cudaError_t error);
 const char* error_text(cudaError_t error);
+
+/// Says, the first time (`named` is then set), that the cpu device does not have an API function.
+void log_unsupported(const char* function, std::atomic<bool>& named);
 
 /// The diagnostics as one line of a log message.
 std::string one_line(const Failure& failure);

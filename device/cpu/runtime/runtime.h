@@ -16,8 +16,12 @@ struct ApiFunction {
   void* address;
 };
 
-/// Every runtime API function the cpu device has, sorted by name.
+/// Every function that the toolkit's runtime exports, sorted by name. Those that the cpu device does not have
+/// (unsupported.def) return cudaErrorNotSupported and are named in the log once.
 std::span<const ApiFunction> runtime_api();
+
+/// What stands in for functions of another version's runtime that the table lacks.
+void* unknown_function();
 
 /// What the interceptor is told about the kernel of a launch. Borrowed for the call.
 struct KernelIdentity {

@@ -4,6 +4,7 @@
 #include "device/cpu/runtime/streams.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace lynxpp::device::cpu::api {
 namespace {
@@ -25,9 +26,11 @@ cudaError_t create_event(cudaEvent_t* event, unsigned flags) {
   return cudaSuccess;
 }
 
-cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
+cudaError_t record(cudaEvent_t handle, cudaStream_t stream_handle) {
   const auto event = streams().find_event(handle);
-  if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  const auto stream = streams().find(stream_handle);
+  if (event == nullptr || stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (streams().join_capture(*event, *stream)) return cudaErrorStreamCaptureInvalidated;
   const StreamTurn turn(stream);
   if (turn.status() != cudaSuccess) return turn.status();
   const std::lock_guard lock(event->mutex);
@@ -48,6 +51,19 @@ cudaError_t inspect(cudaStream_t handle, const void* result, Read read) {
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   read(*stream);
   return cudaSuccess;
+}
+
+cudaStreamCaptureStatus capture_status(Stream& stream) {
+  return streams().in_refused_capture(stream) ? cudaStreamCaptureStatusInvalidated
+                                              : cudaStreamCaptureStatusNone;
+}
+
+cudaError_t begin_capture(const char* function, cudaStream_t stream, cudaStreamCaptureMode mode) {
+  if (mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
+  if (const cudaError_t error = streams().refuse_capture(stream); error != cudaSuccess) return error;
+  static std::atomic<bool> named{false};
+  log_unsupported(function, named);
+  return cudaErrorNotSupported;
 }
 
 }  // namespace
@@ -90,8 +106,11 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return StreamTurn(strea
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
   if (flags != cudaEventWaitDefault && flags != cudaEventWaitExternal) return cudaErrorInvalidValue;
-  if (streams().find(stream) == nullptr) return cudaErrorInvalidResourceHandle;
-  return check_event(event);  // what the event stands for is over: it was recorded after the fact
+  const auto waiting = streams().find(stream);
+  const auto awaited = streams().find_event(event);
+  if (waiting == nullptr || awaited == nullptr) return cudaErrorInvalidResourceHandle;
+  // Otherwise what the event stands for is over: it was recorded after the fact.
+  return streams().join_capture(*waiting, *awaited) ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
@@ -109,14 +128,30 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   return turn.status();
 }
 
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+  return begin_capture("cudaStreamBeginCapture", stream, mode);
+}
+
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t, const cudaGraphNode_t*,
+                                          const cudaGraphEdgeData*, size_t, enum cudaStreamCaptureMode mode) {
+  return begin_capture("cudaStreamBeginCaptureToGraph", stream, mode);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (graph == nullptr) return cudaErrorInvalidValue;
+  *graph = nullptr;
+  const cudaError_t error = streams().end_capture(stream);
+  return error == cudaSuccess ? cudaErrorStreamCaptureInvalidated : error;
+}
+
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status) {
-  return inspect(stream, status, [&](const Stream&) { *status = cudaStreamCaptureStatusNone; });
+  return inspect(stream, status, [&](Stream& found) { *status = capture_status(found); });
 }
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status,
                                      unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
                                      const cudaGraphEdgeData**, size_t*) {
-  return inspect(stream, status, [&](const Stream&) { *status = cudaStreamCaptureStatusNone; });
+  return inspect(stream, status, [&](Stream& found) { *status = capture_status(found); });
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode) {

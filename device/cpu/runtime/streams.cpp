@@ -34,6 +34,8 @@ StreamTurn::StreamTurn(std::shared_ptr<Stream> stream) : stream_(std::move(strea
     status_ = cudaErrorInvalidResourceHandle;
   } else if (has_turn) {
     status_ = cudaErrorNotPermitted;
+  } else if (streams().in_refused_capture(*stream_)) {
+    status_ = cudaErrorStreamCaptureInvalidated;
   } else {
     acquire();
   }
@@ -115,6 +117,50 @@ void Streams::destroy_all() {
   const std::lock_guard lock(mutex_);
   streams_.clear();
   events_.clear();
+}
+
+/// Precondition: `mutex_` is held. Forgets a capture that has ended.
+bool Streams::active(std::shared_ptr<RefusedCapture>& capture) {
+  if (capture != nullptr && capture->ended) capture.reset();
+  return capture != nullptr;
+}
+
+cudaError_t Streams::refuse_capture(cudaStream_t handle) {
+  const auto stream = find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (stream->is_legacy) return cudaErrorStreamCaptureUnsupported;
+  const std::lock_guard lock(mutex_);
+  if (active(stream->capture)) return cudaErrorIllegalState;
+  stream->capture = std::make_shared<RefusedCapture>();
+  stream->capture->origin = stream.get();
+  return cudaSuccess;
+}
+
+cudaError_t Streams::end_capture(cudaStream_t handle) {
+  const auto stream = find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  const std::lock_guard lock(mutex_);
+  if (!active(stream->capture)) return cudaErrorIllegalState;
+  if (stream->capture->origin != stream.get()) return cudaErrorStreamCaptureUnmatched;
+  stream->capture->ended = true;
+  return cudaSuccess;
+}
+
+bool Streams::in_refused_capture(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  return active(stream.capture);
+}
+
+bool Streams::join_capture(Event& event, Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  event.capture = active(stream.capture) ? stream.capture : nullptr;
+  return event.capture != nullptr;
+}
+
+bool Streams::join_capture(Stream& stream, Event& event) {
+  const std::lock_guard lock(mutex_);
+  if (active(event.capture) && !active(stream.capture)) stream.capture = event.capture;
+  return active(stream.capture);
 }
 
 cudaEvent_t Streams::create_event(unsigned flags) {

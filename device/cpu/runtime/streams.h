@@ -16,12 +16,23 @@
 
 namespace lynxpp::device::cpu {
 
+struct Stream;
+
+/// The device does not record graphs. A stream whose capture was refused executes nothing until the program
+/// ends the capture: what was meant for the graph must not run in its place. Streams that wait for an event
+/// of such a stream belong to the capture as well.
+struct RefusedCapture {
+  const Stream* origin = nullptr;  ///< not to be followed: it may be gone
+  bool ended = false;
+};
+
 struct Stream {
   unsigned flags = cudaStreamDefault;
   int priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
   std::mutex order;  ///< held while one of its operations runs
+  std::shared_ptr<RefusedCapture> capture;  ///< guarded by Streams
 
   bool is_blocking() const { return !is_legacy && (flags & cudaStreamNonBlocking) == 0; }
 };
@@ -31,6 +42,7 @@ struct Event {
   std::mutex mutex;
   bool recorded = false;
   std::chrono::steady_clock::time_point time;
+  std::shared_ptr<RefusedCapture> capture;  ///< it was recorded in; guarded by Streams
 };
 
 /// While it lives on a thread, the null stream means that thread's own stream (the _ptsz and _ptds entry
@@ -51,7 +63,8 @@ class PerThreadDefaultStream {
 class StreamTurn {
  public:
   /// Waits for the stream's turn. status() is cudaErrorInvalidResourceHandle for a handle that is no stream,
-  /// and cudaErrorNotPermitted inside a stream callback, which must not call the API.
+  /// cudaErrorNotPermitted inside a stream callback, which must not call the API, and
+  /// cudaErrorStreamCaptureInvalidated while a capture that was refused has not ended.
   explicit StreamTurn(cudaStream_t handle);
   explicit StreamTurn(std::shared_ptr<Stream> stream);
   ~StreamTurn();
@@ -89,9 +102,22 @@ class Streams {
   bool destroy_event(cudaEvent_t handle);
   std::shared_ptr<Event> find_event(cudaEvent_t handle);
 
+  /// From now on the stream executes nothing. Errors: cudaErrorIllegalState when a capture has not ended;
+  /// cudaErrorStreamCaptureUnsupported for the legacy stream.
+  cudaError_t refuse_capture(cudaStream_t handle);
+  /// Errors: cudaErrorIllegalState when there is no capture, cudaErrorStreamCaptureUnmatched when it began on
+  /// another stream.
+  cudaError_t end_capture(cudaStream_t handle);
+  bool in_refused_capture(Stream& stream);
+  /// The event, recorded in the stream, or the stream, waiting for the event, belongs to the other's capture.
+  /// False when there is none.
+  bool join_capture(Event& event, Stream& stream);
+  bool join_capture(Stream& stream, Event& event);
+
   std::shared_mutex& blocking_order() { return blocking_order_; }
 
  private:
+  static bool active(std::shared_ptr<RefusedCapture>& capture);
   std::shared_ptr<Stream> make(unsigned flags, int priority);
 
   std::mutex mutex_;

@@ -1,5 +1,6 @@
 // The table of runtime.h: each api function inside the wrapper that does its error bookkeeping.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -66,10 +67,42 @@ struct Contained<function> {
   }
 };
 
+/// A function that the device does not have. `named` is its own.
+cudaError_t refuse(const char* name, std::atomic<bool>& named) noexcept {
+  return guarded([&] {
+    log_unsupported(name, named);
+    const cudaError_t standing = sticky_error();
+    return standing != cudaSuccess ? standing : cudaErrorNotSupported;
+  });
+}
+
 template <typename Function>
 void* address_of(Function* function) {
   return reinterpret_cast<void*>(function);
 }
+
+// A refusal looks at no argument, and the caller removes them, so one type serves for all; the result's type
+// must be right.
+#define LYNXPP_REFUSAL(name)                                 \
+  address_of(+[]() noexcept -> cudaError_t {                 \
+    static std::atomic<bool> named{false};                   \
+    return refuse(name, named);                              \
+  })
+
+template <typename Function>
+constexpr bool returns_error = false;
+template <typename... Arguments>
+constexpr bool returns_error<cudaError_t(Arguments...)> = true;
+
+#define LYNXPP_UNSUPPORTED(name) static_assert(returns_error<decltype(::name)>);
+#define LYNXPP_UNSUPPORTED_STREAM(name, suffix) static_assert(returns_error<decltype(::name)>);
+#define LYNXPP_UNSUPPORTED_FOREIGN(name)
+#define LYNXPP_UNSUPPORTED_ENTRY(name)
+#include "device/cpu/runtime/unsupported.def"
+#undef LYNXPP_UNSUPPORTED
+#undef LYNXPP_UNSUPPORTED_STREAM
+#undef LYNXPP_UNSUPPORTED_FOREIGN
+#undef LYNXPP_UNSUPPORTED_ENTRY
 
 std::vector<ApiFunction> make_table() {
   std::vector<ApiFunction> table = {
@@ -84,6 +117,22 @@ std::vector<ApiFunction> make_table() {
 #undef LYNXPP_CUDA_ALWAYS
 #undef LYNXPP_CUDA_STREAM
 #undef LYNXPP_CUDA_RAW
+#define LYNXPP_UNSUPPORTED(name) {#name, LYNXPP_REFUSAL(#name)},
+#define LYNXPP_UNSUPPORTED_STREAM(name, suffix) \
+  {#name, LYNXPP_REFUSAL(#name)}, {#name "_" #suffix, LYNXPP_REFUSAL(#name)},
+#define LYNXPP_UNSUPPORTED_FOREIGN(name) {#name, LYNXPP_REFUSAL(#name)},
+// Nothing is known of its result: a null pointer where it is one.
+#define LYNXPP_UNSUPPORTED_ENTRY(name)                             \
+  {#name, address_of(+[]() noexcept -> void* {                     \
+     static std::atomic<bool> named{false};                        \
+     refuse(#name, named);                                         \
+     return nullptr;                                               \
+   })},
+#include "device/cpu/runtime/unsupported.def"
+#undef LYNXPP_UNSUPPORTED
+#undef LYNXPP_UNSUPPORTED_STREAM
+#undef LYNXPP_UNSUPPORTED_FOREIGN
+#undef LYNXPP_UNSUPPORTED_ENTRY
   };
   std::sort(table.begin(), table.end(),
             [](const ApiFunction& a, const ApiFunction& b) { return std::strcmp(a.name, b.name) < 0; });
@@ -96,5 +145,7 @@ std::span<const ApiFunction> runtime_api() {
   static const auto* const table = new std::vector<ApiFunction>(make_table());
   return *table;
 }
+
+void* unknown_function() { return LYNXPP_REFUSAL("this function of another version of the runtime"); }
 
 }  // namespace lynxpp::device::cpu

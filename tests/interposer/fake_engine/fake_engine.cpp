@@ -98,6 +98,9 @@ void** cpu_register(void*) {
   return nullptr;
 }
 
+int cpu_refused() { return log_event("cpu refuses"), 801; }
+void* cpu_refusal() { return reinterpret_cast<void*>(&cpu_refused); }
+
 const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   static const lynxpp_cpu_function table[] = {
       {"__cudaRegisterFatBinary", reinterpret_cast<void*>(&cpu_register)},
@@ -108,8 +111,8 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   return table;
 }
 
-constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach, launch,       forget_image,
-                                       save_results,    collect,         finish, cpu_functions};
+constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach, launch,        forget_image,
+                                       save_results,    collect,         finish, cpu_functions, cpu_refusal};
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // A shared library with device code: registers it before main, allocates when it is used.
 #include <cstddef>
 
+#include "tests/interposer/event_log.h"
+
 extern "C" int cudaMalloc(void** pointer, std::size_t size);
 extern "C" void** __cudaRegisterFatBinary(void* image);
 
@@ -10,3 +12,6 @@ extern "C" [[gnu::visibility("default")]] void use_kernel_library() {
   void* pointer = nullptr;
   cudaMalloc(&pointer, KERNEL_LIBRARY_SIZE);
 }
+
+// A function of its own whose name looks like the runtime's.
+extern "C" [[gnu::visibility("default")]] void cudaDescribe() { log_event("own cudaDescribe"); }

@@ -14,6 +14,7 @@ int cudaFree(void* pointer);
 int cudaGetDeviceCount(int* count);
 void** __cudaRegisterFatBinary(void* image);
 void use_kernel_library(void);
+void cudaDescribe(void);  // of the kernel library: named like the runtime's functions, but none of them
 }
 
 // A relocation of its own kind: R_X86_64_64 in data.
@@ -29,6 +30,9 @@ int main(int count, char** arguments) {
   use_kernel_library();
   int devices = 0;
   cudaGetDeviceCount(&devices);
+  using Count = int (*)(int*);
+  if (const auto found = reinterpret_cast<Count>(dlsym(RTLD_DEFAULT, "cudaGetDeviceCount"))) found(&devices);
+  cudaDescribe();
 
   using Malloc = int (*)(void**, std::size_t);
   if (const auto found = reinterpret_cast<Malloc>(dlsym(RTLD_DEFAULT, "cudaMalloc"))) found(&pointer, 2);

@@ -1,0 +1,111 @@
+// What the device does not have: it says so, and nothing happens in its place.
+#include <gmock/gmock.h>
+
+#include "tests/device_runtime/runtime_fixture.h"
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+class RefusalTest : public RuntimeTest {
+ protected:
+  cudaError_t launch(cudaStream_t stream) {
+    int n = 32;
+    void* arguments[] = {&data_, &data_, &n};
+    return CUDA(cudaLaunchKernel)(scale_, 1, 32, arguments, 0, stream);
+  }
+  void SetUp() override {
+    const int two = 2;
+    ASSERT_EQ(CUDA(cudaMemcpyToSymbol)(program_.variable("factor", 8), &two, 4, 0, cudaMemcpyHostToDevice),
+              cudaSuccess);
+    data_ = device_ints(std::vector<int>(32, 1));
+    for (cudaStream_t* stream : {&stream_, &other_})
+      ASSERT_EQ(CUDA(cudaStreamCreateWithFlags)(stream, cudaStreamNonBlocking), cudaSuccess);
+  }
+  /// Begins a capture, which is refused.
+  void begin() {
+    ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaErrorNotSupported);
+  }
+
+  Program program_{test_ptx};
+  const void* scale_ = program_.kernel("scale");
+  int* data_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaStream_t other_ = nullptr;
+};
+
+TEST_F(RefusalTest, FunctionsThatTheDeviceDoesNotHaveSaySo) {
+  cudaArray_t array = nullptr;
+  const cudaChannelFormatDesc format = CUDA(cudaCreateChannelDesc)(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  EXPECT_EQ(format.x, 32);
+  EXPECT_EQ(format.f, cudaChannelFormatKindFloat);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(CUDA(cudaMallocArray)(&array, &format, 16, 16, 0), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaPeekAtLastError)(), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("does not have cudaMallocArray;"));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(CUDA(cudaMallocArray)(&array, &format, 16, 16, 0), cudaErrorNotSupported);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "once is enough";
+}
+
+TEST_F(RefusalTest, SoDoTheirPerThreadFormsAndThoseOfGraphicsHeaders) {
+  EXPECT_EQ(CUDA_AS(cudaGraphLaunch, cudaGraphLaunch_ptsz)(nullptr, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(reinterpret_cast<cudaError_t (*)(unsigned)>(lookup("cudaGLUnregisterBufferObject"))(1),
+            cudaErrorNotSupported);
+  EXPECT_EQ(reinterpret_cast<cudaError_t (*)(int)>(unknown_function())(1), cudaErrorNotSupported);
+  EXPECT_EQ(reinterpret_cast<void* (*)(void*)>(lookup("__cudaRegisterUnifiedTable"))(nullptr), nullptr);
+}
+
+TEST_F(RefusalTest, NothingRunsInPlaceOfARefusedCapture) {
+  begin();
+  const int seven = 7;
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  EXPECT_EQ(CUDA(cudaStreamIsCapturing)(stream_, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusInvalidated);
+  EXPECT_EQ(launch(stream_), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(CUDA(cudaMemcpyAsync)(data_, &seven, 4, cudaMemcpyHostToDevice, stream_),
+            cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(CUDA(cudaMemsetAsync)(data_, 0, 4, stream_), cudaErrorStreamCaptureInvalidated);
+  bool called = false;
+  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(stream_, [](void* flag) { *static_cast<bool*>(flag) = true; }, &called),
+            cudaErrorStreamCaptureInvalidated);
+  EXPECT_FALSE(called);
+  EXPECT_THAT(host_ints(data_, 32), Each(1));
+
+  cudaGraph_t graph = reinterpret_cast<cudaGraph_t>(1);
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(launch(stream_), cudaSuccess) << "the stream is free again";
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
+  EXPECT_THAT(host_ints(data_, 32), Each(2));
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorIllegalState);
+  EXPECT_EQ(CUDA(cudaStreamBeginCapture)(nullptr, cudaStreamCaptureModeRelaxed),
+            cudaErrorStreamCaptureUnsupported)
+      << "as CUDA: not the legacy stream";
+}
+
+TEST_F(RefusalTest, StreamsThatJoinARefusedCaptureRunNothingEither) {
+  begin();
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
+  EXPECT_EQ(launch(other_), cudaSuccess) << "not yet a part of it";
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(other_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventRecord)(event, stream_), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(CUDA(cudaStreamWaitEvent)(other_, event, 0), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(launch(other_), cudaErrorStreamCaptureInvalidated);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(other_, &graph), cudaErrorStreamCaptureUnmatched);
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(launch(other_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(other_), cudaSuccess);
+  EXPECT_THAT(host_ints(data_, 32), Each(4));
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test
