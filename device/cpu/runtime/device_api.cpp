@@ -12,6 +12,7 @@
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/simt/execute/device_heap.h"
 
 namespace lynxpp::device::cpu::api {
 namespace {
@@ -23,15 +24,21 @@ std::atomic<unsigned> device_flags{cudaDeviceScheduleAuto};
 std::atomic<cudaFuncCache> cache_configuration{cudaFuncCachePreferNone};
 std::atomic<cudaSharedMemConfig> bank_configuration{cudaSharedMemBankSizeFourByte};
 
-constexpr std::size_t limit_count = cudaLimitPersistingL2CacheSize + 1;
-constexpr std::size_t default_limits[limit_count] = {1024, 1 << 20, 8 << 20, 0, 2048, 64, 0};
-std::atomic<std::size_t> limits[limit_count] = {default_limits[0], default_limits[1], default_limits[2],
-                                                default_limits[3], default_limits[4], default_limits[5],
-                                                default_limits[6]};
+/// Of one thread, as hardware has it.
+constexpr std::size_t most_stack_bytes = 512 * 1024;
+constexpr std::size_t default_fifo_bytes = 1 << 20;
+constexpr std::size_t most_fetch_bytes = 128;
+constexpr std::size_t default_fetch_bytes = 64;
+// What a kernel prints is written at once, so that no buffer is ever too small; a granularity of fetches is a
+// hint.
+std::atomic<std::size_t> fifo_bytes{default_fifo_bytes};
+std::atomic<std::size_t> fetch_bytes{default_fetch_bytes};
 
-bool known_limit(cudaLimit limit) {
-  const auto index = static_cast<std::size_t>(limit);
-  return index < limit_count && limit != cudaLimitDevRuntimeSyncDepth;
+void reset_limits() {
+  stack_limit() = default_stack_limit;
+  device_heap().reset();
+  fifo_bytes = default_fifo_bytes;
+  fetch_bytes = default_fetch_bytes;
 }
 
 /// Stores what a getter returns.
@@ -140,7 +147,7 @@ cudaError_t cudaDeviceReset() {
   streams().destroy_all();
   allocations().release_all();
   registry().restore_variables();
-  for (std::size_t i = 0; i < limit_count; ++i) limits[i] = default_limits[i];
+  reset_limits();
   cache_configuration = cudaFuncCachePreferNone;
   device_flags = cudaDeviceScheduleAuto;
   clear_sticky_error();
@@ -148,16 +155,30 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
-  if (!known_limit(limit)) return cudaErrorUnsupportedLimit;
-  limits[limit] = value;
-  return cudaSuccess;
+  switch (limit) {
+    case cudaLimitStackSize:
+      if (value > most_stack_bytes) return cudaErrorInvalidValue;
+      stack_limit() = value;
+      return cudaSuccess;
+    case cudaLimitMallocHeapSize:
+      return device_heap().set_limit(value) ? cudaSuccess : cudaErrorInvalidValue;
+    case cudaLimitPrintfFifoSize: fifo_bytes = value; return cudaSuccess;
+    case cudaLimitMaxL2FetchGranularity:
+      if (value > most_fetch_bytes) return cudaErrorInvalidValue;
+      fetch_bytes = value;
+      return cudaSuccess;
+    default: return cudaErrorUnsupportedLimit;  // kernels launch no kernels, and no cache persists
+  }
 }
 
 cudaError_t cudaDeviceGetLimit(size_t* value, enum cudaLimit limit) {
-  if (value == nullptr) return cudaErrorInvalidValue;
-  if (!known_limit(limit)) return cudaErrorUnsupportedLimit;
-  *value = limits[limit];
-  return cudaSuccess;
+  switch (limit) {
+    case cudaLimitStackSize: return give(value, stack_limit());
+    case cudaLimitMallocHeapSize: return give(value, device_heap().limit());
+    case cudaLimitPrintfFifoSize: return give(value, fifo_bytes);
+    case cudaLimitMaxL2FetchGranularity: return give(value, fetch_bytes);
+    default: return value == nullptr ? cudaErrorInvalidValue : cudaErrorUnsupportedLimit;
+  }
 }
 
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache configuration) {

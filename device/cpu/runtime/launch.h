@@ -27,8 +27,4 @@ bool is_death(cudaError_t error);
 cudaError_t take_variant_error();
 void set_variant_error(cudaError_t error);
 
-/// Resident blocks of `threads` threads with `shared_bytes` dynamic shared memory on one multiprocessor; 0
-/// when one does not fit.
-int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes);
-
 }  // namespace lynxpp::device::cpu

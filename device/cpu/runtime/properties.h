@@ -6,18 +6,15 @@
 
 #include <optional>
 
+#include "device/cpu/simt/execute/occupancy.h"
+
 namespace lynxpp::device::cpu {
 
 inline constexpr const char* device_name = "lynxpp cpu device";
 inline constexpr const char* device_bus_id = "0000:00:00.0";
-inline constexpr int max_threads_per_block = 1024;
 inline constexpr int max_block_dimension_z = 64;
 inline constexpr int max_grid_dimension_x = 2147483647;
 inline constexpr int max_grid_dimension_yz = 65535;
-inline constexpr int threads_per_multiprocessor = 2048;
-inline constexpr int blocks_per_multiprocessor = 32;
-inline constexpr int shared_per_multiprocessor = 228 * 1024;
-inline constexpr int reserved_shared_per_block = 1024;
 inline constexpr int texture_pitch_alignment = 32;
 inline constexpr int allocation_pitch = 512;
 

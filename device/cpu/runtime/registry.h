@@ -16,11 +16,11 @@
 
 #include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/occupancy.h"
 
 namespace lynxpp::device::cpu {
 
 inline constexpr int default_shared_limit = 48 * 1024;
-inline constexpr int optin_shared_limit = 227 * 1024;
 
 /// A kernel that is ready to run.
 struct LoadedKernel {

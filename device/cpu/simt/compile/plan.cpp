@@ -8,9 +8,6 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// Local memory of a thread whose call depth cannot be known (recursion, calls through a register).
-constexpr std::uint64_t unbounded_stack_bytes = 64 * 1024;
-
 bool is_block_barrier(std::string_view opcode) {
   const bool barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
   return barrier && !opcode.starts_with("bar.warp") && !opcode.starts_with("barrier.cluster");
@@ -18,7 +15,7 @@ bool is_block_barrier(std::string_view opcode) {
 
 bool may_spin(const ptx::Instruction& instruction) {
   if (instruction.traits.kind == ptx::OpcodeClass::atomic) return true;
-  for (const std::string_view modifier : {".volatile", ".relaxed", ".acquire", ".mmio"}) {
+  for (const std::string_view modifier : {".volatile", ".relaxed", ".acquire", ".mmio", ".cg", ".cv"}) {
     if (instruction.opcode.find(modifier) != std::string_view::npos) return true;
   }
   return false;
@@ -369,7 +366,8 @@ std::optional<std::uint64_t> Planner::deepest(std::uint32_t function,
 std::uint64_t Planner::stack_bytes() {
   std::vector<std::int64_t> known(program_.functions.size(), not_visited);
   if (const auto bounded = deepest(0, known)) return align_up(*bounded, 16);
-  std::uint64_t frames = unbounded_stack_bytes;
+  program_.has_unbounded_calls = true;
+  std::uint64_t frames = 0;
   for (const CompiledFunction& function : program_.functions) frames += function.frame->bytes();
   return align_up(frames, 16);
 }

@@ -126,7 +126,9 @@ class Jit;  // jit.h
 struct Program {
   std::vector<CompiledFunction> functions;  ///< [0] is the kernel
   SharedLayout shared;
-  std::uint64_t local_bytes = 0;      ///< of one thread, over the deepest call chain
+  /// Of one thread, over the deepest call chain; where its depth is not known, one frame of each function.
+  std::uint64_t local_bytes = 0;
+  bool has_unbounded_calls = false;   ///< so that the launch adds what the stack limit allows
   std::uint64_t parameter_bytes = 0;  ///< of the kernel
   ModuleSymbols::Storage constants;   ///< the module's
   std::uint32_t segment_count = 0;    ///< of all functions

@@ -65,10 +65,11 @@ bool BlockRunner::push_frame(Warp& warp, const CompiledFunction& callee, const S
                              std::uint32_t lanes) {
   const bool is_kernel = warp.depth == 0;
   const std::uint64_t local = is_kernel ? 0 : warp.top().local + warp.top().function->frame->bytes();
-  if (local + callee.frame->bytes() > program_.local_bytes) {
+  if (local + callee.frame->bytes() > launch_.local_bytes) {
     return fail_at(warp, segment, lanes,
                    "illegal address: stack overflow: calls nest deeper than the " +
-                       std::to_string(program_.local_bytes) + " bytes of local memory of a thread allow");
+                       std::to_string(launch_.local_bytes) +
+                       " bytes of local memory of a thread allow (cudaLimitStackSize)");
   }
   // A function without local variables uses no stack, and yet its recursion must end.
   constexpr std::uint32_t deepest_call = 4096;

@@ -9,8 +9,10 @@
 #include <mutex>
 #include <thread>
 
+#include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/module_storage.h"
-#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/occupancy.h"
+#include "device/cpu/simt/execute/resident_blocks.h"
 #include "device/cpu/simt/execute/worker_pool.h"
 #include "ptx/parser/parser.h"
 
@@ -18,6 +20,8 @@ namespace lynxpp::device::cpu {
 namespace {
 
 constexpr std::uint64_t largest_block = 1024;
+
+std::atomic<bool> abandoned{false};
 
 /// The extents behind `directive` in a kernel's header, multiplied; 0 when it is not there.
 std::uint32_t header_threads(std::string_view header, std::string_view directive) {
@@ -177,6 +181,11 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   launch.memory = &memory_;
   launch.grid_id = launches.fetch_add(1) + 1;
   launch.name = name_;
+  launch.local_bytes = launch.program->local_bytes;
+  if (launch.program->has_unbounded_calls) launch.local_bytes += align_up(stack_limit(), 16);
+  launch.resident_blocks = static_cast<std::size_t>(
+      std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));
+  launch.next_report = first_running_report().load();
   const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
   std::vector<WorkerCounts> counts;
   if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
@@ -186,12 +195,15 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
     std::fenv_t environment;
     std::fegetenv(&environment);
     std::fesetenv(FE_DFL_ENV);
-    results[worker] = BlockRunner(launch, worker, counters != nullptr ? &counts[worker] : nullptr).run();
+    results[worker] = ResidentBlocks(launch, worker, counters != nullptr ? &counts[worker] : nullptr).run();
+    if (!results[worker]) launch.failed.store(true, std::memory_order_relaxed);
     std::fesetenv(&environment);
   });
   for (const Status& result : results) {
     if (!result) return result;
   }
+  if (launches_abandoned())
+    return failure("kernel '" + kernel_name + "': the program ended while it was running");
   if (counters != nullptr) *counters = collect_counters(*launch.program, counts);
   return success();
 }
@@ -207,6 +219,14 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
   return std::shared_ptr<LoadedModule>(
       std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name, memory));
 }
+
+std::atomic<std::chrono::milliseconds>& first_running_report() {
+  static std::atomic<std::chrono::milliseconds> after{std::chrono::seconds(10)};
+  return after;
+}
+
+void abandon_launches() { abandoned.store(true, std::memory_order_relaxed); }
+bool launches_abandoned() { return abandoned.load(std::memory_order_relaxed); }
 
 std::uint32_t multiprocessors() {
   // The processors that this process may use: one of them alone runs thread blocks in their order.

@@ -5,6 +5,8 @@
 // memory is host memory: addresses are host pointers.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -152,6 +154,14 @@ class LoadedModule {
 /// variables are to be entered there.
 Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::string& name,
                                                   GlobalMemory& memory = unchecked_memory());
+
+/// A kernel is named in the log, with where it is, when it has run for as long as this (10 s unless changed),
+/// and again whenever that time has doubled.
+std::atomic<std::chrono::milliseconds>& first_running_report();
+
+/// Ends the running launches with a failure, and those to come: the process is about to end.
+void abandon_launches();
+bool launches_abandoned();
 
 /// Properties of the cpu device: 32-lane warps, compute capability 9.0, as many multiprocessors as the host
 /// has cores.

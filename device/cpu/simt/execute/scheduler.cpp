@@ -59,23 +59,10 @@ BlockRunner::BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts
   for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>());
 }
 
-Status BlockRunner::run() {
-  local_memory_ = local_.reserve(program_.local_bytes * warp_size * warps_.size());
-  if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
-  const std::uint64_t blocks = launch_.blocks();
-  while (!launch_.failed.load(std::memory_order_relaxed)) {
-    const std::uint64_t block = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
-    if (block >= blocks) break;
-    if (Status ran = run_block(block); !ran) {
-      launch_.failed.store(true, std::memory_order_relaxed);
-      return ran;
-    }
-  }
-  return success();
-}
-
-Status BlockRunner::run_block(std::uint64_t block) {
+Status BlockRunner::start(std::uint64_t block) {
   const LaunchShape& shape = launch_.shape;
+  local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
+  if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
   const std::uint32_t total_shared = program_.shared.static_bytes + shape.shared_bytes;
   std::byte* const shared = shared_.reserve(total_shared);
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {
@@ -84,8 +71,8 @@ Status BlockRunner::run_block(std::uint64_t block) {
     context.parameters = launch_.parameters;
     context.shared = shared;
     context.shared_bytes = total_shared;
-    context.local_stride = program_.local_bytes;
-    context.local = local_memory_ + i * warp_size * program_.local_bytes;
+    context.local_stride = launch_.local_bytes;
+    context.local = local_memory_ + i * warp_size * launch_.local_bytes;
     context.ctaid[0] = static_cast<std::uint32_t>(block % shape.grid.x);
     context.ctaid[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
     context.ctaid[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
@@ -95,23 +82,36 @@ Status BlockRunner::run_block(std::uint64_t block) {
     barrier = {};
     barrier.arrived.assign(warps_.size(), 0);
   }
-  for (;;) {
-    bool progress = false;
-    bool unfinished = false;
-    for (const std::unique_ptr<Warp>& warp : warps_) {
-      if (warp->depth == 0) continue;
-      const Turn turn = run_warp(*warp);
-      if (turn == Turn::failed) return *failure_;
-      progress |= turn != Turn::blocked;
-      unfinished |= turn != Turn::finished;
-    }
-    if (!unfinished) return success();
-    if (launch_.failed.load(std::memory_order_relaxed)) return success();
-    if (!progress) {
-      fail_for_ever_waiting();
-      return *failure_;
-    }
+  waiting_rounds_ = 0;
+  return success();
+}
+
+BlockRunner::Turn BlockRunner::run_round() {
+  bool progress = false;
+  bool unfinished = false;
+  bool waits = true;
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    if (warp->depth == 0) continue;
+    const Turn turn = run_warp(*warp);
+    if (turn == Turn::failed) return turn;
+    progress |= turn != Turn::blocked;
+    unfinished |= turn != Turn::finished;
+    waits &= turn == Turn::blocked || (turn == Turn::again && warp->spinning_slices > 0);
   }
+  waiting_rounds_ = waits ? waiting_rounds_ + 1 : 0;
+  if (!unfinished) return Turn::finished;
+  if (progress || launch_.stops()) return Turn::again;
+  fail_for_ever_waiting();
+  return Turn::failed;
+}
+
+std::uint32_t BlockRunner::line() const {
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    if (warp->depth == 0 || warp->top().groups.empty()) continue;
+    const std::uint32_t segment = warp->top().groups.back().pc;
+    if (segment != no_segment) return warp->top().function->segments[segment].line;
+  }
+  return 0;
 }
 
 void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {

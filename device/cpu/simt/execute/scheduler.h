@@ -1,7 +1,8 @@
-// Runs the thread blocks of a launch on one host thread: warps take turns, lanes diverge and reconverge.
+// Runs a thread block on one host thread: warps take turns, lanes diverge and reconverge.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -26,6 +27,14 @@ struct LaunchState {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
   std::atomic<bool> spins{false};  ///< lanes have been seen to wait for lanes of their warp
+  std::uint64_t local_bytes = 0;   ///< of local memory, of one thread
+  std::size_t resident_blocks = 1;        ///< that one worker may run in turns
+  std::atomic<bool> blocks_wait{false};   ///< blocks have been seen to wait for blocks
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::atomic<std::chrono::steady_clock::duration> next_report;  ///< of a kernel that does not end
+
+  /// Whether there is no use in going on.
+  bool stops() const { return failed.load(std::memory_order_relaxed) || launches_abandoned(); }
 
   std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
   std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }
@@ -99,6 +108,7 @@ struct Warp {
   std::uint32_t meeting = 0;  ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
 
+  const Frame& top() const { return *frames[depth - 1]; }
   Frame& top() { return *frames[depth - 1]; }
   std::span<const std::unique_ptr<Frame>> used_frames() const { return {frames.data(), depth}; }
 };
@@ -119,8 +129,21 @@ class BlockRunner {
   /// `counts` may be null. Both outlive the runner.
   BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts);
 
-  /// Takes blocks from the launch until none is left or something failed.
-  Status run();
+  enum class Turn { again, blocked, finished, failed };
+
+  /// Sets out to run the block of this number. To be called again once a block is finished.
+  Status start(std::uint64_t block);
+  /// Gives every warp a turn. Never `blocked`: a block none of whose warps can go on has failed.
+  Turn run_round();
+  const Failure& problem() const { return *failure_; }
+
+  /// Rounds, the last ones, in which every warp may have waited for another block or the host.
+  std::uint32_t waiting_rounds() const { return waiting_rounds_; }
+  void wait_anew() { waiting_rounds_ = 0; }
+  /// Of the block: three coordinates.
+  const std::uint32_t* index() const { return warps_.front()->context.ctaid; }
+  /// Line in the PTX where a warp is that is not finished; 0 when all are.
+  std::uint32_t line() const;
 
  private:
   struct Barrier {
@@ -130,9 +153,6 @@ class BlockRunner {
     std::uint32_t total = 0;             ///< predicates
     bool open = false;
   };
-  enum class Turn { again, blocked, finished, failed };
-
-  Status run_block(std::uint64_t block);
   void start_warp(Warp& warp, std::uint32_t index);
   Turn run_warp(Warp& warp);
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
@@ -188,6 +208,7 @@ class BlockRunner {
   AlignedBuffer shared_;
   LocalArena local_;
   std::byte* local_memory_ = nullptr;
+  std::uint32_t waiting_rounds_ = 0;
   std::optional<Failure> failure_;
 };
 

@@ -24,7 +24,8 @@ class WorkerPool {
     {
       const std::lock_guard lock(mutex_);
       for (unsigned i = 1; i < count; ++i) queue_.push_back({&batch, i});
-      start_threads(count - 1);
+      // The blocks of concurrent launches may wait for one another, so every call has a thread of its own.
+      start_threads(queue_.size());
     }
     wake_.notify_all();
     work(0);
@@ -42,7 +43,7 @@ class WorkerPool {
   };
 
   void start_threads(unsigned wanted) {
-    for (; threads_ < wanted; ++threads_) {
+    for (; idle_threads_ < wanted; ++idle_threads_) {
       try {
         std::thread(&WorkerPool::loop, this).detach();
       } catch (const std::system_error&) {
@@ -76,7 +77,9 @@ class WorkerPool {
       wake_.wait(lock, [this] { return !queue_.empty(); });
       const Task task = queue_.front();
       queue_.pop_front();
+      --idle_threads_;
       finish(task, lock);
+      ++idle_threads_;
     }
   }
 
@@ -84,7 +87,7 @@ class WorkerPool {
   std::condition_variable wake_;
   std::condition_variable done_;
   std::deque<Task> queue_;
-  unsigned threads_ = 0;
+  std::size_t idle_threads_ = 0;  ///< that wait for a call or are about to
 };
 
 /// Leaked on purpose. A forked child has none of its parent's threads and gets a pool of its own.

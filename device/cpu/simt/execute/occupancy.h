@@ -1,0 +1,22 @@
+// What a multiprocessor of the cpu device holds at a time. Blocks that are resident together may wait for one
+// another.
+#pragma once
+
+#include <cstddef>
+
+#include "device/cpu/simt/execute/executor.h"
+
+namespace lynxpp::device::cpu {
+
+inline constexpr int max_threads_per_block = 1024;
+inline constexpr int threads_per_multiprocessor = 2048;
+inline constexpr int blocks_per_multiprocessor = 32;
+inline constexpr int shared_per_multiprocessor = 228 * 1024;
+inline constexpr int reserved_shared_per_block = 1024;
+inline constexpr int optin_shared_limit = 227 * 1024;
+
+/// Resident blocks of `threads` threads with `shared_bytes` dynamic shared memory on one multiprocessor; 0
+/// when one does not fit.
+int resident_blocks(const KernelInfo& info, int threads, std::size_t shared_bytes);
+
+}  // namespace lynxpp::device::cpu

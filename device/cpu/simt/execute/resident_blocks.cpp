@@ -1,0 +1,80 @@
+#include "device/cpu/simt/execute/resident_blocks.h"
+
+#include <algorithm>
+
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// Rounds in which all warps of a block may have waited for something, after which it gives way. Loops that
+/// just update memory look the same, and blocks that need not share a worker run faster one by one. Once
+/// blocks of a launch have waited, they are likely to do so again.
+constexpr std::uint32_t patient_rounds = 16;
+constexpr std::uint32_t patient_rounds_of_waiting_blocks = 1;
+
+}  // namespace
+
+Status ResidentBlocks::run() {
+  for (;;) {
+    if (running_.empty()) {
+      const Result<bool> started = start_block();
+      if (!started) return started.error();
+      if (!*started) return success();
+    }
+    if (Status ran = run_first(); !ran) return ran;
+    if (launch_.stops()) return success();
+  }
+}
+
+Result<bool> ResidentBlocks::start_block() {
+  const std::uint64_t block = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
+  if (block >= launch_.blocks()) return false;
+  if (idle_.empty()) idle_.push_back(std::make_unique<BlockRunner>(launch_, worker_, counts_));
+  if (Status started = idle_.back()->start(block); !started) return started.error();
+  running_.insert(running_.begin(), std::move(idle_.back()));
+  idle_.pop_back();
+  return true;
+}
+
+/// Until it is finished or gives way.
+Status ResidentBlocks::run_first() {
+  for (;;) {
+    BlockRunner& block = *running_.front();
+    const BlockRunner::Turn turn = block.run_round();
+    if (turn == BlockRunner::Turn::failed) return block.problem();
+    if (turn == BlockRunner::Turn::finished) {
+      idle_.push_back(std::move(running_.front()));
+      running_.erase(running_.begin());
+      return success();
+    }
+    if (launch_.stops()) return success();
+    report_running();
+    const bool have_waited = launch_.blocks_wait.load(std::memory_order_relaxed);
+    if (block.waiting_rounds() <= (have_waited ? patient_rounds_of_waiting_blocks : patient_rounds)) continue;
+    const bool takes_more = running_.size() < launch_.resident_blocks;
+    if (running_.size() == 1 && !takes_more) continue;
+    launch_.blocks_wait.store(true, std::memory_order_relaxed);
+    block.wait_anew();
+    std::rotate(running_.begin(), running_.begin() + 1, running_.end());
+    if (!takes_more) return success();
+    const Result<bool> started = start_block();
+    return started ? success() : Status(started.error());
+  }
+}
+
+/// A kernel that does not end says where it is, at intervals that double.
+void ResidentBlocks::report_running() {
+  const std::chrono::steady_clock::duration running = std::chrono::steady_clock::now() - launch_.begin;
+  std::chrono::steady_clock::duration next = launch_.next_report.load(std::memory_order_relaxed);
+  if (running < next || !launch_.next_report.compare_exchange_strong(next, 2 * running)) return;
+  const BlockRunner& block = *running_.front();
+  const std::uint32_t* const at = block.index();
+  log().warn("kernel {} has been running for {} s; block ({}, {}, {}) is at {}:{}",
+             demangle(launch_.program->functions[0].name),
+             std::chrono::duration_cast<std::chrono::seconds>(running).count(), at[0], at[1], at[2],
+             launch_.name, block.line());
+}
+
+}  // namespace lynxpp::device::cpu
