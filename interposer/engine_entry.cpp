@@ -226,6 +226,7 @@ void collect() {
 int finish() {
   wait_when_dying();
   const int launched = contained("finish", 0, [] {
+    device::cpu::finish_work();
     engine().session->finish();
     return engine().session->has_seen_launches() ? 1 : 0;
   });

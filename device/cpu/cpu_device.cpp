@@ -8,10 +8,12 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/counters.h"
+#include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::device::cpu {
@@ -27,32 +29,36 @@ struct FreeMemory {
 
 struct CpuVariant : Variant {
   std::shared_ptr<LoadedModule> module;
-  std::unique_ptr<ModuleVariables> variables;  ///< the module's
+  std::shared_ptr<ModuleVariables> variables;  ///< the module's
   std::string kernel;
   KernelInfo info;
 };
 
-/// The launch is over when a readback is asked for, and device memory is host memory: nothing to wait for,
-/// nothing to copy.
+/// A launch on its way.
+struct Run {
+  OperationPtr operation;  ///< null: nothing was launched
+  std::unique_ptr<std::byte, FreeMemory> memory;  ///< that it writes its results to
+  // Valid when the operation is done.
+  std::optional<Failure> death;
+  std::optional<double> milliseconds;
+};
+
+/// Device memory is host memory: nothing to copy.
 class CpuReadback : public Readback {
  public:
-  CpuReadback(std::uint64_t address, std::size_t bytes)
-      : memory_(reinterpret_cast<std::byte*>(address)), bytes_(bytes) {}
-  /// The launch died: its results are not to be read.
-  void set_failure(Failure failure) { failure_ = std::move(failure); }
-  void set_milliseconds(double milliseconds) { milliseconds_ = milliseconds; }
+  CpuReadback(std::shared_ptr<Run> run, std::size_t bytes) : run_(std::move(run)), bytes_(bytes) {}
 
-  bool ready() override { return true; }
+  bool ready() override { return run_->operation == nullptr || streams().is_done(run_->operation); }
   Result<std::span<std::byte>> wait() override {
-    if (failure_) return *failure_;
-    return std::span<std::byte>(memory_.get(), bytes_);
+    if (run_->operation != nullptr) streams().wait_for(run_->operation);
+    if (!ready()) return failure("the program ended while the launch was running");
+    if (run_->death) return *run_->death;
+    return std::span<std::byte>(run_->memory.get(), bytes_);
   }
-  std::optional<double> kernel_milliseconds() override { return milliseconds_; }
+  std::optional<double> kernel_milliseconds() override { return run_->milliseconds; }
 
  private:
-  std::optional<Failure> failure_;
-  std::optional<double> milliseconds_;
-  std::unique_ptr<std::byte, FreeMemory> memory_;
+  std::shared_ptr<Run> run_;
   std::size_t bytes_;
 };
 
@@ -112,6 +118,7 @@ class CpuDevice : public Device {
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                 std::span<const std::uint64_t> probe) override {
     auto& loaded = static_cast<CpuVariant&>(variant);
+    last_run_ = nullptr;
     auto buffer = parameter_buffer(launch, slots);
     if (!buffer) {
       // The program's own mistake: what it would have met without the variant.
@@ -127,24 +134,19 @@ class CpuDevice : public Device {
       buffer->resize(offset + probe.size_bytes());
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
     }
-    const CountedLaunch counted{loaded.kernel, launch.number, true, shape_of(launch)};
-    Status status = run(*loaded.module, counted, *buffer);
-    const cudaError_t error = status ? cudaSuccess : error_of(status.error());
-    set_variant_error(error);
-    // A kernel that ran and died must not run again as the original; one that could not be compiled may.
-    if (is_death(error)) {
-      death_ = std::move(status.error());
-      return success();
-    }
-    return status;
+    const CountedLaunch counted{loaded.kernel, launch.number, true, shape_of(launch), {}};
+    auto enqueued = enqueue(loaded.module, loaded.variables, counted, launch, std::move(*buffer));
+    if (!enqueued) return std::move(enqueued.error());
+    last_run_ = std::move(*enqueued);
+    return success();
   }
 
   Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
                                                        const Launch&) override {
-    auto readback = std::make_unique<CpuReadback>(address, bytes);
-    if (death_) readback->set_failure(*std::exchange(death_, std::nullopt));
-    readback->set_milliseconds(milliseconds_);
-    return std::unique_ptr<Readback>(std::move(readback));
+    auto run = std::exchange(last_run_, nullptr);
+    if (run == nullptr) run = std::make_shared<Run>();
+    run->memory.reset(reinterpret_cast<std::byte*>(address));
+    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(std::move(run), bytes));
   }
 
   Result<bool> capturing(const Launch&) override { return false; }
@@ -161,13 +163,10 @@ class CpuDevice : public Device {
     if (!buffer) return std::move(buffer.error());
     if (Status compiled = loaded->module->compile(kernel->name, counters_path().has_value()); !compiled)
       return compiled.error();
-    const CountedLaunch counted{kernel->name, launch.number, false, shape_of(launch)};
-    Status status = run(*loaded->module, counted, *buffer);
-    set_variant_error(status ? cudaSuccess : error_of(status.error()));
-    auto readback = std::make_unique<CpuReadback>(0, 0);
-    if (!status) readback->set_failure(std::move(status.error()));
-    readback->set_milliseconds(milliseconds_);
-    return std::unique_ptr<Readback>(std::move(readback));
+    const CountedLaunch counted{kernel->name, launch.number, false, shape_of(launch), {}};
+    auto enqueued = enqueue(loaded->module, nullptr, counted, launch, std::move(*buffer));
+    if (!enqueued) return std::move(enqueued.error());
+    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(std::move(*enqueued), 0));
   }
 
  private:
@@ -177,26 +176,43 @@ class CpuDevice : public Device {
             launch.shared_bytes};
   }
 
+  /// Failure: the stream does not take it, which is then the variant error.
+  static Result<std::shared_ptr<Run>> enqueue(std::shared_ptr<LoadedModule> module,
+                                              std::shared_ptr<ModuleVariables> variables,
+                                              const CountedLaunch& counted, const Launch& launch,
+                                              std::vector<std::byte> parameters) {
+    auto made = std::make_shared<Run>();
+    const cudaError_t error = streams().enqueue(
+        static_cast<cudaStream_t>(launch.stream),
+        [made, variables = std::move(variables), module = std::move(module), counted, parameters = std::move(parameters),
+         path = counters_path()] { run(*made, *module, counted, parameters, path); },
+        &made->operation);
+    set_variant_error(error);
+    if (error != cudaSuccess) return failure(std::string("the launch failed: ") + error_text(error));
+    return made;
+  }
+
   /// Runs the kernel, keeps the time it took, and writes what it counted where that is wanted.
-  static Status run(LoadedModule& module, const CountedLaunch& launch,
-                    const std::vector<std::byte>& parameters) {
-    const auto path = counters_path();
+  static void run(Run& made, LoadedModule& module, const CountedLaunch& launch,
+                  const std::vector<std::byte>& parameters, const std::optional<std::string>& path) {
     LaunchCounters counters;
     const auto begin = std::chrono::steady_clock::now();
     Status status = module.launch(launch.kernel, launch.shape, parameters, path ? &counters : nullptr);
-    milliseconds_ =
+    made.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    if (status && path) write_counters(*path, launch, counters);
-    return status;
+    if (status) {
+      if (path) write_counters(*path, launch, counters);
+      return;
+    }
+    set_sticky_error(error_of(status.error()));
+    made.death = std::move(status.error());
   }
 
   DeviceInfo info_;
-  static thread_local std::optional<Failure> death_;  // of this thread's last launch, until its readback
-  static thread_local double milliseconds_;           // that it took
+  static thread_local std::shared_ptr<Run> last_run_;  // of this thread, until its readback
 };
 
-thread_local double CpuDevice::milliseconds_ = 0;
-thread_local std::optional<Failure> CpuDevice::death_;
+thread_local std::shared_ptr<Run> CpuDevice::last_run_;
 
 }  // namespace
 
@@ -204,5 +220,7 @@ Device& cpu_device() {
   static auto* const device = new CpuDevice;  // launches may come from the program's static destructors
   return *device;
 }
+
+void finish_work(std::chrono::milliseconds patience) { streams().finish(patience); }
 
 }  // namespace lynxpp::device::cpu

@@ -102,8 +102,8 @@ TEST_F(DeviceTest, ErrorsHaveNamesAndTexts) {
 TEST_F(DeviceTest, ATrapSticksUntilTheReset) {
   Program program{test_ptx};
   int* data = device_ints({1});
-  EXPECT_EQ(CUDA(cudaLaunchKernel)(program.kernel("dies"), 1, 1, nullptr, 0, nullptr),
-            cudaErrorLaunchFailure);
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(program.kernel("dies"), 1, 1, nullptr, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorLaunchFailure);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorLaunchFailure);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorLaunchFailure);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorLaunchFailure);
@@ -220,12 +220,14 @@ TEST_F(DeviceTest, CallbacksRunInOrderAndMayNotCallBack) {
     into->inner = CUDA(cudaStreamSynchronize)(stream);
   };
   EXPECT_EQ(CUDA(cudaStreamAddCallback)(nullptr, callback, &seen, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   EXPECT_EQ(seen.status, cudaSuccess);
   EXPECT_EQ(seen.inner, cudaErrorNotPermitted);
   int calls = 0;
   EXPECT_EQ(CUDA(cudaLaunchHostFunc)(
                 nullptr, [](void* data) { ++*static_cast<int*>(data); }, &calls),
             cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, nullptr, nullptr), cudaErrorInvalidValue);
 }

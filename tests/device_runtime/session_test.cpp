@@ -125,8 +125,8 @@ TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
     const std::uint64_t probe[] = {*buffer, *factor};
     EXPECT_TRUE(device.launch(**variant, launch, slots, probe).ok());
     auto readback = device.read_back_and_free(*buffer, 16, launch);
-    EXPECT_TRUE((*readback)->ready());
     const auto bytes = (*readback)->wait();
+    EXPECT_TRUE((*readback)->ready());
     EXPECT_EQ(bytes->size(), 16u);
     int count = 0;
     std::memcpy(&count, bytes->data(), sizeof count);
@@ -152,7 +152,7 @@ TEST_F(SessionTest, AVariantThatDiesIsTheProgramsError) {
     EXPECT_TRUE((*unharmed)->wait().ok()) << "the failure is told once";
     return true;
   });
-  EXPECT_EQ(launch(32), cudaErrorLaunchFailure);
+  EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaErrorLaunchFailure);
 }
 
@@ -207,6 +207,7 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
   intercept([](const Launch&, const KernelIdentity&) { return true; });
   EXPECT_EQ(launch(32), cudaSuccess);
   unsetenv("LYNXPP_CPU_COUNTERS");
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   std::string text;
   ASSERT_TRUE(read_file(path, text));
   const auto lines = split(trim(text), '\n');
@@ -280,6 +281,7 @@ TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
   EXPECT_EQ(launch(32), cudaSuccess);
   EXPECT_EQ(launch(0), cudaSuccess);
   unsetenv("LYNXPP_CPU_COUNTERS");
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   std::string text;
   ASSERT_TRUE(read_file(path, text));
   const auto lines = split(trim(text), '\n');

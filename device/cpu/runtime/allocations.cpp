@@ -163,19 +163,44 @@ const Allocation* Allocations::nearest(std::uint64_t address) const {
   return address - (front.address + front.bytes) < behind->first - address ? &front : &behind->second;
 }
 
+/// `stack` is of the call that frees it.
+void Allocations::remove(Entry entry, const CallStack& stack) {
+  free_storage(entry->second, stack);
+  if (is_listed(entry->second)) ++version_;
+  by_address_.erase(entry);
+  note_removal();
+}
+
+Allocations::Entry Allocations::find_own(void* pointer, MemoryKind kind, MemoryKind other_kind) {
+  const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(pointer));
+  const bool matches = found != by_address_.end() && !is_foreign(found->second) &&
+                       !found->second.retired_by &&
+                       (found->second.kind == kind || found->second.kind == other_kind);
+  return matches ? found : by_address_.end();
+}
+
 cudaError_t Allocations::release(void* pointer, MemoryKind kind, MemoryKind other_kind) {
   const CallStack stack = program_stack();
   const std::unique_lock lock(mutex_);
-  const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(pointer));
-  if (found == by_address_.end() || is_foreign(found->second) ||
-      (found->second.kind != kind && found->second.kind != other_kind)) {
-    return cudaErrorInvalidValue;
-  }
-  free_storage(found->second, stack);
-  if (is_listed(found->second)) ++version_;
-  by_address_.erase(found);
-  note_removal();
+  const auto found = find_own(pointer, kind, other_kind);
+  if (found == by_address_.end()) return cudaErrorInvalidValue;
+  remove(found, stack);
   return cudaSuccess;
+}
+
+cudaError_t Allocations::retire(void* pointer, MemoryKind kind, MemoryKind other_kind) {
+  const CallStack stack = program_stack();
+  const std::unique_lock lock(mutex_);
+  const auto found = find_own(pointer, kind, other_kind);
+  if (found == by_address_.end()) return cudaErrorInvalidValue;
+  found->second.retired_by = stack;
+  return cudaSuccess;
+}
+
+void Allocations::release_retired(void* pointer) {
+  const std::unique_lock lock(mutex_);
+  const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(pointer));
+  if (found != by_address_.end() && found->second.retired_by) remove(found, *found->second.retired_by);
 }
 
 bool Allocations::add_foreign(const Allocation& allocation) {

@@ -41,6 +41,8 @@ struct Allocation {
   std::uint64_t number = 0;    ///< given out by Allocations, in order
   CallStack stack = {};        ///< of the program's call; empty for variables
   std::string_view name = {};  ///< of a variable; borrowed from its module
+  /// Of the call that frees it when its stream comes to it; nullopt: there is none yet.
+  std::optional<CallStack> retired_by = {};
 
   void* pointer() const { return reinterpret_cast<void*>(address); }
   /// The host does not read or write it directly (though on this device it could).
@@ -64,6 +66,11 @@ class Allocations final : public GlobalMemory {
   /// while, so that a kernel that still uses them is found out. Errors: cudaErrorInvalidValue for any other
   /// pointer.
   cudaError_t release(void* pointer, MemoryKind kind, MemoryKind other_kind);
+
+  /// As release(), but the memory goes away with release_retired(); until then only copies and kernels that
+  /// were launched before may use it.
+  cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind);
+  void release_retired(void* pointer);
 
   /// Enters memory that is owned elsewhere (registered_host, variable, probe). False when it overlaps an
   /// entry.
@@ -91,6 +98,7 @@ class Allocations final : public GlobalMemory {
   static std::size_t total_bytes();  ///< the host's memory
 
  private:
+  using Entry = std::map<std::uintptr_t, Allocation>::iterator;
   /// Memory that was freed and is kept from being used again.
   struct Freed {
     Allocation allocation;
@@ -99,6 +107,8 @@ class Allocations final : public GlobalMemory {
 
   void free_storage(const Allocation& allocation, const CallStack& stack);
   void drain_freed(std::size_t most_entries, std::size_t most_bytes);
+  Entry find_own(void* pointer, MemoryKind kind, MemoryKind other_kind);
+  void remove(Entry entry, const CallStack& stack);
   void enter(Allocation allocation);
   void forget_stale(std::uintptr_t address, std::size_t bytes);
   const Allocation* nearest(std::uint64_t address) const;

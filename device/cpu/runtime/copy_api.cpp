@@ -1,9 +1,12 @@
 // Copies and fills, and the program's variables by symbol.
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/streams.h"
 
@@ -69,38 +72,75 @@ std::optional<size_t> span_of(const Box& box, const Place& place) {
   return span;
 }
 
-cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
-                 cudaStream_t stream) {
-  Side destination = Side::any;
-  Side source = Side::any;
-  if (const cudaError_t error = sides_of(kind, destination, source); error != cudaSuccess) return error;
-  const StreamTurn turn(stream);
-  if (turn.status() != cudaSuccess || box.empty()) return turn.status();
-  const auto to_span = span_of(box, to);
-  const auto from_span = span_of(box, from);
-  if (!to_span || !from_span) return cudaErrorInvalidValue;
-  if (const cudaError_t error = check_side(to.first, *to_span, destination); error != cudaSuccess)
-    return error;
-  if (const cudaError_t error = check_side(from.first, *from_span, source); error != cudaSuccess)
-    return error;
+/// When a call returns: what CUDA promises of copies between device memory, and of fills, is the latter, too.
+enum class Returns { when_done, at_once };
+
+bool is_device_only(const void* pointer) {
+  const auto found = allocations().find(pointer);
+  return found && found->is_device_only();
+}
+
+bool is_pageable(const void* pointer) { return !allocations().find(pointer); }
+
+void move_box(const Place& to, const Place& from, const Box& box) {
   for (size_t z = 0; z < box.depth; ++z) {
     for (size_t y = 0; y < box.height; ++y) std::memmove(to.row(y, z), from.row(y, z), box.width);
   }
-  return cudaSuccess;
+}
+
+/// Pageable memory is read before the call returns: the program may use it for something else then.
+cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cudaStream_t stream) {
+  if (!is_pageable(from.first)) return streams().enqueue(stream, [=] { move_box(to, from, box); });
+  if (streams().all_idle()) {
+    const StreamTurn turn(stream);
+    if (turn.status() == cudaSuccess) move_box(to, from, box);
+    return turn.status();
+  }
+  const auto staged = std::make_shared<std::vector<std::byte>>(box.width * box.height * box.depth);
+  const Place middle{staged->data(), box.width, box.width * box.height};
+  move_box(middle, from, box);
+  return streams().enqueue(stream, [=, kept = staged] { move_box(to, middle, box); });
+}
+
+cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind, cudaStream_t stream,
+                 Returns returns) {
+  Side destination = Side::any;
+  Side source = Side::any;
+  if (const cudaError_t error = sides_of(kind, destination, source); error != cudaSuccess) return error;
+  const cudaError_t admitted = streams().admit(stream);
+  if (admitted != cudaSuccess) return admitted;
+  if (!box.empty()) {
+    const auto to_span = span_of(box, to);
+    const auto from_span = span_of(box, from);
+    if (!to_span || !from_span) return cudaErrorInvalidValue;
+    if (const cudaError_t error = check_side(to.first, *to_span, destination); error != cudaSuccess)
+      return error;
+    if (const cudaError_t error = check_side(from.first, *from_span, source); error != cudaSuccess)
+      return error;
+    const bool within_device = is_device_only(to.first) && is_device_only(from.first);
+    if (within_device || (returns == Returns::at_once && !is_pageable(to.first)))
+      return enqueue_copy(to, from, box, stream);
+  } else if (returns == Returns::at_once) {
+    return cudaSuccess;
+  }
+  const StreamTurn turn(stream);
+  if (turn.status() == cudaSuccess && !box.empty()) move_box(to, from, box);
+  return turn.status();
 }
 
 Place place(const void* pointer, size_t pitch = 0) {
   return {const_cast<std::byte*>(static_cast<const std::byte*>(pointer)), pitch, 0};
 }
 
-cudaError_t copy_linear(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy(place(to), place(from), {bytes}, kind, stream);
+cudaError_t copy_linear(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
+                        Returns returns) {
+  return copy(place(to), place(from), {bytes}, kind, stream, returns);
 }
 
-cudaError_t copy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                    size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
-  return copy(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, stream);
+cudaError_t copy_2d(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+                    cudaStream_t stream, Returns returns) {
+  if (box.width > to.pitch || box.width > from.pitch) return cudaErrorInvalidPitchValue;
+  return copy(to, from, box, kind, stream, returns);
 }
 
 cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, const cudaExtent& extent,
@@ -120,7 +160,7 @@ cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, con
   return cudaSuccess;
 }
 
-cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream, Returns returns) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
   // No call of this device gives out an array, so a handle to one is wrong.
   if (parameters->srcArray != nullptr || parameters->dstArray != nullptr)
@@ -135,31 +175,41 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
       error != cudaSuccess) {
     return error;
   }
-  return copy(to, from, {extent.width, extent.height, extent.depth}, parameters->kind, stream);
+  return copy(to, from, {extent.width, extent.height, extent.depth}, parameters->kind, stream, returns);
 }
 
-cudaError_t fill(const Place& to, const Box& box, int value, cudaStream_t stream) {
-  const StreamTurn turn(stream);
-  if (turn.status() != cudaSuccess || box.empty()) return turn.status();
+cudaError_t fill(const Place& to, const Box& box, int value, cudaStream_t stream, Returns returns) {
+  const cudaError_t admitted = streams().admit(stream);
+  if (admitted != cudaSuccess || box.empty()) return admitted;
   const auto span = span_of(box, to);
   if (!span) return cudaErrorInvalidValue;
   if (const cudaError_t error = check_side(to.first, *span, Side::device); error != cudaSuccess) return error;
-  for (size_t z = 0; z < box.depth; ++z) {
-    for (size_t y = 0; y < box.height; ++y) std::memset(to.row(y, z), value, box.width);
-  }
-  return cudaSuccess;
+  OperationPtr filled;
+  const cudaError_t error = streams().enqueue(
+      stream,
+      [=] {
+        for (size_t z = 0; z < box.depth; ++z) {
+          for (size_t y = 0; y < box.height; ++y) std::memset(to.row(y, z), value, box.width);
+        }
+      },
+      &filled);
+  // What the host can read is filled when the call returns.
+  if (error != cudaSuccess || returns == Returns::at_once || is_device_only(to.first)) return error;
+  streams().wait_for(filled);
+  return sticky_error();
 }
 
-cudaError_t fill_2d(void* pointer, size_t pitch, int value, size_t width, size_t height,
-                    cudaStream_t stream) {
+cudaError_t fill_2d(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
+                    Returns returns) {
   if (width > pitch) return cudaErrorInvalidPitchValue;
-  return fill(place(pointer, pitch), {width, height}, value, stream);
+  return fill(place(pointer, pitch), {width, height}, value, stream, returns);
 }
 
-cudaError_t fill_3d(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t stream) {
+cudaError_t fill_3d(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t stream,
+                    Returns returns) {
   Place to;
   if (const cudaError_t error = place_3d(pointer, {}, extent, to); error != cudaSuccess) return error;
-  return fill(to, {extent.width, extent.height, extent.depth}, value, stream);
+  return fill(to, {extent.width, extent.height, extent.depth}, value, stream, returns);
 }
 
 /// The storage of the variable a symbol stands for.
@@ -178,99 +228,99 @@ cudaError_t resolve(const void* symbol, size_t offset, size_t bytes, void*& addr
 }
 
 cudaError_t copy_to_symbol(const void* symbol, const void* from, size_t bytes, size_t offset,
-                           cudaMemcpyKind kind, cudaStream_t stream) {
+                           cudaMemcpyKind kind, cudaStream_t stream, Returns returns) {
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return cudaErrorInvalidMemcpyDirection;
   }
   void* address = nullptr;
   if (const cudaError_t error = resolve(symbol, offset, bytes, address); error != cudaSuccess) return error;
-  return copy_linear(address, from, bytes, kind, stream);
+  return copy_linear(address, from, bytes, kind, stream, returns);
 }
 
 cudaError_t copy_from_symbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                             cudaStream_t stream) {
+                             cudaStream_t stream, Returns returns) {
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return cudaErrorInvalidMemcpyDirection;
   }
   void* address = nullptr;
   if (const cudaError_t error = resolve(symbol, offset, bytes, address); error != cudaSuccess) return error;
-  return copy_linear(to, address, bytes, kind, stream);
+  return copy_linear(to, address, bytes, kind, stream, returns);
 }
 
 cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device, size_t bytes,
-                      cudaStream_t stream) {
+                      cudaStream_t stream, Returns returns) {
   if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
-  return copy_linear(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+  return copy_linear(to, from, bytes, cudaMemcpyDeviceToDevice, stream, returns);
 }
 
 }  // namespace
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind) {
-  return copy_linear(to, from, bytes, kind, nullptr);
+  return copy_linear(to, from, bytes, kind, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return copy_linear(to, from, bytes, kind, stream);
+  return copy_linear(to, from, bytes, kind, stream, Returns::at_once);
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, enum cudaMemcpyKind kind) {
-  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy_2d(to, to_pitch, from, from_pitch, width, height, kind, stream);
+  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, stream, Returns::at_once);
 }
 
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) { return copy_3d(parameters, nullptr); }
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) { return copy_3d(parameters, nullptr, Returns::when_done); }
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters, cudaStream_t stream) {
-  return copy_3d(parameters, stream);
+  return copy_3d(parameters, stream, Returns::at_once);
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
-  return copy_peer(to, to_device, from, from_device, bytes, nullptr);
+  return copy_peer(to, to_device, from, from_device, bytes, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
                                 cudaStream_t stream) {
-  return copy_peer(to, to_device, from, from_device, bytes, stream);
+  return copy_peer(to, to_device, from, from_device, bytes, stream, Returns::at_once);
 }
 
 cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind) {
-  return copy_to_symbol(symbol, from, bytes, offset, kind, nullptr);
+  return copy_to_symbol(symbol, from, bytes, offset, kind, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
                                     enum cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy_to_symbol(symbol, from, bytes, offset, kind, stream);
+  return copy_to_symbol(symbol, from, bytes, offset, kind, stream, Returns::at_once);
 }
 cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind) {
-  return copy_from_symbol(to, symbol, bytes, offset, kind, nullptr);
+  return copy_from_symbol(to, symbol, bytes, offset, kind, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy_from_symbol(to, symbol, bytes, offset, kind, stream);
+  return copy_from_symbol(to, symbol, bytes, offset, kind, stream, Returns::at_once);
 }
 
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  return fill(place(pointer), {bytes}, value, nullptr);
+  return fill(place(pointer), {bytes}, value, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  return fill(place(pointer), {bytes}, value, stream);
+  return fill(place(pointer), {bytes}, value, stream, Returns::at_once);
 }
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
-  return fill_2d(pointer, pitch, value, width, height, nullptr);
+  return fill_2d(pointer, pitch, value, width, height, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
-  return fill_2d(pointer, pitch, value, width, height, stream);
+  return fill_2d(pointer, pitch, value, width, height, stream, Returns::at_once);
 }
 cudaError_t cudaMemset3D(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent) {
-  return fill_3d(pointer, value, extent, nullptr);
+  return fill_3d(pointer, value, extent, nullptr, Returns::when_done);
 }
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent,
                               cudaStream_t stream) {
-  return fill_3d(pointer, value, extent, stream);
+  return fill_3d(pointer, value, extent, stream, Returns::at_once);
 }
 
 cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {

@@ -138,11 +138,13 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags) { return set_flags(flags); }
 cudaError_t cudaGetDeviceFlags(unsigned int* flags) { return give(flags, device_flags | cudaDeviceMapHost); }
 
 cudaError_t cudaDeviceSynchronize() {
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
   streams().wait_for_all();
   return sticky_error();
 }
 
 cudaError_t cudaDeviceReset() {
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
   streams().wait_for_all();
   streams().destroy_all();
   allocations().release_all();

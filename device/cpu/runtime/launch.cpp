@@ -88,38 +88,46 @@ std::string death_text(const Failure& failure) {
          std::to_string(first.location.line) + ")";
 }
 
-/// What a launch leaves behind: a kernel that died makes the error sticky.
-cudaError_t finish(cudaError_t error) {
-  if (is_death(error)) set_sticky_error(error);
-  return error;
+void log_failure(Kernel& kernel, const Failure& failure) {
+  if (kernel.failure_logged.exchange(true)) return;
+  log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name), death_text(failure));
 }
 
-cudaError_t run(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch) {
+/// What is done when the launch's turn has come.
+void run(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
+         const std::vector<std::byte>& parameters, const std::optional<std::string>& path, bool with_words) {
+  LaunchCounters counters;
+  if (with_words) counters.words.emplace();
+  const Status status = module.launch(launch.kernel, launch.shape, parameters, path ? &counters : nullptr);
+  if (status) {
+    if (path) write_counters(*path, launch, counters);
+    return;
+  }
+  set_sticky_error(error_of(status.error()));
+  log_failure(kernel, status.error());
+}
+
+cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch) {
   std::vector<ParameterSlot> slots;
   for (const auto& parameter : loaded.info.parameters) slots.push_back({parameter.offset, parameter.bytes});
   auto buffer = parameter_buffer(launch, slots);
   if (!buffer) return cudaErrorInvalidValue;
-
+  // A kernel that cannot run is refused here and now.
+  const auto path = counters_path();
+  if (Status compiled = loaded.module->compile(kernel.name, path.has_value()); !compiled) {
+    log_failure(kernel, compiled.error());
+    return error_of(compiled.error());
+  }
   const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
                           {launch.block[0], launch.block[1], launch.block[2]},
                           launch.shared_bytes};
-  const auto path = counters_path();
-  LaunchCounters counters;
   CountedLaunch counted{kernel.name, launch.number, false, shape, {}};
-  if (path && counts_words()) {
-    counters.words.emplace();
-    counted.arrays = reachable_arrays(*loaded.module);
-  }
-  const Status status = loaded.module->launch(kernel.name, shape, *buffer, path ? &counters : nullptr);
-  if (!status) {
-    if (!kernel.failure_logged.exchange(true)) {
-      log().error("kernel {} failed on the cpu device: {}", demangle(kernel.name),
-                  death_text(status.error()));
-    }
-    return finish(error_of(status.error()));
-  }
-  if (path) write_counters(*path, counted, counters);
-  return cudaSuccess;
+  const bool with_words = path && counts_words();
+  if (with_words) counted.arrays = reachable_arrays(*loaded.module);
+  return streams().enqueue(
+      static_cast<cudaStream_t>(launch.stream),
+      [&kernel, module = loaded.module, counted = std::move(counted), parameters = std::move(*buffer), path,
+       with_words] { run(kernel, *module, counted, parameters, path, with_words); });
 }
 
 }  // namespace
@@ -155,18 +163,6 @@ cudaError_t error_of(const Failure& failure) {
   return cudaErrorLaunchFailure;
 }
 
-bool is_death(cudaError_t error) {
-  switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-    case cudaErrorAssert: return true;
-    default: return false;
-  }
-}
-
 cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
   launch.function = &kernel;
   launch.per_thread_stream = PerThreadDefaultStream::active();
@@ -180,15 +176,14 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
     if (error != cudaSuccess) return error;
   }
 
-  const StreamTurn turn(static_cast<cudaStream_t>(launch.stream));
-  if (turn.status() != cudaSuccess) return turn.status();
+  const cudaError_t admitted = streams().admit(static_cast<cudaStream_t>(launch.stream));
+  if (admitted != cudaSuccess) return admitted;
   launch.number = kernel.launches++;
   if (const LaunchInterceptor intercept = interceptor; intercept != nullptr) {
     set_variant_error(cudaSuccess);
-    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()}))
-      return finish(take_variant_error());
+    if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()})) return take_variant_error();
   }
-  return run(kernel, *loaded, launch);
+  return enqueue(kernel, *loaded, launch);
 }
 
 }  // namespace lynxpp::device::cpu

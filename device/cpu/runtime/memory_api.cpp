@@ -3,6 +3,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/memory_pools.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/streams.h"
@@ -29,9 +30,13 @@ cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t
   return allocations().allocate(pointer, *pitch * height * depth, MemoryKind::device);
 }
 
-cudaError_t free_device(void* pointer) {
-  return pointer != nullptr ? allocations().release(pointer, MemoryKind::device, MemoryKind::managed)
-                            : cudaSuccess;
+/// Memory of a stream's order: what is still to be freed may make room for it.
+cudaError_t allocate_in_order(void** pointer, size_t bytes, void* pool, cudaStream_t stream) {
+  if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
+  const cudaError_t error = allocate(pointer, bytes, MemoryKind::device, 0, pool);
+  if (error != cudaErrorMemoryAllocation) return error;
+  streams().wait_for_all();
+  return allocate(pointer, bytes, MemoryKind::device, 0, pool);
 }
 
 bool is_host(MemoryKind kind) {
@@ -86,29 +91,40 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr* pitched, struct cudaExtent exten
   return allocate_pitched(&pitched->ptr, &pitched->pitch, extent.width, extent.height, extent.depth);
 }
 
-cudaError_t cudaFree(void* pointer) { return free_device(pointer); }
+// Freeing waits for everything that may use the memory, as CUDA does.
+
+cudaError_t cudaFree(void* pointer) {
+  if (pointer == nullptr) return cudaSuccess;
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
+  streams().wait_for_all();
+  const cudaError_t error = allocations().release(pointer, MemoryKind::device, MemoryKind::managed);
+  return error != cudaSuccess ? error : sticky_error();
+}
 
 cudaError_t cudaFreeHost(void* pointer) {
   if (pointer == nullptr) return cudaSuccess;
-  return allocations().release(pointer, MemoryKind::pinned_host, MemoryKind::pinned_host);
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
+  streams().wait_for_all();
+  const cudaError_t error =
+      allocations().release(pointer, MemoryKind::pinned_host, MemoryKind::pinned_host);
+  return error != cudaSuccess ? error : sticky_error();
 }
 
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  const StreamTurn turn(stream);
-  if (turn.status() != cudaSuccess) return turn.status();
-  return allocate(pointer, bytes, MemoryKind::device, 0, memory_pools().current());
+  return allocate_in_order(pointer, bytes, memory_pools().current(), stream);
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   if (!memory_pools().is_pool(pool)) return cudaErrorInvalidValue;
-  const StreamTurn turn(stream);
-  if (turn.status() != cudaSuccess) return turn.status();
-  return allocate(pointer, bytes, MemoryKind::device, 0, pool);
+  return allocate_in_order(pointer, bytes, pool, stream);
 }
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  const StreamTurn turn(stream);
-  return turn.status() == cudaSuccess ? free_device(pointer) : turn.status();
+  if (const cudaError_t error = streams().admit(stream); error != cudaSuccess || pointer == nullptr)
+    return error;
+  const cudaError_t error = allocations().retire(pointer, MemoryKind::device, MemoryKind::managed);
+  if (error != cudaSuccess) return error;
+  return streams().enqueue_always(stream, [pointer] { allocations().release_retired(pointer); });
 }
 
 // ---------------------------------------------------------------- host memory
@@ -125,6 +141,8 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
 
 cudaError_t cudaHostUnregister(void* pointer) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
+  streams().wait_for_all();
   const bool removed = allocations().remove_foreign(pointer, MemoryKind::registered_host);
   return removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
 }
@@ -181,7 +199,7 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, struct cudaM
                                  unsigned int flags, cudaStream_t stream) {
   if (flags != 0) return cudaErrorInvalidValue;
   if (!known_location(location)) return cudaErrorInvalidDevice;
-  if (streams().find(stream) == nullptr) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
   return check_managed(pointer, bytes);
 }
 
@@ -198,7 +216,7 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, enum cudaMemoryAdvi
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t, unsigned int flags) {
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
     return cudaErrorInvalidValue;
-  if (streams().find(stream) == nullptr) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
   const auto found = allocations().find(pointer);
   return found && found->kind == MemoryKind::managed ? cudaSuccess : cudaErrorInvalidValue;
 }

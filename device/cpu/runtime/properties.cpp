@@ -68,11 +68,12 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrHostRegisterSupported:
     case cudaDevAttrDirectManagedMemAccessFromHost:
     case cudaDevAttrHostRegisterReadOnlySupported:
-    case cudaDevAttrMemoryPoolsSupported: return 1;
-
-    // Nothing of the kind: no textures and surfaces, no clusters, no grid-wide synchronisation, no bus, one
-    // kernel at a time per stream.
+    case cudaDevAttrMemoryPoolsSupported:
     case cudaDevAttrGpuOverlap:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrAsyncEngineCount: return 1;
+
+    // Nothing of the kind: no textures and surfaces, no clusters, no grid-wide synchronisation, no bus.
     case cudaDevAttrKernelExecTimeout:
     case cudaDevAttrEccEnabled:
     case cudaDevAttrPciBusId:
@@ -107,9 +108,7 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrHostMemoryPoolsSupported:
     case cudaDevAttrOnlyPartialHostNativeAtomicSupported:
     case cudaDevAttrIntegrated:
-    case cudaDevAttrConcurrentKernels:
     case cudaDevAttrComputeMode:
-    case cudaDevAttrAsyncEngineCount:
     case cudaDevAttrMaxTexture1DWidth:
     case cudaDevAttrMaxTexture2DWidth:
     case cudaDevAttrMaxTexture2DHeight:
@@ -196,6 +195,8 @@ cudaDeviceProp device_properties() {
   properties.texturePitchAlignment = bytes(cudaDevAttrTexturePitchAlignment);
   properties.multiProcessorCount = attribute(cudaDevAttrMultiProcessorCount);
   properties.canMapHostMemory = attribute(cudaDevAttrCanMapHostMemory);
+  properties.concurrentKernels = attribute(cudaDevAttrConcurrentKernels);
+  properties.asyncEngineCount = attribute(cudaDevAttrAsyncEngineCount);
   properties.surfaceAlignment = bytes(cudaDevAttrSurfaceAlignment);
   properties.unifiedAddressing = attribute(cudaDevAttrUnifiedAddressing);
   properties.memoryBusWidth = attribute(cudaDevAttrGlobalMemoryBusWidth);

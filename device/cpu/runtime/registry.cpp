@@ -7,6 +7,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/streams.h"
 #include "image/fatbinary.h"
 #include "support/log.h"
 #include "support/text.h"
@@ -190,7 +191,8 @@ void Binary::retire(const std::vector<Kernel*>& kernels) {
     kernel->load_error = cudaErrorCudartUnloading;
   }
   variables.clear();
-  modules_.clear();
+  // Kernels hold their modules; copies from and to variables do not.
+  if (streams().all_idle()) modules_.clear();
   decoded_ = retired_ = true;
 }
 

@@ -4,6 +4,7 @@
 // (__cudaRegisterFatBinary, …).
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 
@@ -34,8 +35,12 @@ struct KernelIdentity {
 using LaunchInterceptor = bool (*)(const Launch& launch, const KernelIdentity& kernel);
 void set_launch_interceptor(LaunchInterceptor interceptor);
 
-/// The one cpu device. Its variants run synchronously; counters (LYNXPP_CPU_COUNTERS) are written for every
-/// launch, of the program's kernels and of variants.
+/// The one cpu device. Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of the program's kernels
+/// and of variants.
 Device& cpu_device();
+
+/// The program is about to end: waits for what is enqueued, for `patience` at most, and ends what is then
+/// still running, which fails. Later launches are waited for.
+void finish_work(std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 }  // namespace lynxpp::device::cpu

@@ -26,21 +26,9 @@ cudaError_t create_event(cudaEvent_t* event, unsigned flags) {
   return cudaSuccess;
 }
 
-cudaError_t record(cudaEvent_t handle, cudaStream_t stream_handle) {
+cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
   const auto event = streams().find_event(handle);
-  const auto stream = streams().find(stream_handle);
-  if (event == nullptr || stream == nullptr) return cudaErrorInvalidResourceHandle;
-  if (streams().join_capture(*event, *stream)) return cudaErrorStreamCaptureInvalidated;
-  const StreamTurn turn(stream);
-  if (turn.status() != cudaSuccess) return turn.status();
-  const std::lock_guard lock(event->mutex);
-  event->recorded = true;
-  event->time = std::chrono::steady_clock::now();
-  return cudaSuccess;
-}
-
-cudaError_t check_event(cudaEvent_t handle) {
-  return streams().find_event(handle) != nullptr ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  return event != nullptr ? streams().record(*event, stream) : cudaErrorInvalidResourceHandle;
 }
 
 /// Runs `read` on the stream when the handle and the result pointer are good.
@@ -99,33 +87,38 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const auto stream = streams().find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  return streams().idle(*stream) ? cudaSuccess : cudaErrorNotReady;
+  if (streams().in_refused_capture(*stream)) return cudaErrorStreamCaptureInvalidated;
+  // A callback's own stream is at work.
+  return streams().idle(*stream) ? sticky_error() : cudaErrorNotReady;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return StreamTurn(stream).status(); }
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  if (const cudaError_t error = streams().admit(handle); error != cudaSuccess) return error;
+  streams().wait_for(*streams().find(handle));
+  return sticky_error();
+}
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned int flags) {
   if (flags != cudaEventWaitDefault && flags != cudaEventWaitExternal) return cudaErrorInvalidValue;
-  const auto waiting = streams().find(stream);
-  const auto awaited = streams().find_event(event);
-  if (waiting == nullptr || awaited == nullptr) return cudaErrorInvalidResourceHandle;
-  // Otherwise what the event stands for is over: it was recorded after the fact.
-  return streams().join_capture(*waiting, *awaited) ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+  const auto event = streams().find_event(handle);
+  return event != nullptr ? streams().wait_event(stream, *event) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned int flags) {
   if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
-  const StreamTurn turn(stream);
-  if (turn.status() == cudaSuccess) callback(stream, cudaSuccess, data);
-  return turn.status();
+  return streams().enqueue_always(stream, [=] {
+    const CallbackScope scope;
+    callback(stream, sticky_error(), data);
+  });
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (function == nullptr) return cudaErrorInvalidValue;
-  const StreamTurn turn(stream);
-  if (turn.status() == cudaSuccess) function(data);
-  return turn.status();
+  return streams().enqueue(stream, [=] {
+    const CallbackScope scope;
+    function(data);
+  });
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
@@ -179,8 +172,20 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return known ? record(event, stream) : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) { return check_event(event); }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return check_event(event); }
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  const auto event = streams().find_event(handle);
+  if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  const OperationPtr mark = streams().mark_of(*event);
+  return mark == nullptr || streams().is_done(mark) ? sticky_error() : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  const auto event = streams().find_event(handle);
+  if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
+  if (const OperationPtr mark = streams().mark_of(*event)) streams().wait_for(mark);
+  return sticky_error();
+}
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   if (milliseconds == nullptr) return cudaErrorInvalidValue;
@@ -190,9 +195,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     const auto event = streams().find_event(handles[i]);
     if (event == nullptr || (event->flags & cudaEventDisableTiming) != 0)
       return cudaErrorInvalidResourceHandle;
-    const std::lock_guard lock(event->mutex);
-    if (!event->recorded) return cudaErrorInvalidResourceHandle;
-    times[i] = event->time;
+    const OperationPtr mark = streams().mark_of(*event);
+    if (mark == nullptr) return cudaErrorInvalidResourceHandle;
+    if (!streams().is_done(mark)) return cudaErrorNotReady;
+    times[i] = mark->finished;
   }
   *milliseconds = std::chrono::duration<float, std::milli>(times[1] - times[0]).count();
   return cudaSuccess;

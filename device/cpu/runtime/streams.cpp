@@ -1,13 +1,23 @@
 #include "device/cpu/runtime/streams.h"
 
+#include <exception>
 #include <utility>
+
+#include "device/cpu/runtime/error.h"
+#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/worker_pool.h"
+#include "support/log.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
+/// As many as hardware takes before a launch waits.
+constexpr std::size_t most_unfinished = 1024;
+/// For what runs when the kernels are told to stop.
+constexpr std::chrono::seconds abandoning_patience{2};
+
 thread_local bool null_is_per_thread = false;
-// Set while the thread has a stream's turn: a callback that comes back to the API would wait for itself.
-thread_local bool has_turn = false;
+thread_local bool in_callback = false;
 
 // A static destructor may still use the API after the thread's own objects are gone.
 thread_local bool own_stream_gone = false;
@@ -27,35 +37,204 @@ PerThreadDefaultStream::PerThreadDefaultStream() : before_(std::exchange(null_is
 PerThreadDefaultStream::~PerThreadDefaultStream() { null_is_per_thread = before_; }
 bool PerThreadDefaultStream::active() { return null_is_per_thread; }
 
-StreamTurn::StreamTurn(cudaStream_t handle) : StreamTurn(streams().find(handle)) {}
+CallbackScope::CallbackScope() { in_callback = true; }
+CallbackScope::~CallbackScope() { in_callback = false; }
+bool CallbackScope::active() { return in_callback; }
 
-StreamTurn::StreamTurn(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {
-  if (stream_ == nullptr) {
-    status_ = cudaErrorInvalidResourceHandle;
-  } else if (has_turn) {
-    status_ = cudaErrorNotPermitted;
-  } else if (streams().in_refused_capture(*stream_)) {
-    status_ = cudaErrorStreamCaptureInvalidated;
-  } else {
-    acquire();
+StreamTurn::StreamTurn(cudaStream_t handle) {
+  Streams& all = streams();
+  status_ = all.admit(handle);
+  if (status_ != cudaSuccess) return;
+  turn_ = all.add(all.find(handle), Operation::Kind::turn, {});
+  {
+    std::unique_lock lock(all.mutex_);
+    all.changed_.wait(lock, [&] { return turn_->waits_for == 0 || all.abandoned_; });
   }
-}
-
-void StreamTurn::acquire() {
-  if (stream_->is_legacy) {
-    all_blocking_ = std::unique_lock(streams().blocking_order());
-  } else if (stream_->is_blocking()) {
-    no_legacy_ = std::shared_lock(streams().blocking_order());
-  }
-  own_ = std::unique_lock(stream_->order);
-  has_turn = true;
+  status_ = sticky_error();
 }
 
 StreamTurn::~StreamTurn() {
-  if (own_.owns_lock()) has_turn = false;
+  if (turn_ != nullptr) streams().complete(turn_);
 }
 
+// ---------------------------------------------------------------- operations
+
 Streams::Streams() : legacy_(make(cudaStreamDefault, 0)) { legacy_->is_legacy = true; }
+
+cudaError_t Streams::admit(cudaStream_t handle) {
+  const auto stream = find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (in_callback) return cudaErrorNotPermitted;
+  return in_refused_capture(*stream) ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+}
+
+cudaError_t Streams::enqueue(cudaStream_t handle, std::function<void()> work, OperationPtr* operation) {
+  if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
+  // What a kernel that died has left behind is not to be built upon.
+  const auto checked = [work = std::move(work)] {
+    if (sticky_error() == cudaSuccess) work();
+  };
+  const OperationPtr added = add(find(handle), Operation::Kind::work, checked);
+  if (operation != nullptr) *operation = added;
+  return cudaSuccess;
+}
+
+cudaError_t Streams::enqueue_always(cudaStream_t handle, std::function<void()> work) {
+  if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
+  add(find(handle), Operation::Kind::work, std::move(work));
+  return cudaSuccess;
+}
+
+/// A new operation, the stream's last. It waits for `behind`, too, when there is one.
+OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind kind,
+                          std::function<void()> work, const OperationPtr& behind) {
+  auto operation = std::make_shared<Operation>();
+  operation->kind = kind;
+  operation->work = std::move(work);
+  operation->stream = stream;
+  Ready ready;
+  bool at_once = false;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stream->unfinished < most_unfinished || abandoned_; });
+    append(operation, behind, ready);
+    at_once = finished_;
+  }
+  start(ready);
+  if (at_once && kind == Operation::Kind::work) wait_for(operation);
+  return operation;
+}
+
+/// Precondition of this and mark_done(): `mutex_` is held.
+void Streams::append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready) {
+  const auto wait_for_one = [&](const OperationPtr& before) {
+    if (before == nullptr || before->done) return;
+    before->dependents.push_back(operation);
+    ++operation->waits_for;
+  };
+  wait_for_one(behind);
+  const Stream& own = *operation->stream;
+  for (const auto& [other, last] : last_) {
+    const bool ordered = other == &own || (own.is_legacy && other->is_blocking()) ||
+                         (own.is_blocking() && other->is_legacy);
+    if (ordered) wait_for_one(last);
+  }
+  ++operation->stream->unfinished;
+  last_[&own] = operation;
+  if (operation->waits_for != 0) return;
+  if (operation->kind == Operation::Kind::mark) mark_done(operation, ready);
+  if (operation->kind == Operation::Kind::work) ready.push_back(operation);
+}
+
+void Streams::complete(const OperationPtr& operation) {
+  Ready ready;
+  {
+    const std::lock_guard lock(mutex_);
+    mark_done(operation, ready);
+  }
+  changed_.notify_all();
+  start(ready);
+}
+
+void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
+  std::vector<OperationPtr> over{operation};
+  while (!over.empty()) {
+    const OperationPtr each = std::move(over.back());
+    over.pop_back();
+    each->done = true;
+    each->finished = std::chrono::steady_clock::now();
+    --each->stream->unfinished;
+    const auto last = last_.find(each->stream.get());
+    if (last != last_.end() && last->second == each) last_.erase(last);
+    for (const OperationPtr& next : each->dependents) {
+      if (--next->waits_for != 0) continue;
+      if (next->kind == Operation::Kind::mark) over.push_back(next);
+      if (next->kind == Operation::Kind::work) ready.push_back(next);
+    }
+    each->dependents.clear();
+  }
+}
+
+void Streams::start(const Ready& ready) {
+  for (const OperationPtr& operation : ready) run_in_background([this, operation] { run(operation); });
+}
+
+void Streams::run(const OperationPtr& operation) {
+  try {
+    operation->work();
+  } catch (const std::exception& error) {
+    log().error("work in a stream of the cpu device failed: {}", error.what());
+    set_sticky_error(cudaErrorUnknown);
+  }
+  operation->work = nullptr;
+  complete(operation);
+}
+
+// ---------------------------------------------------------------- waiting
+
+/// The last ones that are not over: of `stream` (and of blocking streams for the legacy one), or of all.
+/// Precondition: `mutex_` is held.
+std::vector<OperationPtr> Streams::last_operations(const Stream* stream) {
+  std::vector<OperationPtr> found;
+  for (const auto& [each, last] : last_) {
+    if (stream == nullptr || each == stream || (stream->is_legacy && each->is_blocking()))
+      found.push_back(last);
+  }
+  return found;
+}
+
+bool Streams::idle(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  return last_operations(&stream).empty();
+}
+
+bool Streams::all_idle() {
+  const std::lock_guard lock(mutex_);
+  return last_.empty();
+}
+
+bool Streams::is_done(const OperationPtr& operation) {
+  const std::lock_guard lock(mutex_);
+  return operation->done;
+}
+
+void Streams::wait_for(const OperationPtr& operation) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return operation->done || abandoned_; });
+}
+
+void Streams::wait_for(Stream& stream) {
+  std::vector<OperationPtr> last;
+  {
+    const std::lock_guard lock(mutex_);
+    last = last_operations(&stream);
+  }
+  for (const OperationPtr& each : last) wait_for(each);
+}
+
+void Streams::wait_for_all() {
+  std::vector<OperationPtr> last;
+  {
+    const std::lock_guard lock(mutex_);
+    last = last_operations(nullptr);
+  }
+  for (const OperationPtr& each : last) wait_for(each);
+}
+
+void Streams::finish(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  const auto all_over = [&] { return last_.empty(); };
+  if (!changed_.wait_for(lock, patience, all_over)) {
+    log().error("the program ends while the cpu device is still at work; what is left is not done");
+    abandon_launches();
+    changed_.wait_for(lock, abandoning_patience, all_over);
+    abandoned_ = true;
+  }
+  finished_ = true;
+  changed_.notify_all();
+}
+
+// ---------------------------------------------------------------- streams
 
 std::shared_ptr<Stream> Streams::make(unsigned flags, int priority) {
   auto stream = std::make_shared<Stream>();
@@ -93,31 +272,13 @@ std::shared_ptr<Stream> Streams::find(cudaStream_t handle) {
   return found != streams_.end() ? found->second : nullptr;
 }
 
-bool Streams::idle(Stream& stream) {
-  // In a callback the asking thread itself is the one at work.
-  if (has_turn) return false;
-  if (!stream.order.try_lock()) return false;
-  stream.order.unlock();
-  return true;
-}
-
-void Streams::wait_for_all() {
-  if (has_turn) return;
-  std::vector<std::shared_ptr<Stream>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [handle, stream] : streams_) all.push_back(stream);
-  }
-  for (const auto& stream : all) const std::lock_guard wait(stream->order);
-  // Per-thread streams are blocking streams too, so the legacy stream's turn comes after theirs.
-  const std::unique_lock wait(blocking_order_);
-}
-
 void Streams::destroy_all() {
   const std::lock_guard lock(mutex_);
   streams_.clear();
   events_.clear();
 }
+
+// ---------------------------------------------------------------- captures
 
 /// Precondition: `mutex_` is held. Forgets a capture that has ended.
 bool Streams::active(std::shared_ptr<RefusedCapture>& capture) {
@@ -151,16 +312,37 @@ bool Streams::in_refused_capture(Stream& stream) {
   return active(stream.capture);
 }
 
-bool Streams::join_capture(Event& event, Stream& stream) {
+// ---------------------------------------------------------------- events
+
+cudaError_t Streams::record(Event& event, cudaStream_t handle) {
+  const auto stream = find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  {
+    const std::lock_guard lock(mutex_);
+    event.capture = active(stream->capture) ? stream->capture : nullptr;
+  }
+  if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
+  const OperationPtr mark = add(stream, Operation::Kind::mark, {});
   const std::lock_guard lock(mutex_);
-  event.capture = active(stream.capture) ? stream.capture : nullptr;
-  return event.capture != nullptr;
+  event.mark = mark;
+  return cudaSuccess;
 }
 
-bool Streams::join_capture(Stream& stream, Event& event) {
+cudaError_t Streams::wait_event(cudaStream_t handle, Event& event) {
+  const auto stream = find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  {
+    const std::lock_guard lock(mutex_);
+    if (active(event.capture) && !active(stream->capture)) stream->capture = event.capture;
+  }
+  if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
+  add(stream, Operation::Kind::mark, {}, mark_of(event));
+  return cudaSuccess;
+}
+
+OperationPtr Streams::mark_of(Event& event) {
   const std::lock_guard lock(mutex_);
-  if (active(event.capture) && !active(stream.capture)) stream.capture = event.capture;
-  return active(stream.capture);
+  return event.mark;
 }
 
 cudaEvent_t Streams::create_event(unsigned flags) {

@@ -1,17 +1,18 @@
-// Streams and events of the cpu device. Every operation runs on the calling thread and is finished when the
-// call returns; what streams add is order between host threads: operations of one stream exclude each other,
-// and the legacy default stream excludes all blocking streams, as CUDA's does.
+// Streams and events of the cpu device. Work is done in the order that CUDA's streams give it, on threads of
+// the device's own: operations of one stream one after the other, those of the legacy default stream behind
+// and before those of all blocking streams.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <shared_mutex>
+#include <unordered_map>
 #include <vector>
 
 namespace lynxpp::device::cpu {
@@ -31,17 +32,32 @@ struct Stream {
   int priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
-  std::mutex order;  ///< held while one of its operations runs
+  std::size_t unfinished = 0;               ///< operations; guarded by Streams
   std::shared_ptr<RefusedCapture> capture;  ///< guarded by Streams
 
   bool is_blocking() const { return !is_legacy && (flags & cudaStreamNonBlocking) == 0; }
 };
 
+/// Work in a stream. Its members belong to Streams.
+struct Operation {
+  enum class Kind {
+    work,  ///< runs on a thread of the device's
+    mark,  ///< nothing to do: a place in the stream's order
+    turn,  ///< done by the thread that waits for it
+  };
+  Kind kind = Kind::mark;
+  std::function<void()> work;
+  std::shared_ptr<Stream> stream;
+  std::size_t waits_for = 0;  ///< operations before it
+  std::vector<std::shared_ptr<Operation>> dependents;
+  bool done = false;
+  std::chrono::steady_clock::time_point finished;
+};
+using OperationPtr = std::shared_ptr<Operation>;
+
 struct Event {
   unsigned flags = cudaEventDefault;
-  std::mutex mutex;
-  bool recorded = false;
-  std::chrono::steady_clock::time_point time;
+  OperationPtr mark;                        ///< where it was recorded last; null: nowhere. Guarded by Streams
   std::shared_ptr<RefusedCapture> capture;  ///< it was recorded in; guarded by Streams
 };
 
@@ -59,14 +75,22 @@ class PerThreadDefaultStream {
   bool before_;
 };
 
-/// Exclusive use of a stream.
+/// While it lives on a thread, the thread runs a function of the program's, which must not call the API.
+class CallbackScope {
+ public:
+  CallbackScope();
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+  static bool active();
+};
+
+/// A stream's turn, taken by the calling thread: what was put into the stream before is over, what comes later
+/// waits.
 class StreamTurn {
  public:
-  /// Waits for the stream's turn. status() is cudaErrorInvalidResourceHandle for a handle that is no stream,
-  /// cudaErrorNotPermitted inside a stream callback, which must not call the API, and
-  /// cudaErrorStreamCaptureInvalidated while a capture that was refused has not ended.
+  /// Waits. status() is that of Streams::admit(), or the sticky error when the stream's turn has come.
   explicit StreamTurn(cudaStream_t handle);
-  explicit StreamTurn(std::shared_ptr<Stream> stream);
   ~StreamTurn();
   StreamTurn(const StreamTurn&) = delete;
   StreamTurn& operator=(const StreamTurn&) = delete;
@@ -74,13 +98,8 @@ class StreamTurn {
   cudaError_t status() const { return status_; }
 
  private:
-  void acquire();
-
-  std::shared_ptr<Stream> stream_;
+  OperationPtr turn_;
   cudaError_t status_ = cudaSuccess;
-  std::unique_lock<std::shared_mutex> all_blocking_;
-  std::shared_lock<std::shared_mutex> no_legacy_;
-  std::unique_lock<std::mutex> own_;
 };
 
 /// Thread safe.
@@ -89,18 +108,43 @@ class Streams {
   Streams();
 
   cudaStream_t create(unsigned flags, int priority);
+  /// What is in the stream is still done.
   bool destroy(cudaStream_t handle);
   /// The stream a handle stands for, the null, legacy and per-thread handles included; null when it is none.
   std::shared_ptr<Stream> find(cudaStream_t handle);
-  /// True when no operation of the stream is running in another thread.
-  bool idle(Stream& stream);
-  /// Waits for what other threads are running.
-  void wait_for_all();
   void destroy_all();
+
+  /// Whether work may be put into the stream. Errors: cudaErrorInvalidResourceHandle for a handle that is no
+  /// stream, cudaErrorNotPermitted in a callback, cudaErrorStreamCaptureInvalidated while a capture that was
+  /// refused has not ended.
+  cudaError_t admit(cudaStream_t handle);
+  /// Has `work` done when its turn in the stream has come; unless the device has failed by then. `operation`
+  /// stands for it. Waits while a great many operations are in the stream. Errors: those of admit().
+  cudaError_t enqueue(cudaStream_t handle, std::function<void()> work, OperationPtr* operation = nullptr);
+  /// As above, and also when the device has failed.
+  cudaError_t enqueue_always(cudaStream_t handle, std::function<void()> work);
+
+  /// True when everything in the stream is over.
+  bool idle(Stream& stream);
+  bool is_done(const OperationPtr& operation);
+  /// Waits for what is in the stream now; for the legacy stream, for what is in blocking streams, too.
+  void wait_for(Stream& stream);
+  void wait_for(const OperationPtr& operation);
+  /// Waits for all streams.
+  void wait_for_all();
+  bool all_idle();
+  /// The process is about to end: waits for all streams, for `patience` at most, ends the kernels that are
+  /// then still running, and lets nobody wait any more. From then on work is done when it is enqueued.
+  void finish(std::chrono::milliseconds patience);
 
   cudaEvent_t create_event(unsigned flags);
   bool destroy_event(cudaEvent_t handle);
   std::shared_ptr<Event> find_event(cudaEvent_t handle);
+  /// Errors: those of admit().
+  cudaError_t record(Event& event, cudaStream_t handle);
+  cudaError_t wait_event(cudaStream_t handle, Event& event);
+  /// Where the event was recorded last.
+  OperationPtr mark_of(Event& event);
 
   /// From now on the stream executes nothing. Errors: cudaErrorIllegalState when a capture has not ended;
   /// cudaErrorStreamCaptureUnsupported for the legacy stream.
@@ -109,23 +153,31 @@ class Streams {
   /// another stream.
   cudaError_t end_capture(cudaStream_t handle);
   bool in_refused_capture(Stream& stream);
-  /// The event, recorded in the stream, or the stream, waiting for the event, belongs to the other's capture.
-  /// False when there is none.
-  bool join_capture(Event& event, Stream& stream);
-  bool join_capture(Stream& stream, Event& event);
-
-  std::shared_mutex& blocking_order() { return blocking_order_; }
 
  private:
+  friend class StreamTurn;
+  using Ready = std::vector<OperationPtr>;
+
   static bool active(std::shared_ptr<RefusedCapture>& capture);
   std::shared_ptr<Stream> make(unsigned flags, int priority);
+  OperationPtr add(const std::shared_ptr<Stream>& stream, Operation::Kind kind, std::function<void()> work,
+                   const OperationPtr& behind = nullptr);
+  void append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready);
+  void complete(const OperationPtr& operation);
+  void mark_done(const OperationPtr& operation, Ready& ready);
+  void start(const Ready& ready);
+  void run(const OperationPtr& operation);
+  std::vector<OperationPtr> last_operations(const Stream* stream);
 
   std::mutex mutex_;
-  std::shared_mutex blocking_order_;  ///< the legacy stream holds it exclusively, blocking streams share it
+  std::condition_variable changed_;  ///< an operation is done or a turn has come
   std::uint64_t next_id_ = 1;
+  bool abandoned_ = false;  ///< nobody waits any more
+  bool finished_ = false;
   std::shared_ptr<Stream> legacy_;
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
+  std::unordered_map<const Stream*, OperationPtr> last_;  ///< of each stream with something to do
 };
 
 /// The process's streams. Never destroyed.

@@ -1,6 +1,7 @@
 #include "device/cpu/simt/execute/resident_blocks.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "support/log.h"
 #include "support/text.h"
@@ -54,7 +55,10 @@ Status ResidentBlocks::run_first() {
     const bool have_waited = launch_.blocks_wait.load(std::memory_order_relaxed);
     if (block.waiting_rounds() <= (have_waited ? patient_rounds_of_waiting_blocks : patient_rounds)) continue;
     const bool takes_more = running_.size() < launch_.resident_blocks;
-    if (running_.size() == 1 && !takes_more) continue;
+    if (running_.size() == 1 && !takes_more) {
+      std::this_thread::yield();  // to the host, or to another worker
+      continue;
+    }
     launch_.blocks_wait.store(true, std::memory_order_relaxed);
     block.wait_anew();
     std::rotate(running_.begin(), running_.begin() + 1, running_.end());

@@ -1,5 +1,6 @@
 #include "device/cpu/simt/execute/worker_pool.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <condition_variable>
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -19,11 +21,24 @@ struct Batch {
 
 class WorkerPool {
  public:
+  /// False when there is no thread for it.
+  bool run_alone(const std::function<void()>& work) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({nullptr, 0, work});
+    start_threads(queue_.size());
+    if (idle_threads_ >= queue_.size()) {
+      wake_.notify_one();
+      return true;
+    }
+    queue_.pop_back();
+    return false;
+  }
+
   void run(unsigned count, const std::function<void(unsigned)>& work) {
     Batch batch{&work, count - 1};
     {
       const std::lock_guard lock(mutex_);
-      for (unsigned i = 1; i < count; ++i) queue_.push_back({&batch, i});
+      for (unsigned i = 1; i < count; ++i) queue_.push_back({&batch, i, {}});
       // The blocks of concurrent launches may wait for one another, so every call has a thread of its own.
       start_threads(queue_.size());
     }
@@ -38,24 +53,32 @@ class WorkerPool {
 
  private:
   struct Task {
-    Batch* batch;
-    unsigned index;
+    Batch* batch = nullptr;  ///< null: `own` is the task
+    unsigned index = 0;
+    std::function<void()> own;
   };
 
-  void start_threads(unsigned wanted) {
-    for (; idle_threads_ < wanted; ++idle_threads_) {
-      try {
-        std::thread(&WorkerPool::loop, this).detach();
-      } catch (const std::system_error&) {
-        return;  // the callers do the work themselves
-      }
+  void start_threads(std::size_t wanted) {
+    if (idle_threads_ >= wanted) return;
+    // Signals are for the program's own threads, but for those that an instruction raises.
+    sigset_t asynchronous;
+    sigset_t before;
+    sigfillset(&asynchronous);
+    for (const int raised : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+      sigdelset(&asynchronous, raised);
+    pthread_sigmask(SIG_BLOCK, &asynchronous, &before);
+    try {
+      for (; idle_threads_ < wanted; ++idle_threads_) std::thread(&WorkerPool::loop, this).detach();
+    } catch (const std::system_error&) {
+      // The callers do the work themselves.
     }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   bool run_one_of(Batch& batch, std::unique_lock<std::mutex>& lock) {
     for (auto task = queue_.begin(); task != queue_.end(); ++task) {
       if (task->batch != &batch) continue;
-      const Task taken = *task;
+      Task taken = *task;
       queue_.erase(task);
       finish(taken, lock);
       return true;
@@ -63,11 +86,16 @@ class WorkerPool {
     return false;
   }
 
-  void finish(const Task& task, std::unique_lock<std::mutex>& lock) {
+  void finish(Task& task, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
-    (*task.batch->work)(task.index);
+    if (task.batch != nullptr) {
+      (*task.batch->work)(task.index);
+    } else {
+      task.own();
+      task.own = nullptr;  // what it holds may be large
+    }
     lock.lock();
-    --task.batch->unfinished;
+    if (task.batch != nullptr) --task.batch->unfinished;
     done_.notify_all();
   }
 
@@ -75,7 +103,7 @@ class WorkerPool {
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait(lock, [this] { return !queue_.empty(); });
-      const Task task = queue_.front();
+      Task task = std::move(queue_.front());
       queue_.pop_front();
       --idle_threads_;
       finish(task, lock);
@@ -104,6 +132,10 @@ WorkerPool& pool() {
 }
 
 }  // namespace
+
+void run_in_background(const std::function<void()>& work) {
+  if (!pool().run_alone(work)) work();
+}
 
 void run_on_workers(unsigned count, const std::function<void(unsigned)>& work) {
   if (count <= 1) return work(0);

@@ -10,4 +10,7 @@ namespace lynxpp::device::cpu {
 /// process may end at any time.
 void run_on_workers(unsigned count, const std::function<void(unsigned)>& work);
 
+/// Calls work() on a thread of its own, some time later; here, when the system gives no thread.
+void run_in_background(const std::function<void()>& work);
+
 }  // namespace lynxpp::device::cpu

@@ -1,0 +1,246 @@
+// Launches and copies that are still on their way when the call returns, and the order they keep.
+#include <gmock/gmock.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "device/cpu/simt/execute/executor.h"
+#include "support/log.h"
+#include "tests/device_runtime/runtime_fixture.h"
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+// await: waits until the flag is not 0 and then adds `value` to *out
+const char* const order_ptx = R"(.version 7.5
+.target sm_75
+.address_size 64
+
+.visible .entry await(.param .u64 flag, .param .u64 out, .param .u32 value)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<5>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [flag];
+  ld.param.u64 %rd2, [out];
+  ld.param.u32 %r1, [value];
+$wait:
+  ld.volatile.global.u32 %r2, [%rd1];
+  setp.eq.u32 %p1, %r2, 0;
+  @%p1 bra $wait;
+  ld.global.u32 %r3, [%rd2];
+  add.u32 %r4, %r3, %r1;
+  st.global.u32 [%rd2], %r4;
+  ret;
+}
+)";
+
+/// Notices the message of a kernel that does not end.
+class Listener : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::atomic<bool> heard{false};
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::string text(message.payload.data(), message.payload.size());
+    if (text.starts_with("kernel await has been running for 0 s; block (0, 0, 0) is at <module of await>:"))
+      heard = true;
+  }
+  void flush_() override {}
+};
+
+class OrderTest : public RuntimeTest {
+ protected:
+  OrderTest() {
+    EXPECT_EQ(CUDA(cudaHostAlloc)(reinterpret_cast<void**>(&flag_), sizeof *flag_, 0), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaHostAlloc)(reinterpret_cast<void**>(&pinned_), 16, 0), cudaSuccess);
+    *flag_ = 0;
+    std::memset(pinned_, 0, 16);
+    out_ = device_ints({10});
+    for (cudaStream_t* stream : {&stream_, &other_})
+      EXPECT_EQ(CUDA(cudaStreamCreateWithFlags)(stream, cudaStreamNonBlocking), cudaSuccess);
+  }
+  ~OrderTest() override { open(); }
+
+  cudaError_t await(cudaStream_t stream, unsigned value, int* flag, int* out) {
+    void* arguments[] = {&flag, &out, &value};
+    return CUDA(cudaLaunchKernel)(await_, 1, 1, arguments, 0, stream);
+  }
+  cudaError_t await(cudaStream_t stream, unsigned value = 1) { return await(stream, value, flag_, out_); }
+  /// Lets the waiting kernels end.
+  void open() { std::atomic_ref(*flag_).store(1); }
+
+  Program program_{order_ptx};
+  const void* await_ = program_.kernel("await");
+  int* flag_ = nullptr;
+  int* pinned_ = nullptr;
+  int* out_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaStream_t other_ = nullptr;
+};
+
+TEST_F(OrderTest, AKernelMayWaitForTheHost) {
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
+  ASSERT_EQ(await(stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaEventRecord)(event, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamQuery)(stream_), cudaErrorNotReady);
+  EXPECT_EQ(CUDA(cudaEventQuery)(event), cudaErrorNotReady);
+  float milliseconds = 0;
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, event, event), cudaErrorNotReady);
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(other_), cudaSuccess) << "has nothing to do with it";
+  open();
+  EXPECT_EQ(CUDA(cudaEventSynchronize)(event), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamQuery)(stream_), cudaSuccess);
+  EXPECT_EQ(host_ints(out_, 1)[0], 11);
+}
+
+TEST_F(OrderTest, OneStreamKeepsItsOrder) {
+  std::vector<int> seen;
+  struct Call {
+    std::vector<int>* seen;
+    const int* pinned;
+  } call{&seen, pinned_};
+  unsigned value = 5;
+  int* out = out_;
+  void* arguments[] = {&flag_, &out, &value};
+  ASSERT_EQ(CUDA(cudaLaunchKernel)(await_, 1, 1, arguments, 0, stream_), cudaSuccess);
+  value = 7;  // parameters are those of the launch
+  out = nullptr;
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_, out_, 4, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
+  const auto note = [](void* data) {
+    auto* to = static_cast<Call*>(data);
+    to->seen->push_back(*to->pinned);
+  };
+  ASSERT_EQ(CUDA(cudaLaunchHostFunc)(stream_, note, &call), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemsetAsync)(out_, 0, 4, stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_, out_, 4, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaLaunchHostFunc)(stream_, note, &call), cudaSuccess);
+  EXPECT_THAT(seen, testing::IsEmpty());
+  open();
+  ASSERT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
+  EXPECT_THAT(seen, testing::ElementsAre(15, 0));
+}
+
+TEST_F(OrderTest, EventsOrderStreamsAndTheDefaultStreamOrdersBlockingOnes) {
+  cudaStream_t blocking = nullptr;
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&blocking), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaEventCreateWithFlags)(&event, cudaEventDisableTiming), cudaSuccess);
+  ASSERT_EQ(await(stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaEventRecord)(event, stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamWaitEvent)(blocking, event, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_, out_, 4, cudaMemcpyDeviceToHost, blocking), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemsetAsync)(out_, 0, 4, nullptr), cudaSuccess) << "behind what is in `blocking`";
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_ + 1, out_, 4, cudaMemcpyDeviceToHost, blocking), cudaSuccess);
+  pinned_[2] = 99;
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_ + 3, pinned_ + 2, 4, cudaMemcpyHostToHost, other_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamSynchronize)(other_), cudaSuccess);
+  EXPECT_EQ(pinned_[3], 99) << "independent";
+  EXPECT_EQ(pinned_[0], 0);
+  open();
+  ASSERT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
+  EXPECT_EQ(pinned_[0], 11);
+  EXPECT_EQ(pinned_[1], 0);
+}
+
+TEST_F(OrderTest, PageableMemoryIsReadBeforeTheCallReturns) {
+  ASSERT_EQ(await(stream_), cudaSuccess);
+  int value = 77;
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(out_, &value, 4, cudaMemcpyHostToDevice, stream_), cudaSuccess);
+  value = 78;
+  open();
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(&value, out_, 4, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
+  EXPECT_EQ(value, 77) << "and written before it returns";
+}
+
+TEST_F(OrderTest, MemoryIsFreedInTheStreamsOrder) {
+  std::size_t before = 0, meanwhile = 0, after = 0, total = 0;
+  ASSERT_EQ(CUDA(cudaMemGetInfo)(&before, &total), cudaSuccess);
+  ASSERT_EQ(await(stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaFreeAsync)(out_, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(out_, stream_), cudaErrorInvalidValue) << "it is on its way";
+  ASSERT_EQ(CUDA(cudaMemGetInfo)(&meanwhile, &total), cudaSuccess);
+  EXPECT_EQ(meanwhile, before);
+  open();
+  ASSERT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemGetInfo)(&after, &total), cudaSuccess);
+  EXPECT_EQ(after, before + 4);
+}
+
+TEST_F(OrderTest, NothingIsBuiltOnWhatADeadKernelLeaves) {
+  Program program{test_ptx};
+  ASSERT_EQ(await(stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaLaunchKernel)(program.kernel("dies"), 1, 1, nullptr, 0, stream_), cudaSuccess);
+  pinned_[0] = 5;
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(pinned_, out_, 4, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
+  cudaError_t told = cudaSuccess;
+  const auto note = [](cudaStream_t, cudaError_t status, void* data) {
+    *static_cast<cudaError_t*>(data) = status;
+  };
+  ASSERT_EQ(CUDA(cudaStreamAddCallback)(stream_, note, &told, 0), cudaSuccess);
+  open();
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaErrorLaunchFailure);
+  EXPECT_EQ(pinned_[0], 5);
+  EXPECT_EQ(told, cudaErrorLaunchFailure);
+}
+
+TEST_F(OrderTest, ResultsOfVariantsArriveWhenTheLaunchIsOver) {
+  Launch launch;
+  launch.stream = stream_;
+  unsigned value = 1;
+  void* arguments[] = {&flag_, &out_, &value};
+  launch.parameters = arguments;
+  auto variant = cpu_device().load(order_ptx, "await", launch, 0);
+  ASSERT_TRUE(variant.ok());
+  const auto buffer = cpu_device().allocate_zeroed(4, launch);
+  ASSERT_TRUE(buffer.ok());
+  auto* words = reinterpret_cast<int*>(*buffer);
+  arguments[1] = &words;
+  const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
+  ASSERT_TRUE(cpu_device().launch(**variant, launch, slots, {}).ok());
+  variant->reset();
+  auto readback = cpu_device().read_back_and_free(*buffer, 4, launch);
+  ASSERT_TRUE(readback.ok());
+  EXPECT_FALSE((*readback)->ready());
+  open();
+  const auto bytes = (*readback)->wait();
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_TRUE((*readback)->ready());
+  EXPECT_EQ(*reinterpret_cast<const int*>(bytes->data()), 1);
+}
+
+TEST_F(OrderTest, AKernelThatDoesNotEndIsNamed) {
+  const auto listener = std::make_shared<Listener>();
+  log().sinks().push_back(listener);
+  first_running_report() = std::chrono::milliseconds(1);
+  ASSERT_EQ(await(stream_), cudaSuccess);
+  while (!listener->heard) std::this_thread::yield();
+  open();
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
+  first_running_report() = std::chrono::seconds(10);
+  log().sinks().pop_back();
+}
+
+using OrderDeathTest = OrderTest;
+
+TEST_F(OrderDeathTest, TheProcessEndsInSpiteOfAKernelThatDoesNot) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        await(stream_);
+        await(stream_);
+        finish_work(std::chrono::milliseconds(20));
+        CUDA(cudaDeviceSynchronize)();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "the program ends while the cpu device is still at work");
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test
