@@ -212,6 +212,7 @@ TEST_F(LaunchTest, ManagedVariablesAreReadableOnTheHost) {
   ASSERT_EQ(CUDA(cudaLaunchKernel)(scale, 1, 32, arguments, 0, nullptr), cudaSuccess);
   EXPECT_EQ(program.initialise(), 1);
   ASSERT_NE(*pointer, nullptr);
+  ASSERT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   EXPECT_EQ(**pointer, 10);
   cudaPointerAttributes attributes = {};
   ASSERT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, *pointer), cudaSuccess);

@@ -213,6 +213,50 @@ def runs_whose_filters_match_nothing(build):
     expect_words(run, "vecadd(", "no launch selected by LYNXPP_LAUNCHES")
 
 
+# ---------------------------------------------------------------- programs that wait
+
+def waiting(build, what, spec=None, **more):
+    """What it prints and its record of the kernel's instructions, when it is instrumented."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        run = build.run(build.examples / "tests" / "waiting", what, spec=spec, environment={"LYNXPP_OUTPUT": str(output)})
+        records = read_json_lines(output) if output.exists() else []
+        return run, [record for record in records if record["record"] == "launch"]
+
+
+@test
+def a_kernel_waits_for_the_host(build):
+    """Launches are asynchronous, and the results of instrumented ones arrive all the same."""
+    for spec in (None, "instruction_count"):
+        run, launches = waiting(build, "host", spec)
+        expect(run.status == 0 and run.stdout == b"waiting: cudaErrorNotReady, 32\n", f"the program changed\n{run}")
+        expect(len(launches) == (0 if spec is None else 1), f"one record of the launch, not {launches}")
+
+
+@test
+def blocks_wait_for_one_another(build):
+    """As many as occupancy promises are resident."""
+    for spec in (None, "instruction_count"):
+        run, _ = waiting(build, "blocks", spec)
+        expect(run.status == 0 and run.stdout == b"waiting: all met\n", f"the program changed\n{run}")
+
+
+@test
+def a_kernel_that_does_not_end_is_interrupted(build):
+    run, _ = waiting(build, "forever")
+    expect(run.status == -signal.SIGINT and run.stdout == b"waiting: launched\n", f"the program changed\n{run}")
+
+
+@test
+def what_the_cpu_device_does_not_have(build):
+    """The error is the runtime's, each function is named once, and nothing runs in place of a captured launch."""
+    run, _ = waiting(build, "refused")
+    expect(run.status == 0 and run.stdout == b"cudaErrorNotSupported cudaErrorNotSupported "
+           b"cudaErrorStreamCaptureInvalidated 0\n", f"the program changed\n{run}")
+    for name in ("cudaMallocArray", "cudaStreamBeginCapture"):
+        expect(run.stderr.count(f"the cpu device does not have {name};") == 1, f"{name} is not named once\n{run}")
+
+
 # ---------------------------------------------------------------- kernels and filters
 
 def attach_program(build):

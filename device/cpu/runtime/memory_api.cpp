@@ -124,7 +124,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     return error;
   const cudaError_t error = allocations().retire(pointer, MemoryKind::device, MemoryKind::managed);
   if (error != cudaSuccess) return error;
-  return streams().enqueue_always(stream, [pointer] { allocations().release_retired(pointer); });
+  return streams().enqueue_brief(stream, [pointer] { allocations().release_retired(pointer); });
 }
 
 // ---------------------------------------------------------------- host memory

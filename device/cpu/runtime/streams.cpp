@@ -85,6 +85,12 @@ cudaError_t Streams::enqueue_always(cudaStream_t handle, std::function<void()> w
   return cudaSuccess;
 }
 
+cudaError_t Streams::enqueue_brief(cudaStream_t handle, std::function<void()> work) {
+  if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
+  add(find(handle), Operation::Kind::mark, std::move(work));
+  return cudaSuccess;
+}
+
 /// A new operation, the stream's last. It waits for `behind`, too, when there is one.
 OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind kind,
                           std::function<void()> work, const OperationPtr& behind) {
@@ -141,6 +147,8 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
   while (!over.empty()) {
     const OperationPtr each = std::move(over.back());
     over.pop_back();
+    if (each->work) each->work();
+    each->work = nullptr;
     each->done = true;
     each->finished = std::chrono::steady_clock::now();
     --each->stream->unfinished;

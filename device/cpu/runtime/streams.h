@@ -42,7 +42,7 @@ struct Stream {
 struct Operation {
   enum class Kind {
     work,  ///< runs on a thread of the device's
-    mark,  ///< nothing to do: a place in the stream's order
+    mark,  ///< a place in the stream's order, with nothing to do or next to nothing
     turn,  ///< done by the thread that waits for it
   };
   Kind kind = Kind::mark;
@@ -123,6 +123,8 @@ class Streams {
   cudaError_t enqueue(cudaStream_t handle, std::function<void()> work, OperationPtr* operation = nullptr);
   /// As above, and also when the device has failed.
   cudaError_t enqueue_always(cudaStream_t handle, std::function<void()> work);
+  /// As above, for work that takes no time and does not use Streams.
+  cudaError_t enqueue_brief(cudaStream_t handle, std::function<void()> work);
 
   /// True when everything in the stream is over.
   bool idle(Stream& stream);

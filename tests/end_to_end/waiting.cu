@@ -1,0 +1,110 @@
+// Programs that wait in every way that CUDA allows, and one that asks for what the cpu device does not have.
+//   waiting host       a kernel waits for a flag that the host sets after the launch
+//   waiting blocks     a barrier over as many blocks as occupancy promises
+//   waiting forever    a kernel does not end, and the process is interrupted while it waits for it
+//   waiting refused    textures, and a stream capture whose error is not looked at
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include <unistd.h>
+
+#define CHECK(call)                                                      \
+  do {                                                                   \
+    const cudaError_t error = (call);                                    \
+    if (error != cudaSuccess) {                                          \
+      std::printf("%s: %s\n", #call, cudaGetErrorName(error));           \
+      return 1;                                                          \
+    }                                                                    \
+  } while (0)
+
+__global__ void wait_for_host(volatile int* flag, int* out) {
+  while (*flag == 0) {
+  }
+  atomicAdd(out, 1);
+}
+
+__device__ unsigned arrived;
+
+__global__ void meet(unsigned rounds) {
+  for (unsigned round = 1; round <= rounds; ++round) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(&arrived, 1);
+      while (atomicAdd(&arrived, 0) < round * gridDim.x) {
+      }
+    }
+    __syncthreads();
+  }
+}
+
+__global__ void add_one(int* out) { atomicAdd(out, 1); }
+
+static int host() {
+  int* shared;
+  CHECK(cudaMallocManaged(&shared, 2 * sizeof(int)));
+  shared[0] = shared[1] = 0;
+  wait_for_host<<<1, 32>>>(shared, shared + 1);
+  CHECK(cudaGetLastError());
+  const cudaError_t busy = cudaStreamQuery(nullptr);
+  *static_cast<volatile int*>(shared) = 1;
+  CHECK(cudaDeviceSynchronize());
+  std::printf("waiting: %s, %d\n", cudaGetErrorName(busy), shared[1]);
+  return 0;
+}
+
+static int blocks() {
+  cudaDeviceProp properties;
+  int each = 0;
+  CHECK(cudaGetDeviceProperties(&properties, 0));
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, meet, 256, 0));
+  const int all = each * properties.multiProcessorCount;
+  meet<<<all, 256>>>(3);
+  unsigned count = 0;
+  CHECK(cudaMemcpyFromSymbol(&count, arrived, sizeof count));
+  std::printf("waiting: %s\n", count == 3u * all ? "all met" : "wrong");
+  return 0;
+}
+
+static int forever() {
+  int* shared;
+  CHECK(cudaMallocManaged(&shared, 2 * sizeof(int)));
+  shared[0] = 0;
+  wait_for_host<<<1, 32>>>(shared, shared + 1);
+  CHECK(cudaGetLastError());
+  std::puts("waiting: launched");
+  std::fflush(stdout);
+  std::thread([] { kill(getpid(), SIGINT); }).detach();
+  CHECK(cudaDeviceSynchronize());
+  return 1;
+}
+
+static int refused() {
+  cudaArray_t array = nullptr;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  std::printf("%s", cudaGetErrorName(cudaMallocArray(&array, &format, 4, 4)));
+  std::printf(" %s", cudaGetErrorName(cudaGetLastError()));
+  int* out;
+  cudaStream_t stream;
+  CHECK(cudaMallocManaged(&out, sizeof *out));
+  *out = 0;
+  CHECK(cudaStreamCreate(&stream));
+  cudaGraph_t graph = nullptr;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  add_one<<<1, 1, 0, stream>>>(out);
+  cudaStreamEndCapture(stream, &graph);
+  std::printf(" %s", cudaGetErrorName(cudaGetLastError()));
+  CHECK(cudaDeviceSynchronize());
+  std::printf(" %d\n", *out);
+  return 0;
+}
+
+int main(int count, char** arguments) {
+  const char* const what = count > 1 ? arguments[1] : "";
+  if (std::strcmp(what, "host") == 0) return host();
+  if (std::strcmp(what, "blocks") == 0) return blocks();
+  if (std::strcmp(what, "forever") == 0) return forever();
+  return refused();
+}
