@@ -36,7 +36,7 @@ struct CpuVariant : Variant {
 
 /// A launch on its way.
 struct Run {
-  OperationPtr operation;  ///< null: nothing was launched
+  OperationPtr operation;                         ///< null: nothing was launched
   std::unique_ptr<std::byte, FreeMemory> memory;  ///< that it writes its results to
   // Valid when the operation is done.
   std::optional<Failure> death;

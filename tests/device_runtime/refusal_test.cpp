@@ -73,7 +73,8 @@ TEST_F(RefusalTest, NothingRunsInPlaceOfARefusedCapture) {
             cudaErrorStreamCaptureInvalidated);
   EXPECT_EQ(CUDA(cudaMemsetAsync)(data_, 0, 4, stream_), cudaErrorStreamCaptureInvalidated);
   bool called = false;
-  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(stream_, [](void* flag) { *static_cast<bool*>(flag) = true; }, &called),
+  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(
+                stream_, [](void* flag) { *static_cast<bool*>(flag) = true; }, &called),
             cudaErrorStreamCaptureInvalidated);
   EXPECT_FALSE(called);
   EXPECT_THAT(host_ints(data_, 32), Each(1));

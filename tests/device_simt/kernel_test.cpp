@@ -7,6 +7,7 @@
 #include <bit>
 #include <numeric>
 
+#include "device/cpu/simt/execute/device_output.h"
 #include "kernel_fixture.h"
 #include "support/text.h"
 
@@ -262,6 +263,7 @@ TEST_F(Kernel, MakesProgressUnderLocks) {
 TEST_F(Kernel, PrintsLikeTheDevice) {
   ::testing::internal::CaptureStdout();
   const std::string failed = launch("print", blocks(1, 2), std::uint64_t{0});
+  device_output().flush();
   std::fflush(stdout);
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "text -7  3.14|8   |123456789ab z%\n");
   EXPECT_EQ(failed, "");

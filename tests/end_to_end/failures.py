@@ -242,6 +242,12 @@ def blocks_wait_for_one_another(build):
 
 
 @test
+def what_kernels_print_comes_at_synchronisation(build):
+    run, _ = waiting(build, "print")
+    expect(run.status == 0 and run.stdout == b"host\ndevice\nend\n", f"the program changed\n{run}")
+
+
+@test
 def a_kernel_that_does_not_end_is_interrupted(build):
     run, _ = waiting(build, "forever")
     expect(run.status == -signal.SIGINT and run.stdout == b"waiting: launched\n", f"the program changed\n{run}")

@@ -2,6 +2,7 @@
 //   waiting host       a kernel waits for a flag that the host sets after the launch
 //   waiting blocks     a barrier over as many blocks as occupancy promises
 //   waiting forever    a kernel does not end, and the process is interrupted while it waits for it
+//   waiting print      what kernels print comes when the host waits for them
 //   waiting refused    textures, and a stream capture whose error is not looked at
 #include <csignal>
 #include <cstdio>
@@ -10,18 +11,17 @@
 
 #include <unistd.h>
 
-#define CHECK(call)                                                      \
-  do {                                                                   \
-    const cudaError_t error = (call);                                    \
-    if (error != cudaSuccess) {                                          \
-      std::printf("%s: %s\n", #call, cudaGetErrorName(error));           \
-      return 1;                                                          \
-    }                                                                    \
+#define CHECK(call)                                            \
+  do {                                                         \
+    const cudaError_t error = (call);                          \
+    if (error != cudaSuccess) {                                \
+      std::printf("%s: %s\n", #call, cudaGetErrorName(error)); \
+      return 1;                                                \
+    }                                                          \
   } while (0)
 
 __global__ void wait_for_host(volatile int* flag, int* out) {
-  while (*flag == 0) {
-  }
+  while (*flag == 0) {}
   atomicAdd(out, 1);
 }
 
@@ -33,8 +33,7 @@ __global__ void meet(unsigned rounds) {
     if (threadIdx.x == 0) {
       __threadfence();
       atomicAdd(&arrived, 1);
-      while (atomicAdd(&arrived, 0) < round * gridDim.x) {
-      }
+      while (atomicAdd(&arrived, 0) < round * gridDim.x) {}
     }
     __syncthreads();
   }
@@ -81,6 +80,23 @@ static int forever() {
   return 1;
 }
 
+__global__ void say(volatile int* done) {
+  printf("device\n");
+  *done = 1;
+}
+
+static int print() {
+  int* done;
+  CHECK(cudaMallocManaged(&done, sizeof *done));
+  *done = 0;
+  say<<<1, 1>>>(done);
+  while (*static_cast<volatile int*>(done) == 0) {}
+  std::puts("host");
+  CHECK(cudaDeviceSynchronize());
+  std::puts("end");
+  return 0;
+}
+
 static int refused() {
   cudaArray_t array = nullptr;
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
@@ -106,5 +122,6 @@ int main(int count, char** arguments) {
   if (std::strcmp(what, "host") == 0) return host();
   if (std::strcmp(what, "blocks") == 0) return blocks();
   if (std::strcmp(what, "forever") == 0) return forever();
+  if (std::strcmp(what, "print") == 0) return print();
   return refused();
 }

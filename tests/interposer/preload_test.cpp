@@ -297,8 +297,8 @@ TEST_P(RuntimeProgram, CallsTheEngineInsteadOfTheRuntime) {
   EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
                                          "cpu __cudaRegisterFatBinary", "cpu __cudaRegisterFatBinary", "main",
                                          "cpu cudaMalloc 1", "cpu cudaFree", "cpu cudaMalloc 70",
-                                         "cpu refuses", "cpu refuses", "own cudaDescribe",
-                                         "cpu cudaMalloc 2", "cpu cudaMalloc 3", "engine finish"));
+                                         "cpu refuses", "cpu refuses", "own cudaDescribe", "cpu cudaMalloc 2",
+                                         "cpu cudaMalloc 3", "engine finish"));
 }
 
 TEST_P(RuntimeProgram, LibrariesOpenedLaterAreBoundBeforeTheirConstructors) {

@@ -265,14 +265,18 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, enum cudaM
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, enum cudaMemcpyKind kind) {
-  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, nullptr, Returns::when_done);
+  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, nullptr,
+                 Returns::when_done);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, stream, Returns::at_once);
+  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, stream,
+                 Returns::at_once);
 }
 
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) { return copy_3d(parameters, nullptr, Returns::when_done); }
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) {
+  return copy_3d(parameters, nullptr, Returns::when_done);
+}
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   return copy_3d(parameters, stream, Returns::at_once);
 }

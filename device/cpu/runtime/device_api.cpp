@@ -13,6 +13,7 @@
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/simt/execute/device_heap.h"
+#include "device/cpu/simt/execute/device_output.h"
 
 namespace lynxpp::device::cpu::api {
 namespace {
@@ -26,18 +27,14 @@ std::atomic<cudaSharedMemConfig> bank_configuration{cudaSharedMemBankSizeFourByt
 
 /// Of one thread, as hardware has it.
 constexpr std::size_t most_stack_bytes = 512 * 1024;
-constexpr std::size_t default_fifo_bytes = 1 << 20;
 constexpr std::size_t most_fetch_bytes = 128;
 constexpr std::size_t default_fetch_bytes = 64;
-// What a kernel prints is written at once, so that no buffer is ever too small; a granularity of fetches is a
-// hint.
-std::atomic<std::size_t> fifo_bytes{default_fifo_bytes};
-std::atomic<std::size_t> fetch_bytes{default_fetch_bytes};
+std::atomic<std::size_t> fetch_bytes{default_fetch_bytes};  // a hint
 
 void reset_limits() {
   stack_limit() = default_stack_limit;
   device_heap().reset();
-  fifo_bytes = default_fifo_bytes;
+  device_output().set_limit(DeviceOutput::default_limit);
   fetch_bytes = default_fetch_bytes;
 }
 
@@ -162,9 +159,8 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
       if (value > most_stack_bytes) return cudaErrorInvalidValue;
       stack_limit() = value;
       return cudaSuccess;
-    case cudaLimitMallocHeapSize:
-      return device_heap().set_limit(value) ? cudaSuccess : cudaErrorInvalidValue;
-    case cudaLimitPrintfFifoSize: fifo_bytes = value; return cudaSuccess;
+    case cudaLimitMallocHeapSize: return device_heap().set_limit(value) ? cudaSuccess : cudaErrorInvalidValue;
+    case cudaLimitPrintfFifoSize: device_output().set_limit(value); return cudaSuccess;
     case cudaLimitMaxL2FetchGranularity:
       if (value > most_fetch_bytes) return cudaErrorInvalidValue;
       fetch_bytes = value;
@@ -177,7 +173,7 @@ cudaError_t cudaDeviceGetLimit(size_t* value, enum cudaLimit limit) {
   switch (limit) {
     case cudaLimitStackSize: return give(value, stack_limit());
     case cudaLimitMallocHeapSize: return give(value, device_heap().limit());
-    case cudaLimitPrintfFifoSize: return give(value, fifo_bytes);
+    case cudaLimitPrintfFifoSize: return give(value, device_output().limit());
     case cudaLimitMaxL2FetchGranularity: return give(value, fetch_bytes);
     default: return value == nullptr ? cudaErrorInvalidValue : cudaErrorUnsupportedLimit;
   }
@@ -209,7 +205,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
-struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind kind) {
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                   enum cudaChannelFormatKind kind) {
   return {x, y, z, w, kind};
 }
 

@@ -103,8 +103,8 @@ void run(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
     if (path) write_counters(*path, launch, counters);
     return;
   }
-  set_sticky_error(error_of(status.error()));
   log_failure(kernel, status.error());
+  set_sticky_error(error_of(status.error()));
 }
 
 cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch) {

@@ -105,8 +105,7 @@ cudaError_t cudaFreeHost(void* pointer) {
   if (pointer == nullptr) return cudaSuccess;
   if (CallbackScope::active()) return cudaErrorNotPermitted;
   streams().wait_for_all();
-  const cudaError_t error =
-      allocations().release(pointer, MemoryKind::pinned_host, MemoryKind::pinned_host);
+  const cudaError_t error = allocations().release(pointer, MemoryKind::pinned_host, MemoryKind::pinned_host);
   return error != cudaSuccess ? error : sticky_error();
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/worker_pool.h"
 #include "support/log.h"
@@ -50,6 +51,7 @@ StreamTurn::StreamTurn(cudaStream_t handle) {
     std::unique_lock lock(all.mutex_);
     all.changed_.wait(lock, [&] { return turn_->waits_for == 0 || all.abandoned_; });
   }
+  device_output().flush();
   status_ = sticky_error();
 }
 
@@ -121,8 +123,8 @@ void Streams::append(const OperationPtr& operation, const OperationPtr& behind, 
   wait_for_one(behind);
   const Stream& own = *operation->stream;
   for (const auto& [other, last] : last_) {
-    const bool ordered = other == &own || (own.is_legacy && other->is_blocking()) ||
-                         (own.is_blocking() && other->is_legacy);
+    const bool ordered =
+        other == &own || (own.is_legacy && other->is_blocking()) || (own.is_blocking() && other->is_legacy);
     if (ordered) wait_for_one(last);
   }
   ++operation->stream->unfinished;
@@ -207,8 +209,11 @@ bool Streams::is_done(const OperationPtr& operation) {
 }
 
 void Streams::wait_for(const OperationPtr& operation) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return operation->done || abandoned_; });
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return operation->done || abandoned_; });
+  }
+  device_output().flush();
 }
 
 void Streams::wait_for(Stream& stream) {
@@ -218,6 +223,7 @@ void Streams::wait_for(Stream& stream) {
     last = last_operations(&stream);
   }
   for (const OperationPtr& each : last) wait_for(each);
+  device_output().flush();
 }
 
 void Streams::wait_for_all() {
@@ -227,19 +233,23 @@ void Streams::wait_for_all() {
     last = last_operations(nullptr);
   }
   for (const OperationPtr& each : last) wait_for(each);
+  device_output().flush();
 }
 
 void Streams::finish(std::chrono::milliseconds patience) {
+  // A callback that ends the process is itself at work.
+  if (in_callback) patience = {};
   std::unique_lock lock(mutex_);
   const auto all_over = [&] { return last_.empty(); };
   if (!changed_.wait_for(lock, patience, all_over)) {
     log().error("the program ends while the cpu device is still at work; what is left is not done");
     abandon_launches();
-    changed_.wait_for(lock, abandoning_patience, all_over);
+    changed_.wait_for(lock, in_callback ? std::chrono::seconds{} : abandoning_patience, all_over);
     abandoned_ = true;
   }
   finished_ = true;
   changed_.notify_all();
+  device_output().flush();
 }
 
 // ---------------------------------------------------------------- streams

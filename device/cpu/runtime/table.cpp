@@ -83,10 +83,10 @@ void* address_of(Function* function) {
 
 // A refusal looks at no argument, and the caller removes them, so one type serves for all; the result's type
 // must be right.
-#define LYNXPP_REFUSAL(name)                                 \
-  address_of(+[]() noexcept -> cudaError_t {                 \
-    static std::atomic<bool> named{false};                   \
-    return refuse(name, named);                              \
+#define LYNXPP_REFUSAL(name)                 \
+  address_of(+[]() noexcept -> cudaError_t { \
+    static std::atomic<bool> named{false};   \
+    return refuse(name, named);              \
   })
 
 template <typename Function>
@@ -122,11 +122,11 @@ std::vector<ApiFunction> make_table() {
   {#name, LYNXPP_REFUSAL(#name)}, {#name "_" #suffix, LYNXPP_REFUSAL(#name)},
 #define LYNXPP_UNSUPPORTED_FOREIGN(name) {#name, LYNXPP_REFUSAL(#name)},
 // Nothing is known of its result: a null pointer where it is one.
-#define LYNXPP_UNSUPPORTED_ENTRY(name)                             \
-  {#name, address_of(+[]() noexcept -> void* {                     \
-     static std::atomic<bool> named{false};                        \
-     refuse(#name, named);                                         \
-     return nullptr;                                               \
+#define LYNXPP_UNSUPPORTED_ENTRY(name)         \
+  {#name, address_of(+[]() noexcept -> void* { \
+     static std::atomic<bool> named{false};    \
+     refuse(#name, named);                     \
+     return nullptr;                           \
    })},
 #include "device/cpu/runtime/unsupported.def"
 #undef LYNXPP_UNSUPPORTED

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device/cpu/simt/execute/device_heap.h"
+#include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/scheduler.h"
 #include "device/cpu/simt/lanes/access_check.h"
 
@@ -163,7 +164,7 @@ Result<std::uint64_t> print(const BuiltinCall& call) {
     }
   }
   if (memory.failed()) return *memory.failed();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  device_output().append(text);
   return static_cast<std::uint64_t>(count);
 }
 

@@ -26,10 +26,10 @@ struct LaunchState {
   std::string name;  ///< of the module, in diagnostics
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
-  std::atomic<bool> spins{false};  ///< lanes have been seen to wait for lanes of their warp
-  std::uint64_t local_bytes = 0;   ///< of local memory, of one thread
-  std::size_t resident_blocks = 1;        ///< that one worker may run in turns
-  std::atomic<bool> blocks_wait{false};   ///< blocks have been seen to wait for blocks
+  std::atomic<bool> spins{false};        ///< lanes have been seen to wait for lanes of their warp
+  std::uint64_t local_bytes = 0;         ///< of local memory, of one thread
+  std::size_t resident_blocks = 1;       ///< that one worker may run in turns
+  std::atomic<bool> blocks_wait{false};  ///< blocks have been seen to wait for blocks
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::atomic<std::chrono::steady_clock::duration> next_report;  ///< of a kernel that does not end
 
