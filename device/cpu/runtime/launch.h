@@ -14,15 +14,15 @@ namespace lynxpp::device::cpu {
 
 /// Launches `kernel`; the interceptor (runtime.h) sees it first. launch.function and per_thread_stream are
 /// filled in. It runs when its turn in the stream has come; that it died is then the sticky error. Errors:
-/// cudaErrorInvalidConfiguration, cudaErrorInvalidValue (shared memory, attributes), those of Binary::load and
-/// Streams::admit, cudaErrorNotSupported when the cpu device cannot run it.
+/// cudaErrorInvalidConfiguration, cudaErrorInvalidValue (shared memory, attributes), those of Binary::load
+/// and Streams::admit, cudaErrorNotSupported when the cpu device cannot run it.
 cudaError_t launch_kernel(Kernel& kernel, Launch launch);
 
 /// The CUDA error for a failure of the executor.
 cudaError_t error_of(const Failure& failure);
 
-/// The error of the calling thread's last Device::launch (runtime.h's cpu_device()), when the launch could not
-/// be made; resets it to cudaSuccess.
+/// The error of the calling thread's last Device::launch (runtime.h's cpu_device()), when the launch could
+/// not be made; resets it to cudaSuccess.
 cudaError_t take_variant_error();
 void set_variant_error(cudaError_t error);
 

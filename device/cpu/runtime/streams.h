@@ -85,8 +85,8 @@ class CallbackScope {
   static bool active();
 };
 
-/// A stream's turn, taken by the calling thread: what was put into the stream before is over, what comes later
-/// waits.
+/// A stream's turn, taken by the calling thread: what was put into the stream before is over, what comes
+/// later waits.
 class StreamTurn {
  public:
   /// Waits. status() is that of Streams::admit(), or the sticky error when the stream's turn has come.
