@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "interposer/preload/engine_client.h"
@@ -17,6 +18,7 @@ namespace {
 std::atomic<bool> explained = false;
 const lynxpp_cpu_function* functions = nullptr;
 size_t function_count = 0;
+bool only_older_runtimes = false;
 void* refusal = nullptr;  // stands in for the runtime functions that the engine does not know
 
 /// libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
@@ -24,6 +26,47 @@ bool is_runtime_library(const char* file_name) {
   constexpr size_t prefix_length = 9;
   return strncmp(file_name, "libcudart", prefix_length) == 0 &&
          (file_name[prefix_length] == '.' || file_name[prefix_length] == '-');
+}
+
+/// A runtime of before CUDA 13, whose functions the engine's are.
+bool is_older_runtime(const char* file_name) {
+  const char* const version = strstr(file_name, ".so.");
+  constexpr long engine_version = 13;
+  return is_runtime_library(file_name) && version != nullptr &&
+         strtol(version + strlen(".so."), nullptr, 10) < engine_version;
+}
+
+/// The engine's function of that name; null when it has none or the process is not on the cpu device.
+void* cpu_function(const char* name) {
+  size_t low = 0;
+  size_t high = function_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    const int order = strcmp(functions[middle].name, name);
+    if (order == 0) return functions[middle].address;
+    if (order < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return nullptr;
+}
+
+/// Functions that have other types in older runtimes. The newest of these have the types of today under names
+/// with "_v2", but for the first one's.
+constexpr const char* changed_functions[] = {"cudaGetDeviceProperties", "cudaMemAdvise",
+                                             "cudaMemPrefetchAsync", "cudaMemPrefetchAsync_ptsz"};
+
+/// What a program that was built for an older runtime is to call; null when the engine has nothing for it.
+void* function_for_older(const char* symbol) {
+  for (const char* const changed : changed_functions) {
+    if (strcmp(symbol, changed) == 0) return nullptr;
+  }
+  if (strcmp(symbol, "cudaMemAdvise_v2") == 0) return cpu_function("cudaMemAdvise");
+  if (strcmp(symbol, "cudaMemPrefetchAsync_v2") == 0) return cpu_function("cudaMemPrefetchAsync");
+  if (strcmp(symbol, "cudaMemPrefetchAsync_v2_ptsz") == 0) return cpu_function("cudaMemPrefetchAsync_ptsz");
+  return cpu_function(symbol);
 }
 
 bool is_runtime_name(const char* symbol) {
@@ -61,9 +104,10 @@ bool is_of_runtime(const char* symbol) {
 }
 
 void bind_imports(const LoadedObject& object, MissingNames& missing) {
+  const bool is_older = object.needs(is_older_runtime);
   object.for_each_import_slot([&](const char* symbol, void** slot) {
     if (!is_runtime_name(symbol)) return;
-    if (void* const address = cpu_function(symbol)) {
+    if (void* const address = is_older ? function_for_older(symbol) : cpu_function(symbol)) {
       *slot = address;
     } else if (is_of_runtime(symbol)) {
       *slot = refusal;
@@ -75,9 +119,10 @@ void bind_imports(const LoadedObject& object, MissingNames& missing) {
 /// What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their constructors)
 /// asks the runtime's own symbol table.
 void bind_exports(const LoadedObject& runtime) {
+  const bool is_older = is_older_runtime(runtime.base_name());
   runtime.for_each_export([&](const char* symbol) {
     if (!is_runtime_name(symbol)) return;
-    void* const address = cpu_function(symbol);
+    void* const address = is_older ? function_for_older(symbol) : cpu_function(symbol);
     runtime.redirect_export(symbol, address != nullptr ? address : refusal);
   });
 }
@@ -160,33 +205,26 @@ void bind_to_cpu_device() {
   functions = engine->cpu_functions(&function_count);
   refusal = engine->cpu_refusal();
   MissingNames missing;
+  bool has_current_runtime = false;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) {
+      has_current_runtime |= !is_older_runtime(object.base_name());
       bind_exports(object);
     } else if (!object.contains(&functions)) {
       bind_imports(object, missing);
     }
     return false;
   });
+  only_older_runtimes = !has_current_runtime;
   missing.report();
   engine->attach(settings.specifications);
   finish_at_exit();
 }
 
-void* cpu_function(const char* name) {
-  size_t low = 0;
-  size_t high = function_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    const int order = strcmp(functions[middle].name, name);
-    if (order == 0) return functions[middle].address;
-    if (order < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return nullptr;
+void* looked_up_cpu_function(const char* name) {
+  if (!only_older_runtimes) return cpu_function(name);
+  void* const address = function_for_older(name);
+  return address == nullptr && cpu_function(name) != nullptr ? refusal : address;
 }
 
 void explain_static_runtime(const char* library, const void* caller) {

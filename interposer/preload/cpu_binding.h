@@ -14,8 +14,9 @@ bool links_shared_runtime();
 /// of the process, because programs and libraries register their fatbinaries in theirs.
 void bind_to_cpu_device();
 
-/// The engine's function of that name; null when it has none or the process is not on the cpu device.
-void* cpu_function(const char* name);
+/// What a look-up of that name by dlsym is to find: the engine's function; null when it has none or the process
+/// is not on the cpu device.
+void* looked_up_cpu_function(const char* name);
 
 /// Tells the user, once, when `caller` is a program, or a library of it, whose CUDA runtime is linked
 /// statically and asks for a driver that the cpu device cannot stand in for.

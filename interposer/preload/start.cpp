@@ -68,7 +68,7 @@ Leave real_quick_exit = nullptr;
 /// null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
-  if (strncmp(name, "cuda", 4) == 0) return cpu_function(name);
+  if (strncmp(name, "cuda", 4) == 0) return looked_up_cpu_function(name);
   const Slot slot = slot_of_export(name);
   if (slot == Slot::count || Passthrough::active()) return nullptr;
   lynxpp_resolve_real_functions();

@@ -334,6 +334,14 @@ INSTANTIATE_TEST_SUITE_P(Preload, RuntimeProgram,
                          testing::Values("runtime_program_lazy", "runtime_program_now",
                                          "runtime_program_no_pie"));
 
+TEST(Preload, FunctionsThatHadOtherTypesInAnOlderRuntimeAreRefused) {
+  const Outcome result = run(programs_folder + "/older_program", "LYNXPP_DEVICE=cpu");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events,
+              ElementsAre("engine opened, LYNXPP_SPEC is not set", "engine attach (null)", "cpu cudaMalloc 1",
+                          "cpu refuses", "cpu refuses", "cpu cudaMemAdvise", "cpu refuses", "engine finish"));
+}
+
 TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
   const std::string explanation =
       "lynxpp: the CUDA runtime is linked statically into this program, and such a runtime cannot run on the "

@@ -98,6 +98,8 @@ void** cpu_register(void*) {
   return nullptr;
 }
 
+int cpu_properties(void*, int) { return log_event("cpu cudaGetDeviceProperties"), 0; }
+int cpu_advise() { return log_event("cpu cudaMemAdvise"), 0; }
 int cpu_refused() { return log_event("cpu refuses"), 801; }
 void* cpu_refusal() { return reinterpret_cast<void*>(&cpu_refused); }
 
@@ -105,7 +107,9 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
   static const lynxpp_cpu_function table[] = {
       {"__cudaRegisterFatBinary", reinterpret_cast<void*>(&cpu_register)},
       {"cudaFree", reinterpret_cast<void*>(&cpu_free)},
+      {"cudaGetDeviceProperties", reinterpret_cast<void*>(&cpu_properties)},
       {"cudaMalloc", reinterpret_cast<void*>(&cpu_malloc)},
+      {"cudaMemAdvise", reinterpret_cast<void*>(&cpu_advise)},
   };
   *count = sizeof table / sizeof *table;
   return table;
