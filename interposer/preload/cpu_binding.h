@@ -14,8 +14,8 @@ bool links_shared_runtime();
 /// of the process, because programs and libraries register their fatbinaries in theirs.
 void bind_to_cpu_device();
 
-/// What a look-up of that name by dlsym is to find: the engine's function; null when it has none or the process
-/// is not on the cpu device.
+/// What a look-up of that name by dlsym is to find: the engine's function; null when it has none or the
+/// process is not on the cpu device.
 void* looked_up_cpu_function(const char* name);
 
 /// Tells the user, once, when `caller` is a program, or a library of it, whose CUDA runtime is linked

@@ -185,7 +185,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   if (launch.program->has_unbounded_calls) launch.local_bytes += align_up(stack_limit(), 16);
   launch.resident_blocks = static_cast<std::size_t>(
       std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));
-  launch.next_report = first_running_report().load();
+  launch.report.next = first_running_report().load();
   const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
   std::vector<WorkerCounts> counts;
   if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));

@@ -70,9 +70,9 @@ Status ResidentBlocks::run_first() {
 
 /// A kernel that does not end says where it is, at intervals that double.
 void ResidentBlocks::report_running() {
-  const std::chrono::steady_clock::duration running = std::chrono::steady_clock::now() - launch_.begin;
-  std::chrono::steady_clock::duration next = launch_.next_report.load(std::memory_order_relaxed);
-  if (running < next || !launch_.next_report.compare_exchange_strong(next, 2 * running)) return;
+  const std::chrono::steady_clock::duration running = std::chrono::steady_clock::now() - launch_.report.begin;
+  std::chrono::steady_clock::duration next = launch_.report.next.load(std::memory_order_relaxed);
+  if (running < next || !launch_.report.next.compare_exchange_strong(next, 2 * running)) return;
   const BlockRunner& block = *running_.front();
   const std::uint32_t* const at = block.index();
   log().warn("kernel {} has been running for {} s; block ({}, {}, {}) is at {}:{}",

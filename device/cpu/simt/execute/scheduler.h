@@ -16,6 +16,12 @@
 
 namespace lynxpp::device::cpu {
 
+/// When a launch that does not end is named, and when it began.
+struct RunningReport {
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::atomic<std::chrono::steady_clock::duration> next;
+};
+
 /// What the threads of one launch share.
 struct LaunchState {
   const Program* program = nullptr;
@@ -30,8 +36,7 @@ struct LaunchState {
   std::uint64_t local_bytes = 0;         ///< of local memory, of one thread
   std::size_t resident_blocks = 1;       ///< that one worker may run in turns
   std::atomic<bool> blocks_wait{false};  ///< blocks have been seen to wait for blocks
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  std::atomic<std::chrono::steady_clock::duration> next_report;  ///< of a kernel that does not end
+  RunningReport report;
 
   /// Whether there is no use in going on.
   bool stops() const { return failed.load(std::memory_order_relaxed) || launches_abandoned(); }
