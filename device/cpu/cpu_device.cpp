@@ -184,7 +184,8 @@ class CpuDevice : public Device {
     auto made = std::make_shared<Run>();
     const cudaError_t error = streams().enqueue(
         static_cast<cudaStream_t>(launch.stream),
-        [made, variables = std::move(variables), module = std::move(module), counted, parameters = std::move(parameters),
+        [made, variables = std::move(variables), module = std::move(module), counted,
+         parameters = std::move(parameters),
          path = counters_path()] { run(*made, *module, counted, parameters, path); },
         &made->operation);
     set_variant_error(error);

@@ -191,7 +191,7 @@ void Binary::retire(const std::vector<Kernel*>& kernels) {
     kernel->load_error = cudaErrorCudartUnloading;
   }
   variables.clear();
-  // Kernels hold their modules; copies from and to variables do not.
+  // What is still to run may use them; then they stay.
   if (streams().all_idle()) modules_.clear();
   decoded_ = retired_ = true;
 }

@@ -170,7 +170,8 @@ Result<std::uint64_t> print(const BuiltinCall& call) {
 
 Result<std::uint64_t> free_memory(const BuiltinCall& call) {
   const std::uint64_t address = call.arguments[0];
-  if (address == 0 || device_heap().free(reinterpret_cast<void*>(address), *call.memory)) return std::uint64_t{0};
+  if (address == 0 || device_heap().free(reinterpret_cast<void*>(address), *call.memory))
+    return std::uint64_t{0};
   CallMemory memory(call);
   memory.miss("free of what malloc of the device did not give out,", address);
   return *memory.failed();
