@@ -252,6 +252,7 @@ TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
   setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(launch(32), cudaSuccess);
   unsetenv("LYNXPP_CPU_COUNTERS");
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
   std::string text;
   ASSERT_TRUE(read_file(path, text));
   std::vector<std::pair<int, bool>> launches;
