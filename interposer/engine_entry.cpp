@@ -237,6 +237,7 @@ int finish() {
 const lynxpp_cpu_function* cpu_functions(size_t* count) {
   static_assert(sizeof(lynxpp_cpu_function) == sizeof(device::cpu::ApiFunction));
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
+  device::cpu::set_wait_observer(&collect);
   const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
   *count = functions.size();
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());

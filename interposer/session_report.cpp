@@ -154,6 +154,7 @@ void Session::report_ends() {
 }
 
 void Session::collect() {
+  if (launching_.is_held_by_caller()) return;
   const std::unique_lock launching(launching_, std::try_to_lock);
   if (!launching) return;  // who launches collects
   const std::lock_guard state(state_);

@@ -141,6 +141,14 @@ def results_of_a_program_that_dies(build):
 
 
 @test
+def results_are_written_where_the_program_waits(build):
+    """What nothing can be done about, SIGKILL, takes no record of a launch that was waited for."""
+    run, records = build.measure(build.examples / "tests" / "endings", "signal", int(signal.SIGKILL), spec="instruction_count")
+    demand_equal("status", run.status, -signal.SIGKILL)
+    demand_equal("launches", len(records.launches), 1)
+
+
+@test
 def signals_inside_a_kernel(build):
     """A kernel that never ends is interrupted: what was over before is there, and what is missing is said."""
     for number in (signal.SIGINT, signal.SIGTERM):

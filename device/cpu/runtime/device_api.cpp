@@ -137,6 +137,7 @@ cudaError_t cudaGetDeviceFlags(unsigned int* flags) { return give(flags, device_
 cudaError_t cudaDeviceSynchronize() {
   if (CallbackScope::active()) return cudaErrorNotPermitted;
   streams().wait_for_all();
+  program_has_waited();
   return sticky_error();
 }
 

@@ -35,6 +35,10 @@ struct KernelIdentity {
 using LaunchInterceptor = bool (*)(const Launch& launch, const KernelIdentity& kernel);
 void set_launch_interceptor(LaunchInterceptor interceptor);
 
+/// Is told when the program has waited for the device: for streams, events, or a blocking copy.
+using WaitObserver = void (*)();
+void set_wait_observer(WaitObserver observer);
+
 /// The one cpu device. Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of the program's kernels
 /// and of variants.
 Device& cpu_device();

@@ -95,6 +95,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (const cudaError_t error = streams().admit(handle); error != cudaSuccess) return error;
   streams().wait_for(*streams().find(handle));
+  program_has_waited();
   return sticky_error();
 }
 
@@ -184,6 +185,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
   if (CallbackScope::active()) return cudaErrorNotPermitted;
   if (const OperationPtr mark = streams().mark_of(*event)) streams().wait_for(mark);
+  program_has_waited();
   return sticky_error();
 }
 

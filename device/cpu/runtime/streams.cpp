@@ -1,9 +1,11 @@
 #include "device/cpu/runtime/streams.h"
 
+#include <atomic>
 #include <exception>
 #include <utility>
 
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/runtime.h"
 #include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/worker_pool.h"
@@ -17,6 +19,8 @@ constexpr std::size_t most_unfinished = 1024;
 /// For what runs when the kernels are told to stop.
 constexpr std::chrono::seconds abandoning_patience{2};
 
+std::atomic<WaitObserver> wait_observer{nullptr};
+
 thread_local bool null_is_per_thread = false;
 thread_local bool in_callback = false;
 
@@ -28,6 +32,12 @@ struct OwnStream {
 };
 
 }  // namespace
+
+void set_wait_observer(WaitObserver observer) { wait_observer = observer; }
+
+void program_has_waited() {
+  if (const WaitObserver observer = wait_observer) observer();
+}
 
 Streams& streams() {
   static auto* const all = new Streams;
@@ -52,6 +62,7 @@ StreamTurn::StreamTurn(cudaStream_t handle) {
     all.changed_.wait(lock, [&] { return turn_->waits_for == 0 || all.abandoned_; });
   }
   device_output().flush();
+  program_has_waited();
   status_ = sticky_error();
 }
 

@@ -182,6 +182,9 @@ class Streams {
   std::unordered_map<const Stream*, OperationPtr> last_;  ///< of each stream with something to do
 };
 
+/// To be called by the API's functions when the program has waited for the device.
+void program_has_waited();
+
 /// The process's streams. Never destroyed.
 Streams& streams();
 
