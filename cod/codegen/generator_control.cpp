@@ -89,8 +89,7 @@ void FunctionGenerator::part_from_jumping(llvm::BasicBlock* end) {
 /// A jump of this kind has come to its end.
 void FunctionGenerator::forget_jump(Jump kind) {
   llvm::Value* number = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
-  llvm::Value* is_over =
-      builder_.CreateICmpEQ(number, builder_.getInt8(static_cast<std::uint8_t>(kind)));
+  llvm::Value* is_over = builder_.CreateICmpEQ(number, builder_.getInt8(static_cast<std::uint8_t>(kind)));
   builder_.CreateStore(builder_.CreateSelect(is_over, builder_.getInt8(0), number), jump_slot());
 }
 

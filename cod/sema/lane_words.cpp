@@ -17,9 +17,8 @@ bool leaves(const Statement& statement, bool in_loop, bool in_switch) {
     case StatementKind::switch_case: in_switch = true; break;
     default: break;
   }
-  return std::ranges::any_of(statement.children, [&](const StatementPtr& child) {
-    return leaves(*child, in_loop, in_switch);
-  });
+  return std::ranges::any_of(statement.children,
+                             [&](const StatementPtr& child) { return leaves(*child, in_loop, in_switch); });
 }
 
 bool asks(const ExpressionPtr& expression) { return expression != nullptr && asks_about_lanes(*expression); }

@@ -119,14 +119,15 @@ const Case cases[] = {
      "if (laneId() > 3) { if (leastActiveThreadInWarp()) n[0] += laneId(); } else if "
      "(leastActiveThreadInWarp()) n[0] += 100;",
      104},
-    {"Nested",
-     "if (laneId() > 3) { if (laneId() & 1) { if (leastActiveThreadInWarp()) n[0] += laneId(); } }", 5},
+    {"Nested", "if (laneId() > 3) { if (laneId() & 1) { if (leastActiveThreadInWarp()) n[0] += laneId(); } }",
+     5},
     {"NotElected", "if (!leastActiveThreadInWarp()) { n[0] += activeThreadCount(); }", 31 * 31},
     {"BesideTheElected", "if (leastActiveThreadInWarp()) n[0]++; else n[0] += activeThreadCount();",
      1 + 31 * 31},
-    {"ElectedAmongTheOthers", "if (!leastActiveThreadInWarp()) if (leastActiveThreadInWarp()) n[0] += laneId();",
-     1},
-    {"Uniform", "if (blockDim() == 64) { if (leastActiveThreadInWarp()) n[0]++; n[0] += activeThreadCount(); }",
+    {"ElectedAmongTheOthers",
+     "if (!leastActiveThreadInWarp()) if (leastActiveThreadInWarp()) n[0] += laneId();", 1},
+    {"Uniform",
+     "if (blockDim() == 64) { if (leastActiveThreadInWarp()) n[0]++; n[0] += activeThreadCount(); }",
      1 + 32 * 32},
     {"And", "if (laneId() > 3 && leastActiveThreadInWarp()) n[0] += laneId();", 4},
     {"AndElse", "if (laneId() > 3 && laneId() < 20) n[0]++; else n[0] += activeThreadCount();", 16 + 16 * 16},
@@ -146,7 +147,8 @@ const Case cases[] = {
      "activeThreadCount(); }",
      2 * (6 + 28 * 28)},
     {"Switch",
-     "switch (laneId() % 8) { case 1: case 5: n[0] += activeThreadCount(); break; case 2: n[0]++; case 3: n[0] += "
+     "switch (laneId() % 8) { case 1: case 5: n[0] += activeThreadCount(); break; case 2: n[0]++; case 3: "
+     "n[0] += "
      "activeThreadCount(); break; default: n[0] += activeThreadCount(); }",
      8 * 8 + 4 + 8 * 8 + 16 * 16},
     {"Helper", "if (laneId() < 8) n[0] += few(); else n[0] += 10 * few();", 8},
@@ -195,7 +197,8 @@ std::string accesses_of(const Access& access, const std::string& guard) {
   const std::string mask = std::to_string(4096 - access.bytes);
   for (const char* const place :
        {"mul.lo.u32 %r5, %r1, 4;", "mul.lo.u32 %r5, %r1, 72;", "mul.lo.u32 %r5, %r1, 1664525;",
-        "shl.b32 %r5, %r1, 3;\n  xor.b32 %r5, %r5, 52;", "shr.u32 %r5, %r1, 1;\n  mul.lo.u32 %r5, %r5, 256;"}) {
+        "shl.b32 %r5, %r1, 3;\n  xor.b32 %r5, %r5, 52;",
+        "shr.u32 %r5, %r1, 1;\n  mul.lo.u32 %r5, %r5, 256;"}) {
     text += std::string("  ") + place + "\n  and.b32 %r5, %r5, " + mask +
             ";\n  add.u32 %r6, %r4, %r5;\n  cvt.u64.u32 %rd2, %r5;\n  add.s64 %rd3, %rd1, %rd2;\n";
     text += "  " + guard + "ld.shared." + access.value + ", [%r6];\n";
@@ -313,7 +316,8 @@ std::string two_memories(const std::string& first) {
   cvta.to.global.u64 %rd1, %rd1;
   mov.u32 %r1, %tid.x;
   and.b32 %r2, %r1, 1;
-  setp.)" + is_global + R"(.u32 %p, %r2, 0;
+  setp.)" +
+         is_global + R"(.u32 %p, %r2, 0;
   shr.u32 %r3, %r1, 1;
   and.b32 %r3, %r3, 15;
   rem.u32 %r4, %r3, 5;

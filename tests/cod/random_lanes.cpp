@@ -56,8 +56,9 @@ RandomLanes::Node RandomLanes::number(int depth) {
 }
 
 RandomLanes::Node RandomLanes::condition(int depth) {
-  constexpr Kind kinds[] = {Kind::bits,    Kind::lanes_modulo, Kind::bits,   Kind::lanes_modulo, Kind::crowded,
-                            Kind::uniform, Kind::both,         Kind::either, Kind::negation,     Kind::any_of};
+  constexpr Kind kinds[] = {Kind::bits,     Kind::lanes_modulo, Kind::bits, Kind::lanes_modulo,
+                            Kind::crowded,  Kind::uniform,      Kind::both, Kind::either,
+                            Kind::negation, Kind::any_of};
   Node node{kinds[below(depth > 0 ? 10 : 6)], below(3) + 2, below(2), {}};
   const int operands = node.kind == Kind::both || node.kind == Kind::either       ? 2
                        : node.kind == Kind::negation || node.kind == Kind::any_of ? 1
@@ -123,7 +124,8 @@ RandomLanes::Node RandomLanes::cases(int depth, bool in_loop) {
 
 std::string RandomLanes::text() const {
   std::string text =
-      "global unsigned long hashes[THREADS];\nglobal unsigned long elected[64];\nglobal unsigned long added[64];\n"
+      "global unsigned long hashes[THREADS];\nglobal unsigned long elected[64];\nglobal unsigned long "
+      "added[64];\n"
       "unsigned long h = 0;\n";
   for (std::size_t i = 0; i < helpers_.size(); ++i) {
     text += "static unsigned long f" + std::to_string(i) + "(unsigned int v) { unsigned long h = 1;\n" +
@@ -165,13 +167,16 @@ std::string RandomLanes::print(const Node& node, bool in_helper) const {
     case Kind::hash: return "h = h * 31 + " + part(0) + ";\n";
     case Kind::change: return "v = v * " + a + " + " + b + ";\n";
     case Kind::if_else:
-      return "if (" + part(0) + ") {\n" + part(1) + (node.parts.size() > 2 ? "} else {\n" + part(2) : "") + "}\n";
+      return "if (" + part(0) + ") {\n" + part(1) + (node.parts.size() > 2 ? "} else {\n" + part(2) : "") +
+             "}\n";
     case Kind::for_loop:
       return "for (unsigned int i" + a + " = 0; i" + a + " < (v & 3); ++i" + a + ") {\n" + part(0) + "}\n";
     case Kind::while_loop:
-      return "{ unsigned int i" + a + " = v % 4; while (i" + a + " > 0) { --i" + a + ";\n" + part(0) + "} }\n";
+      return "{ unsigned int i" + a + " = v % 4; while (i" + a + " > 0) { --i" + a + ";\n" + part(0) +
+             "} }\n";
     case Kind::do_loop:
-      return "{ unsigned int i" + a + " = 0; do { ++i" + a + ";\n" + part(0) + "} while (i" + a + " < v % 3); }\n";
+      return "{ unsigned int i" + a + " = 0; do { ++i" + a + ";\n" + part(0) + "} while (i" + a +
+             " < v % 3); }\n";
     case Kind::cases: return print_cases(node, in_helper);
     case Kind::breaks: return "break;\n";
     case Kind::continues: return "continue;\n";
@@ -224,8 +229,8 @@ RandomLanes::Expected RandomLanes::expected(std::uint32_t blocks, std::uint32_t 
 }
 
 /// Of all but those that have conditions inside. `inner`: what the condition of a vote gives, by lane.
-std::uint64_t RandomLanes::value(const Node& node, std::uint32_t mask, std::uint32_t lane, const Values& inner,
-                                 const Frame& frame, const Machine& machine) const {
+std::uint64_t RandomLanes::value(const Node& node, std::uint32_t mask, std::uint32_t lane,
+                                 const Values& inner, const Frame& frame, const Machine& machine) const {
   std::uint32_t votes = 0;
   std::uint64_t sum = 0, greatest = 0, smallest = ~std::uint64_t{0};
   for_lanes(mask, [&](std::uint32_t each) {
@@ -248,8 +253,7 @@ std::uint64_t RandomLanes::value(const Node& node, std::uint32_t mask, std::uint
     case Kind::any_of: return votes != 0 ? 1 : 0;
     case Kind::all: return votes == mask ? 1 : 0;
     case Kind::divergent: return votes != 0 && votes != mask ? 1 : 0;
-    case Kind::unique:
-      return different(mask, [&](std::uint32_t each) { return frame.v[each] % node.a; });
+    case Kind::unique: return different(mask, [&](std::uint32_t each) { return frame.v[each] % node.a; });
     case Kind::unique_halves: {
       const auto number = [&](std::uint32_t each) { return frame.v[each] / node.a; };
       return different(mask & 0xffff, number) + different(mask & 0xffff0000, number);
@@ -363,7 +367,8 @@ std::uint32_t RandomLanes::run_loop(const Node& node, std::uint32_t mask, Frame&
   const std::uint32_t broke = std::exchange(frame.broke, 0);
   const std::uint32_t continued = std::exchange(frame.continued, 0);
   Values i{};
-  if (node.kind == Kind::while_loop) for_lanes(mask, [&](std::uint32_t lane) { i[lane] = frame.v[lane] % 4; });
+  if (node.kind == Kind::while_loop)
+    for_lanes(mask, [&](std::uint32_t lane) { i[lane] = frame.v[lane] % 4; });
   std::uint32_t left = 0;
   for (bool is_first = true; mask != 0; is_first = false) {
     std::uint32_t goes_on = 0;

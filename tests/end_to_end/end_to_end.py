@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import failures
+import run_failures  # noqa: F401 - registers its tests
 import site_checks
 import word_checks
 from harness import Build, TestFailure, demand_equal, expect, product, values

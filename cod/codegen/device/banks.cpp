@@ -3,8 +3,8 @@
 // independently, and the tests compare both.
 //
 // The lanes that are here find out once what all these functions give. The common cases are settled by one
-// reduction: lanes of up to 4 bytes whose words lie within one row's length (broadcasts, neighbouring words in
-// any order), and warps whose 32 lanes all have a bank of their own (odd strides, permutations, wide
+// reduction: lanes of up to 4 bytes whose words lie within one row's length (broadcasts, neighbouring words
+// in any order), and warps whose 32 lanes all have a bank of their own (odd strides, permutations, wide
 // accesses). All others are counted.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>

@@ -1,5 +1,5 @@
-// The lanes that execute what is being generated: all that functions about lanes mean. Under a condition, behind
-// a `return` and in a loop they may be fewer than those that run the handler.
+// The lanes that execute what is being generated: all that functions about lanes mean. Under a condition,
+// behind a `return` and in a loop they may be fewer than those that run the handler.
 #include <llvm/IR/InlineAsm.h>
 
 #include "cod/codegen/device/generator.h"

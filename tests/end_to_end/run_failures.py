@@ -1,0 +1,161 @@
+"""Programs that end in unusual ways, launch nothing, or wait: registered as ways to fail, see failures.py."""
+import pathlib
+import signal
+import tempfile
+
+from failures import expect_words, test
+from harness import demand_equal, expect, read_json_lines
+
+# ---------------------------------------------------------------- how a program ends
+
+def measured_ending(build, *how):
+    """How the program ended, its records, and of each launch the kernel; its table is demanded."""
+    run, records = build.measure(build.examples / "tests" / "endings", *how, spec="instruction_count")
+    expect_words(run, "== lynxpp: instruction_count on cpu ==", "step(int*)")
+    demand_equal(f"{how}: tables", run.stderr.count("== lynxpp: instruction_count"), 1)
+    counts = [entry["results"]["thread_instructions"] for entry in records.launches if entry["kernel"].startswith("_Z4step")]
+    expect(len(counts) == 1 and counts[0] > 0, f"{how}: one launch that was over, not {counts}\n{run}")
+    demand_equal(f"{how}: stdout", run.stdout.splitlines()[0], f"endings: {how[0]}".encode())
+    return run, records
+
+
+@test
+def results_of_a_program_that_dies(build):
+    """Its signal, and what was complete: records and the table."""
+    for how, status in ((("abort",), -signal.SIGABRT), (("signal", int(signal.SIGINT)), -signal.SIGINT),
+                        (("signal", int(signal.SIGTERM)), -signal.SIGTERM), (("_exit",), 3), (("quick_exit",), 4),
+                        (("ignored",), 0)):
+        run, records = measured_ending(build, *how)
+        demand_equal(f"{how}: status", run.status, status)
+        demand_equal(f"{how}: coverage", [entry["instrumented_launches"] for entry in records.coverage], [1])
+
+
+@test
+def results_are_written_where_the_program_waits(build):
+    """What nothing can be done about, SIGKILL, takes no record of a launch that was waited for."""
+    run, records = build.measure(build.examples / "tests" / "endings", "signal", int(signal.SIGKILL), spec="instruction_count")
+    demand_equal("status", run.status, -signal.SIGKILL)
+    demand_equal("launches", len(records.launches), 1)
+
+
+@test
+def signals_inside_a_kernel(build):
+    """A kernel that never ends is interrupted: what was over before is there, and what is missing is said."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        run, records = measured_ending(build, "inside", int(number))
+        demand_equal("status", run.status, -number)
+        notes = {entry["kernel"][:6]: (entry["reason"], entry["notes"]) for entry in records.coverage}
+        demand_equal("coverage of the kernel that ran", notes["_Z13wa"],
+                     ("the program was ended before its first launch had",
+                      ["the program was ended before 1 launch had; the results are missing"]))
+
+
+@test
+def handlers_of_the_program(build):
+    """They stay: one that leaves by exit() inside a launch, one that lets the program go on, and a child's death."""
+    run, _ = measured_ending(build, "exit-inside")
+    demand_equal("status that the handler wants", run.status, 7)
+    run, records = measured_ending(build, "handled-inside")
+    demand_equal("status", run.status, 0)
+    demand_equal("launches", len(records.launches), 2)
+    run, _ = measured_ending(build, "fork")
+    expect(b"the child died of 15" in run.stdout, f"the forked child\n{run}")
+
+
+# ---------------------------------------------------------------- runs without a launch
+
+def lynxpp_run(build, *command, options=(), environment=None):
+    arguments = ["run", "-s", "instruction_count", *options, "--", *command]
+    return build.run(build.command, *arguments, preload=False, environment=environment)
+
+
+@test
+def runs_without_a_launch(build):
+    """`lynxpp run` says so at the end, once, and why; the program's status stays."""
+    for command, status, words in (
+            (["/bin/ls", "/dev/null"], 0, "no kernel launch was seen in 'ls': "),
+            (["/bin/sh", "-c", "/bin/true; /bin/true; exit 3"], 3, "no kernel launch was seen in 'sh': "),
+            (["/bin/sh", "-c", "exec /bin/ls /dev/null"], 0, "no kernel launch was seen in 'ls': "),
+            (["python3", "-c", "import os; os._exit(4)"], 4, "no kernel launch was seen in 'python3")):
+        for device in ("cpu", "auto"):
+            run = lynxpp_run(build, *command, options=("-d", device))
+            demand_equal("status", run.status, status)
+            expect_words(run, words)
+            demand_equal("lines", len(run.stderr.splitlines()), 1)
+    run = lynxpp_run(build, "/bin/sh", "-c", "/bin/true; exit 3", options=("-d", "cpu"))
+    expect_words(run, "nor in its child processes", "is not linked with CUDA's runtime library")
+
+
+@test
+def runs_whose_children_launch(build):
+    """A shell has nothing to say when a program it started has launched kernels."""
+    run = lynxpp_run(build, "/bin/sh", "-c", f"{build.examples / 'vecadd'}; exit 3", options=("-d", "cpu"))
+    demand_equal("status", run.status, 3)
+    expect_words(run, "thread_instructions")
+    expect("no kernel launch" not in run.stderr, f"there was one\n{run}")
+
+
+@test
+def runs_of_a_static_runtime(build):
+    run = lynxpp_run(build, build.examples / "static" / "vecadd", options=("-d", "cpu"))
+    demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
+    expect_words(run, "-cudart shared", "no kernel launch was seen in 'vecadd': for the reason above")
+
+
+@test
+def runs_whose_filters_match_nothing(build):
+    """The kernels that were there are named with the reason."""
+    run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-k", "no_such_kernel"))
+    expect_words(run, "vecadd(", "not selected by LYNXPP_KERNELS")
+    run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-l", "1000-"))
+    expect_words(run, "vecadd(", "no launch selected by LYNXPP_LAUNCHES")
+
+
+# ---------------------------------------------------------------- programs that wait
+
+def waiting(build, what, spec=None, **more):
+    """What it prints and its record of the kernel's instructions, when it is instrumented."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "out.jsonl")
+        run = build.run(build.examples / "tests" / "waiting", what, spec=spec, environment={"LYNXPP_OUTPUT": str(output)})
+        records = read_json_lines(output) if output.exists() else []
+        return run, [record for record in records if record["record"] == "launch"]
+
+
+@test
+def a_kernel_waits_for_the_host(build):
+    """Launches are asynchronous, and the results of instrumented ones arrive all the same."""
+    for spec in (None, "instruction_count"):
+        run, launches = waiting(build, "host", spec)
+        expect(run.status == 0 and run.stdout == b"waiting: cudaErrorNotReady, 32\n", f"the program changed\n{run}")
+        expect(len(launches) == (0 if spec is None else 1), f"one record of the launch, not {launches}")
+
+
+@test
+def blocks_wait_for_one_another(build):
+    """As many as occupancy promises are resident."""
+    for spec in (None, "instruction_count"):
+        run, _ = waiting(build, "blocks", spec)
+        expect(run.status == 0 and run.stdout == b"waiting: all met\n", f"the program changed\n{run}")
+
+
+@test
+def what_kernels_print_comes_at_synchronisation(build):
+    run, _ = waiting(build, "print")
+    expect(run.status == 0 and run.stdout == b"host\ndevice\nend\n", f"the program changed\n{run}")
+
+
+@test
+def a_kernel_that_does_not_end_is_interrupted(build):
+    run, _ = waiting(build, "forever")
+    expect(run.status == -signal.SIGINT and run.stdout == b"waiting: launched\n", f"the program changed\n{run}")
+
+
+@test
+def what_the_cpu_device_does_not_have(build):
+    """The error is the runtime's, each function is named once, and nothing runs in place of a captured launch."""
+    run, _ = waiting(build, "refused")
+    expect(run.status == 0 and run.stdout == b"cudaErrorNotSupported cudaErrorNotSupported "
+           b"cudaErrorStreamCaptureInvalidated 0\n", f"the program changed\n{run}")
+    for name in ("cudaMallocArray", "cudaStreamBeginCapture"):
+        expect(run.stderr.count(f"the cpu device does not have {name};") == 1, f"{name} is not named once\n{run}")
