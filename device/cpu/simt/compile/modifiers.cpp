@@ -49,8 +49,9 @@ constexpr Accepted accepted[] = {
     {"atom", "relaxed acquire release acq_rel cta cluster gpu sys noftz L1::* L2::*"},
     {"red", "relaxed release cta cluster gpu sys noftz L1::* L2::*"},
     {"membar", "cta gl gpu sys proxy alias"},
-    {"fence", "sc acq_rel acquire release cta cluster gpu sys proxy alias async async::* mbarrier_init "
-              "tensormap::* sync_restrict::*"},
+    {"fence",
+     "sc acq_rel acquire release cta cluster gpu sys proxy alias async async::* mbarrier_init "
+     "tensormap::* sync_restrict::*"},
     {"shfl", "sync"},
     {"match", "sync any"},
     {"redux", "sync"},

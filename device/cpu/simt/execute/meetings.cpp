@@ -54,8 +54,8 @@ const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
 
 // ---------------------------------------------------------------- which lanes run
 
-/// Brings other lanes of the warp to the top, some that depend on no group above theirs; lanes that wait to be
-/// joined go on alone when there are no others. False: there are none.
+/// Brings other lanes of the warp to the top, some that depend on no group above theirs; lanes that wait to
+/// be joined go on alone when there are no others. False: there are none.
 ///
 /// Lanes that spin, or wait at a barrier of the block, do so for any lane: the farthest come first, so that
 /// all have their turn. Lanes at a meeting wait for those they have parted from: the nearest come first, so
@@ -171,8 +171,8 @@ void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std
 }
 
 /// Executes the operation for all that wait there, when all members have arrived or exited. What they arrived
-/// at may be different instructions: on a GPU those meet whose opcode with all its modifiers and whose members
-/// are the same (an H100 lets others wait for ever).
+/// at may be different instructions: those meet whose opcode with all its modifiers and whose members are the
+/// same, as on a GPU (an H100 lets others wait for ever).
 void BlockRunner::complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members) {
   const auto waits_there = [&](const Frame& frame, const LaneGroup& group) {
     return group.wait == Wait::meeting && group.members == members && place_of(frame, group).opcode == opcode;

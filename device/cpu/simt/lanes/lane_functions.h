@@ -57,7 +57,8 @@ void match32(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, 
              const std::uint32_t* a, const std::uint32_t* members);
 void match64(std::uint32_t mask, std::uint32_t participants, std::uint32_t all, std::uint32_t* dst,
              const std::uint64_t* a, const std::uint32_t* members);
-/// Over participants & members[lane]. op: index in "add", "min", "max", "and", "or", "xor"; is_signed for min and max.
+/// Over participants & members[lane]. op: index in "add", "min", "max", "and", "or", "xor"; is_signed for min
+/// and max.
 void reduce(std::uint32_t mask, std::uint32_t participants, std::uint32_t op, std::uint32_t is_signed,
             std::uint32_t* dst, const std::uint32_t* a, const std::uint32_t* members);
 
