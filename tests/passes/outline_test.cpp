@@ -77,6 +77,31 @@ TEST(Outline, LongHandlersBecomeAFunctionForEachSetOfImmediates) {
   EXPECT_GE(result->registers->instrumented, 10u);  // those of the function count
 }
 
+TEST(Outline, CallsLeaveTheCarryFlagAsItIs) {
+  const std::string kernel =
+      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>;\n"
+      ".reg .b64 %rd<9>;\nld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd1, %rd1;\n"
+      "ld.global.u64 %rd2, [%rd1];\nld.global.u64 %rd5, [%rd1+8];\nsub.cc.u64 %rd3, %rd1, %rd2;\n"
+      "ld.shared.u32 %r1, [%rd2];\nsubc.u64 %rd4, %rd2, %rd1;\nld.shared.u32 %r2, [%rd5];\n"
+      "add.u32 %r3, %r1, %r2;\nst.global.u32 [%rd1], %r3;\nst.global.u64 [%rd1+8], %rd4;\nret;\n}\n";
+  const Result<engine::Instrumented> result = instrument(all_outlined(), kernel);
+  ASSERT_TRUE(result.ok()) << render(result.error().diagnostics);
+  const std::string& text = result->ptx;
+  EXPECT_EQ(count(text, "call (__lynxpp_result), __lynxpp_function_"), 2u) << text;
+  // One of the two calls stands between sub.cc and subc.
+  EXPECT_EQ(count(text, "addc.u32"), 1u) << text;
+  EXPECT_EQ(count(text, "add.cc.u32"), 1u) << text;
+  const std::size_t read = text.find("addc.u32");
+  const std::size_t call = text.find("call (__lynxpp_result)");
+  const std::size_t restored = text.find("add.cc.u32");
+  EXPECT_TRUE(text.find("sub.cc") < read && read < call && call < restored &&
+              restored < text.find("subc.u64"))
+      << text;
+  bool available = false;
+  std::string messages;
+  EXPECT_TRUE(assemble(text, messages, available) || !available) << messages << text;
+}
+
 /// Loads from shared memory whose addresses are not known before.
 std::string loads(int count) {
   std::string text =

@@ -7,6 +7,7 @@
 #include "ptx/passes/memory/sector_lanes.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/frame.h"
+#include "ptx/passes/probes/kept_carry.h"
 #include "ptx/passes/probes/kept_values.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/site_values.h"
@@ -48,7 +49,8 @@ class FunctionSplicer {
         tallies_(unit, function),
         values_(unit, function),
         sectors_(unit, function),
-        kept_(unit, function) {}
+        kept_(unit, function),
+        carry_(*function.function, function.graph) {}
 
   void run() {
     declare();
@@ -121,7 +123,7 @@ class FunctionSplicer {
       } else {
         values_.add_guard_count(block, instruction, code);
       }
-      unit_.edits.insert_before(instruction.text.begin, code.take());
+      unit_.edits.insert_before(instruction.text.begin, carry_.keep_before(i, code.take(), names_));
       splice_behind(block, i, std::move(behind));
     }
   }
@@ -139,7 +141,7 @@ class FunctionSplicer {
       if (!instruction.traits.ends_block()) add_block_exit(block, nullptr, code);
       if (may_run_off_behind(block, instruction)) add_fall_off(range, block, code);
     }
-    unit_.edits.insert_before(instruction.text.end, code.take());
+    unit_.edits.insert_before(instruction.text.end, carry_.keep_behind(index, code.take(), names_));
   }
 
   void add_block_exit(std::uint32_t block, const Instruction* terminator, CodeBuilder& code) {
@@ -445,6 +447,7 @@ class FunctionSplicer {
   SiteValues values_;
   SectorLanes sectors_;
   KeptValues kept_;
+  KeptCarry carry_;
 };
 
 class Splice final : public Pass {

@@ -1,0 +1,69 @@
+#include "ptx/passes/probes/kept_carry.h"
+
+#include <algorithm>
+
+#include "ptx/analysis/opcode_modifiers.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+bool reads_carry(std::string_view opcode) {
+  return opcode.starts_with("addc.") || opcode.starts_with("subc.") || opcode.starts_with("madc.");
+}
+
+bool is_call(std::string_view opcode) { return opcode == "call" || opcode.starts_with("call."); }
+
+bool loses_carry(const Code& code) {
+  return std::ranges::any_of(code.statements, [](const CodeStatement& statement) {
+    const auto* const instruction = std::get_if<CodeInstruction>(&statement);
+    return instruction != nullptr && (is_call(instruction->opcode) || has_modifier(instruction->opcode, "cc"));
+  });
+}
+
+}  // namespace
+
+KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph) {
+  const std::vector<Instruction>& instructions = function.body->instructions;
+  if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); })) return;
+  live_before_.resize(instructions.size());
+  live_behind_.resize(instructions.size());
+  std::vector<bool> live_in(graph.blocks.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::uint32_t block = static_cast<std::uint32_t>(graph.blocks.size()); block-- > 0;) {
+      const BasicBlock& range = graph.blocks[block];
+      bool live = std::ranges::any_of(range.successors, [&](std::uint32_t next) { return live_in[next]; });
+      for (std::uint32_t i = range.end; i-- > range.begin;) {
+        const Instruction& instruction = instructions[i];
+        live_behind_[i] = live;
+        if (has_modifier(instruction.opcode, "cc") && !instruction.guarded()) live = false;
+        if (reads_carry(instruction.opcode)) live = true;
+        live_before_[i] = live;
+      }
+      if (live == live_in[block]) continue;
+      live_in[block] = live;
+      changed = true;
+    }
+  }
+}
+
+Code KeptCarry::keep_before(std::uint32_t index, Code code, NameSource& names) const {
+  return keep(!live_before_.empty() && live_before_[index], std::move(code), names);
+}
+
+Code KeptCarry::keep_behind(std::uint32_t index, Code code, NameSource& names) const {
+  return keep(!live_behind_.empty() && live_behind_[index], std::move(code), names);
+}
+
+/// The flag as 0 or 1; adding 2^32 - 1 to it carries when it was set. It is the carry after a subtraction,
+/// too.
+Code KeptCarry::keep(bool is_live, Code code, NameSource& names) const {
+  if (!is_live || !loses_carry(code)) return code;
+  CodeBuilder kept(names);
+  const VirtualRegister flag = kept.compute(RegisterType::b32, "addc.u32", {0, 0});
+  kept.append(std::move(code));
+  kept.compute(RegisterType::b32, "add.cc.u32", {flag, -1});
+  return kept.take();
+}
+
+}  // namespace lynxpp::ptx

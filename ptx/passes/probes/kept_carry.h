@@ -1,0 +1,32 @@
+// The program's carry flag, where added code would lose it.
+//
+// Between `add.cc` and `addc` a probe may stand, and a probe may call a function, which does not preserve the
+// flag, or chain carries of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/analysis/control_flow_graph.h"
+#include "ptx/ir/code_builder.h"
+#include "ptx/ir/module.h"
+
+namespace lynxpp::ptx {
+
+class KeptCarry {
+ public:
+  KeptCarry(const Function& function, const ControlFlowGraph& graph);
+
+  /// `code`, which stands before instruction `index`, so that it leaves the flag as it is when somebody still
+  /// reads it.
+  Code keep_before(std::uint32_t index, Code code, NameSource& names) const;
+  /// Likewise, directly behind the instruction.
+  Code keep_behind(std::uint32_t index, Code code, NameSource& names) const;
+
+ private:
+  Code keep(bool is_live, Code code, NameSource& names) const;
+
+  std::vector<bool> live_before_, live_behind_;  ///< by instruction; empty: nobody reads the flag
+};
+
+}  // namespace lynxpp::ptx
