@@ -16,7 +16,8 @@ bool is_call(std::string_view opcode) { return opcode == "call" || opcode.starts
 bool loses_carry(const Code& code) {
   return std::ranges::any_of(code.statements, [](const CodeStatement& statement) {
     const auto* const instruction = std::get_if<CodeInstruction>(&statement);
-    return instruction != nullptr && (is_call(instruction->opcode) || has_modifier(instruction->opcode, "cc"));
+    return instruction != nullptr &&
+           (is_call(instruction->opcode) || has_modifier(instruction->opcode, "cc"));
   });
 }
 
@@ -24,7 +25,8 @@ bool loses_carry(const Code& code) {
 
 KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph) {
   const std::vector<Instruction>& instructions = function.body->instructions;
-  if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); })) return;
+  if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); }))
+    return;
   live_before_.resize(instructions.size());
   live_behind_.resize(instructions.size());
   std::vector<bool> live_in(graph.blocks.size());
