@@ -402,6 +402,13 @@ class Run {
     view.sms = extents_.sms;
     view.sites = variant.sites.get();
     view.arrays = bytes_of(arrays_[index]);
+    view.shared_words = extents_.shared_words;
+    view.device_words = extents_.device_words;
+    if (variant.words != nullptr) {
+      view.shared_arrays = {{"shared", 0, extents_.shared_words}};
+      view.device_arrays = {{"in", *map_.element_of(range_of(input_).first), input_.size()},
+                            {"out", *map_.element_of(range_of(output_).first), output_.size()}};
+    }
     view.emit = [&](const Emitted& emitted) {
       std::visit(
           [&](const auto& values) { result.results[emitted.name].assign(values.begin(), values.end()); },
