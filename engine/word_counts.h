@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cod/specification.h"
+#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/unit.h"
 #include "ptx/replay/replay.h"
 #include "support/result.h"
@@ -19,8 +20,8 @@ namespace lynxpp::engine {
 
 struct Request;
 
-/// `--without` and LYNXPP_WITHOUT: every access has its probe.
-inline constexpr std::string_view without_replay = "replayed_accesses";
+/// For VariantOptions::without: every access has its probe.
+inline constexpr std::string_view without_replay = ptx::replayed_accesses;
 
 struct WordCounting {
   /// An access without a probe, and an array that counts its words.

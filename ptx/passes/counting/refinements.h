@@ -1,6 +1,6 @@
-// What makes counting cheaper than one counter for each edge off the spanning tree. Counts are the same with
-// and without each of them: `lynxpp instrument --without NAME` and LYNXPP_WITHOUT=NAME leave one out, which
-// is how its gain is measured.
+// What makes counting cheaper than one counter for each edge off the spanning tree, or one probe for each
+// access. Counts are the same with and without each of them: `lynxpp instrument --without NAME` and
+// LYNXPP_WITHOUT=NAME leave one out, which is how its gain is measured.
 #pragma once
 
 #include <span>
@@ -14,9 +14,12 @@ struct Refinement {
   std::string_view name;
   std::string_view summary;
   std::string_view gain;  ///< what it was measured to bring, and the document that says so
-  /// Changes the plan when all flows are drawn. Null: it finds facts for the flows, which ask for it by name.
+  /// Changes the plan when all flows are drawn. Null: who finds facts or places probes asks for it by name.
   void (*apply)(PlanDraft& plan) = nullptr;
 };
+
+/// The one that is no part of the plan: the engine chooses the probes of counted words.
+inline constexpr std::string_view replayed_accesses = "replayed_accesses";
 
 /// In the order in which they are applied.
 std::span<const Refinement> refinement_table();
