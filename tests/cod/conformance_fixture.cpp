@@ -406,8 +406,12 @@ class Run {
     view.device_words = extents_.device_words;
     if (variant.words != nullptr) {
       view.shared_arrays = {{"shared", 0, extents_.shared_words}};
-      view.device_arrays = {{"in", *map_.element_of(range_of(input_).first), input_.size()},
-                            {"out", *map_.element_of(range_of(output_).first), output_.size()}};
+      // As the kernel sees them: where the vectors begin differs from run to run.
+      const auto element = [&](std::vector<std::uint32_t>& words) {
+        return *map_.element_of(reinterpret_cast<std::uint64_t>(aligned(words)));
+      };
+      view.device_arrays = {{"in", element(input_), input_.size() - alignment_room},
+                            {"out", element(output_), output_.size() - alignment_room}};
     }
     view.emit = [&](const Emitted& emitted) {
       std::visit(
