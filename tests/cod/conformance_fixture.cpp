@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "cod/specification.h"
 #include "cod/word_map.h"
@@ -177,16 +178,26 @@ std::size_t count_instructions(const std::string& ptx) {
   return count;
 }
 
-/// Elements that aligned() may leave out at the beginning.
-constexpr std::size_t alignment_room = 32;
+/// The memory of one launch, placed alike in every run: each array begins on a page of WordMap, so neither
+/// sectors nor the elements of DEVICE_WORDS arrays depend on chance.
+class Memory {
+ public:
+  void reserve(std::size_t words) {
+    constexpr std::size_t page = (std::size_t{1} << WordMap::page_bits) / sizeof(std::uint32_t);
+    const std::size_t pitch = (words + page - 1) / page * page;
+    storage_.assign(2 * pitch + page, 0);
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) / sizeof(std::uint32_t);
+    const std::size_t first = (address + page - 1) / page * page - address;
+    input_ = std::span(storage_).subspan(first, words);
+    output_ = std::span(storage_).subspan(first + pitch, words);
+  }
+  std::span<std::uint32_t> input() const { return input_; }
+  std::span<std::uint32_t> output() const { return output_; }
 
-/// The first element on a boundary of 128 bytes, as a GPU's allocations begin: how many sectors an access
-/// touches must not depend on chance.
-std::uint32_t* aligned(std::vector<std::uint32_t>& values) {
-  constexpr std::uintptr_t boundary = 128;
-  const auto address = reinterpret_cast<std::uintptr_t>(values.data());
-  return reinterpret_cast<std::uint32_t*>((address + boundary - 1) / boundary * boundary);
-}
+ private:
+  std::vector<std::uint32_t> storage_;
+  std::span<std::uint32_t> input_, output_;
+};
 
 /// A launch of the kernel, with and without probes.
 class Run {
@@ -223,16 +234,17 @@ class Run {
     }
     for (Measured& each : results_) each.variant_instructions = count_instructions(variant->ptx);
     parameters_ = variant->parameters;
-    input_.assign(shape_.blocks() * shape_.threads() + 32 + alignment_room, 5);
-    output_.assign(input_.size(), 0);
+    memory_.reserve(shape_.blocks() * shape_.threads() + 32);
+    std::ranges::fill(memory_.input(), 5);
     place(*variant);
     device::cpu::LaunchCounters counters;
     if (variant->words != nullptr) counters.words.emplace();
     if (!launch(module_, {}, &counters)) return results_;
-    const std::vector<std::uint32_t> expected = output_;
-    std::ranges::fill(output_, 0);
+    const std::vector<std::uint32_t> expected(memory_.output().begin(), memory_.output().end());
+    std::ranges::fill(memory_.output(), 0);
     if (!launch(variant->ptx, words(*variant), nullptr)) return results_;
-    EXPECT_EQ(output_, expected) << "the instrumented kernel computes something else";
+    EXPECT_TRUE(std::ranges::equal(memory_.output(), expected))
+        << "the instrumented kernel computes something else";
     fill_counted(*variant);
     fill_words(*variant);
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -265,7 +277,7 @@ class Run {
     extents_.threads = shape_.blocks() * shape_.threads();
     extents_.sms = device::cpu::multiprocessors();
     if (variant.words != nullptr) {
-      map_ = WordMap({range_of(input_), range_of(output_)});
+      map_ = WordMap({range_of(memory_.input()), range_of(memory_.output())});
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
       shared_addresses_.assign(variant.words->shared_arrays.size(), 0);
@@ -325,8 +337,7 @@ class Run {
 
   std::vector<std::byte> program_parameters() {
     std::vector<std::byte> parameters;
-    const std::uint64_t addresses[] = {reinterpret_cast<std::uint64_t>(aligned(input_)),
-                                       reinterpret_cast<std::uint64_t>(aligned(output_))};
+    const std::uint64_t addresses[] = {range_of(memory_.input()).first, range_of(memory_.output()).first};
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters.resize(parameters_[i].offset + parameters_[i].bytes);
       if (i < 2) std::memcpy(&parameters[parameters_[i].offset], &addresses[i], sizeof addresses[i]);
@@ -337,7 +348,7 @@ class Run {
   std::uint32_t dynamic_shared_bytes() const { return kernel_ == "exchange" ? 4096u : 0u; }
 
   /// Address and bytes.
-  static std::pair<std::uint64_t, std::uint64_t> range_of(const std::vector<std::uint32_t>& words) {
+  static std::pair<std::uint64_t, std::uint64_t> range_of(std::span<const std::uint32_t> words) {
     return {reinterpret_cast<std::uint64_t>(words.data()), words.size() * sizeof words[0]};
   }
 
@@ -368,7 +379,7 @@ class Run {
     launched.parameters = parameters;
     launched.shared_addresses = shared_addresses_;
     launched.shared = {{0, 4 * extents_.shared_words, 0}};
-    for (const auto& [address, bytes] : {range_of(input_), range_of(output_)})
+    for (const auto& [address, bytes] : {range_of(memory_.input()), range_of(memory_.output())})
       launched.device.push_back({address, bytes, *map_.element_of(address)});
     std::ranges::sort(launched.device, {}, &engine::CountedRange::address);
     const auto filled = engine::fill_counted_words(*variant.words, launched, specifications_, arrays);
@@ -406,12 +417,9 @@ class Run {
     view.device_words = extents_.device_words;
     if (variant.words != nullptr) {
       view.shared_arrays = {{"shared", 0, extents_.shared_words}};
-      // As the kernel sees them: where the vectors begin differs from run to run.
-      const auto element = [&](std::vector<std::uint32_t>& words) {
-        return *map_.element_of(reinterpret_cast<std::uint64_t>(aligned(words)));
-      };
-      view.device_arrays = {{"in", element(input_), input_.size() - alignment_room},
-                            {"out", element(output_), output_.size() - alignment_room}};
+      view.device_arrays = {
+          {"in", *map_.element_of(range_of(memory_.input()).first), memory_.input().size()},
+          {"out", *map_.element_of(range_of(memory_.output()).first), memory_.output().size()}};
     }
     view.emit = [&](const Emitted& emitted) {
       std::visit(
@@ -440,8 +448,7 @@ class Run {
   std::vector<std::uint64_t> slots_;
   WordMap map_ = WordMap({});
   std::vector<std::uint64_t> shared_addresses_;
-  std::vector<std::uint32_t> input_;
-  std::vector<std::uint32_t> output_;
+  Memory memory_;
 };
 
 }  // namespace
