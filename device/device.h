@@ -71,7 +71,23 @@ struct KernelResources {
   std::uint32_t most_warps_per_sm = 0;
 };
 
-/// A copy of device memory on its way to the host.
+/// Zeroed device memory of one instrumented launch, from allocate_zeroed() to its readback. Destroying it
+/// gives the memory back, behind what is on the launch's stream.
+class Buffer {
+ public:
+  explicit Buffer(std::uint64_t address) : address_(address) {}
+  virtual ~Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::uint64_t address() const { return address_; }
+
+ private:
+  std::uint64_t address_;
+};
+
+/// A copy of device memory on its way to the host. Thread safe towards its device, so that any thread may
+/// take the result.
 class Readback {
  public:
   virtual ~Readback() = default;
@@ -97,6 +113,7 @@ enum class KernelTimes {
   alone,
 };
 
+/// Thread safe: several threads may be in the midst of a launch.
 class Device {
  public:
   virtual ~Device() = default;
@@ -130,21 +147,23 @@ class Device {
   virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;
 
   /// Zeroed device memory, ordered on the launch's stream.
-  virtual Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
+  virtual Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
 
-  /// Copies `bytes` to device memory, ordered on the launch's stream; they may go away at once.
-  virtual Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch& launch) = 0;
+  /// Copies `bytes` to the buffer, `offset` bytes from its beginning, ordered on the launch's stream; they
+  /// may go away at once.
+  virtual Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,
+                       const Launch& launch) = 0;
 
-  /// Launches the variant with the launch's own parameters (`slots` describes them) and `probe` appended as
-  /// one more parameter of probe.size() bytes at the next multiple of 8. Asynchronous on the launch's stream.
-  /// Failure: nothing was launched, so the caller may launch the original; what goes wrong while the kernel
-  /// runs is the program's error and the readback's failure.
+  /// Launches the variant, which writes to `buffer`, with the launch's own parameters (`slots` describes
+  /// them) and `probe` appended as one more parameter of probe.size() bytes at the next multiple of 8.
+  /// Asynchronous on the launch's stream. Failure: nothing was launched, so the caller may launch the
+  /// original; what goes wrong while the kernel runs is the program's error and the readback's failure.
   virtual Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
-                        std::span<const std::uint64_t> probe) = 0;
+                        std::span<const std::uint64_t> probe, Buffer& buffer) = 0;
 
-  /// Copies `bytes` to the host behind everything on the launch's stream, then frees the device memory.
-  virtual Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
-                                                               const Launch& launch) = 0;
+  /// Copies the buffer to the host behind everything on the launch's stream, then gives it back.
+  virtual Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer,
+                                                      const Launch& launch) = 0;
 
   /// True while the launch's stream is being captured into a graph. Failure: the stream cannot be asked, as
   /// when the context has failed before.

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include "interposer/allocations.h"
 #include "interposer/launch_shape.h"
@@ -25,8 +26,13 @@ void set_once(std::optional<report::KernelResources>& slot,
 
 }  // namespace
 
-Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink)
-    : configuration_(std::move(configuration)), sink_(std::move(sink)) {}
+thread_local int Session::Launching::depth_ = 0;
+
+Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
+    : configuration_(std::move(configuration)), sink_(std::move(sink)) {
+  if (results == Results::in_background)
+    worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
+}
 
 Session::~Session() = default;
 
@@ -45,8 +51,7 @@ bool Session::attach(const std::string& list, std::string& problem) {
       }
     }
   }
-  const std::unique_lock launching = enter();
-  const std::lock_guard state(state_);
+  const State state(state_);
   attached_ = attached->specifications.empty() ? nullptr : attached;
   ever_attached_ |= attached_ != nullptr;
   const auto has_end = [](const auto& report) { return report->has_end(); };
@@ -55,43 +60,22 @@ bool Session::attach(const std::string& list, std::string& problem) {
 }
 
 bool Session::attached() {
-  const std::lock_guard state(state_);
+  const State state(state_);
   return attached_ != nullptr && !finished_;
 }
 
-std::unique_lock<OwnedMutex> Session::enter() {
-  constexpr std::chrono::milliseconds step(50);
-  std::unique_lock launching(launching_, std::defer_lock);
-  while (!launching.try_lock_for(step)) {
-    // Whoever holds it may never come back: the program was ended inside of its launch.
-    if (finished_) return {};
-  }
-  if (finished_) return {};
-  return launching;
-}
-
 bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source) {
-  const std::unique_lock launching = enter();
-  if (!launching) return false;
-  const std::lock_guard state(state_);
-  if (attached_ == nullptr) return false;
+  const Launching here(*this);
+  State state(state_);
+  if (finished_ || attached_ == nullptr) return false;
   has_seen_launches_ = true;
   Seen& known = seen(source.name);
-  report::CoverageRecord& coverage = known.coverage;
-  const std::uint64_t index = coverage.launches++;
-  if (!known.wanted) {
-    coverage.reason = "not selected by LYNXPP_KERNELS";
-    return false;
-  }
-  if (!configuration_.launches.wants(index)) {
-    if (coverage.instrumented_launches == 0) coverage.reason = "no launch selected by LYNXPP_LAUNCHES";
-    return false;
-  }
-  if (!attached_->samples(index)) {
-    if (coverage.instrumented_launches == 0) coverage.reason = "no launch was sampled";
-    return false;
-  }
+  const std::optional<std::uint64_t> index = wanted(known);
+  if (!index) return false;
+  state.unlock();
   const Result<bool> captured = device.capturing(launch);
+  state.lock();
+  report::CoverageRecord& coverage = known.coverage;
   if (!captured || *captured) {
     add_once(coverage.notes, captured ? "launches captured into a graph run uninstrumented"
                                       : "launches run uninstrumented: " + first_message(captured.error()));
@@ -100,16 +84,19 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   log_allocations(device);
   if (configuration_.timing == Timing::originals) {
     coverage.reason = "its original was timed";
-    const Status timed = time_original(known, device, launch, index);
-    drain(false);
-    return timed.ok();
+    state.unlock();
+    return time_original(known, device, launch, *index).ok();
   }
-  Kernel& kernel = kernel_for(known, device, launch, source);
-  if (!kernel.problem.empty()) {
-    coverage.reason = kernel.problem;
+  const KernelPtr kernel = kernel_for(state, known, device, launch, source);
+  if (kernel == nullptr) return false;
+  if (!kernel->problem.empty()) {
+    coverage.reason = kernel->problem;
     return false;
   }
-  if (Status launched = launch_variant(known, kernel, device, launch, index); !launched) {
+  state.unlock();
+  const Status launched = launch_variant(known, *kernel, device, launch, *index);
+  state.lock();
+  if (!launched) {
     add_once(coverage.notes, first_message(launched.error()));
     if (coverage.instrumented_launches == 0) coverage.reason = first_message(launched.error());
     return false;
@@ -117,8 +104,26 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   coverage.instrumented = true;
   coverage.reason.clear();
   ++coverage.instrumented_launches;
-  drain(false);  // on the cpu device this launch's results, else those of launches that are over by now
   return true;
+}
+
+std::optional<std::uint64_t> Session::wanted(Seen& seen) const {
+  report::CoverageRecord& coverage = seen.coverage;
+  const std::uint64_t index = coverage.launches++;
+  if (!seen.wanted) {
+    coverage.reason = "not selected by LYNXPP_KERNELS";
+    return std::nullopt;
+  }
+  const bool is_new = coverage.instrumented_launches == 0;
+  if (!configuration_.launches.wants(index)) {
+    if (is_new) coverage.reason = "no launch selected by LYNXPP_LAUNCHES";
+    return std::nullopt;
+  }
+  if (!attached_->samples(index)) {
+    if (is_new) coverage.reason = "no launch was sampled";
+    return std::nullopt;
+  }
+  return index;
 }
 
 void Session::log_allocations(device::Device& device) {
@@ -142,116 +147,44 @@ Session::Seen& Session::seen(const std::string& kernel) {
   return *slot;
 }
 
-Session::Kernel& Session::kernel_for(Seen& seen, device::Device& device, const device::Launch& launch,
-                                     const KernelSource& source) {
+Session::KernelPtr Session::kernel_for(State& state, Seen& seen, device::Device& device,
+                                       const device::Launch& launch, const KernelSource& source) {
+  if (attached_ == nullptr) return nullptr;  // detached meanwhile
+  constexpr std::chrono::milliseconds step(50);
   const engine::LaunchShape shape = shape_of(launch);
-  const auto found =
-      std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& kernel) {
-        return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;
-      });
-  if (found != seen.kernels.end() && (*found)->attached == attached_ &&
-      (*found)->wide_counters == seen.wide_counters && (*found)->replays == seen.replays)
-    return **found;
-  std::unique_ptr<Kernel>& slot = found != seen.kernels.end() ? *found : seen.kernels.emplace_back();
-  slot = std::make_unique<Kernel>();
-  slot->device = &device;
-  slot->image = source.image;
-  slot->attached = attached_;
-  slot->shape = shape;
-  slot->wide_counters = seen.wide_counters;
-  slot->replays = seen.replays;
-  if (Status prepared = prepare(seen, *slot, device, launch, source); !prepared) {
-    slot->problem = first_message(prepared.error());
-    const Diagnostics& diagnostics = prepared.error().diagnostics;
-    const bool has_hint = !diagnostics.empty() && !diagnostics.front().hint.empty();
-    if (std::exchange(seen.logged_problem, slot->problem) != slot->problem) {
-      log().warn("{} runs uninstrumented: {}{}", demangle(source.name), slot->problem,
-                 has_hint ? "; " + diagnostics.front().hint : "");
-    }
-  }
-  return *slot;
-}
-
-Status Session::prepare(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
-                        const KernelSource& source) {
-  const Result<std::string> text = away(source.ptx);
-  if (!text) return text.error();
-  dump(source.name, ".ptx", *text);
-  engine::Request request;
-  request.ptx = &*text;
-  request.kernel = source.name;
-  request.launch = kernel.shape;
-  request.wide_counters = seen.wide_counters;
-  if (!seen.replays) request.limits.without.emplace(engine::without_replay);
-  request.specifications = kernel.attached->specifications;
-  request.device_sm = device.info().compute_capability;
-  request.assembler_contracts = device.info().contracts;
-  request.variable_address = [&](const std::string& name) {
-    return device.variable_address(launch.function, name);
-  };
-  request.wants_register_estimate = log().should_log(spdlog::level::debug);
-  Status loaded = make_variant(seen, kernel, device, launch, request);
-  if (!loaded) {
-    // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for
-    // copies of the same handlers.
-    request.limits = engine::without_functions(request.limits);
-    const std::string refused = std::exchange(kernel.instrumented.ptx, {});
-    if (refused.empty() || !make_variant(seen, kernel, device, launch, request, refused)) return loaded;
-  }
-  log().info("{}: instrumented, {} basic blocks", demangle(source.name),
-             kernel.instrumented.size.basic_blocks);
-  if (const auto& registers = kernel.instrumented.registers) {
-    log().debug("{}: live registers {} to {} (estimate)", demangle(source.name), registers->original,
-                registers->instrumented);
-  }
-
-  report::CoverageRecord& coverage = seen.coverage;
-  for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
-  coverage.sites = 0;
-  for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
-  if (coverage.sites != 0) {
-    for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
-      add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
-  }
-  return success();
-}
-
-Status Session::make_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
-                             const engine::Request& request, const std::string& refused) {
-  Result<engine::Instrumented> instrumented = away([&] { return engine::instrument(request); });
-  if (!instrumented) return instrumented.error();
-  if (instrumented->ptx == refused) return failure("the same text has been refused before");
-  kernel.instrumented = std::move(*instrumented);
-  kernel.sites = seen.index_of(kernel.instrumented.sites);
-  dump(request.kernel, ".instrumented.ptx", kernel.instrumented.ptx);
-
-  report::TimingRecord& timing = seen.timing;
-  timing.parse += kernel.instrumented.spent.parse_ms;
-  timing.instrument += kernel.instrumented.spent.instrument_ms;
-  timing.emit += kernel.instrumented.spent.emit_ms;
-  timing.device = device.info().name;
-  const auto same =
-      std::find_if(seen.kernels.begin(), seen.kernels.end(), [&](const std::unique_ptr<Kernel>& other) {
-        return other->variant != nullptr && other->device == &device && other->image == kernel.image &&
-               other->instrumented.ptx == kernel.instrumented.ptx;
-      });
-  if (same != seen.kernels.end()) {
-    kernel.variant = (*same)->variant;
-    return success();
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<device::Variant>> variant = away([&] {
-    return device.load(kernel.instrumented.ptx, kernel.instrumented.kernel, launch,
-                       kernel.instrumented.kept_registers);
+  const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
+    return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;
   });
-  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
-  timing.load += load.count();
-  if (!variant) return variant.error();
-  kernel.variant = std::move(*variant);
-  return success();
+  if (found != seen.kernels.end() && (*found)->attached == attached_ &&
+      (*found)->wide_counters == seen.wide_counters && (*found)->replays == seen.replays) {
+    const KernelPtr kernel = *found;
+    // Whoever makes it may never come back: the program was ended meanwhile.
+    while (!kernel->is_made && !finished_) changed_.wait_for(state, step);
+    return kernel->is_made ? kernel : nullptr;
+  }
+  auto kernel = std::make_shared<Kernel>();
+  kernel->device = &device;
+  kernel->image = source.image;
+  kernel->attached = attached_;
+  kernel->shape = shape;
+  kernel->wide_counters = seen.wide_counters;
+  kernel->replays = seen.replays;
+  KernelPtr before;  // unloaded when nothing is locked
+  if (found != seen.kernels.end()) {
+    before = std::exchange(*found, kernel);
+  } else {
+    seen.kernels.push_back(kernel);
+  }
+  state.unlock();
+  before.reset();
+  make(seen, *kernel, launch, source);
+  state.lock();
+  kernel->is_made = true;
+  changed_.notify_all();
+  return kernel;
 }
 
-Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& device,
+Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
                                const device::Launch& launch, std::uint64_t index) {
   Pending pending;
   pending.attached = kernel.attached;
@@ -284,70 +217,90 @@ Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& devic
       lay_out(kernel.attached->specifications, extents_of(launch, pending.view), parts);
   if (!layout) return layout.error();
   pending.layout = std::move(*layout);
-  const Result<std::uint64_t> address = device.allocate_zeroed(pending.layout.bytes, launch);
-  if (!address) return address.error();
-  const std::vector<std::uint64_t> words = probe_words(kernel.instrumented.probe, pending.layout, *address);
-  if (configuration_.timing != Timing::off) {
-    set_once(seen.timing.original, device.resources(launch, nullptr));
-    set_once(seen.timing.variant, device.resources(launch, kernel.variant.get()));
+  return launch_with(kernel, device, launch, std::move(pending));
+}
+
+Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
+                            Pending pending) {
+  Seen& seen = *pending.seen;
+  const ProbeLayout& layout = pending.layout;
+  Result<std::unique_ptr<device::Buffer>> buffer = device.allocate_zeroed(layout.bytes, launch);
+  if (!buffer) return buffer.error();
+  const std::vector<std::uint64_t> words =
+      probe_words(kernel.instrumented.probe, layout, (*buffer)->address());
+  if (configuration_.timing != Timing::off) note_resources(seen, device, launch, kernel.variant.get());
+  if (layout.word_map.second != 0) {
+    Status written = device.write(**buffer, layout.word_map.first, pending.words->word_map(), launch);
+    if (!written) return written;
   }
-  Status launched = success();
-  if (parts.word_map_bytes != 0)
-    launched = device.write(*address + pending.layout.word_map.first, pending.words->word_map(), launch);
-  ++seen.outstanding;
-  if (launched) {
-    launched =
-        away([&] { return device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words); });
-  }
-  // The buffer is given back by the readback, also when the launch failed.
-  Result<std::unique_ptr<device::Readback>> readback =
-      device.read_back_and_free(*address, pending.layout.bytes, launch);
-  if (!launched || !readback) --seen.outstanding;
+  Outstanding outstanding(*this, seen);
+  Status launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words, **buffer);
   if (!launched) return launched;
+  Result<std::unique_ptr<device::Readback>> readback = device.read_back(std::move(*buffer), launch);
   if (!readback) {
-    log().error("{}: launch {}: results are lost: {}", demangle(pending.seen->coverage.kernel), index,
-                first_message(readback.error()));
-    add_once(pending.seen->coverage.notes, "results lost: " + first_message(readback.error()));
+    const std::string reason = first_message(readback.error());
+    log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending.launch,
+                reason);
+    const State state(state_);
+    add_once(seen.coverage.notes, "results lost: " + reason);
     return success();
   }
   pending.readback = std::move(*readback);
-  pending_bytes_ += pending.layout.bytes;
-  pending_.push_back(std::move(pending));
+  add(std::move(pending), outstanding);
   return success();
+}
+
+void Session::note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
+                             const device::Variant* variant) {
+  const std::optional<device::KernelResources> original = device.resources(launch, nullptr);
+  std::optional<device::KernelResources> of_variant;
+  if (variant != nullptr) of_variant = device.resources(launch, variant);
+  const State state(state_);
+  set_once(seen.timing.original, original);
+  set_once(seen.timing.variant, of_variant);
 }
 
 Status Session::time_original(Seen& seen, device::Device& device, const device::Launch& launch,
                               std::uint64_t index) {
-  seen.timing.device = device.info().name;
-  set_once(seen.timing.original, device.resources(launch, nullptr));
-  ++seen.outstanding;
-  Result<std::unique_ptr<device::Readback>> made = away([&] { return device.launch_original(launch); });
-  if (!made) --seen.outstanding;
+  note_resources(seen, device, launch, nullptr);
+  Outstanding outstanding(*this, seen);
+  Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
   if (!made) return made.error();
   Pending pending;
   pending.seen = &seen;
   pending.launch = index;
+  pending.device = device.info();
   pending.readback = std::move(*made);
-  pending_.push_back(std::move(pending));
+  add(std::move(pending), outstanding);
   return success();
 }
 
-void Session::forget_image(std::uint64_t image) {
-  const std::unique_lock launching = enter();
-  if (!launching) return;
-  const std::lock_guard state(state_);
-  for (const auto& [name, seen] : seen_) {
-    std::erase_if(seen->kernels,
-                  [&](const std::unique_ptr<Kernel>& kernel) { return kernel->image == image; });
+void Session::add(Pending pending, Outstanding& outstanding) {
+  {
+    const State state(state_);
+    outstanding.settled_later();
+    pending_bytes_ += pending.layout.bytes;
+    pending_.push_back(std::move(pending));
+    if (pending_bytes_ <= outstanding_bytes_limit && pending_.size() <= outstanding_launches_limit)
+      return worker_ != nullptr ? worker_->wake() : void();
   }
+  const std::lock_guard taking(taking_);
+  drain(false);
 }
 
-void Session::dump(const std::string& name, const std::string& suffix, const std::string& text) const {
-  if (configuration_.dump.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(configuration_.dump, error);
-  const std::string path = configuration_.dump + "/" + name.substr(0, 200) + suffix;
-  if (error || !write_file(path, text)) log().warn("cannot write {}", path);
+void Session::forget_image(std::uint64_t image) {
+  drop_kernels([&](const Kernel& kernel) { return kernel.image == image; });
+}
+
+void Session::drop_kernels(const std::function<bool(const Kernel&)>& is_dropped) {
+  std::vector<KernelPtr> dropped;  // unloaded when nothing is locked
+  const State state(state_);
+  for (const auto& [name, seen] : seen_) {
+    const auto rest = std::ranges::stable_partition(
+        seen->kernels, [&](const KernelPtr& kernel) { return !is_dropped(*kernel); });
+    dropped.insert(dropped.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+    seen->kernels.erase(rest.begin(), rest.end());
+  }
 }
 
 }  // namespace lynxpp::interposer

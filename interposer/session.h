@@ -2,21 +2,23 @@
 //
 //   launch ▶ wanted? ▶ instrument once per (device, image, kernel, shape) ▶ buffers ▶ launch
 //   the variant ▶ results on their way back
-//   results ready ▶ ON_REPORT ▶ launch record ▶ sinks
+//   a thread of its own: results ready ▶ ON_REPORT ▶ launch record ▶ sinks
 //
-// Nothing here waits for the device before finish(), unless a great many results are outstanding.
+// Threads launch beside each other: no lock is held while the compiler or a device works. A launch waits only
+// for the variant it needs while another thread makes it, and for the device when a great many results are
+// outstanding.
 #pragma once
 
 #include <atomic>
-#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +26,8 @@
 #include "device/device.h"
 #include "engine/instrument.h"
 #include "interposer/configuration.h"
+#include "interposer/owned_mutex.h"
+#include "interposer/results_worker.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
@@ -37,43 +41,17 @@ struct KernelSource {
   std::function<Result<std::string>()> ptx;
 };
 
-/// A mutex that knows whether the calling thread holds it.
-class OwnedMutex {
- public:
-  bool try_lock() { return owned(mutex_.try_lock()); }
-  bool try_lock_for(std::chrono::milliseconds patience) { return owned(mutex_.try_lock_for(patience)); }
-  void unlock() {
-    owner_ = std::thread::id();
-    mutex_.unlock();
-  }
-  bool is_held_by_caller() const { return owner_ == std::this_thread::get_id(); }
-
- private:
-  bool owned(bool locked) {
-    if (locked) owner_ = std::this_thread::get_id();
-    return locked;
-  }
-
-  std::timed_mutex mutex_;
-  std::atomic<std::thread::id> owner_;
-};
-
-/// Unlocks a mutex for a while.
-class Unlocked {
- public:
-  explicit Unlocked(std::timed_mutex& mutex) : mutex_(mutex) { mutex_.unlock(); }
-  ~Unlocked() { mutex_.lock(); }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  std::timed_mutex& mutex_;
-};
-
 /// Thread safe.
 class Session {
  public:
-  Session(Configuration configuration, std::unique_ptr<report::Sink> sink);
+  /// Who takes the results of launches that are over, besides collect(), save_results() and finish().
+  enum class Results : std::uint8_t {
+    in_background,  ///< a thread of the session's
+    on_demand,      ///< nobody
+  };
+
+  Session(Configuration configuration, std::unique_ptr<report::Sink> sink,
+          Results results = Results::in_background);
   ~Session();
 
   /// Replaces the attached specifications: names or paths, separated by commas; empty detaches. False:
@@ -81,11 +59,12 @@ class Session {
   bool attach(const std::string& list, std::string& problem);
   bool attached();
 
-  /// Makes the launch with the instrumented variant. False: the caller makes the original one (the reason
-  /// stands in the coverage record).
+  /// Makes the launch with the instrumented variant. Its results are taken later, by another thread. False:
+  /// the caller makes the original one (the reason stands in the coverage record).
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source);
 
-  /// Writes the records of launches that are over. Waits for nothing.
+  /// Writes the records of launches that are over. Waits for no launch; for another thread that writes
+  /// records, so that what was over before the call is written behind it.
   void collect();
 
   /// Drops variants of an image that is going away.
@@ -111,45 +90,72 @@ class Session {
   struct Kernel;
   struct Pending;
   struct Seen;
+  class Launching;
+  class Outstanding;
+  using KernelPtr = std::shared_ptr<Kernel>;
+  using State = std::unique_lock<std::timed_mutex>;
 
+  // ---- launching (session.cpp)
   Seen& seen(const std::string& kernel);
-  Kernel& kernel_for(Seen& seen, device::Device& device, const device::Launch& launch,
-                     const KernelSource& source);
-  Status prepare(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
-                 const KernelSource& source);
-  /// Instruments and loads, unless the text is that which was `refused`.
-  Status make_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
-                      const engine::Request& request, const std::string& refused = {});
-  Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
-                        std::uint64_t index);
+  /// The number of a launch that is wanted. Precondition of these: `state_` is held.
+  std::optional<std::uint64_t> wanted(Seen& seen) const;
+  /// Made by this call where it is missing, or by another thread that is waited for. Lets go of `state`
+  /// meanwhile. Null: the session has finished.
+  KernelPtr kernel_for(State& state, Seen& seen, device::Device& device, const device::Launch& launch,
+                       const KernelSource& source);
+  Status launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
+                        const device::Launch& launch, std::uint64_t index);
+  Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
+                     Pending pending);
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch, std::uint64_t index);
-  /// The right to launch, to attach and to take results; empty when the session has finished.
-  std::unique_lock<OwnedMutex> enter();
-  /// Lets finish_now() at the records while `work`, which touches none of them, may take long.
-  template <typename Work>
-  auto away(const Work& work) {
-    const Unlocked unlocked(state_);
-    return work();
-  }
+  /// What the kernels take of an SM; `variant` may be null.
+  void note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
+                      const device::Variant* variant);
+  void add(Pending pending, Outstanding& outstanding);
+  void drop_kernels(const std::function<bool(const Kernel&)>& is_dropped);
+  /// At level trace, what memory the program has, where that has changed since the last launch.
+  void log_allocations(device::Device& device);
+
+  // ---- making variants (session_variants.cpp)
+  void make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
+  Status prepare(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
+  /// Instruments and loads, unless the text is that which was `refused`.
+  Status make_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                      const engine::Request& request, const std::string& refused = {});
+  /// With a kernel whose text is the same. Adds up the times of making both.
+  bool share_variant(Seen& seen, Kernel& kernel);
+  void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
+
+  // ---- taking results (session_report.cpp)
+  /// Precondition of this and the next: `taking_` is held.
   void drain(bool wait);
-  /// Writes the records of a launch, or that they are lost.
+  /// The first outstanding launch, if its results are there or `wait`, or when too many are outstanding.
+  std::optional<Pending> take(bool wait);
+  /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
   void report(Pending& pending, std::span<std::byte> bytes);
+  void add_times(const Pending& pending);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes);
   void report_ends();
+  /// Precondition: `records_` is held.
   void close_books();
-  /// At level trace, what memory the program has, where that has changed since the last launch.
-  void log_allocations(device::Device& device);
-  void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
+  /// Waits a second for threads that are in the midst of a launch.
+  bool launches_are_made() const;
+  /// True when there is nothing left to look for.
+  bool collect_in_background();
 
-  // Held by whoever launches or takes results, from beginning to end.
-  OwnedMutex launching_;
+  const Configuration configuration_;
+  std::atomic<bool> ending_ = false;  // nobody but finish() takes results any more
   std::atomic<bool> finished_ = false;
   std::atomic<bool> has_seen_launches_ = false;
-  // Guards what follows; held by the same thread except where the compiler or the device works.
-  std::timed_mutex state_;
-  Configuration configuration_;
+  std::atomic<int> launching_ = 0;  // threads in the midst of a launch
+
+  // Three locks, taken in this order.
+  OwnedMutex taking_;                    // held by who takes results, so that their order is kept
+  std::timed_mutex records_;             // while records are written: guards the sink and what reports keep
+  std::timed_mutex state_;               // guards what follows; never held while a compiler or a device works
+  std::condition_variable_any changed_;  // a variant has been made
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
@@ -158,6 +164,7 @@ class Session {
   std::deque<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
+  std::unique_ptr<ResultsWorker> worker_;
 };
 
 }  // namespace lynxpp::interposer

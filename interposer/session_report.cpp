@@ -1,6 +1,8 @@
 // The half of the session that takes results and closes the books.
 #include <algorithm>
 #include <chrono>
+#include <thread>
+#include <utility>
 
 #include "interposer/emitted.h"
 #include "interposer/session.h"
@@ -12,43 +14,65 @@
 namespace lynxpp::interposer {
 namespace {
 
-constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
-constexpr std::size_t outstanding_launches_limit = 4096;
 /// With threads that are in the midst of a launch when the program ends.
 constexpr std::chrono::milliseconds patience(1000);
+/// With the thread that takes results, which may be adding up one launch's words.
+constexpr std::chrono::milliseconds patience_with_results(10'000);
 
 }  // namespace
 
-void Session::drain(bool wait) {
-  while (!pending_.empty()) {
-    Pending& front = pending_.front();
-    const bool crowded =
-        pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
-    if (!wait && !crowded && !front.readback->ready()) return;
-    // Out of the list first: finish_now() may come while this one is waited for.
-    Pending taken = std::move(front);
-    pending_.pop_front();
-    pending_bytes_ -= taken.layout.bytes;
-    const Result<std::span<std::byte>> bytes = away([&] { return taken.readback->wait(); });
-    if (!finished_) settle(taken, bytes);
+bool Session::collect_in_background() {
+  {
+    const std::unique_lock taking(taking_, patience);
+    if (taking && !finished_) drain(false);
   }
+  const State state(state_);
+  return finished_ || pending_.empty();
+}
+
+void Session::drain(bool wait) {
+  while (wait || !ending_) {
+    std::optional<Pending> taken = take(wait);
+    if (!taken) return;
+    // Without a lock on the records: finish_now() may come while this launch is waited for.
+    const Result<std::span<std::byte>> bytes = taken->readback->wait();
+    const std::lock_guard records(records_);
+    if (!finished_) settle(*taken, bytes);
+  }
+}
+
+std::optional<Session::Pending> Session::take(bool wait) {
+  State state(state_);
+  if (pending_.empty() || finished_) return std::nullopt;
+  const bool crowded =
+      pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
+  Pending taken = std::move(pending_.front());
+  pending_.pop_front();
+  state.unlock();
+  const bool is_wanted = wait || crowded || taken.readback->ready();
+  state.lock();
+  if (is_wanted) {
+    pending_bytes_ -= taken.layout.bytes;
+    return taken;
+  }
+  pending_.push_front(std::move(taken));
+  return std::nullopt;
 }
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
+  if (bytes) {
+    report(pending, *bytes);
+  } else {
+    log().error("{}: launch {}: {}", demangle(pending.seen->coverage.kernel), pending.launch,
+                first_message(bytes.error()));
+  }
+  const State state(state_);
   --pending.seen->outstanding;
-  if (bytes) return report(pending, *bytes);
-  log().error("{}: launch {}: {}", demangle(pending.seen->coverage.kernel), pending.launch,
-              first_message(bytes.error()));
-  add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
+  if (!bytes) add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
 }
 
 void Session::report(Pending& pending, std::span<std::byte> bytes) {
-  if (const std::optional<double> milliseconds = pending.readback->kernel_milliseconds()) {
-    pending.seen->timing.execute += *milliseconds;
-    ++pending.seen->timing.launches;
-  }
-  if (const std::optional<double> milliseconds = pending.readback->buffer_milliseconds())
-    pending.seen->timing.buffers = pending.seen->timing.buffers.value_or(0) + *milliseconds;
+  add_times(pending);
   if (configuration_.times_only()) return;
   if (pending.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
@@ -59,16 +83,32 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
                          pending.device.clock_khz);
     pending.indices_may_have_wrapped =
         engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(bytes));
-    pending.seen->wide_counters |= pending.counters_may_have_wrapped || pending.indices_may_have_wrapped;
   }
-  if (pending.words != nullptr) {
-    pending.seen->replays &= pending.words->finish(pending.layout, bytes, pending.attached->specifications,
-                                                   pending.view, pending.notes);
+  const bool replays = pending.words == nullptr ||
+                       pending.words->finish(pending.layout, bytes, pending.attached->specifications,
+                                             pending.view, pending.notes);
+  {
+    const State state(state_);
+    pending.seen->wide_counters |= pending.counters_may_have_wrapped || pending.indices_may_have_wrapped;
+    pending.seen->replays &= replays;
   }
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % pending.attached->specifications[i]->sampling().launches == 0;
     if (is_sampled) report_specification(pending, i, bytes);
   }
+}
+
+void Session::add_times(const Pending& pending) {
+  const std::optional<double> kernel = pending.readback->kernel_milliseconds();
+  const std::optional<double> buffers = pending.readback->buffer_milliseconds();
+  const State state(state_);
+  report::TimingRecord& timing = pending.seen->timing;
+  timing.device = pending.device.name;
+  if (kernel) {
+    timing.execute += *kernel;
+    ++timing.launches;
+  }
+  if (buffers) timing.buffers = timing.buffers.value_or(0) + *buffers;
 }
 
 void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
@@ -92,7 +132,11 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
 
   cod::LaunchView view = pending.view;
   view.kernel = record.kernel;
-  Seen::Sites& sites = pending.seen->sites[pending.sites];
+  Seen::Sites sites;
+  {
+    const State state(state_);
+    sites = pending.seen->sites[pending.sites];
+  }
   view.sites = sites.table.get();
   view.arrays = pending.layout.arrays_of(index, bytes);
   view.device = record.device;
@@ -128,7 +172,8 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   if (has_values_per_site(record)) {
     record.sites = pending.sites;
     if (!sites.written) sink_->sites(site_record(*sites.table, record.kernel, pending.sites));
-    sites.written = true;
+    const State state(state_);
+    pending.seen->sites[pending.sites].written = true;
   }
   sink_->launch(record);
 }
@@ -154,42 +199,53 @@ void Session::report_ends() {
 }
 
 void Session::collect() {
-  if (launching_.is_held_by_caller()) return;
-  const std::unique_lock launching(launching_, std::try_to_lock);
-  if (!launching) return;  // who launches collects
-  const std::lock_guard state(state_);
-  if (!finished_) drain(false);
+  if (finished_ || taking_.is_held_by_caller() || Launching::is_in_this_thread()) return;
+  const std::unique_lock taking(taking_, patience);
+  if (taking && !finished_) drain(false);
 }
 
 void Session::save_results(std::span<const device::Device* const> ending) {
-  const std::unique_lock launching = enter();
-  if (!launching) return;
-  const std::lock_guard state(state_);
-  drain(true);
-  for (const auto& [name, seen] : seen_) {
-    std::erase_if(seen->kernels, [&](const std::unique_ptr<Kernel>& kernel) {
-      return std::find(ending.begin(), ending.end(), kernel->device) != ending.end();
-    });
+  if (finished_) return;
+  {
+    const std::unique_lock taking(taking_);
+    if (!finished_) drain(true);
   }
+  drop_kernels(
+      [&](const Kernel& kernel) { return std::ranges::find(ending, kernel.device) != ending.end(); });
+}
+
+bool Session::launches_are_made() const {
+  const auto latest = std::chrono::steady_clock::now() + patience;
+  while (launching_ != 0 && std::chrono::steady_clock::now() < latest)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return launching_ == 0;
 }
 
 void Session::finish() {
   // A signal handler of the program may end it while this very thread is inside a launch; another thread's
   // launch may never end, and does not keep a program either.
-  std::unique_lock launching(launching_, std::defer_lock);
-  if (launching_.is_held_by_caller() || !launching.try_lock_for(patience)) return finish_now();
-  const std::lock_guard state(state_);
-  if (finished_) return;
+  if (Launching::is_in_this_thread() || taking_.is_held_by_caller() || !launches_are_made())
+    return finish_now();
+  ending_ = true;
+  const std::unique_lock taking(taking_, patience_with_results);
+  if (!taking) return finish_now();
   drain(true);
-  close_books();
+  const std::lock_guard records(records_);
+  if (!finished_) close_books();
 }
 
 void Session::finish_now() {
-  const std::unique_lock state(state_, patience);
-  if (!state || finished_) return;
-  for (Pending& pending : pending_) {
+  const std::unique_lock records(records_, patience);
+  if (!records || finished_) return;
+  State state(state_, patience);
+  if (!state) return;
+  std::deque<Pending> left = std::exchange(pending_, {});
+  state.unlock();
+  for (Pending& pending : left) {
     if (pending.readback->ready()) settle(pending, pending.readback->wait());
   }
+  state.lock();
+  pending_ = std::move(left);  // to let go of one is to wait for it
   for (const auto& [name, seen] : seen_) {
     if (seen->outstanding == 0) continue;
     const std::string many = std::to_string(seen->outstanding);
@@ -198,11 +254,13 @@ void Session::finish_now() {
                              (seen->outstanding == 1 ? "" : "es") + " had; the results are missing");
     if (!coverage.instrumented) coverage.reason = "the program was ended before its first launch had";
   }
+  state.unlock();
   close_books();
 }
 
 void Session::close_books() {
   finished_ = true;
+  const State state(state_);
   if (!ever_attached_) return;
   report_ends();
   std::vector<const Seen*> sorted;

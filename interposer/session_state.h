@@ -32,7 +32,7 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
 struct Session::Attached {
   std::vector<engine::SpecificationPtr> specifications;
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
-  // Guarded by the session: variables of the host, and whether a launch has been reported.
+  // Guarded by Session::records_: variables of the host, and whether a launch has been reported.
   mutable std::vector<std::vector<std::byte>> host;
   mutable bool has_launches = false;
 
@@ -56,8 +56,9 @@ struct Session::Attached {
 };
 
 /// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
-/// instrument.
+/// instrument. Its maker alone touches it until it is made; from then on nothing of it changes.
 struct Session::Kernel {
+  bool is_made = false;  ///< guarded by Session::state_
   device::Device* device = nullptr;
   std::uint64_t image = 0;
   std::shared_ptr<const Attached> attached;
@@ -70,7 +71,7 @@ struct Session::Kernel {
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
 };
 
-/// Everything known of the kernels of one name. Lives as long as the session.
+/// Everything known of the kernels of one name. Lives as long as the session. Guarded by Session::state_.
 struct Session::Seen {
   bool wanted = true;  ///< by LYNXPP_KERNELS
   /// Some launch took so long that narrow ones may have wrapped, or an index may have.
@@ -80,7 +81,7 @@ struct Session::Seen {
   std::uint64_t outstanding = 0;  ///< launches made whose results have not been taken
   report::CoverageRecord coverage;
   report::TimingRecord timing;
-  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<KernelPtr> kernels;
   /// The site tables of its variants, each once, and whether the report has it.
   struct Sites {
     std::shared_ptr<const cod::SiteTable> table;
@@ -114,6 +115,55 @@ struct Session::Pending {
   bool indices_may_have_wrapped = false;
   ProbeLayout layout;
   std::unique_ptr<device::Readback> readback;
+};
+
+/// Results are taken by who launches when more is outstanding.
+inline constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
+inline constexpr std::size_t outstanding_launches_limit = 4096;
+
+/// A launch that is being made counts as outstanding, so that it is missed when the program ends in its
+/// midst.
+class Session::Outstanding {
+ public:
+  Outstanding(Session& session, Seen& seen) : session_(session), seen_(&seen) {
+    const State state(session_.state_);
+    ++seen.outstanding;
+  }
+  ~Outstanding() {
+    if (seen_ == nullptr) return;
+    const State state(session_.state_);
+    --seen_->outstanding;
+  }
+  Outstanding(const Outstanding&) = delete;
+  Outstanding& operator=(const Outstanding&) = delete;
+
+  /// It stays so until its results are settled.
+  void settled_later() { seen_ = nullptr; }
+
+ private:
+  Session& session_;
+  Seen* seen_;
+};
+
+/// While it lives, its thread is in the midst of a launch.
+class Session::Launching {
+ public:
+  explicit Launching(Session& session) : session_(session) {
+    ++session_.launching_;
+    ++depth_;
+  }
+  ~Launching() {
+    --depth_;
+    --session_.launching_;
+  }
+  Launching(const Launching&) = delete;
+  Launching& operator=(const Launching&) = delete;
+
+  static bool is_in_this_thread() { return depth_ != 0; }
+
+ private:
+  Session& session_;
+  static thread_local int depth_;
 };
 
 }  // namespace lynxpp::interposer

@@ -43,6 +43,16 @@ struct Run {
   std::optional<double> milliseconds;
 };
 
+struct CpuBuffer : Buffer {
+  CpuBuffer(std::byte* memory, std::size_t size)
+      : Buffer(reinterpret_cast<std::uintptr_t>(memory)), bytes(size) {
+    run->memory.reset(memory);
+  }
+
+  std::size_t bytes;
+  std::shared_ptr<Run> run = std::make_shared<Run>();
+};
+
 /// Device memory is host memory: nothing to copy.
 class CpuReadback : public Readback {
  public:
@@ -98,7 +108,7 @@ class CpuDevice : public Device {
     return reinterpret_cast<std::uint64_t>(storage->address);
   }
 
-  Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch&) override {
+  Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch&) override {
     constexpr std::size_t alignment = 256;
     const std::size_t rounded = (bytes / alignment + 1) * alignment;
     void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
@@ -107,18 +117,18 @@ class CpuDevice : public Device {
     std::memset(memory, 0, rounded);
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
     if (bytes != 0) cpu::allocations().add_foreign({address, bytes, MemoryKind::probe});
-    return static_cast<std::uint64_t>(address);
+    return std::unique_ptr<Buffer>(std::make_unique<CpuBuffer>(static_cast<std::byte*>(memory), bytes));
   }
 
-  Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch&) override {
-    std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+  Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,
+               const Launch&) override {
+    std::memcpy(reinterpret_cast<void*>(buffer.address() + offset), bytes.data(), bytes.size());
     return success();
   }
 
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
-                std::span<const std::uint64_t> probe) override {
+                std::span<const std::uint64_t> probe, Buffer& results) override {
     auto& loaded = static_cast<CpuVariant&>(variant);
-    last_run_ = nullptr;
     auto buffer = parameter_buffer(launch, slots);
     if (!buffer) {
       // The program's own mistake: what it would have met without the variant.
@@ -135,18 +145,13 @@ class CpuDevice : public Device {
       std::memcpy(buffer->data() + offset, probe.data(), probe.size_bytes());
     }
     const CountedLaunch counted{loaded.kernel, launch.number, true, shape_of(launch), {}};
-    auto enqueued = enqueue(loaded.module, loaded.variables, counted, launch, std::move(*buffer));
-    if (!enqueued) return std::move(enqueued.error());
-    last_run_ = std::move(*enqueued);
-    return success();
+    return enqueue(static_cast<CpuBuffer&>(results).run, loaded.module, loaded.variables, counted, launch,
+                   std::move(*buffer));
   }
 
-  Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
-                                                       const Launch&) override {
-    auto run = std::exchange(last_run_, nullptr);
-    if (run == nullptr) run = std::make_shared<Run>();
-    run->memory.reset(reinterpret_cast<std::byte*>(address));
-    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(std::move(run), bytes));
+  Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer, const Launch&) override {
+    const auto& written = static_cast<const CpuBuffer&>(*buffer);
+    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(written.run, written.bytes));
   }
 
   Result<bool> capturing(const Launch&) override { return false; }
@@ -164,9 +169,11 @@ class CpuDevice : public Device {
     if (Status compiled = loaded->module->compile(kernel->name, counters_path().has_value()); !compiled)
       return compiled.error();
     const CountedLaunch counted{kernel->name, launch.number, false, shape_of(launch), {}};
-    auto enqueued = enqueue(loaded->module, nullptr, counted, launch, std::move(*buffer));
-    if (!enqueued) return std::move(enqueued.error());
-    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(std::move(*enqueued), 0));
+    auto made = std::make_shared<Run>();
+    if (Status enqueued = enqueue(made, loaded->module, nullptr, counted, launch, std::move(*buffer));
+        !enqueued)
+      return std::move(enqueued.error());
+    return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(std::move(made), 0));
   }
 
  private:
@@ -177,11 +184,9 @@ class CpuDevice : public Device {
   }
 
   /// Failure: the stream does not take it, which is then the variant error.
-  static Result<std::shared_ptr<Run>> enqueue(std::shared_ptr<LoadedModule> module,
-                                              std::shared_ptr<ModuleVariables> variables,
-                                              const CountedLaunch& counted, const Launch& launch,
-                                              std::vector<std::byte> parameters) {
-    auto made = std::make_shared<Run>();
+  static Status enqueue(const std::shared_ptr<Run>& made, std::shared_ptr<LoadedModule> module,
+                        std::shared_ptr<ModuleVariables> variables, const CountedLaunch& counted,
+                        const Launch& launch, std::vector<std::byte> parameters) {
     const cudaError_t error = streams().enqueue(
         static_cast<cudaStream_t>(launch.stream),
         [made, variables = std::move(variables), module = std::move(module), counted,
@@ -190,7 +195,7 @@ class CpuDevice : public Device {
         &made->operation);
     set_variant_error(error);
     if (error != cudaSuccess) return failure(std::string("the launch failed: ") + error_text(error));
-    return made;
+    return success();
   }
 
   /// Runs the kernel, keeps the time it took, and writes what it counted where that is wanted.
@@ -210,10 +215,7 @@ class CpuDevice : public Device {
   }
 
   DeviceInfo info_;
-  static thread_local std::shared_ptr<Run> last_run_;  // of this thread, until its readback
 };
-
-thread_local std::shared_ptr<Run> CpuDevice::last_run_;
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 #include "device/cuda/cuda_device.h"
 
 #include <array>
-#include <map>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -32,12 +32,42 @@ class CudaVariant final : public Variant {
 
   CUfunction function() const { return function_; }
   int max_threads = 1024;
-  int dynamic_shared_limit = 48 << 10;
+  std::atomic<int> dynamic_shared_limit = 48 << 10;
 
  private:
   const Driver& driver_;
   CUmodule module_;
   CUfunction function_;
+};
+
+class CudaBuffer final : public Buffer {
+ public:
+  CudaBuffer(const Driver& driver, const Pool& pool, const Pool::Block& memory, std::size_t used,
+             CUstream of_launch)
+      : Buffer(memory.address),
+        block(memory),
+        bytes(used),
+        stream(of_launch),
+        driver_(driver),
+        context_(pool.context()) {}
+  ~CudaBuffer() override {
+    if (block.address == 0) return;
+    const InContext ours(driver_, context_);
+    driver_.cuMemFreeAsync(block.address, stream);
+  }
+
+  /// To who waits until the launch is through.
+  Pool::Block take() { return std::exchange(block, {}); }
+
+  Pool::Block block;
+  std::size_t bytes;
+  CUstream stream;
+  LaunchEvents timing;
+  StreamHold::Hold hold;
+
+ private:
+  const Driver& driver_;
+  CUcontext context_;
 };
 
 class CudaDevice final : public Device {
@@ -88,11 +118,17 @@ class CudaDevice final : public Device {
     // The driver loads a kernel when it is first used: not between the events.
     int registers = 0;
     driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
-    if (times_ == KernelTimes::alone) hold_.hold(stream_of(launch));
-    const Status submitted = submit(function, launch, launch.parameters, launch.extra, true);
-    hold_.release();
-    if (!submitted) return submitted.error();
-    return make_timed_launch(driver_, pool_, std::exchange(timing_, {}));
+    StreamHold::Hold hold;
+    if (times_ == KernelTimes::alone) hold = hold_.hold(stream_of(launch));
+    LaunchEvents timing;
+    const Status submitted = submit(function, launch, launch.parameters, launch.extra, &timing);
+    hold.release();
+    if (!submitted) {
+      pool_.give_back(timing.begin);
+      pool_.give_back(timing.end);
+      return submitted.error();
+    }
+    return make_timed_launch(driver_, pool_, timing);
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
@@ -134,33 +170,30 @@ class CudaDevice final : public Device {
     return address;
   }
 
-  Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
+  Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     const CUstream stream = stream_of(launch);
     const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
     if (!block) return block.error();
-    // Let go by read_back_and_free.
-    if (times_ == KernelTimes::alone) hold_.hold(stream);
-    timing_.cleared_from = pool_.recorded_event(stream);
+    auto buffer = std::make_unique<CudaBuffer>(driver_, pool_, *block, bytes, stream);
+    if (times_ == KernelTimes::alone) buffer->hold = hold_.hold(stream);
+    buffer->timing.cleared_from = pool_.recorded_event(stream);
     const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
-    if (result != CUDA_SUCCESS) {
-      hold_.release();
-      driver_.cuMemFreeAsync(block->address, stream);
-      return driver_.error("cuMemsetD8Async", result);
-    }
-    in_use_[block->address] = block->size;
-    return block->address;
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
+    return std::unique_ptr<Buffer>(std::move(buffer));
   }
 
-  Status write(std::uint64_t address, std::span<const std::byte> bytes, const Launch& launch) override {
+  Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,
+               const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     // From pageable memory: the driver has taken a copy when it comes back.
-    const CUresult result = driver_.cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream_of(launch));
+    const CUresult result =
+        driver_.cuMemcpyHtoDAsync(buffer.address() + offset, bytes.data(), bytes.size(), stream_of(launch));
     return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuMemcpyHtoDAsync", result));
   }
 
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
-                std::span<const std::uint64_t> probe) override {
+                std::span<const std::uint64_t> probe, Buffer& buffer) override {
     const CaptureRelaxed relaxed(driver_);
     auto& loaded = static_cast<CudaVariant&>(variant);
     if (launch.threads_per_block() > static_cast<std::uint64_t>(loaded.max_threads)) {
@@ -176,28 +209,23 @@ class CudaDevice final : public Device {
       parameters.assign(launch.parameters, launch.parameters + slots.size());
     }
     if (!probe.empty()) parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
-    return submit(loaded.function(), launch, parameters.data(), nullptr, times_ != KernelTimes::off);
+    return submit(loaded.function(), launch, parameters.data(), nullptr,
+                  times_ != KernelTimes::off ? &static_cast<CudaBuffer&>(buffer).timing : nullptr);
   }
 
-  Result<std::unique_ptr<Readback>> read_back_and_free(std::uint64_t address, std::size_t bytes,
-                                                       const Launch& launch) override {
+  Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer, const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     const CUstream stream = stream_of(launch);
-    const LaunchEvents timing = std::exchange(timing_, {});
-    const auto used = in_use_.extract(address);
-    const Pool::Block block{address, used.mapped()};
-    const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
-    if (!pinned) {
-      hold_.release();
-      driver_.cuMemFreeAsync(address, stream);
-      return pinned.error();
-    }
-    const CUresult result =
-        driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address), address, bytes, stream);
+    auto& written = static_cast<CudaBuffer&>(*buffer);
+    const Result<Pool::Block> pinned = pool_.pinned_memory(written.bytes);
+    if (!pinned) return pinned.error();
+    const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address),
+                                                      written.address(), written.bytes, stream);
     // Also where the copy was refused: the kernel may be running.
     const CUevent done = pool_.recorded_event(stream);
-    hold_.release();
-    auto readback = make_readback(driver_, pool_, {block, *pinned, bytes, done}, timing);
+    written.hold.release();
+    auto readback =
+        make_readback(driver_, pool_, {written.take(), *pinned, written.bytes, done}, written.timing);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
     if (done == nullptr) return failure("no event could be recorded behind the launch");
     return readback;
@@ -277,8 +305,9 @@ class CudaDevice final : public Device {
     }
     auto variant = std::make_unique<CudaVariant>(driver_, module, function);
     driver_.cuFuncGetAttribute(&variant->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
-    driver_.cuFuncGetAttribute(&variant->dynamic_shared_limit,
-                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+    int shared_limit = variant->dynamic_shared_limit;
+    driver_.cuFuncGetAttribute(&shared_limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+    variant->dynamic_shared_limit = shared_limit;
     return variant;
   }
 
@@ -308,7 +337,9 @@ class CudaDevice final : public Device {
     return success();
   }
 
-  Status submit(CUfunction function, const Launch& launch, void** parameters, void** extra, bool measured) {
+  /// `timing`: gets events around the kernel; null: it is not measured.
+  Status submit(CUfunction function, const Launch& launch, void** parameters, void** extra,
+                LaunchEvents* timing) {
     std::vector<CUlaunchAttribute> attributes;
     if (launch.attribute_count != 0) {
       const auto* given = static_cast<const CUlaunchAttribute*>(launch.attributes);
@@ -331,9 +362,9 @@ class CudaDevice final : public Device {
     config.hStream = stream_of(launch);
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned>(attributes.size());
-    if (measured) timing_.begin = pool_.recorded_event(config.hStream);
+    if (timing != nullptr) timing->begin = pool_.recorded_event(config.hStream);
     const CUresult result = driver_.cuLaunchKernelEx(&config, function, parameters, extra);
-    if (measured) timing_.end = pool_.recorded_event(config.hStream);
+    if (timing != nullptr) timing->end = pool_.recorded_event(config.hStream);
     if (result != CUDA_SUCCESS) return driver_.error("cuLaunchKernelEx", result);
     return success();
   }
@@ -343,10 +374,8 @@ class CudaDevice final : public Device {
   std::uint32_t warps_per_sm_;
   AllocationSource source_;
   Pool pool_;
-  std::map<std::uint64_t, std::size_t> in_use_;  // device memory handed out, by address
   KernelTimes times_ = KernelTimes::off;
   StreamHold hold_;
-  LaunchEvents timing_;  // of the launch being made
 };
 
 }  // namespace

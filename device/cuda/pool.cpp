@@ -40,23 +40,29 @@ void Pool::give_back_pinned_memory(const Block& block) {
 }
 
 CUevent Pool::recorded_event(CUstream stream) {
-  CUevent event = nullptr;
-  if (!events_.empty()) {
-    event = events_.back();
-    events_.pop_back();
-  } else if (driver_.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
-    return nullptr;
-  }
+  CUevent event = kept_event();
+  if (event == nullptr && driver_.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) return nullptr;
   if (driver_.cuEventRecord(event, stream) == CUDA_SUCCESS) return event;
   give_back(event);
   return nullptr;
 }
 
+CUevent Pool::kept_event() {
+  const std::lock_guard lock(mutex_);
+  if (events_.empty()) return nullptr;
+  const CUevent event = events_.back();
+  events_.pop_back();
+  return event;
+}
+
 void Pool::give_back(CUevent event) {
-  if (event != nullptr) events_.push_back(event);
+  if (event == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  events_.push_back(event);
 }
 
 std::optional<Pool::Block> Pool::take(Kept& kept, std::size_t size) {
+  const std::lock_guard lock(mutex_);
   const auto found = std::find_if(kept.blocks.rbegin(), kept.blocks.rend(), [&](const Block& block) {
     return block.size >= size && block.size <= std::max(4 * size, smallest_block);
   });
@@ -68,6 +74,7 @@ std::optional<Pool::Block> Pool::take(Kept& kept, std::size_t size) {
 }
 
 bool Pool::keep(Kept& kept, const Block& block) {
+  const std::lock_guard lock(mutex_);
   if (kept.bytes + block.size > most_kept) return false;
   kept.blocks.push_back(block);
   kept.bytes += block.size;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace lynxpp::device::cuda {
 
-/// One for each context; not thread safe. The context is to be current in every call.
+/// One for each context, thread safe. The context is to be current in every call.
 class Pool {
  public:
   Pool(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {}
@@ -45,11 +46,13 @@ class Pool {
     std::size_t bytes = 0;
   };
 
-  static std::optional<Block> take(Kept& kept, std::size_t size);
-  static bool keep(Kept& kept, const Block& block);
+  CUevent kept_event();
+  std::optional<Block> take(Kept& kept, std::size_t size);
+  bool keep(Kept& kept, const Block& block);
 
   const Driver& driver_;
   CUcontext context_;
+  std::mutex mutex_;  // guards what follows; not held while the driver works
   Kept device_;
   Kept pinned_;
   std::vector<CUevent> events_;

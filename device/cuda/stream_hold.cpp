@@ -57,8 +57,9 @@ bool StreamHold::prepare() {
   return true;
 }
 
-void StreamHold::hold(CUstream stream) {
-  if (!prepare()) return;
+StreamHold::Hold StreamHold::hold(CUstream stream) {
+  const std::lock_guard lock(mutex_);
+  if (!prepare()) return {};
   ++number_;
   auto released = reinterpret_cast<std::uint64_t>(released_);
   std::uint64_t cycles = most_cycles;
@@ -67,11 +68,16 @@ void StreamHold::hold(CUstream stream) {
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = config.blockDimY = config.blockDimZ = 1;
   config.hStream = stream;
-  if (driver_.cuLaunchKernelEx(&config, function_, parameters, nullptr) != CUDA_SUCCESS) release();
+  Hold held(*this, number_);
+  if (driver_.cuLaunchKernelEx(&config, function_, parameters, nullptr) == CUDA_SUCCESS) return held;
+  *released_ = number_;
+  held.owner_ = nullptr;
+  return held;
 }
 
-void StreamHold::release() {
-  if (released_ != nullptr) *released_ = number_;
+void StreamHold::release(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  if (static_cast<std::int32_t>(number - *released_) > 0) *released_ = number;
 }
 
 }  // namespace lynxpp::device::cuda

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <utility>
 
 #include "device/cuda/driver.h"
 
 namespace lynxpp::device::cuda {
 
-/// One for each context; not thread safe. What it makes in the context stays there.
+/// One for each context, thread safe. What it makes in the context stays there.
 ///
 /// The stream waits in a kernel of one thread, which ends when the host says so or after some milliseconds at
 /// the latest. A wait of the stream itself (cuStreamWaitValue32) would have no such end: a call that waits
@@ -18,16 +20,41 @@ class StreamHold {
  public:
   explicit StreamHold(const Driver& driver) : driver_(driver) {}
 
-  /// What is enqueued on `stream` from now on begins after release(). Without effect where the device cannot
-  /// do so.
-  void hold(CUstream stream);
-  /// Lets every stream go that is held.
-  void release();
+  /// A stream that waits until it is let go, at the latest when this is destroyed.
+  class Hold {
+   public:
+    Hold() = default;
+    Hold(Hold&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), number_(other.number_) {}
+    Hold& operator=(Hold&& other) noexcept {
+      std::swap(owner_, other.owner_);
+      std::swap(number_, other.number_);
+      return *this;
+    }
+    ~Hold() { release(); }
+
+    /// Streams that were held before are let go, too.
+    void release() {
+      if (StreamHold* const owner = std::exchange(owner_, nullptr)) owner->release(number_);
+    }
+
+   private:
+    friend class StreamHold;
+    Hold(StreamHold& owner, std::uint32_t number) : owner_(&owner), number_(number) {}
+
+    StreamHold* owner_ = nullptr;
+    std::uint32_t number_ = 0;
+  };
+
+  /// What is enqueued on `stream` from now on begins when the result is released. Without effect where the
+  /// device cannot do so.
+  Hold hold(CUstream stream);
 
  private:
   bool prepare();
+  void release(std::uint32_t number);
 
   const Driver& driver_;
+  std::mutex mutex_;  // guards what follows
   bool is_tried_ = false;
   CUfunction function_ = nullptr;
   volatile std::uint32_t* released_ = nullptr;  // pinned: the number of the last hold that was let go

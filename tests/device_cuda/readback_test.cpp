@@ -91,9 +91,9 @@ class Readbacks : public testing::Test {
     device_ = std::move(*make_device(driver_));
   }
 
-  std::uint64_t allocate() { return *device_->allocate_zeroed(64, {}); }
-  Result<std::unique_ptr<Readback>> read_back(std::uint64_t address) {
-    return device_->read_back_and_free(address, 64, {});
+  std::unique_ptr<Buffer> allocate() { return std::move(*device_->allocate_zeroed(64, {})); }
+  Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer) {
+    return device_->read_back(std::move(buffer), {});
   }
 
   Answers answers_;
@@ -102,9 +102,10 @@ class Readbacks : public testing::Test {
 };
 
 TEST_F(Readbacks, GiveTheirMemoryBackWhenTheLaunchIsOver) {
-  const std::uint64_t first = allocate();
-  { const auto readback = read_back(first); }
-  EXPECT_EQ(allocate(), first);
+  auto buffer = allocate();
+  const std::uint64_t first = buffer->address();
+  { const auto readback = read_back(std::move(buffer)); }
+  EXPECT_EQ(allocate()->address(), first);
 }
 
 TEST_F(Readbacks, AreNotReadyBecauseTheQueryFails) {
@@ -119,29 +120,33 @@ TEST_F(Readbacks, AreNotReadyBecauseTheQueryFails) {
 }
 
 TEST_F(Readbacks, OfWhichNobodyKnowsTheEndKeepTheirMemory) {
-  const std::uint64_t first = allocate();
+  auto buffer = allocate();
+  const std::uint64_t first = buffer->address();
   {
-    const auto readback = read_back(first);
+    const auto readback = read_back(std::move(buffer));
     answers_.synchronize = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     EXPECT_FALSE((*readback)->wait().ok());
   }
-  EXPECT_NE(allocate(), first);
+  EXPECT_NE(allocate()->address(), first);
 }
 
 TEST_F(Readbacks, WithoutAnEventBehindTheLaunchKeepTheirMemory) {
-  const std::uint64_t first = allocate();
-  { const auto once = read_back(first); }  // leaves an event that says that something is over
-  ASSERT_EQ(allocate(), first);
+  auto buffer = allocate();
+  const std::uint64_t first = buffer->address();
+  { const auto once = read_back(std::move(buffer)); }  // leaves an event that says that something is over
+  buffer = allocate();
+  ASSERT_EQ(buffer->address(), first);
   answers_.record = CUDA_ERROR_INVALID_HANDLE;
-  EXPECT_FALSE(read_back(first).ok());
-  EXPECT_NE(allocate(), first);
+  EXPECT_FALSE(read_back(std::move(buffer)).ok());
+  EXPECT_NE(allocate()->address(), first);
 }
 
 TEST_F(Readbacks, ARefusedCopyWaitsForTheKernel) {
-  const std::uint64_t first = allocate();
+  auto buffer = allocate();
+  const std::uint64_t first = buffer->address();
   answers_.copy = CUDA_ERROR_INVALID_VALUE;
-  EXPECT_FALSE(read_back(first).ok());
-  EXPECT_EQ(allocate(), first) << "the event behind the kernel says that it is over";
+  EXPECT_FALSE(read_back(std::move(buffer)).ok());
+  EXPECT_EQ(allocate()->address(), first) << "the event behind the kernel says that it is over";
 }
 
 TEST_F(Readbacks, LeaveCapturesOfOtherThreadsAloneAndAskInTheirOwnContext) {

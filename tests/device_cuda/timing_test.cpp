@@ -119,15 +119,25 @@ TEST_F(Timing, WithoutTheWaitKernelTimesAreTakenAllTheSame) {
 }
 
 TEST_F(Timing, EveryHoldHasItsOwnNumberAndTheKernelIsLoadedOnce) {
-  StreamHold hold(driver_);
-  hold.release();
+  StreamHold streams(driver_);
   for (int i = 0; i < 3; ++i) {
-    hold.hold(nullptr);
+    StreamHold::Hold hold = streams.hold(nullptr);
     EXPECT_TRUE(asked_.is_held());
     hold.release();
     EXPECT_FALSE(asked_.is_held());
   }
   EXPECT_THAT(asked_.calls, ElementsAre("load", "wait", "wait", "wait"));
+}
+
+TEST_F(Timing, AHoldThatIsReleasedLeavesLaterOnesHeld) {
+  StreamHold streams(driver_);
+  StreamHold::Hold first = streams.hold(nullptr);
+  {
+    const StreamHold::Hold second = streams.hold(nullptr);
+    first.release();
+    EXPECT_TRUE(asked_.is_held());
+  }
+  EXPECT_FALSE(asked_.is_held());
 }
 
 }  // namespace

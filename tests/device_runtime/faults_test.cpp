@@ -434,8 +434,8 @@ bool run_variant(const Launch& launch, const KernelIdentity& kernel) {
   auto buffer = device.allocate_zeroed(16, launch);
   if (!variant.ok() || !buffer.ok()) return false;
   const ParameterSlot slots[] = {{0, 8}, {8, 8}};
-  EXPECT_TRUE(device.launch(**variant, launch, slots, {}).ok()) << "it was launched";
-  auto readback = device.read_back_and_free(*buffer, 16, launch);
+  EXPECT_TRUE(device.launch(**variant, launch, slots, {}, **buffer).ok()) << "it was launched";
+  auto readback = device.read_back(std::move(*buffer), launch);
   const auto bytes = (*readback)->wait();
   EXPECT_FALSE(bytes.ok());
   if (!bytes.ok()) {
@@ -456,13 +456,13 @@ bool run_with_probe(const Launch& launch, const KernelIdentity& kernel) {
   Device& device = cpu_device();
   auto variant = device.load(*kernel.ptx, "victim", launch, 0);
   auto buffer = device.allocate_zeroed(16, launch);
-  const std::uint64_t target = *buffer;
+  const std::uint64_t target = (*buffer)->address();
   const void* parameters[] = {&target, &probe_offset};
   Launch own = launch;
   own.parameters = const_cast<void**>(parameters);
   const ParameterSlot slots[] = {{0, 8}, {8, 8}};
-  EXPECT_TRUE(device.launch(**variant, own, slots, {}).ok());
-  auto readback = device.read_back_and_free(*buffer, 16, launch);
+  EXPECT_TRUE(device.launch(**variant, own, slots, {}, **buffer).ok());
+  auto readback = device.read_back(std::move(*buffer), launch);
   EXPECT_EQ((*readback)->wait().ok(), probe_offset + 4 <= 16);
   return true;
 }

@@ -199,14 +199,14 @@ TEST_F(OrderTest, ResultsOfVariantsArriveWhenTheLaunchIsOver) {
   launch.parameters = arguments;
   auto variant = cpu_device().load(order_ptx, "await", launch, 0);
   ASSERT_TRUE(variant.ok());
-  const auto buffer = cpu_device().allocate_zeroed(4, launch);
+  auto buffer = cpu_device().allocate_zeroed(4, launch);
   ASSERT_TRUE(buffer.ok());
-  auto* words = reinterpret_cast<int*>(*buffer);
+  auto* words = reinterpret_cast<int*>((*buffer)->address());
   arguments[1] = &words;
   const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
-  ASSERT_TRUE(cpu_device().launch(**variant, launch, slots, {}).ok());
+  ASSERT_TRUE(cpu_device().launch(**variant, launch, slots, {}, **buffer).ok());
   variant->reset();
-  auto readback = cpu_device().read_back_and_free(*buffer, 4, launch);
+  auto readback = cpu_device().read_back(std::move(*buffer), launch);
   ASSERT_TRUE(readback.ok());
   EXPECT_FALSE((*readback)->ready());
   open();

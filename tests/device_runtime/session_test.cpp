@@ -122,9 +122,9 @@ TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
     EXPECT_TRUE(buffer.ok());
     if (!variant.ok() || !factor || !buffer.ok()) return false;
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
-    const std::uint64_t probe[] = {*buffer, *factor};
-    EXPECT_TRUE(device.launch(**variant, launch, slots, probe).ok());
-    auto readback = device.read_back_and_free(*buffer, 16, launch);
+    const std::uint64_t probe[] = {(*buffer)->address(), *factor};
+    EXPECT_TRUE(device.launch(**variant, launch, slots, probe, **buffer).ok());
+    auto readback = device.read_back(std::move(*buffer), launch);
     const auto bytes = (*readback)->wait();
     EXPECT_TRUE((*readback)->ready());
     EXPECT_EQ(bytes->size(), 16u);
@@ -144,11 +144,11 @@ TEST_F(SessionTest, AVariantThatDiesIsTheProgramsError) {
     auto variant = cpu_device().load(test_ptx, "dies", launch, 0);
     EXPECT_TRUE(variant.ok());
     auto buffer = cpu_device().allocate_zeroed(16, launch);
-    EXPECT_TRUE(cpu_device().launch(**variant, launch, {}, {}).ok()) << "it was launched";
-    auto died = cpu_device().read_back_and_free(*buffer, 16, launch);
+    EXPECT_TRUE(cpu_device().launch(**variant, launch, {}, {}, **buffer).ok()) << "it was launched";
+    auto died = cpu_device().read_back(std::move(*buffer), launch);
     EXPECT_FALSE((*died)->wait().ok());
     buffer = cpu_device().allocate_zeroed(16, launch);
-    auto unharmed = cpu_device().read_back_and_free(*buffer, 16, launch);
+    auto unharmed = cpu_device().read_back(std::move(*buffer), launch);
     EXPECT_TRUE((*unharmed)->wait().ok()) << "the failure is told once";
     return true;
   });
@@ -164,7 +164,8 @@ TEST_F(SessionTest, ABrokenVariantFailsAndTheOriginalCanRun) {
     EXPECT_TRUE(variant.ok());
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
     const std::uint64_t one_word[] = {1};
-    EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, one_word).ok())
+    auto buffer = cpu_device().allocate_zeroed(16, launch);
+    EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, one_word, **buffer).ok())
         << "the variant wants two words";
     return false;
   });
@@ -190,12 +191,12 @@ TEST_F(SessionTest, LaunchesMayGiveABufferOfParameters) {
   void* extra[] = {reinterpret_cast<void*>(1), parameters, reinterpret_cast<void*>(2), &size, nullptr};
   launch.extra = extra;
   const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
-  const std::uint64_t probe[] = {*buffer, reinterpret_cast<std::uint64_t>(address)};
-  EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe).ok());
+  const std::uint64_t probe[] = {(*buffer)->address(), reinterpret_cast<std::uint64_t>(address)};
+  EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok());
   EXPECT_THAT(host_ints(data_, 32), Each(15));
   size = 16;
-  EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, probe).ok()) << "too short";
-  EXPECT_TRUE(cpu_device().read_back_and_free(*buffer, 4, launch).ok());
+  EXPECT_FALSE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok()) << "too short";
+  EXPECT_TRUE(cpu_device().read_back(std::move(*buffer), launch).ok());
 }
 
 TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
@@ -241,12 +242,12 @@ TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
   int seen = 0;
   intercept([&](const Launch& launch, const KernelIdentity&) {
     if (seen++ % 2 == 0) return false;
-    const auto buffer = cpu_device().allocate_zeroed(4, launch);
+    auto buffer = cpu_device().allocate_zeroed(4, launch);
     const auto factor = cpu_device().variable_address(launch.function, "factor");
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
-    const std::uint64_t probe[] = {*buffer, *factor};
-    EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe).ok());
-    EXPECT_TRUE(cpu_device().read_back_and_free(*buffer, 4, launch).ok());
+    const std::uint64_t probe[] = {(*buffer)->address(), *factor};
+    EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok());
+    EXPECT_TRUE(cpu_device().read_back(std::move(*buffer), launch).ok());
     return true;
   });
   setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);
@@ -270,12 +271,12 @@ TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
   auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, 0);
   ASSERT_TRUE(variant.ok());
   intercept([&](const Launch& launch, const KernelIdentity&) {
-    const auto buffer = cpu_device().allocate_zeroed(4, launch);
+    auto buffer = cpu_device().allocate_zeroed(4, launch);
     const auto factor = cpu_device().variable_address(launch.function, "factor");
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
-    const std::uint64_t probe[] = {*buffer, *factor};
-    EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe).ok());
-    EXPECT_TRUE(cpu_device().read_back_and_free(*buffer, 4, launch).ok());
+    const std::uint64_t probe[] = {(*buffer)->address(), *factor};
+    EXPECT_TRUE(cpu_device().launch(**variant, launch, slots, probe, **buffer).ok());
+    EXPECT_TRUE(cpu_device().read_back(std::move(*buffer), launch).ok());
     return true;
   });
   setenv("LYNXPP_CPU_COUNTERS", path.c_str(), 1);

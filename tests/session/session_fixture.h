@@ -45,6 +45,17 @@ class RecordingSink : public report::Sink {
   Records& records_;
 };
 
+class FakeBuffer : public device::Buffer {
+ public:
+  FakeBuffer(std::size_t size, int& freed) : Buffer(0x1000), bytes(size), freed_(freed) {}
+  ~FakeBuffer() override { ++freed_; }
+
+  std::vector<std::byte> bytes;
+
+ private:
+  int& freed_;
+};
+
 class FakeReadback : public device::Readback {
  public:
   FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost, std::optional<double> milliseconds)
@@ -87,29 +98,30 @@ class FakeDevice : public device::Device {
     if (name == "total" && has_total) return 4096;
     return std::nullopt;
   }
-  Result<std::uint64_t> allocate_zeroed(std::size_t bytes, const device::Launch&) override {
-    buffer_.assign(bytes, std::byte{0});
-    return 0x1000;
+  Result<std::unique_ptr<device::Buffer>> allocate_zeroed(std::size_t bytes, const device::Launch&) override {
+    return std::unique_ptr<device::Buffer>(std::make_unique<FakeBuffer>(bytes, freed));
   }
-  Status write(std::uint64_t, std::span<const std::byte>, const device::Launch&) override {
+  Status write(device::Buffer&, std::uint64_t, std::span<const std::byte>, const device::Launch&) override {
     return success();
   }
   Status launch(device::Variant&, const device::Launch&, std::span<const device::ParameterSlot> slots,
-                std::span<const std::uint64_t> probe) override {
+                std::span<const std::uint64_t> probe, device::Buffer& buffer) override {
     if (refuses_launch) return failure("too many registers");
     if (during_launch) during_launch();
     ++launched;
     slots_seen.assign(slots.begin(), slots.end());
     // Writes 7 at the first word's address, as a handler would.
     const std::uint64_t seven = 7;
-    if (!probe.empty()) std::memcpy(buffer_.data() + (probe[0] - 0x1000), &seven, sizeof seven);
+    if (!probe.empty()) {
+      auto& bytes = static_cast<FakeBuffer&>(buffer).bytes;
+      std::memcpy(bytes.data() + (probe[0] - 0x1000), &seven, sizeof seven);
+    }
     return success();
   }
-  Result<std::unique_ptr<device::Readback>> read_back_and_free(std::uint64_t, std::size_t,
-                                                               const device::Launch&) override {
-    ++freed;
-    return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(buffer_, ready, loses_results, times()));
+  Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer> buffer,
+                                                      const device::Launch&) override {
+    return std::unique_ptr<device::Readback>(std::make_unique<FakeReadback>(
+        static_cast<FakeBuffer&>(*buffer).bytes, ready, loses_results, times()));
   }
   Result<bool> capturing(const device::Launch&) override {
     if (stream_fails) return failure("cuStreamIsCapturing: an illegal memory access was encountered");
@@ -147,7 +159,6 @@ class FakeDevice : public device::Device {
   std::optional<double> times() const { return knows_times ? std::optional(milliseconds) : std::nullopt; }
 
   device::DeviceInfo info_;
-  std::vector<std::byte> buffer_;
 };
 
 class SessionTest : public ::testing::Test {
@@ -163,11 +174,13 @@ class SessionTest : public ::testing::Test {
     return path;
   }
   void start(Configuration configuration) {
-    session_ = std::make_unique<Session>(std::move(configuration), std::make_unique<RecordingSink>(records_));
+    session_ = std::make_unique<Session>(std::move(configuration), std::make_unique<RecordingSink>(records_),
+                                         Session::Results::on_demand);
     std::string problem;
     ASSERT_TRUE(session_->attach(spec_, problem)) << problem;
   }
   bool launch(const std::string& name = "k", std::uint64_t image = 1) { return launch(name, image, 3, 33); }
+  /// Takes the results, too, if they are there.
   bool launch(const std::string& name, std::uint64_t image, std::uint32_t blocks, std::uint32_t threads) {
     device::Launch request;
     request.grid[0] = blocks;
@@ -176,7 +189,9 @@ class SessionTest : public ::testing::Test {
                           ++decoded_;
                           return text_;
                         }};
-    return session_->launch(device_, request, source);
+    const bool is_made = session_->launch(device_, request, source);
+    session_->collect();
+    return is_made;
   }
 
   const TemporaryFolder folder_;

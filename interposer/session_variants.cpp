@@ -1,0 +1,122 @@
+// The part of the session that makes variants. No lock is held while the compiler works.
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "interposer/session.h"
+#include "interposer/session_state.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+
+void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source) {
+  Status prepared = success();
+  try {
+    prepared = prepare(seen, kernel, launch, source);
+  } catch (const std::exception& error) {
+    prepared = failure(std::string("internal failure: ") + error.what());
+  }
+  if (prepared) return;
+  kernel.problem = first_message(prepared.error());
+  const Diagnostics& diagnostics = prepared.error().diagnostics;
+  const bool has_hint = !diagnostics.empty() && !diagnostics.front().hint.empty();
+  {
+    const State state(state_);
+    if (std::exchange(seen.logged_problem, kernel.problem) == kernel.problem) return;
+  }
+  log().warn("{} runs uninstrumented: {}{}", demangle(source.name), kernel.problem,
+             has_hint ? "; " + diagnostics.front().hint : "");
+}
+
+Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                        const KernelSource& source) {
+  device::Device& device = *kernel.device;
+  const Result<std::string> text = source.ptx();
+  if (!text) return text.error();
+  dump(source.name, ".ptx", *text);
+  engine::Request request;
+  request.ptx = &*text;
+  request.kernel = source.name;
+  request.launch = kernel.shape;
+  request.wide_counters = kernel.wide_counters;
+  if (!kernel.replays) request.limits.without.emplace(engine::without_replay);
+  request.specifications = kernel.attached->specifications;
+  request.device_sm = device.info().compute_capability;
+  request.assembler_contracts = device.info().contracts;
+  request.variable_address = [&](const std::string& name) {
+    return device.variable_address(launch.function, name);
+  };
+  request.wants_register_estimate = log().should_log(spdlog::level::debug);
+  Status loaded = make_variant(seen, kernel, launch, request);
+  if (!loaded) {
+    // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for
+    // copies of the same handlers.
+    request.limits = engine::without_functions(request.limits);
+    const std::string refused = std::exchange(kernel.instrumented.ptx, {});
+    if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
+  }
+  log().info("{}: instrumented, {} basic blocks", demangle(source.name),
+             kernel.instrumented.size.basic_blocks);
+  if (const auto& registers = kernel.instrumented.registers) {
+    log().debug("{}: live registers {} to {} (estimate)", demangle(source.name), registers->original,
+                registers->instrumented);
+  }
+
+  const State state(state_);
+  report::CoverageRecord& coverage = seen.coverage;
+  for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
+  coverage.sites = 0;
+  for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
+  if (coverage.sites != 0) {
+    for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
+      add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
+  }
+  return success();
+}
+
+Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                             const engine::Request& request, const std::string& refused) {
+  Result<engine::Instrumented> instrumented = engine::instrument(request);
+  if (!instrumented) return instrumented.error();
+  if (instrumented->ptx == refused) return failure("the same text has been refused before");
+  kernel.instrumented = std::move(*instrumented);
+  dump(request.kernel, ".instrumented.ptx", kernel.instrumented.ptx);
+  if (share_variant(seen, kernel)) return success();
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<device::Variant>> variant = kernel.device->load(
+      kernel.instrumented.ptx, kernel.instrumented.kernel, launch, kernel.instrumented.kept_registers);
+  const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
+  const State state(state_);
+  seen.timing.load += load.count();
+  if (!variant) return variant.error();
+  kernel.variant = std::move(*variant);
+  return success();
+}
+
+bool Session::share_variant(Seen& seen, Kernel& kernel) {
+  const State state(state_);
+  kernel.sites = seen.index_of(kernel.instrumented.sites);
+  report::TimingRecord& timing = seen.timing;
+  timing.parse += kernel.instrumented.spent.parse_ms;
+  timing.instrument += kernel.instrumented.spent.instrument_ms;
+  timing.emit += kernel.instrumented.spent.emit_ms;
+  timing.device = kernel.device->info().name;
+  const auto same = std::ranges::find_if(seen.kernels, [&](const KernelPtr& other) {
+    return other->is_made && other->variant != nullptr && other->device == kernel.device &&
+           other->image == kernel.image && other->instrumented.ptx == kernel.instrumented.ptx;
+  });
+  if (same == seen.kernels.end()) return false;
+  kernel.variant = (*same)->variant;
+  return true;
+}
+
+void Session::dump(const std::string& name, const std::string& suffix, const std::string& text) const {
+  if (configuration_.dump.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(configuration_.dump, error);
+  const std::string path = configuration_.dump + "/" + name.substr(0, 200) + suffix;
+  if (error || !write_file(path, text)) log().warn("cannot write {}", path);
+}
+
+}  // namespace lynxpp::interposer
