@@ -25,7 +25,7 @@ TABLE = {
     "cod/codegen": ["support", "ptx/ir", "ptx/parser", "cod/specification.h", "cod/site_table.h", "cod/word_map.h", "cod/syntax", "cod/sema"],
     "cod": ["support", "ptx/ir", "ptx/parser", "cod/syntax", "cod/sema", "cod/codegen"],
     "models": ["support"],
-    "report": ["support"],
+    "report": ["support", "models"],
     "device": ["support"],  # device.h, the interface
     "device/cpu/simt": ["support", "ptx/ir", "ptx/parser", "ptx/analysis"],
     "device/cpu/runtime": ["support", "image", "device", "device/cpu/simt"],

@@ -1,0 +1,34 @@
+#include "models/word_profile/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace lynxpp::models {
+
+double ArrayProfile::mean() const {
+  return accessed_words() == 0 ? 0 : static_cast<double>(accesses) / static_cast<double>(accessed_words());
+}
+
+std::uint64_t ArrayProfile::least_of_accessed() const {
+  for (std::size_t k = 0; k < distribution.size() && k < 64; ++k) {
+    if (distribution[k] != 0) return std::uint64_t{1} << k;
+  }
+  return accesses == 0 ? 0 : 1;
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
+  return text;
+}
+
+std::string rounded(double number) {
+  const bool is_whole = std::fabs(number - std::round(number)) < 0.005;
+  if (number >= 100 || is_whole) return grouped(static_cast<std::uint64_t>(std::llround(std::max(number, 0.0))));
+  char text[32];
+  std::snprintf(text, sizeof text, number >= 10 ? "%.1f" : "%.2f", number);
+  return text;
+}
+
+}  // namespace lynxpp::models
