@@ -15,6 +15,17 @@
 
 namespace lynxpp::device {
 
+/// What a multiprocessor holds at a time.
+struct MultiprocessorLimits {
+  std::uint32_t threads = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t registers = 0;              ///< 0: they limit nothing
+  std::uint32_t shared_bytes = 0;           ///< of all its blocks
+  std::uint32_t shared_unit = 1;            ///< a block gets a multiple of so many bytes
+  std::uint32_t reserved_shared_bytes = 0;  ///< that each block takes besides
+  std::uint32_t block_shared_bytes = 0;     ///< most of one block
+};
+
 struct DeviceInfo {
   std::string name;  ///< "NVIDIA H200", "cpu"
   int ordinal = 0;
@@ -23,6 +34,7 @@ struct DeviceInfo {
   std::uint32_t multiprocessors = 1;
   std::uint32_t sm_id_limit = 1;  ///< every %smid is below
   std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown
+  std::optional<MultiprocessorLimits> limits = {};
 };
 
 /// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call
@@ -69,6 +81,12 @@ struct KernelResources {
   std::uint32_t blocks_per_sm = 0;  ///< resident at a time
   std::uint32_t warps_per_sm = 0;   ///< of these blocks
   std::uint32_t most_warps_per_sm = 0;
+};
+
+/// What the original kernel of a launch takes, besides dynamic shared memory.
+struct KernelNeeds {
+  std::uint32_t registers = 0;     ///< per thread; 0: not known
+  std::uint32_t shared_bytes = 0;  ///< static, per thread block
 };
 
 /// Zeroed device memory of one instrumented launch, from allocate_zeroed() to its readback. Destroying it
@@ -132,6 +150,9 @@ class Device {
   virtual std::optional<KernelResources> resources(const Launch& /*launch*/, const Variant* /*variant*/) {
     return std::nullopt;
   }
+
+  /// Of the launch's own function; nullopt when that is not known.
+  virtual std::optional<KernelNeeds> needs(const Launch& /*launch*/) { return std::nullopt; }
 
   /// Makes the launch as the program asked for it and measures its time. The result holds no bytes. Failure:
   /// nothing was launched.

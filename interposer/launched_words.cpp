@@ -97,27 +97,34 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
   std::ranges::sort(view.shared_arrays, {}, &cod::MemoryArray::first);
 }
 
-/// "#3 parameter 0, main+0x1c8": its number, the parameters that point into it, and the call that made it.
+/// visit(parameter, offset in it) for every aligned word of a parameter that points into the array.
+template <typename Visit>
+void LaunchedWords::visit_pointers(const Array& array, Visit visit) const {
+  std::uint64_t pointer = 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    for (std::uint32_t offset = 0; offset + sizeof pointer <= slots_[i].bytes; offset += sizeof pointer) {
+      std::memcpy(&pointer, parameters_.data() + slots_[i].offset + offset, sizeof pointer);
+      if (pointer - array.address < array.bytes) visit(i, offset);
+    }
+  }
+}
+
+/// "#3 parameter 0, main+0x1c8": its number, the parameters that point into it, and the call that made it. A
+/// pointer that is a member of a parameter has its place: "parameter 2+8".
 std::string LaunchedWords::name_of(const Array& array) const {
   std::string details;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    std::uint64_t pointer = 0;
-    if (slots_[i].bytes != sizeof pointer) continue;
-    std::memcpy(&pointer, parameters_.data() + slots_[i].offset, sizeof pointer);
-    if (pointer - array.address < array.bytes)
-      details += (details.empty() ? "parameter " : ", parameter ") + std::to_string(i);
-  }
+  visit_pointers(array, [&](std::size_t parameter, std::uint32_t offset) {
+    details += (details.empty() ? "parameter " : ", parameter ") + std::to_string(parameter);
+    if (slots_[parameter].bytes != sizeof(std::uint64_t)) details += "+" + std::to_string(offset);
+  });
   if (!array.caller.empty()) details += (details.empty() ? "" : ", ") + array.caller;
   return details.empty() ? array.name : array.name + " " + details;
 }
 
 bool LaunchedWords::is_carried(const Array& array) const {
-  return std::ranges::any_of(slots_, [&](const device::ParameterSlot& slot) {
-    std::uint64_t pointer = 0;
-    if (slot.bytes != sizeof pointer) return false;
-    std::memcpy(&pointer, parameters_.data() + slot.offset, sizeof pointer);
-    return pointer - array.address < array.bytes;
-  });
+  bool is_carried = false;
+  visit_pointers(array, [&](std::size_t, std::uint32_t) { is_carried = true; });
+  return is_carried;
 }
 
 /// Those that parameters point into or that were accessed.

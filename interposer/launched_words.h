@@ -27,6 +27,7 @@ class LaunchedWords {
       const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
       device::Device& device, const device::Launch& launch);
 
+  std::uint64_t dynamic_shared_bytes() const { return dynamic_bytes_; }
   std::uint64_t shared_words() const { return shared_words_; }
   std::uint64_t device_words() const { return map_ == nullptr ? 0 : map_->words(); }
   std::uint64_t shared_addresses() const { return counting_->shared_arrays.size(); }
@@ -53,6 +54,8 @@ class LaunchedWords {
   void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                          const std::vector<engine::SpecificationPtr>& specifications,
                          cod::LaunchView& view) const;
+  template <typename Visit>
+  void visit_pointers(const Array& array, Visit visit) const;
   std::string name_of(const Array& array) const;
   bool is_carried(const Array& array) const;
   std::uint64_t between_arrays(std::span<const std::byte> counts, std::uint64_t element_bytes) const;

@@ -208,6 +208,7 @@ Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device&
   SharedParts parts;
   if (pending.counting != nullptr) parts.counters = pending.counting->plan->slots();
   if (pending.words != nullptr) {
+    pending.needs = device.needs(launch);
     pending.view.shared_words = pending.words->shared_words();
     pending.view.device_words = pending.words->device_words();
     parts.shared_addresses = pending.words->shared_addresses();

@@ -19,6 +19,15 @@ constexpr std::chrono::milliseconds patience(1000);
 /// With the thread that takes results, which may be adding up one launch's words.
 constexpr std::chrono::milliseconds patience_with_results(10'000);
 
+report::LaunchResources resources_of(const device::KernelNeeds& needs, std::uint64_t dynamic_shared_bytes,
+                                     const device::MultiprocessorLimits& limits) {
+  return {needs.registers,
+          needs.shared_bytes,
+          dynamic_shared_bytes,
+          {limits.threads, limits.blocks, limits.registers, limits.shared_bytes, limits.shared_unit,
+           limits.reserved_shared_bytes, limits.block_shared_bytes}};
+}
+
 }  // namespace
 
 bool Session::collect_in_background() {
@@ -149,8 +158,12 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   record.sampling =
       sampling_of(pending.attached->specifications[index]->samplings(record.kernel), record.notes);
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
-  if (std::ranges::any_of(pending.attached->specifications[index]->arrays(), cod::is_of_words))
+  if (std::ranges::any_of(pending.attached->specifications[index]->arrays(), cod::is_of_words)) {
     record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
+    if (pending.needs && pending.device.limits)
+      record.resources =
+          resources_of(*pending.needs, pending.words->dynamic_shared_bytes(), *pending.device.limits);
+  }
   if (const Status ran = pending.attached->reports[index]->run(view); !ran) {
     const std::vector<std::string> mishaps = mishaps_of(ran.error());
     record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());

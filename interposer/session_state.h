@@ -109,6 +109,7 @@ struct Session::Pending {
   cod::LaunchView view;
   std::shared_ptr<const engine::Counting> counting;
   std::shared_ptr<const LaunchedWords> words;   ///< null: none are counted
+  std::optional<device::KernelNeeds> needs;     ///< of launches whose words are counted
   std::vector<std::vector<std::string>> notes;  ///< of each specification, about words
   std::chrono::steady_clock::time_point begin;  ///< before the launch was made
   bool counters_may_have_wrapped = false;

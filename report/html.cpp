@@ -20,7 +20,9 @@ constexpr std::string_view page_style =
     "0}"
     "th,td{border-bottom:1px solid #ccc;padding:3px 10px;text-align:right;vertical-align:top}"
     "th{background:#f2f4f7}td.text,th.text{text-align:left}h2{margin-top:2em}code{font-size:13px}"
-    ".unit{color:#667;font-weight:normal;font-size:12px}.note{color:#944}details{margin:.5em 0}";
+    ".unit{color:#667;font-weight:normal;font-size:12px}.note{color:#944}details{margin:.5em 0}"
+    "@media(prefers-color-scheme:dark){body{background:#16181c;color:#d8dbe0}th{background:#23272e}"
+    "th,td{border-color:#3a3f47}.unit{color:#9aa3ad}.note{color:#e08a8a}}";
 
 /// Panels below each other, one for each result that is a number.
 std::vector<BarChart> charts_of(const SpecificationTotals& totals) {
@@ -274,8 +276,9 @@ std::string timing_section(const Summary& summary) {
 
 std::string to_html(const Summary& summary, const std::string& title) {
   std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     escaped(title) + "</title><style>" + std::string(page_style) +
+                     escaped(title) + "</title><style>" + std::string(page_style) + page_style_of_words() +
                      "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n";
+  html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);
   if (summary.specifications.empty()) html += "<p>No instrumented launch is among the records.</p>\n";

@@ -81,6 +81,23 @@ void visit_members(Is<LaunchRecord::Sampling> auto& sampling, auto&& visit) {
   visit.if_any("handlers", sampling.handlers);
 }
 
+void visit_members(Is<LaunchResources::Multiprocessor> auto& limits, auto&& visit) {
+  visit("threads", limits.threads);
+  visit("blocks", limits.blocks);
+  visit("registers", limits.registers);
+  visit("shared_bytes", limits.shared_bytes);
+  visit("shared_unit", limits.shared_unit);
+  visit("reserved_shared_bytes", limits.reserved_shared_bytes);
+  visit("block_shared_bytes", limits.block_shared_bytes);
+}
+
+void visit_members(Is<LaunchResources> auto& resources, auto&& visit) {
+  visit("registers", resources.registers);
+  visit("static_shared_bytes", resources.static_shared_bytes);
+  visit("dynamic_shared_bytes", resources.dynamic_shared_bytes);
+  visit("multiprocessor", resources.multiprocessor);
+}
+
 void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
   visit("launch", record.launch);
@@ -91,6 +108,7 @@ void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit.results("results", "units", record.results);
   visit.if_any("sites", record.sites);
   visit.if_any("sampling", record.sampling);
+  visit.if_any("resources", record.resources);
   visit.if_any("notes", record.notes);
 }
 

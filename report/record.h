@@ -65,6 +65,23 @@ struct ResultValue {
   std::optional<std::uint64_t> left_out = {};  ///< column: of the table's last rows so many are not here
 };
 
+/// What a launch's thread block takes of a multiprocessor, and what one holds.
+struct LaunchResources {
+  struct Multiprocessor {
+    std::uint64_t threads = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t registers = 0;              ///< 0: they limit nothing
+    std::uint64_t shared_bytes = 0;           ///< of all its blocks
+    std::uint64_t shared_unit = 1;            ///< a block gets a multiple of so many bytes
+    std::uint64_t reserved_shared_bytes = 0;  ///< that each block takes besides
+    std::uint64_t block_shared_bytes = 0;     ///< most of one block
+  };
+  std::uint64_t registers = 0;             ///< of a thread; 0: not known
+  std::uint64_t static_shared_bytes = 0;   ///< of a thread block
+  std::uint64_t dynamic_shared_bytes = 0;  ///< as launched
+  Multiprocessor multiprocessor;
+};
+
 struct LaunchRecord {
   std::string kernel;        ///< mangled
   std::uint64_t launch = 0;  ///< index of this launch of this kernel among those made while attached
@@ -88,7 +105,8 @@ struct LaunchRecord {
     bool is_whole() const { return launches == 1 && blocks == 1 && warps == 1; }
   };
   Sampling sampling;
-  std::vector<std::string> notes;  ///< e.g. accesses dropped
+  std::optional<LaunchResources> resources = {};  ///< with counts of words, where the device knows them
+  std::vector<std::string> notes;                 ///< e.g. accesses dropped
 };
 
 /// The instructions and basic blocks of a kernel, with what it calls; positions are the ids that results

@@ -28,6 +28,7 @@ void SummarySink::launch(const LaunchRecord& record) {
     totals->device = record.device;
     totals->kept = kept_;
   }
+  summary_.words.add(record);
   totals->add(record);
 }
 

@@ -10,6 +10,7 @@
 
 #include "report/record.h"
 #include "report/totals.h"
+#include "report/word_profiles.h"
 
 namespace lynxpp::report {
 
@@ -19,6 +20,7 @@ struct Summary {
   std::vector<TotalRecord> totals;
   std::vector<TimingRecord> timings;                                   ///< one per kernel
   std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites;  ///< by kernel and table
+  WordProfiles words;
 
   /// The table the kernel's arrays go by; null when there is none.
   const SitesRecord* sites_of(const KernelTotals& kernel) const;

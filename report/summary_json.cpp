@@ -118,6 +118,54 @@ Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, cons
   return object;
 }
 
+Json json_of(const std::optional<models::Occupancy>& occupancy, const models::LaunchProfile& profile) {
+  if (!occupancy || !profile.place) return nullptr;
+  const std::uint64_t warps = (profile.threads + 31) / 32;
+  return {{"blocks", occupancy->blocks},
+          {"warps", occupancy->blocks * warps},
+          {"most_warps", profile.place->machine.residency.warps}};
+}
+
+Json json_of(const models::StagingAdvice& advice, const models::LaunchProfile& profile) {
+  Json object{{"summary", advice.summary},
+              {"is_well_used", advice.is_well_used},
+              {"shared_bytes_now", advice.bytes_now},
+              {"shared_bytes_then", advice.bytes_then},
+              {"capacity", advice.capacity},
+              {"occupancy_now", json_of(advice.now, profile)},
+              {"occupancy_then", json_of(advice.then, profile)}};
+  object["arrays"] = Json::array();
+  for (std::size_t i = 0; i < advice.placements.size(); ++i) {
+    const models::Placement& each = advice.placements[i];
+    const bool is_shared = profile.arrays[i].space == models::ArrayProfile::Space::shared;
+    object["arrays"].push_back({{"array", each.array},
+                                {"space", is_shared ? "shared" : "device"},
+                                {"advised", name_of(each.advised)},
+                                {"bytes", each.bytes},
+                                {"held", each.is_part ? "part" : "copy"},
+                                {"saved_accesses", each.saved},
+                                {"reason", each.reason}});
+  }
+  return object;
+}
+
+Json json_of(const LaunchAdvice& advice) {
+  Json object{{"kernel", advice.kernel},
+              {"demangled", demangle(advice.kernel)},
+              {"device", advice.device},
+              {"launch", advice.launch},
+              {"launches", advice.launches}};
+  if (advice.staging) object["staging"] = json_of(*advice.staging, advice.profile);
+  object["findings"] = Json::array();
+  for (const models::Finding& each : advice.findings) {
+    object["findings"].push_back({{"rule", each.rule},
+                                  {"array", each.array},
+                                  {"sentence", each.sentence},
+                                  {"what_to_try", each.what_to_try}});
+  }
+  return object;
+}
+
 }  // namespace
 
 std::string to_json(const Summary& summary) {
@@ -129,6 +177,8 @@ std::string to_json(const Summary& summary) {
       entry["kernels"].push_back(json_of(kernel, totals, summary));
     object["specifications"].push_back(std::move(entry));
   }
+  object["advice"] = Json::array();
+  for (const LaunchAdvice& advice : summary.words.advice()) object["advice"].push_back(json_of(advice));
   object["totals"] = Json::array();
   for (const TotalRecord& record : summary.totals)
     object["totals"].push_back(Json::parse(json_line_of(record)));

@@ -412,6 +412,7 @@ class TableSink final : public SummarySink {
     for (const SpecificationTotals& totals : summary().specifications) {
       sections.push_back(SpecificationTable(totals, summary(), options_.width).render());
     }
+    sections.push_back(advice_text(summary().words.advice(), options_.width));
     for (const TotalRecord& record : summary().totals) sections.push_back(render_total(record));
     sections.push_back(render_coverage(summary().coverage, options_.width) +
                        render_coverage_notes(summary().coverage, options_.width));

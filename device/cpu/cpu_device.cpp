@@ -79,10 +79,22 @@ class CpuDevice : public Device {
     info_.compute_capability = compute_capability;
     info_.multiprocessors = multiprocessors();
     info_.sm_id_limit = multiprocessors();
+    info_.limits = {.threads = threads_per_multiprocessor,
+                    .blocks = blocks_per_multiprocessor,
+                    .shared_bytes = shared_per_multiprocessor,
+                    .reserved_shared_bytes = reserved_shared_per_block,
+                    .block_shared_bytes = optin_shared_limit};
   }
 
   const DeviceInfo& info() const override { return info_; }
   std::shared_ptr<const LiveAllocations> allocations() override { return cpu::allocations().live(); }
+
+  std::optional<KernelNeeds> needs(const Launch& launch) override {
+    Kernel* const kernel = registry().find_kernel(launch.function);
+    std::shared_ptr<const LoadedKernel> loaded;
+    if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return std::nullopt;
+    return KernelNeeds{0, static_cast<std::uint32_t>(loaded->info.static_shared_bytes)};
+  }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, const Launch&,
                                         std::uint32_t) override {

@@ -112,6 +112,17 @@ class CudaDevice final : public Device {
     return resources;
   }
 
+  std::optional<KernelNeeds> needs(const Launch& launch) override {
+    const CaptureRelaxed relaxed(driver_);
+    const CUfunction function = original_function(launch.function);
+    int registers = 0, shared_bytes = 0;
+    if (driver_.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function) != CUDA_SUCCESS ||
+        driver_.cuFuncGetAttribute(&shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) !=
+            CUDA_SUCCESS)
+      return std::nullopt;
+    return KernelNeeds{static_cast<std::uint32_t>(registers), static_cast<std::uint32_t>(shared_bytes)};
+  }
+
   Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     const CUfunction function = original_function(launch.function);
@@ -378,6 +389,22 @@ class CudaDevice final : public Device {
   StreamHold hold_;
 };
 
+/// `attribute` gives those of the device. nullopt: the driver does not say.
+template <typename Attribute>
+std::optional<MultiprocessorLimits> limits_of(const Attribute& attribute, int compute_capability) {
+  const auto limit = [&](CUdevice_attribute id) { return static_cast<std::uint32_t>(attribute(id)); };
+  MultiprocessorLimits limits;
+  limits.threads = limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  limits.blocks = limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  limits.registers = limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  limits.shared_bytes = limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  limits.shared_unit = compute_capability < 80 ? 256 : 128;
+  limits.reserved_shared_bytes = limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  limits.block_shared_bytes = limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  if (limits.threads == 0 || limits.blocks == 0 || limits.shared_bytes == 0) return std::nullopt;
+  return limits;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source) {
@@ -403,6 +430,7 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
   info.multiprocessors = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
   info.sm_id_limit = info.multiprocessors;
   info.clock_khz = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
+  info.limits = limits_of(attribute, info.compute_capability);
   const auto warps_per_sm =
       static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32);
   return std::unique_ptr<Device>(

@@ -55,7 +55,8 @@ Sentence strided(const ArrayProfile& array, const LaunchProfile&) {
 
 Sentence few_words_of_sectors(const ArrayProfile& array, const LaunchProfile&) {
   if (!array.layout || array.layout->sectors < 2) return {};
-  const double used = static_cast<double>(array.accessed_words()) / static_cast<double>(array.layout->sectors);
+  const double used =
+      static_cast<double>(array.accessed_words()) / static_cast<double>(array.layout->sectors);
   if (used * 2 > static_cast<double>(words_of_sector)) return {};
   return "of the 8 words of a sector " + rounded(used) + " were accessed in the mean, in " +
          grouped(array.layout->sectors) + " sectors";

@@ -28,8 +28,7 @@ std::vector<std::size_t> fill_knapsack(std::span<const KnapsackItem> items, std:
       best[w] = std::max(best[w], with);
     }
   }
-  std::size_t left =
-      static_cast<std::size_t>(std::ranges::find(best, best[places]) - best.begin());
+  std::size_t left = static_cast<std::size_t>(std::ranges::find(best, best[places]) - best.begin());
   std::vector<std::size_t> taken;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!takes[i][left]) continue;

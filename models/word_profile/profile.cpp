@@ -25,7 +25,8 @@ std::string grouped(std::uint64_t number) {
 
 std::string rounded(double number) {
   const bool is_whole = std::fabs(number - std::round(number)) < 0.005;
-  if (number >= 100 || is_whole) return grouped(static_cast<std::uint64_t>(std::llround(std::max(number, 0.0))));
+  if (number >= 100 || is_whole)
+    return grouped(static_cast<std::uint64_t>(std::llround(std::max(number, 0.0))));
   char text[32];
   std::snprintf(text, sizeof text, number >= 10 ? "%.1f" : "%.2f", number);
   return text;

@@ -34,11 +34,11 @@ struct ArrayProfile {
 
   std::string name;
   Space space = Space::device;
-  std::uint64_t words = 0;     ///< of 4 bytes; a shared array's are those of one thread block
-  std::uint64_t accesses = 0;  ///< by all threads of the launch
-  std::uint64_t greatest = 0;  ///< accesses of a word
-  std::uint64_t never = 0;     ///< words without an access
-  std::uint64_t once = 0;      ///< words with one
+  std::uint64_t words = 0;                  ///< of 4 bytes; a shared array's are those of one thread block
+  std::uint64_t accesses = 0;               ///< by all threads of the launch
+  std::uint64_t greatest = 0;               ///< accesses of a word
+  std::uint64_t never = 0;                  ///< words without an access
+  std::uint64_t once = 0;                   ///< words with one
   std::vector<std::uint64_t> heat;          ///< accesses of parts of equal length
   std::vector<std::uint64_t> distribution;  ///< [k]: words with 2^k to 2^(k+1) - 1 accesses
   std::optional<WordLayout> layout = {};

@@ -64,19 +64,21 @@ std::uint64_t capacity_of(const LaunchProfile& launch, std::uint64_t bytes_now) 
 }
 
 double saved_for_byte(const Placement& placement) {
-  return placement.bytes == 0 ? 0 : static_cast<double>(placement.saved) / static_cast<double>(placement.bytes);
+  return placement.bytes == 0 ? 0
+                              : static_cast<double>(placement.saved) / static_cast<double>(placement.bytes);
 }
 
 std::string shared_reason(const ArrayProfile& array, Staging advised, const Placement& placement,
                           const LaunchProfile& launch) {
   if (array.accesses == 0) return "no word of it was accessed";
   const double of_block = array.mean() / static_cast<double>(launch.blocks);
-  const std::string often = rounded(array.mean()) + " accesses of a word, " + rounded(of_block) +
-                            " in each thread block";
+  const std::string often =
+      rounded(array.mean()) + " accesses of a word, " + rounded(of_block) + " in each thread block";
   switch (advised) {
     case Staging::drop:
-      return often + ": its words are brought there and used once. It is worth its place only where it "
-                     "passes data between threads or changes the order of accesses";
+      return often +
+             ": its words are brought there and used once. It is worth its place only where it "
+             "passes data between threads or changes the order of accesses";
     case Staging::give_way:
       return often + ": it saves " + rounded(saved_for_byte(placement)) +
              " accesses for each of its bytes, less than what takes its place";
@@ -90,14 +92,13 @@ std::string device_reason(const ArrayProfile& array, const Placement& placement,
   if (array.accesses == 0) return "not accessed";
   if (array.mean() < static_cast<double>(launch.threshold))
     return often + ", below the threshold of " + grouped(launch.threshold);
-  if (placement.saved == 0)
-    return often + ", but no more than one in each thread block that uses it";
+  if (placement.saved == 0) return often + ", but no more than one in each thread block that uses it";
   std::string held = "a copy of " + grouped(placement.bytes) + " bytes in each thread block";
-  if (candidate.is_part) held = "divided among thread blocks, " + grouped(placement.bytes) + " bytes in each,";
-  std::string reason = often + ": " + held + " would save " +
-                       (candidate.is_part || candidate.is_observed ? "" : "at least ") +
-                       grouped(placement.saved) + " of " + grouped(array.accesses) +
-                       " accesses to device memory";
+  if (candidate.is_part)
+    held = "divided among thread blocks, " + grouped(placement.bytes) + " bytes in each,";
+  std::string reason =
+      often + ": " + held + " would save " + (candidate.is_part || candidate.is_observed ? "" : "at least ") +
+      grouped(placement.saved) + " of " + grouped(array.accesses) + " accesses to device memory";
   if (candidate.is_part && !candidate.is_observed)
     reason += ". Presumed: blocks use different words; that not all use all is known";
   return reason;
@@ -183,13 +184,14 @@ StagingAdvice staging_advice(const LaunchProfile& launch) {
   std::uint64_t of_arrays = 0;
   for (const ArrayProfile& array : launch.arrays) {
     const bool is_shared = array.space == ArrayProfile::Space::shared;
-    const Candidate candidate =
-        is_shared ? shared_candidate(array, launch) : device_candidate(array, launch);
+    const Candidate candidate = is_shared ? shared_candidate(array, launch) : device_candidate(array, launch);
     if (is_shared) of_arrays += candidate.bytes;
     candidates.push_back(candidate);
-    items.push_back({candidate.bytes, is_candidate(array, candidate, launch) ? value_of(array, candidate) : 0});
+    items.push_back(
+        {candidate.bytes, is_candidate(array, candidate, launch) ? value_of(array, candidate) : 0});
   }
-  advice.bytes_now = launch.place ? std::max<std::uint64_t>(launch.place->needs.shared_bytes, of_arrays) : of_arrays;
+  advice.bytes_now =
+      launch.place ? std::max<std::uint64_t>(launch.place->needs.shared_bytes, of_arrays) : of_arrays;
   advice.capacity = capacity_of(launch, advice.bytes_now);
   // What lies between arrays stays.
   const std::uint64_t between = advice.bytes_now - of_arrays;
@@ -202,7 +204,8 @@ StagingAdvice staging_advice(const LaunchProfile& launch) {
     const Staging advised = advised_for(array, items[i].value != 0, taken[i]);
     advice.bytes_then += taken[i] ? candidate.bytes : 0;
     advice.is_well_used &= advised == Staging::keep || advised == Staging::leave;
-    Placement placement{array.name, advised, candidate.bytes, candidate.is_part, value_of(array, candidate), {}};
+    Placement placement{array.name, advised, candidate.bytes, candidate.is_part, value_of(array, candidate),
+                        {}};
     placement.reason = array.space == ArrayProfile::Space::shared
                            ? shared_reason(array, advised, placement, launch)
                            : device_reason(array, placement, candidate, launch);

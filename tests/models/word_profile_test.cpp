@@ -153,8 +153,7 @@ TEST(Findings, WhereWordsLie) {
   ArrayProfile array = array_of("a", Space::device, {0, 3, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0});
   EXPECT_THAT(rules_for(array), ElementsAre("partly accessed", "reused"));
   array.layout = {2, 2, 4, 1};
-  EXPECT_EQ(sentence_of(array, "strided use"),
-            "a: only words 1, 5, … were accessed: at most one of every 4");
+  EXPECT_EQ(sentence_of(array, "strided use"), "a: only words 1, 5, … were accessed: at most one of every 4");
   EXPECT_EQ(sentence_of(array, "few words of sectors"),
             "a: of the 8 words of a sector 1.50 were accessed in the mean, in 2 sectors");
   EXPECT_EQ(sentence_of(array, "misaligned rows"), "");
@@ -204,11 +203,11 @@ std::vector<std::string> advised(const StagingAdvice& advice) {
 
 TEST(Staging, TheLeastUsedArrayGivesWay) {
   // 16 blocks of 4 KiB; 3.5 KiB are taken, 1 KiB is wanted.
-  const StagingAdvice advice =
-      staging_advice(launch_with({even("hot", Space::shared, 768, 4000), even("cool", Space::shared, 128, 40),
-                                  even("means", Space::device, 128, 9000), even("widths", Space::device, 128, 8000),
-                                  even("points", Space::device, 5000, 1)},
-                                 3584));
+  const StagingAdvice advice = staging_advice(
+      launch_with({even("hot", Space::shared, 768, 4000), even("cool", Space::shared, 128, 40),
+                   even("means", Space::device, 128, 9000), even("widths", Space::device, 128, 8000),
+                   even("points", Space::device, 5000, 1)},
+                  3584));
   EXPECT_THAT(advised(advice),
               ElementsAre("hot keep", "cool give way", "means stage", "widths stage", "points leave"));
   EXPECT_EQ(advice.capacity, 4096u);
@@ -218,10 +217,11 @@ TEST(Staging, TheLeastUsedArrayGivesWay) {
   EXPECT_EQ(advice.then->blocks, 16u);
   EXPECT_EQ(advice.placements[2].saved, 128u * (9000 - 4));
   EXPECT_FALSE(advice.placements[2].is_part);
-  EXPECT_EQ(advice.summary,
-            "Worth a place in shared memory: means, widths. Gives way: cool. A thread block would have 4,096 "
-            "bytes of shared memory instead of 3,584, and a multiprocessor hold 16 blocks (64 of 64 warps) as "
-            "now");
+  EXPECT_EQ(
+      advice.summary,
+      "Worth a place in shared memory: means, widths. Gives way: cool. A thread block would have 4,096 "
+      "bytes of shared memory instead of 3,584, and a multiprocessor hold 16 blocks (64 of 64 warps) as "
+      "now");
 }
 
 TEST(Staging, ArraysAreDividedAmongBlocksThatDoNotUseAllOfThem) {
@@ -256,8 +256,9 @@ TEST(Staging, WhatFindsNoRoomSaysWhatItWouldCost) {
   const StagingAdvice advice = staging_advice(
       launch_with({even("tile", Space::shared, 1000, 9000), even("wide", Space::device, 1500, 5000)}, 4000));
   EXPECT_THAT(advised(advice), ElementsAre("tile keep", "wide no room"));
-  EXPECT_THAT(advice.placements[1].reason,
-              HasSubstr("no room for it with 16 blocks on a multiprocessor; beside the rest it would leave 6"));
+  EXPECT_THAT(
+      advice.placements[1].reason,
+      HasSubstr("no room for it with 16 blocks on a multiprocessor; beside the rest it would leave 6"));
   EXPECT_FALSE(advice.is_well_used);
 }
 
@@ -274,7 +275,8 @@ TEST(Staging, WhatIsBroughtAndUsedOnceIsNotWorthItsPlace) {
   const StagingAdvice advice = staging_advice(
       launch_with({even("tile", Space::shared, 256, 8), even("spare", Space::shared, 16, 0)}, 1088));
   EXPECT_THAT(advised(advice), ElementsAre("tile drop", "spare drop"));
-  EXPECT_THAT(advice.summary, HasSubstr("Not worth its place: tile, spare. A thread block would have 0 bytes"));
+  EXPECT_THAT(advice.summary,
+              HasSubstr("Not worth its place: tile, spare. A thread block would have 0 bytes"));
 }
 
 TEST(Staging, WithoutLimitsOccupancyIsNotKnown) {
