@@ -52,10 +52,13 @@ std::string findings_text(const std::vector<models::Finding>& findings, std::siz
       ++further;
       continue;
     }
-    text += wrapped(printable(each.rule + ": " + each.array + ": " + each.sentence + ". Try: " + each.what_to_try + "."), 2, width);
+    text += wrapped(
+        printable(each.rule + ": " + each.array + ": " + each.sentence + ". Try: " + each.what_to_try + "."),
+        2, width);
   }
   if (further != 0)
-    text += "  (" + to_text(Number::of(static_cast<WideInteger>(further))) + " more findings: see a report as html)\n";
+    text += "  (" + to_text(Number::of(static_cast<WideInteger>(further))) +
+            " more findings: see a report as html)\n";
   return text;
 }
 
@@ -68,16 +71,19 @@ std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t wid
   for (const LaunchAdvice& each : advice) {
     std::string kernel = short_kernel_name(demangle(each.kernel), width) + "\n";
     if (each.launches > 1) {
-      kernel = short_kernel_name(demangle(each.kernel), width / 2) + ", launch " + std::to_string(each.launch) +
-               ", which has the most accesses of " + std::to_string(each.launches) + "\n";
+      kernel = short_kernel_name(demangle(each.kernel), width / 2) + ", launch " +
+               std::to_string(each.launch) + ", which has the most accesses of " +
+               std::to_string(each.launches) + "\n";
     }
     lacks_profile |= !each.staging;
     text += kernel + (each.staging ? staging_text(*each.staging, width) : "") +
             findings_text(each.findings, width);
   }
   if (lacks_profile) {
-    text += wrapped("What is worth a place in shared memory, both profiles together say: "
-                    "-s shared_memory_profile,device_memory_profile", 0, width);
+    text += wrapped(
+        "What is worth a place in shared memory, both profiles together say: "
+        "-s shared_memory_profile,device_memory_profile",
+        0, width);
   }
   return text;
 }

@@ -116,7 +116,8 @@ std::string distribution(const ArrayProfile& array) {
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const auto& [text, words] = bars[i];
     const double share = static_cast<double>(words) / static_cast<double>(most);
-    const std::size_t tall = words == 0 ? 0 : std::max<std::size_t>(1, static_cast<std::size_t>(share * height));
+    const std::size_t tall =
+        words == 0 ? 0 : std::max<std::size_t>(1, static_cast<std::size_t>(share * height));
     const std::string title = escaped(text + " accesses: " + grouped(words) + " words");
     svg += "<g><title>" + title + "</title><rect class=\"room\" x=\"" + number(i * (width + gap)) +
            "\" width=\"" + number(width) + "\" height=\"" + number(height) + "\"/><rect class=\"bar\" x=\"" +
@@ -168,13 +169,13 @@ std::string maps_of(const models::LaunchProfile& profile, ArrayProfile::Space sp
             number_cell(grouped(array.accesses)) + number_cell(rounded(array.mean())) +
             number_cell(grouped(array.greatest)) + number_cell(grouped(array.never)) +
             number_cell(grouped(array.once)) + number_cell(grouped(reused)) + "<td rowspan=\"2\">" +
-            distribution(array) + "</td></tr>\n<tr><td class=\"text\" colspan=\"8\">" + heat_map(array, most) +
-            "</td></tr>\n";
+            distribution(array) + "</td></tr>\n<tr><td class=\"text\" colspan=\"8\">" +
+            heat_map(array, most) + "</td></tr>\n";
   }
   if (rows.empty()) return {};
   return std::string("<h4>") + title + "</h4>\n" + legend(most) +
-         table_head({"array, first word at the left", "words", "accesses", "mean of accessed words", "greatest",
-                     "never", "once", "reused", "words by count"},
+         table_head({"array, first word at the left", "words", "accesses", "mean of accessed words",
+                     "greatest", "never", "once", "reused", "words by count"},
                     1) +
          rows + "</table>\n";
 }
@@ -205,8 +206,7 @@ std::string advice_html(const std::vector<LaunchAdvice>& advice) {
   for (const LaunchAdvice& each : advice) {
     html += "<h3>" + escaped(demangle(each.kernel)) + " <span class=\"unit\">on " + escaped(each.device) +
             ", launch " + std::to_string(each.launch);
-    if (each.launches > 1)
-      html += ", which has the most accesses of " + std::to_string(each.launches);
+    if (each.launches > 1) html += ", which has the most accesses of " + std::to_string(each.launches);
     html += "</span></h3>\n";
     if (each.staging) html += placements(*each.staging);
     html += findings_list(each.findings) +

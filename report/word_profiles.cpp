@@ -50,10 +50,9 @@ class WordTable {
     array.once = count(".once", row);
     array.heat = counts("_heat", row);
     array.distribution = counts("_distribution", row);
-    if (find(".sectors") != nullptr) {
-      array.layout = models::WordLayout{count(".sectors", row), count(".aligned_sectors", row),
-                                        count(".stride", row), count(".first", row)};
-    }
+    const std::vector<std::uint64_t> layout = counts("_layout", row);
+    if (layout.size() == 4 && array.accesses != 0)
+      array.layout = models::WordLayout{layout[0], layout[1], layout[2], layout[3]};
     return array;
   }
 
@@ -95,7 +94,8 @@ LaunchProfile::Place place_of(const LaunchResources& resources, std::uint32_t th
   constexpr std::uint32_t warp = 32;
   const LaunchResources::Multiprocessor& limits = resources.multiprocessor;
   LaunchProfile::Place place;
-  place.machine.residency = {narrow(limits.threads), narrow(limits.blocks), narrow(limits.threads) / warp, 1024};
+  place.machine.residency = {narrow(limits.threads), narrow(limits.blocks), narrow(limits.threads) / warp,
+                             1024};
   // As devices since compute capability 5.0 give registers out.
   place.machine.registers = {narrow(limits.registers), 4, 256, false, 1};
   place.machine.shared.bytes = narrow(limits.shared_bytes);
@@ -108,9 +108,8 @@ LaunchProfile::Place place_of(const LaunchResources& resources, std::uint32_t th
 }
 
 std::uint64_t accesses_of(const LaunchProfile& profile) {
-  return std::accumulate(
-      profile.arrays.begin(), profile.arrays.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const ArrayProfile& array) { return sum + array.accesses; });
+  return std::accumulate(profile.arrays.begin(), profile.arrays.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const ArrayProfile& array) { return sum + array.accesses; });
 }
 
 }  // namespace
@@ -121,8 +120,7 @@ void WordProfiles::add(const LaunchRecord& record) {
   auto kernel = std::ranges::find_if(kernels_, [&](const Kernel& each) {
     return each.kernel == record.kernel && each.device == record.device;
   });
-  if (kernel == kernels_.end())
-    kernel = kernels_.insert(kernel, Kernel{record.kernel, record.device, {}});
+  if (kernel == kernels_.end()) kernel = kernels_.insert(kernel, Kernel{record.kernel, record.device, {}});
   if (!kernel->launches.contains(record.launch) && kernel->launches.size() >= kept_launches) return;
   LaunchProfile& profile = kernel->launches[record.launch];
   profile.blocks = std::uint64_t{record.grid[0]} * record.grid[1] * record.grid[2];

@@ -5,19 +5,23 @@
 // points as it has threads: a thread has one point in the expectation and one pair of cluster and coordinate
 // in the maximisation. Blocks write partial sums, which the host adds.
 //
-// em_v1 keeps in shared memory the chunk's coordinates, its responsibilities and, for each thread, the
-// confidence: the sum of its points' greatest responsibilities, which is used twice a chunk. The means and
-// the inverse variances are read from device memory for every point. em_v2 keeps these two in shared memory,
-// read from device memory once for each block, and the confidence in device memory. Both give the same bits.
+// em_v1 keeps in shared memory the chunk's coordinates, its responsibilities, the clusters' offsets and, for
+// each thread, the confidence: the sum of its points' greatest responsibilities, which is used twice a chunk.
+// The means and the inverse variances are read from device memory for every point. em_v2 keeps these two in
+// shared memory, read from device memory once for each block, and the confidence in device memory: with all
+// six arrays a multiprocessor of 228 KiB would hold fewer thread blocks. Both give the same bits.
+//
+// usage: em [POINTS [CHUNKS OF A BLOCK]]
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "example.h"
 
 constexpr int clusters = 8;
-constexpr int dimensions = 8;
+constexpr int dimensions = 16;
 constexpr int threads = clusters * dimensions;
-constexpr int chunks_per_block = 4;
+constexpr int usual_chunks = 4;
 constexpr int steps = 3;
 
 /// What a step reads. Pointers to device memory in a kernel, to the host's in main.
@@ -114,10 +118,9 @@ __device__ void write_sums(const Sums& to, const PairSums& sums) {
 
 __global__ void em_v1(const float* points, int n, Model model, Sums to) {
   __shared__ Chunk chunk[dimensions], responsibilities[clusters];
-  __shared__ float confidence[threads];
+  __shared__ float offsets[clusters], confidence[threads];
   const int cluster = threadIdx.x / dimensions, dimension = threadIdx.x % dimensions;
-  float offsets[clusters];
-  for (int k = 0; k < clusters; ++k) offsets[k] = model.offsets[k];
+  if (threadIdx.x < clusters) offsets[threadIdx.x] = model.offsets[threadIdx.x];
   PairSums sums = {};
   confidence[threadIdx.x] = 0.0f;
   for (int first = blockIdx.x * threads; first < n; first += gridDim.x * threads) {
@@ -133,10 +136,9 @@ __global__ void em_v1(const float* points, int n, Model model, Sums to) {
 
 __global__ void em_v2(const float* points, int n, Model model, Sums to) {
   __shared__ Chunk chunk[dimensions], responsibilities[clusters];
-  __shared__ float means[threads], inverse_variances[threads];
+  __shared__ float offsets[clusters], means[threads], inverse_variances[threads];
   const int cluster = threadIdx.x / dimensions, dimension = threadIdx.x % dimensions;
-  float offsets[clusters];
-  for (int k = 0; k < clusters; ++k) offsets[k] = model.offsets[k];
+  if (threadIdx.x < clusters) offsets[threadIdx.x] = model.offsets[threadIdx.x];
   PairSums sums = {};
   means[threadIdx.x] = model.means[threadIdx.x];
   inverse_variances[threadIdx.x] = model.inverse_variances[threadIdx.x];
@@ -238,8 +240,9 @@ bool step_on_device(const char* name, Kernel kernel, const example::DeviceArray<
 }
 
 int main(int argc, char** argv) {
-  const int n = example::size_argument(argc, argv, 6 * chunks_per_block * threads, 1 << 20);
-  const int blocks = example::ceil_div(n, chunks_per_block * threads);
+  const int n = example::size_argument(std::min(argc, 2), argv, 6 * usual_chunks * threads, 1 << 20);
+  const int chunks = argc > 2 ? std::max(std::atoi(argv[2]), 1) : usual_chunks;
+  const int blocks = example::ceil_div(n, chunks * threads);
   example::Random random(22);
   HostModel model{std::vector<float>(threads), std::vector<float>(threads, 4.0f),
                   std::vector<float>(clusters)};

@@ -1,5 +1,6 @@
 """The profiles of memory against the cpu device's own counts of words (LYNXPP_CPU_WORDS, device/cpu/runtime/counters.h)."""
 import collections
+import math
 
 from harness import demand_equal, expect
 
@@ -26,6 +27,29 @@ def profile(counts, words):
     return {"words": words, "accesses": sum(every), "mean": sum(every) / words, "least": min(every), "greatest": max(every),
             "never": every.count(0), "once": every.count(1), "reused": sum(count > 1 for count in every),
             "heat": heat, "distribution": distribution}
+
+
+def layout(counts):
+    """Sectors touched, sectors that the same runs would touch if each began at one, distance and place of accessed words. Arrays of
+    the examples begin at a sector."""
+    accessed = sorted(word for word, count in counts.items() if count != 0)
+    runs, stride = [], 0
+    for word in accessed:
+        stride = math.gcd(stride, word - accessed[0])
+        if runs and runs[-1][1] == word:
+            runs[-1][1] += 1
+        else:
+            runs.append([word, word + 1])
+    return [len({word // 8 for word in accessed}), sum(-(-(end - begin) // 8) for begin, end in runs), max(stride, 1),
+            accessed[0] if accessed else 0]
+
+
+def layouts(record):
+    """{allocation: what emitWords() says of where its accessed words lie}"""
+    results = record["results"]
+    labels = results["arrays.words"]["labels"] if results else []
+    return {int(label.split()[0][1:]): results["arrays_layout"]["values"][4 * i:4 * i + 4]
+            for i, label in enumerate(labels) if label.startswith("#")}
 
 
 def reported(record):
@@ -66,6 +90,7 @@ def check_device(what, record, launch):
         number = part["allocation"]
         expect(number in by_allocation, f"{what}: allocation {number} is missing in {[label for label, _ in found]}")
         demand_equal(f"{what}: allocation {number}", by_allocation.pop(number), wanted)
+        demand_equal(f"{what}: layout of allocation {number}", layouts(record)[number], layout(counts_of(part)))
     for number, of_array in by_allocation.items():
         demand_equal(f"{what}: accesses of allocation {number}", of_array["accesses"], 0)
     accessed = [of_array for of_array in variables if of_array["accesses"] != 0]

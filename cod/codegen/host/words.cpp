@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "cod/codegen/host/runtime.h"
 
@@ -12,6 +14,13 @@ namespace {
 constexpr std::uint64_t cells = 64;
 /// Bins of counts, each twice as wide as the one before: 1, 2 to 3, …
 constexpr std::uint64_t bins = 32;
+
+/// Words of a sector of device memory.
+constexpr std::uint64_t sector_words = 8;
+/// Sectors in which some word was accessed; those that the same runs of words would touch if each began at a
+/// sector; the greatest number of words that all distances between accessed words are multiples of; the first
+/// accessed word.
+constexpr std::uint64_t layout_numbers = 4;
 
 struct Words {
   const std::byte* data;
@@ -35,7 +44,27 @@ struct Columns {
   std::vector<std::uint64_t> words, accesses, least, greatest, never, once, reused;
   std::vector<std::uint64_t> heat, bins_of_counts;
   std::vector<std::uint64_t> beyond;
+  std::vector<std::uint64_t> layout;
 };
+
+/// Appends where an array's accessed words lie.
+void add_layout(const Words& counts, const MemoryArray& array, std::vector<std::uint64_t>& layout) {
+  std::uint64_t sectors = 0, aligned = 0, stride = 0, run = 0;
+  std::uint64_t first = array.words, sector = ~std::uint64_t{0};
+  for (std::uint64_t i = 0; i <= array.words; ++i) {
+    if (i == array.words || counts[array.first + i] == 0) {
+      aligned += (std::exchange(run, 0) + sector_words - 1) / sector_words;
+      continue;
+    }
+    ++run;
+    if (first == array.words) first = i;
+    stride = std::gcd(stride, i - first);
+    const std::uint64_t own = (array.first + i) / sector_words;
+    sectors += std::exchange(sector, own) == own ? 0 : 1;
+  }
+  layout.insert(layout.end(),
+                {sectors, aligned, std::max<std::uint64_t>(stride, 1), first == array.words ? 0 : first});
+}
 
 void add_array(const Words& counts, const MemoryArray& array, Columns& columns) {
   std::uint64_t total = 0, least = ~std::uint64_t{0}, greatest = 0, never = 0, once = 0, beyond = 0;
@@ -78,6 +107,7 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   Emitted row;
   for (const MemoryArray& array : arrays) {
     add_array(counts, array, columns);
+    if (!is_shared) add_layout(counts, array, columns.layout);
     row.labels.push_back(array.name);
   }
   row.dimensions = {arrays.size()};
@@ -111,6 +141,16 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   heat.dimension_names.push_back(std::to_string(cells));
   heat.values = columns.heat;
   run->emit(heat);
+  if (!is_shared) {
+    Emitted layout = row;
+    layout.table.clear();
+    layout.name = table + "_layout";
+    layout.folding = Folding::same;
+    layout.dimensions.push_back(layout_numbers);
+    layout.dimension_names.push_back(std::to_string(layout_numbers));
+    layout.values = columns.layout;
+    run->emit(std::move(layout));
+  }
   heat.name = table + "_distribution";
   heat.unit = "words";
   heat.dimensions.back() = bins;
