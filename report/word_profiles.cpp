@@ -1,6 +1,7 @@
 #include "report/word_profiles.h"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <utility>
 
@@ -107,6 +108,19 @@ LaunchProfile::Place place_of(const LaunchResources& resources, std::uint32_t th
   return place;
 }
 
+/// Where a scheme lets counts stop, the launch's notes say so.
+std::optional<std::uint64_t> limit_of(const std::vector<std::string>& notes) {
+  constexpr std::string_view start = "counts of words stop at ";
+  for (const std::string& note : notes) {
+    std::uint64_t limit = 0;
+    const char* const end = note.data() + note.size();
+    const bool is_limit =
+        note.starts_with(start) && std::from_chars(note.data() + start.size(), end, limit).ec == std::errc();
+    if (is_limit) return limit;
+  }
+  return std::nullopt;
+}
+
 std::uint64_t accesses_of(const LaunchProfile& profile) {
   return std::accumulate(profile.arrays.begin(), profile.arrays.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const ArrayProfile& array) { return sum + array.accesses; });
@@ -128,6 +142,7 @@ void WordProfiles::add(const LaunchRecord& record) {
   bool& is_known = *space == Space::shared ? profile.knows_shared : profile.knows_device;
   if (std::exchange(is_known, true)) return;  // of another run
   if (record.resources) profile.place = place_of(*record.resources, profile.threads);
+  profile.count_limit = limit_of(record.notes).value_or(profile.count_limit);
   const WordTable table(record);
   for (std::size_t row = 0; row < table.size(); ++row) profile.arrays.push_back(table.array(row, *space));
 }

@@ -71,13 +71,14 @@ Sentence misaligned(const ArrayProfile& array, const LaunchProfile&) {
 
 Sentence several_at_limit(const ArrayProfile& array, const LaunchProfile& launch) {
   const auto is_there = [&](const ArrayProfile& each) {
-    return each.space == array.space && each.greatest >= launch.count_limit;
+    return each.space == array.space && each.greatest == launch.count_limit;
   };
-  if (launch.count_limit == 0 || !is_there(array)) return {};
+  if (!is_there(array)) return {};
   const auto others = std::ranges::count_if(launch.arrays, is_there) - 1;
   if (others < 1) return {};
-  return "its counts stop at " + grouped(launch.count_limit) + ", as those of " +
-         grouped(static_cast<std::uint64_t>(others)) + " more arrays do: which one is used most is not known";
+  return "its counts stop at " + grouped(launch.count_limit) + ", as do those of " +
+         grouped(static_cast<std::uint64_t>(others)) + (others == 1 ? " other array" : " other arrays") +
+         ": which one is used most is not known";
 }
 
 constexpr Rule rules[] = {

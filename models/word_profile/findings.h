@@ -18,7 +18,7 @@ namespace lynxpp::models {
 struct Rule {
   std::string_view name;  ///< in plain words
   /// The sentence, with its numbers, where the rule holds for the array; else nullopt. What the profile does
-  /// not know (no layout, no sharing) is no reason for a finding.
+  /// not know (no layout) is no reason for a finding.
   std::optional<std::string> (*find)(const ArrayProfile& array, const LaunchProfile& launch);
   std::string_view what_to_try;  ///< empty: nothing is wrong
 };

@@ -21,14 +21,6 @@ struct WordLayout {
   std::uint64_t first = 0;            ///< first accessed word
 };
 
-/// Who accessed an array's words: means over those that were accessed.
-struct WordSharing {
-  double blocks = 0;  ///< different thread blocks of a word
-  double warps = 0;   ///< different warps of a word
-  double blocks_of_sector = 0;
-  double accesses_of_warp = 0;  ///< by one warp to one word
-};
-
 struct ArrayProfile {
   enum class Space { shared, device };
 
@@ -42,7 +34,6 @@ struct ArrayProfile {
   std::vector<std::uint64_t> heat;          ///< accesses of parts of equal length
   std::vector<std::uint64_t> distribution;  ///< [k]: words with 2^k to 2^(k+1) - 1 accesses
   std::optional<WordLayout> layout = {};
-  std::optional<WordSharing> sharing = {};
 
   std::uint64_t accessed_words() const { return words - never; }
   /// Of an accessed word; 0 when there is none.
@@ -68,7 +59,7 @@ struct LaunchProfile {
   bool knows_shared = false;  ///< shared memory was profiled: other arrays than these there are none
   bool knows_device = false;
   std::uint64_t threshold = usual_threshold;
-  std::uint64_t count_limit = 0;  ///< counts stop there; 0: nowhere
+  std::uint64_t count_limit = 0xffffffff;  ///< counts stop there
   std::optional<Place> place = {};
 };
 

@@ -16,8 +16,7 @@ constexpr std::uint64_t usual_limit = 48 << 10;
 struct Candidate {
   std::uint64_t bytes = 0;
   std::uint64_t fills = 0;  ///< accesses that bring words there, over all blocks
-  bool is_part = false;
-  bool is_observed = false;  ///< how many blocks use a word is known
+  bool is_part = false;     ///< each block holds a part
 };
 
 Candidate shared_candidate(const ArrayProfile& array, const LaunchProfile& launch) {
@@ -26,12 +25,6 @@ Candidate shared_candidate(const ArrayProfile& array, const LaunchProfile& launc
 
 Candidate device_candidate(const ArrayProfile& array, const LaunchProfile& launch) {
   const std::uint64_t used = array.accessed_words();
-  if (array.sharing) {
-    const double copies = static_cast<double>(used) * array.sharing->blocks;
-    const auto fills = static_cast<std::uint64_t>(std::llround(copies));
-    const auto of_block = static_cast<std::uint64_t>(std::ceil(copies / static_cast<double>(launch.blocks)));
-    return {of_block * word, fills, of_block < used, true};
-  }
   const bool is_divided = launch.blocks > 1 && array.least_of_accessed() < launch.blocks;
   if (!is_divided) return {used * word, used * launch.blocks};
   return {(used + launch.blocks - 1) / launch.blocks * word, used, true};
@@ -92,15 +85,14 @@ std::string device_reason(const ArrayProfile& array, const Placement& placement,
   if (array.accesses == 0) return "not accessed";
   if (array.mean() < static_cast<double>(launch.threshold))
     return often + ", below the threshold of " + grouped(launch.threshold);
-  if (placement.saved == 0) return often + ", but no more than one in each thread block that uses it";
+  if (placement.saved == 0) return often + ", no more than one in each thread block";
   std::string held = "a copy of " + grouped(placement.bytes) + " bytes in each thread block";
   if (candidate.is_part)
     held = "divided among thread blocks, " + grouped(placement.bytes) + " bytes in each,";
-  std::string reason =
-      often + ": " + held + " would save " + (candidate.is_part || candidate.is_observed ? "" : "at least ") +
-      grouped(placement.saved) + " of " + grouped(array.accesses) + " accesses to device memory";
-  if (candidate.is_part && !candidate.is_observed)
-    reason += ". Presumed: blocks use different words; that not all use all is known";
+  std::string reason = often + ": " + held + " would save " + (candidate.is_part ? "" : "at least ") +
+                       grouped(placement.saved) + " of " + grouped(array.accesses) +
+                       " accesses to device memory";
+  if (candidate.is_part) reason += ". Presumed: blocks use different words; that not all use all is known";
   return reason;
 }
 

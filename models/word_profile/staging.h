@@ -11,8 +11,8 @@
 // A device array is divided among thread blocks where some word has fewer accesses than there are blocks, so
 // that not every block can use all of it: each block holds its part, words / blocks, and a word is brought
 // once. That the parts do not overlap is presumed, and the advice says so. Otherwise each block is taken to
-// need a copy, which saves at least what is said. Where it is known how many blocks use a word
-// (WordSharing), that decides. What is below the threshold in the mean is no candidate, as in the paper.
+// need a copy, which saves at least what is said. What is below the threshold in the mean is no candidate, as
+// in the paper.
 // Stores back to device memory are not modelled.
 #pragma once
 

@@ -103,6 +103,20 @@ TEST(WordAdvice, IsAboutTheLaunchWithTheMostAccesses) {
   EXPECT_THAT(advice_text(advice, 100), HasSubstr("launch 1, which has the most accesses of 3\n"));
 }
 
+TEST(WordAdvice, ArraysWhoseCountsStopAtTheLimitAreNamed) {
+  WordProfiles profiles;
+  LaunchRecord record =
+      profile_of("device_memory_profile", 0, {{"a", 64, 255}, {"b", 64, 255}, {"c", 64, 7}});
+  profiles.add(record);
+  EXPECT_THAT(advice_text(profiles.advice(), 200), Not(HasSubstr("several at the limit")));
+  record.notes = {"counts of words stop at 255"};
+  record.launch = 1;
+  WordProfiles limited;
+  limited.add(record);
+  EXPECT_THAT(advice_text(limited.advice(), 200),
+              HasSubstr("several at the limit: a: its counts stop at 255, as do those of 1 other array:"));
+}
+
 TEST(WordAdvice, ProfilesMayComeFromTwoRuns) {
   SummarySink sink;
   sink.launch(profile_of("device_memory_profile", 0, device_arrays));
@@ -110,7 +124,8 @@ TEST(WordAdvice, ProfilesMayComeFromTwoRuns) {
   EXPECT_THAT(advice_text(sink.summary().words.advice(), 100),
               HasSubstr("-s shared_memory_profile,device_memory_profile"));
   sink.launch(profile_of("shared_memory_profile", 0, shared_arrays));
-  sink.launch(profile_of("shared_memory_profile", 0, shared_arrays));  // again: the same launch of a third run
+  sink.launch(
+      profile_of("shared_memory_profile", 0, shared_arrays));  // again: the same launch of a third run
   const std::vector<LaunchAdvice> advice = sink.summary().words.advice();
   ASSERT_TRUE(advice[0].staging);
   EXPECT_EQ(advice[0].profile.arrays.size(), 5u);
@@ -127,7 +142,8 @@ TEST(WordAdvice, APageHasHeatMapsAndEveryNumber) {
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(page, HasSubstr("8,192 to 16,383 accesses: 128 words"));
   EXPECT_THAT(page, Not(HasSubstr("<tile>")));
-  EXPECT_THAT(to_json(sink.summary()), HasSubstr(R"("advised":"stage","bytes":512,"held":"copy","saved_accesses":1151488)"));
+  EXPECT_THAT(to_json(sink.summary()),
+              HasSubstr(R"("advised":"stage","bytes":512,"held":"copy","saved_accesses":1151488)"));
 }
 
 TEST(WordAdvice, IsNotThereWithoutCounts) {
