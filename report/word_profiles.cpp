@@ -46,6 +46,7 @@ class WordTable {
     array.space = space;
     array.words = count(".words", row);
     array.accesses = count(".accesses", row);
+    array.least = count(".least", row);
     array.greatest = count(".greatest", row);
     array.never = std::min(count(".never", row), array.words);
     array.once = count(".once", row);

@@ -11,10 +11,10 @@ double ArrayProfile::mean() const {
 }
 
 std::uint64_t ArrayProfile::least_of_accessed() const {
-  for (std::size_t k = 0; k < distribution.size() && k < 64; ++k) {
-    if (distribution[k] != 0) return std::uint64_t{1} << k;
-  }
-  return accesses == 0 ? 0 : 1;
+  if (never == 0) return least;
+  const auto first = std::ranges::find_if(distribution, [](std::uint64_t of_bin) { return of_bin != 0; });
+  if (first == distribution.end() || first - distribution.begin() >= 63) return greatest;
+  return std::min(greatest, (std::uint64_t{2} << (first - distribution.begin())) - 1);
 }
 
 std::string grouped(std::uint64_t number) {

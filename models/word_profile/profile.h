@@ -26,9 +26,10 @@ struct ArrayProfile {
 
   std::string name;
   Space space = Space::device;
-  std::uint64_t words = 0;                  ///< of 4 bytes; a shared array's are those of one thread block
-  std::uint64_t accesses = 0;               ///< by all threads of the launch
-  std::uint64_t greatest = 0;               ///< accesses of a word
+  std::uint64_t words = 0;     ///< of 4 bytes; a shared array's are those of one thread block
+  std::uint64_t accesses = 0;  ///< by all threads of the launch
+  std::uint64_t least = 0;     ///< accesses of a word
+  std::uint64_t greatest = 0;
   std::uint64_t never = 0;                  ///< words without an access
   std::uint64_t once = 0;                   ///< words with one
   std::vector<std::uint64_t> heat;          ///< accesses of parts of equal length
@@ -38,7 +39,8 @@ struct ArrayProfile {
   std::uint64_t accessed_words() const { return words - never; }
   /// Of an accessed word; 0 when there is none.
   double mean() const;
-  /// No accessed word has fewer accesses.
+  /// The accessed word with the fewest has no more: exact where every word was accessed, else up to twice as
+  /// many.
   std::uint64_t least_of_accessed() const;
 };
 

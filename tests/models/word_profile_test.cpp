@@ -23,6 +23,7 @@ ArrayProfile array_of(std::string name, Space space, const std::vector<std::uint
   array.space = space;
   array.words = counts.size();
   array.distribution.resize(32);
+  array.least = counts.empty() ? 0 : std::ranges::min(counts);
   for (const std::uint64_t count : counts) {
     array.accesses += count;
     array.greatest = std::max(array.greatest, count);
@@ -234,6 +235,21 @@ TEST(Staging, ArraysAreDividedAmongBlocksThatDoNotUseAllOfThem) {
   EXPECT_EQ(advice.placements[0].saved, 3999u * 500 + 2 - 4000);
   EXPECT_THAT(advice.placements[0].reason, HasSubstr("divided among thread blocks, 4,000 bytes in each"));
   EXPECT_THAT(advice.placements[0].reason, HasSubstr("Presumed"));
+}
+
+TEST(Staging, OnlyAWordWithFewerAccessesThanBlocksProvesThatAnArrayIsDivided) {
+  const auto is_divided = [](std::vector<std::uint64_t> counts, std::uint64_t blocks) {
+    counts.resize(1000, 400);
+    LaunchProfile launch = launch_with({array_of("x", Space::device, counts)}, 0);
+    launch.blocks = blocks;
+    return staging_advice(launch).placements[0].is_part;
+  };
+  EXPECT_TRUE(is_divided({299}, 300));
+  EXPECT_FALSE(is_divided({300}, 300));
+  EXPECT_TRUE(is_divided({1}, 2));
+  // Where words were never accessed, the least of the others is known by its bin alone: 256 to 511.
+  EXPECT_FALSE(is_divided({0, 299}, 300));
+  EXPECT_TRUE(is_divided({0, 255}, 300));
 }
 
 TEST(Staging, OneAccessInEachBlockIsNoReuse) {

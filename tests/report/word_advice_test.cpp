@@ -49,6 +49,7 @@ LaunchRecord profile_of(const std::string& spec, std::uint64_t launch, const std
   };
   add("arrays.words", words, 1);
   add("arrays.accesses", accesses, 1);
+  add("arrays.least", greatest, 1);
   add("arrays.greatest", greatest, 1);
   add("arrays.never", never, 1);
   add("arrays.once", std::vector<std::uint64_t>(labels.size()), 1);
