@@ -53,6 +53,12 @@ class Members {
     return {member == nullptr ? nothing : *member, path_ + name + ".", file_, problems_};
   }
 
+  /// Of a member that need not be there.
+  bool has(const char* name) {
+    asked_.insert(name);
+    return object_.is_object() && object_.contains(name);
+  }
+
   /// What was not asked for is misspelt.
   void refuse_others() {
     if (!object_.is_object()) return;
@@ -125,6 +131,55 @@ void read_limits(Members& top, Machine& machine) {
   shared.refuse_others();
 }
 
+CacheTiming read_cache(Members members, std::vector<std::string>& problems) {
+  CacheTiming cache;
+  members.number("bytes", cache.bytes, 1, any);
+  members.number("line", cache.line, 1, 1u << 12);
+  members.number("sector", cache.sector, 1, 1u << 12);
+  members.number("ways", cache.ways, 1, 1u << 16);
+  members.number("latency", cache.latency, 0, 1u << 20);
+  members.number("occupancy", cache.occupancy, 0, 1u << 20);
+  members.refuse_others();
+  if (cache.line == 0 || cache.sector == 0 || cache.ways == 0) return cache;
+  if (cache.line % cache.sector != 0 || cache.line / cache.sector > 32)
+    problems.emplace_back("a cache's line has to be 1 to 32 sectors");
+  if (cache.bytes % (std::uint64_t{cache.line} * cache.ways) != 0)
+    problems.emplace_back("a cache's 'bytes' have to be a multiple of 'line' times 'ways'");
+  return cache;
+}
+
+Timing read_timing(Members members, std::vector<std::string>& problems) {
+  constexpr std::uint32_t most_cycles = 1u << 20;
+  Timing timing;
+  members.number("multiprocessors", timing.multiprocessors, 1, 4096);
+  members.number("schedulers", timing.schedulers, 1, 64);
+  members.number("core_mhz", timing.core_mhz, 1, 1u << 20);
+  members.number("memory_mhz", timing.memory_mhz, 1, 1u << 20);
+  members.number("launch_gap_ns", timing.launch_gap_ns, 0, 1'000'000'000);
+  Members arithmetic = members.members("arithmetic");
+  arithmetic.number("issue", timing.arithmetic.issue, 1, most_cycles);
+  arithmetic.number("special", timing.arithmetic.special, 1, most_cycles);
+  arithmetic.number("wide", timing.arithmetic.wide, 1, most_cycles);
+  arithmetic.number("latency", timing.arithmetic.latency, 1, most_cycles);
+  arithmetic.refuse_others();
+  Members shared = members.members("shared");
+  shared.number("turn", timing.shared.turn, 1, most_cycles);
+  shared.number("latency", timing.shared.latency, 0, most_cycles);
+  shared.refuse_others();
+  Members memory = members.members("memory");
+  memory.number("latency", timing.memory.latency, 0, most_cycles);
+  memory.number("gap", timing.memory.gap, 1, most_cycles);
+  memory.number("in_flight", timing.memory.in_flight, 1, any);
+  memory.number("overhead", timing.memory.overhead, 0, most_cycles);
+  memory.number("bytes_per_cycle", timing.memory.bytes_per_cycle, 1, 1u << 20);
+  memory.number("atomic", timing.memory.atomic, 0, most_cycles);
+  memory.refuse_others();
+  if (members.has("l1")) timing.l1 = read_cache(members.members("l1"), problems);
+  if (members.has("l2")) timing.l2 = read_cache(members.members("l2"), problems);
+  members.refuse_others();
+  return timing;
+}
+
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view text, const std::string& file) {
@@ -139,6 +194,10 @@ Result<Machine> parse_machine(std::string_view text, const std::string& file) {
   top.number("access_group", machine.access_group, 1, 32);
   read_limits(top, machine);
   read_global(top.members("global"), machine.global, problems, file);
+  std::vector<std::string> mishaps;
+  if (top.has("timing")) machine.timing = read_timing(top.members("timing"), mishaps);
+  for (std::string& each : mishaps)
+    problems.push_back({Severity::error, {file, 0, 0, 1}, std::move(each), ""});
   top.refuse_others();
   if (problems.empty() && machine.warp_size % machine.access_group != 0) {
     problems.push_back({Severity::error, {file, 0, 0, 1}, "'access_group' has to divide 'warp_size'", ""});

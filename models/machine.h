@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,51 @@ struct Residency {
   std::uint32_t block_threads = 0;  ///< of one block
 };
 
+/// Of the multiprocessors, like all cycles below that are not said to be the memory's.
+struct ArithmeticTiming {
+  std::uint32_t issue = 1;    ///< cycles that an instruction of a warp keeps a scheduler busy
+  std::uint32_t special = 1;  ///< … a root, a quotient, a transcendental function
+  std::uint32_t wide = 1;     ///< … an operation on values of f64
+  std::uint32_t latency = 1;  ///< cycles until a warp's next instruction can begin, no less than `issue`
+};
+
+struct SharedTiming {
+  std::uint32_t turn = 1;     ///< cycles that one access group, or one conflict of it, takes
+  std::uint32_t latency = 0;  ///< cycles from the last turn until the lanes have what they read
+};
+
+struct MemoryTiming {
+  std::uint32_t latency = 0;          ///< cycles of a transaction beside its service
+  std::uint32_t gap = 1;              ///< cycles between two transactions of a multiprocessor
+  std::uint32_t in_flight = 1;        ///< transactions of a multiprocessor that are not over
+  std::uint32_t overhead = 0;         ///< cycles of the memory for each transaction, besides its bytes
+  std::uint32_t bytes_per_cycle = 1;  ///< of the memory, of one channel
+  std::uint32_t atomic = 0;           ///< cycles of the memory for each further lane of an atomic operation
+};
+
+/// Set-associative; the least recently used line goes.
+struct CacheTiming {
+  std::uint32_t bytes = 0;      ///< of a multiprocessor's L1; of the whole L2
+  std::uint32_t line = 0;       ///< bytes that have one tag
+  std::uint32_t sector = 0;     ///< bytes that are fetched at a time
+  std::uint32_t ways = 0;       ///< lines of a set
+  std::uint32_t latency = 0;    ///< cycles of a hit
+  std::uint32_t occupancy = 1;  ///< cycles that a sector keeps a slice of the L2 busy
+};
+
+/// What a clock needs (models/clock).
+struct Timing {
+  std::uint32_t multiprocessors = 1;
+  std::uint32_t schedulers = 1;  ///< of a multiprocessor; a warp belongs to one
+  std::uint32_t core_mhz = 1;
+  std::uint32_t memory_mhz = 1;
+  std::uint32_t launch_gap_ns = 0;  ///< between the end of a kernel and the begin of the next
+  ArithmeticTiming arithmetic;
+  SharedTiming shared;
+  MemoryTiming memory;
+  std::optional<CacheTiming> l1, l2;
+};
+
 struct Machine {
   std::string name;
   std::string source;  ///< where the figures come from
@@ -57,6 +103,7 @@ struct Machine {
   Registers registers;
   SharedMemory shared;
   GlobalMemory global;
+  std::optional<Timing> timing;  ///< a file need not have it; nothing is timed on such a machine then
 };
 
 /// What one thread block needs.

@@ -27,9 +27,9 @@ TABLE = {
     "models": ["support"],
     "report": ["support", "models"],
     "device": ["support"],  # device.h, the interface
-    "device/cpu/simt": ["support", "ptx/ir", "ptx/parser", "ptx/analysis"],
-    "device/cpu/runtime": ["support", "image", "device", "device/cpu/simt"],
-    "device/cpu": ["support", "image", "device", "device/cpu/simt", "device/cpu/runtime"],
+    "device/cpu/simt": ["support", "models", "ptx/ir", "ptx/parser", "ptx/analysis"],
+    "device/cpu/runtime": ["support", "models", "image", "device", "device/cpu/simt"],
+    "device/cpu": ["support", "models", "image", "device", "device/cpu/simt", "device/cpu/runtime"],
     "device/cuda": ["support", "device"],
     "engine": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/replay", "ptx/passes", "ptx/emitter", "cod", "device"],
     "instrumentors": ["support", "engine", "report"],

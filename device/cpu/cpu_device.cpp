@@ -1,5 +1,6 @@
 // device::Device over the executor: what the launch session uses to run instrumented variants of the
 // program's kernels.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/launch.h"
@@ -41,6 +43,7 @@ struct Run {
   // Valid when the operation is done.
   std::optional<Failure> death;
   std::optional<double> milliseconds;
+  std::optional<models::clock::KernelTime> modelled;
 };
 
 struct CpuBuffer : Buffer {
@@ -77,8 +80,10 @@ class CpuDevice : public Device {
   CpuDevice() {
     info_.name = "cpu";
     info_.compute_capability = compute_capability;
-    info_.multiprocessors = multiprocessors();
-    info_.sm_id_limit = multiprocessors();
+    const models::Machine* const machine = modelled_machine();
+    if (machine != nullptr) info_.name = "cpu (times modelled for " + machine->name + ")";
+    info_.multiprocessors = machine != nullptr ? machine->timing->multiprocessors : multiprocessors();
+    info_.sm_id_limit = std::max(info_.multiprocessors, multiprocessors());
     info_.limits = {.threads = threads_per_multiprocessor,
                     .blocks = blocks_per_multiprocessor,
                     .shared_bytes = shared_per_multiprocessor,
@@ -96,8 +101,8 @@ class CpuDevice : public Device {
     return KernelNeeds{0, static_cast<std::uint32_t>(loaded->info.static_shared_bytes)};
   }
 
-  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel, const Launch&,
-                                        std::uint32_t) override {
+  Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
+                                        const Launch& launch, std::uint32_t) override {
     auto module = load_module(ptx, "<instrumented " + kernel + ">", cpu::allocations());
     if (!module) return std::move(module.error());
     auto kernel_info = (*module)->kernel(kernel);
@@ -107,8 +112,8 @@ class CpuDevice : public Device {
     variant->variables = std::make_unique<ModuleVariables>(*variant->module);
     variant->kernel = kernel;
     variant->info = std::move(*kernel_info);
-    if (Status compiled = variant->module->compile(kernel, counters_path().has_value()); !compiled)
-      return compiled.error();
+    const CodeKind kind = code_kind(*variant->module, kernel, shape_of(launch));
+    if (Status compiled = variant->module->compile(kernel, kind); !compiled) return compiled.error();
     return std::unique_ptr<Variant>(std::move(variant));
   }
 
@@ -178,8 +183,8 @@ class CpuDevice : public Device {
       slots.push_back({parameter.offset, parameter.bytes});
     auto buffer = parameter_buffer(launch, slots);
     if (!buffer) return std::move(buffer.error());
-    if (Status compiled = loaded->module->compile(kernel->name, counters_path().has_value()); !compiled)
-      return compiled.error();
+    const CodeKind kind = code_kind(*loaded->module, kernel->name, shape_of(launch));
+    if (Status compiled = loaded->module->compile(kernel->name, kind); !compiled) return compiled.error();
     const CountedLaunch counted{kernel->name, launch.number, false, shape_of(launch), {}};
     auto made = std::make_shared<Run>();
     if (Status enqueued = enqueue(made, loaded->module, nullptr, counted, launch, std::move(*buffer));
@@ -215,11 +220,13 @@ class CpuDevice : public Device {
                   const std::vector<std::byte>& parameters, const std::optional<std::string>& path) {
     LaunchCounters counters;
     const auto begin = std::chrono::steady_clock::now();
-    Status status = module.launch(launch.kernel, launch.shape, parameters, path ? &counters : nullptr);
+    Status status = launch_with_clock(module, launch.kernel, launch.shape, parameters,
+                                      path ? &counters : nullptr, made.modelled);
     made.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (made.modelled) made.milliseconds = made.modelled->seconds * 1e3;
     if (status) {
-      if (path) write_counters(*path, launch, counters);
+      if (path) write_counters(*path, launch, counters, made.modelled);
       return;
     }
     set_sticky_error(error_of(status.error()));

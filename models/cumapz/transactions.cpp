@@ -1,7 +1,6 @@
 #include "models/cumapz/transactions.h"
 
 #include <algorithm>
-#include <set>
 
 namespace lynxpp::models::cumapz {
 namespace {
@@ -40,11 +39,14 @@ std::vector<Transaction> in_segments(std::span<const std::int64_t> addresses, st
 }
 
 std::vector<Transaction> in_sectors(std::span<const std::int64_t> addresses, std::uint32_t element_bytes) {
-  std::set<std::int64_t> touched;
+  std::vector<std::int64_t> touched;
   for (const std::int64_t address : addresses) {
     const std::int64_t last = floor_to(address + element_bytes - 1, sector);
-    for (std::int64_t at = floor_to(address, sector); at <= last; at += sector) touched.insert(at);
+    for (std::int64_t at = floor_to(address, sector); at <= last; at += sector) touched.push_back(at);
   }
+  std::ranges::sort(touched);
+  const auto again = std::ranges::unique(touched);
+  touched.erase(again.begin(), again.end());
   std::vector<Transaction> result;
   for (const std::int64_t address : touched) result.push_back({address, static_cast<std::uint32_t>(sector)});
   return result;

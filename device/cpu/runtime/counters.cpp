@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/clock.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cpu {
@@ -125,6 +126,35 @@ Json words_of(const WordCounters& counters, const std::vector<CountedArray>& arr
   return json;
 }
 
+Json to_json(const models::clock::SizeCounts& sizes) {
+  return {{"32", sizes.of_32}, {"64", sizes.of_64}, {"128", sizes.of_128}};
+}
+
+Json to_json(const models::clock::KernelTime& time) {
+  Json json = {{"machine", modelled_machine()->name},
+               {"cycles", time.cycles},
+               {"seconds", time.seconds},
+               {"blocks_per_multiprocessor", time.blocks_per_multiprocessor},
+               {"warps_per_multiprocessor", time.warps_per_multiprocessor},
+               {"transactions",
+                {{"loads", to_json(time.loads)},
+                 {"stores", to_json(time.stores)},
+                 {"atomics", to_json(time.atomics)}}}};
+  Json& channels = json["channels"];
+  for (const models::clock::ChannelCounts& each : time.channels) {
+    channels["transactions"].push_back(each.transactions);
+    channels["bytes"].push_back(each.bytes);
+    channels["busy_cycles"].push_back(each.busy_cycles);
+  }
+  for (const auto& [name, counts] : {std::pair("l1", time.l1), std::pair("l2", time.l2)}) {
+    if (counts) json[name] = {{"hits", counts->hits}, {"misses", counts->misses}};
+  }
+  json["traffic"] = {{"bin_cycles", time.traffic.bin_cycles},
+                     {"over_time", time.traffic.over_time},
+                     {"of_block", time.traffic.of_block}};
+  return json;
+}
+
 }  // namespace
 
 bool counts_words() {
@@ -151,7 +181,8 @@ std::optional<std::string> counters_path() {
   return path;
 }
 
-void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters) {
+void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters,
+                    const std::optional<models::clock::KernelTime>& time) {
   Json blocks = Json::array();
   for (const BlockCounters& block : counters.blocks) blocks.push_back(to_json(block));
   Json sites = Json::array();
@@ -165,6 +196,7 @@ void write_counters(const std::string& path, const CountedLaunch& launch, const 
                {"block", {block.x, block.y, block.z}}};
   if (launch.is_instrumented) line["instrumented"] = true;
   line.update(totals(counters));
+  if (time) line["modelled"] = to_json(*time);
   line["blocks"] = std::move(blocks);
   line["sites"] = std::move(sites);
   if (counters.words) line["words"] = words_of(*counters.words, launch.arrays);

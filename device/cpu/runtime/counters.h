@@ -9,6 +9,9 @@
 // is one of the program's arrays, `address` and `bytes` of that, and `runs`, [word, words, accesses of each]
 // in ascending order. Words are numbered from the array's address, in shared memory and outside of all arrays
 // from address 0.
+//
+// With LYNXPP_CPU_CLOCK also `modelled`, the launch's time on that machine and what its memories did: models/
+// clock/kernel_time.h says what the members are.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/executor.h"
+#include "models/clock/kernel_time.h"
 
 namespace lynxpp::device::cpu {
 
@@ -46,7 +50,9 @@ struct CountedLaunch {
   std::vector<CountedArray> arrays = {};  ///< before the launch; where words are counted
 };
 
-/// Appends one line. A file that cannot be written is logged. Thread safe.
-void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters);
+/// Appends one line. `time`, where the launch has a modelled one, is its member `modelled`. A file that cannot
+/// be written is logged. Thread safe.
+void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters,
+                    const std::optional<models::clock::KernelTime>& time);
 
 }  // namespace lynxpp::device::cpu

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
@@ -51,7 +52,7 @@ cudaError_t occupancy(int* blocks, const void* function, int threads, size_t sha
   Kernel* kernel = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
   if (const cudaError_t error = load(function, kernel, loaded); error != cudaSuccess) return error;
-  *blocks = resident_blocks(loaded->info, threads, shared_bytes);
+  *blocks = blocks_of_multiprocessor(loaded->info, threads, shared_bytes);
   return cudaSuccess;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/properties.h"
@@ -98,9 +99,11 @@ void run(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
          const std::vector<std::byte>& parameters, const std::optional<std::string>& path, bool with_words) {
   LaunchCounters counters;
   if (with_words) counters.words.emplace();
-  const Status status = module.launch(launch.kernel, launch.shape, parameters, path ? &counters : nullptr);
+  std::optional<models::clock::KernelTime> time;
+  const Status status =
+      launch_with_clock(module, launch.kernel, launch.shape, parameters, path ? &counters : nullptr, time);
   if (status) {
-    if (path) write_counters(*path, launch, counters);
+    if (path) write_counters(*path, launch, counters, time);
     return;
   }
   log_failure(kernel, status.error());
@@ -114,13 +117,14 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
   if (!buffer) return cudaErrorInvalidValue;
   // A kernel that cannot run is refused here and now.
   const auto path = counters_path();
-  if (Status compiled = loaded.module->compile(kernel.name, path.has_value()); !compiled) {
-    log_failure(kernel, compiled.error());
-    return error_of(compiled.error());
-  }
   const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
                           {launch.block[0], launch.block[1], launch.block[2]},
                           launch.shared_bytes};
+  const CodeKind kind = code_kind(*loaded.module, kernel.name, shape);
+  if (Status compiled = loaded.module->compile(kernel.name, kind); !compiled) {
+    log_failure(kernel, compiled.error());
+    return error_of(compiled.error());
+  }
   CountedLaunch counted{kernel.name, launch.number, false, shape, {}};
   const bool with_words = path && counts_words();
   if (with_words) counted.arrays = reachable_arrays(*loaded.module);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/simt/execute/executor.h"
 
@@ -37,7 +38,10 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrMaxPitch: return 2147483647;
     case cudaDevAttrMaxRegistersPerBlock: return 65536;
     case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
-    case cudaDevAttrMultiProcessorCount: return static_cast<int>(multiprocessors());
+    case cudaDevAttrMultiProcessorCount: {
+      const models::Machine* const machine = modelled_machine();
+      return static_cast<int>(machine != nullptr ? machine->timing->multiprocessors : multiprocessors());
+    }
     case cudaDevAttrMaxThreadsPerMultiProcessor: return threads_per_multiprocessor;
     case cudaDevAttrMaxBlocksPerMultiprocessor: return blocks_per_multiprocessor;
     case cudaDevAttrComputeCapabilityMajor: return compute_capability / 10;

@@ -1,5 +1,6 @@
 // Streams, events, and the last error.
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/streams.h"
 
@@ -191,7 +192,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   if (milliseconds == nullptr) return cudaErrorInvalidValue;
-  std::chrono::steady_clock::time_point times[2];
+  OperationPtr marks[2];
   const cudaEvent_t handles[2] = {start, end};
   for (int i = 0; i < 2; ++i) {
     const auto event = streams().find_event(handles[i]);
@@ -200,9 +201,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     const OperationPtr mark = streams().mark_of(*event);
     if (mark == nullptr) return cudaErrorInvalidResourceHandle;
     if (!streams().is_done(mark)) return cudaErrorNotReady;
-    times[i] = mark->finished;
+    marks[i] = mark;
   }
-  *milliseconds = std::chrono::duration<float, std::milli>(times[1] - times[0]).count();
+  *milliseconds =
+      modelled_machine() != nullptr
+          ? static_cast<float>((marks[1]->modelled_finish - marks[0]->modelled_finish) * 1e3)
+          : std::chrono::duration<float, std::milli>(marks[1]->finished - marks[0]->finished).count();
   return cudaSuccess;
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/simt/execute/device_output.h"
@@ -164,6 +165,7 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     each->work = nullptr;
     each->done = true;
     each->finished = std::chrono::steady_clock::now();
+    each->modelled_finish = modelled_seconds();
     --each->stream->unfinished;
     const auto last = last_.find(each->stream.get());
     if (last != last_.end() && last->second == each) last_.erase(last);

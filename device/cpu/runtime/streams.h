@@ -52,6 +52,7 @@ struct Operation {
   std::vector<std::shared_ptr<Operation>> dependents;
   bool done = false;
   std::chrono::steady_clock::time_point finished;
+  double modelled_finish = 0;  ///< in modelled seconds, where time is modelled
 };
 using OperationPtr = std::shared_ptr<Operation>;
 

@@ -1,5 +1,6 @@
 // Loads, stores, atomics, address spaces, and operations across the lanes of a warp.
 #include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/counters.h"
 
 namespace lynxpp::device::cpu {
@@ -130,7 +131,7 @@ void FunctionCodegen::emit_uniform_load(Value* pointer, const ptx::Operand& dest
 /// `addresses` is what the access was spilled to.
 void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Value* lanes, StateSpace space,
                                       unsigned bytes) {
-  if (!program_.counting) return;
+  if (!program_.counting && !program_.timed) return;
   const bool is_host = access.kind == AddressKind::host;
   if (access.kind == AddressKind::local ||
       (is_host && space != StateSpace::global && space != StateSpace::generic))
@@ -142,10 +143,15 @@ void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Va
   const AccessKind kind = traits.kind == ptx::OpcodeClass::atomic ? AccessKind::atomic
                           : traits.reads_memory                   ? AccessKind::load
                                                                   : AccessKind::store;
-  call_helper(
-      reinterpret_cast<const void*>(&count_access), builder_.getVoidTy(),
-      {warp_, addresses, lanes, constant32(site()), constant32(bytes),
-       constant32(static_cast<std::uint32_t>(counted)), constant32(static_cast<std::uint32_t>(kind))});
+  const auto call = [&](auto* function, std::uint32_t of_kind) {
+    call_helper(reinterpret_cast<const void*>(function), builder_.getVoidTy(),
+                {warp_, addresses, lanes, constant32(site()), constant32(bytes),
+                 constant32(static_cast<std::uint32_t>(counted)), constant32(of_kind)});
+  };
+  const auto of_kind = static_cast<std::uint32_t>(kind);
+  if (program_.counting) call(&count_access, of_kind);
+  const bool has_result = traits.reads_memory && traits.destinations != 0;
+  if (program_.timed) call(&record_access, has_result ? of_kind | reads_flag : of_kind);
 }
 
 Value* FunctionCodegen::access_site(const Access& access, unsigned bytes) {

@@ -10,13 +10,14 @@
 namespace lynxpp::device::cpu {
 
 Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
-                                                       std::uint32_t kernel, bool counting,
+                                                       std::uint32_t kernel, CodeKind kind,
                                                        const std::string& name) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<Program> planned = plan_program(module, kernel, name);
+  Result<Program> planned = plan_program(module, kernel, name, kind.timed);
   if (!planned) return planned.error();
   auto program = std::make_shared<Program>(std::move(*planned));
-  program->counting = counting;
+  program->counting = kind.counts;
+  program->timed = kind.timed;
   program->constants = symbols.constants;
   Result<std::shared_ptr<Jit>> jit = Jit::create();
   if (!jit) return jit.error();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/execute/clock.h"
 
 namespace lynxpp::device::cpu {
 
@@ -311,6 +312,12 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   const auto helper = [&](std::uint64_t (*function)()) -> Value* {
     return call_helper(reinterpret_cast<const void*>(function), builder_.getInt64Ty(), {});
   };
+  const auto clock = [&](std::uint64_t (*host)(), std::uint64_t (*modelled)(const WarpContext*)) -> Value* {
+    if (!program_.timed) return splat(helper(host));
+    return splat(call_helper(reinterpret_cast<const void*>(modelled), builder_.getInt64Ty(), {warp_}));
+  };
+  const auto cycles = [&] { return clock(&read_clock, &read_modelled_clock); };
+  const auto timer = [&] { return clock(&read_global_timer, &read_modelled_timer); };
   const std::size_t dot = name.find('.');
   const std::string_view base = name.substr(0, dot);
   const std::size_t axis =
@@ -347,14 +354,12 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   if (name == "%total_smem_size" || name == "%aggr_smem_size")
     return scalar(offsetof(WarpContext, total_shared_bytes));
   if (name.starts_with("%envreg")) return splat(bits, 0);
-  if (name == "%clock" || name == "%clock64") return resize(splat(helper(&read_clock)), bits, false);
-  if (name == "%clock_hi")
-    return resize(builder_.CreateLShr(splat(helper(&read_clock)), splat(64, 32)), bits, false);
-  if (name == "%globaltimer") return resize(splat(helper(&read_global_timer)), bits, false);
-  if (name == "%globaltimer_lo")
-    return resize(resize(splat(helper(&read_global_timer)), 32, false), bits, false);
+  if (name == "%clock" || name == "%clock64") return resize(cycles(), bits, false);
+  if (name == "%clock_hi") return resize(builder_.CreateLShr(cycles(), splat(64, 32)), bits, false);
+  if (name == "%globaltimer") return resize(timer(), bits, false);
+  if (name == "%globaltimer_lo") return resize(resize(timer(), 32, false), bits, false);
   if (name == "%globaltimer_hi") {
-    return resize(builder_.CreateLShr(splat(helper(&read_global_timer)), splat(64, 32)), bits, false);
+    return resize(builder_.CreateLShr(timer(), splat(64, 32)), bits, false);
   }
   unsupported("'" + std::string(name) + "'");
   return splat(bits, 0);

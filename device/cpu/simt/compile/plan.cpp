@@ -13,6 +13,13 @@ bool is_block_barrier(std::string_view opcode) {
   return barrier && !opcode.starts_with("bar.warp") && !opcode.starts_with("barrier.cluster");
 }
 
+bool reads_clock(const ptx::Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands, [](const ptx::Operand& operand) {
+    return operand.kind == ptx::OperandKind::special_register &&
+           (operand.name.starts_with("%clock") || operand.name.starts_with("%globaltimer"));
+  });
+}
+
 bool may_spin(const ptx::Instruction& instruction) {
   if (instruction.traits.kind == ptx::OpcodeClass::atomic) return true;
   for (const std::string_view modifier : {".volatile", ".relaxed", ".acquire", ".mmio", ".cg", ".cv"}) {
@@ -23,7 +30,8 @@ bool may_spin(const ptx::Instruction& instruction) {
 
 class Planner {
  public:
-  Planner(ptx::Module& module, const std::string& name) : module_(module), name_(name) {}
+  Planner(ptx::Module& module, const std::string& name, bool timed)
+      : module_(module), name_(name), timed_(timed) {}
 
   Result<Program> plan(std::uint32_t kernel);
 
@@ -46,6 +54,7 @@ class Planner {
 
   ptx::Module& module_;
   const std::string& name_;
+  const bool timed_;
   Program program_;
   bool indirect_ = false;
 };
@@ -130,6 +139,18 @@ Status Planner::plan_function(CompiledFunction& function) {
     segment.begin = bounds.begin;
     for (std::uint32_t i = bounds.begin; i < bounds.end; ++i) {
       const ptx::Instruction& instruction = body.instructions[i];
+      if (timed_ && reads_clock(instruction)) {
+        if (i != segment.begin) {
+          segment.end = i;
+          segment.continues = true;
+          segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
+          function.segments.push_back(std::move(segment));
+          segment = Segment();
+          segment.block = block;
+          segment.begin = i;
+        }
+        segment.reads_clock = true;
+      }
       segment.may_spin |= may_spin(instruction);
       segment.line = instruction.line;
       if (const std::string* const file = module_.find_file(instruction.source_file)) {
@@ -166,7 +187,7 @@ Status Planner::plan_function(CompiledFunction& function) {
   };
   for (Segment& segment : function.segments) {
     segment.reconvergence = segment_of(post_dominators[segment.block]);
-    if (segment.control == Control::barrier) continue;
+    if (segment.control == Control::barrier || segment.continues) continue;
     segment.next = segment_of(segment.next);
     segment.target = segment_of(segment.target);
     for (std::uint32_t& target : segment.targets) target = segment_of(target);
@@ -414,8 +435,8 @@ Builtin find_builtin(std::string_view name) {
 
 SourceLocation ptx_location(const std::string& name, std::uint32_t line) { return {name, line, 1, 1}; }
 
-Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name) {
-  return Planner(module, name).plan(kernel);
+Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name, bool timed) {
+  return Planner(module, name, timed).plan(kernel);
 }
 
 }  // namespace lynxpp::device::cpu

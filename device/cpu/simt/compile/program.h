@@ -22,6 +22,7 @@
 #include "device/cpu/simt/compile/frame_layout.h"
 #include "device/cpu/simt/compile/register_file.h"
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "ptx/analysis/control_flow_graph.h"
 #include "ptx/ir/module.h"
 #include "support/result.h"
@@ -74,6 +75,8 @@ struct Segment {
   std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result this segment takes up first
   std::uint32_t apart = no_segment;           ///< first segment of its second form
   bool always_apart = false;                  ///< guards may keep lanes from its meetings
+  bool continues = false;                     ///< in the segment behind it, for no other reason than a clock
+  bool reads_clock = false;                   ///< timed code only: with its first instruction
   bool is_meeting = false;  ///< one `.sync` operation, executed for all lanes that met there
   SegmentFunction run = nullptr;
 };
@@ -134,6 +137,7 @@ struct Program {
   std::uint32_t segment_count = 0;    ///< of all functions
   std::uint32_t site_count = 0;       ///< instructions of all functions
   bool counting = false;
+  bool timed = false;
   std::deque<AccessSite> accesses;  ///< compiled code holds their addresses
   std::shared_ptr<Jit> code;        ///< keeps the machine code alive
 
@@ -144,11 +148,13 @@ struct Program {
 /// Plans and compiles `kernel`. The module's bodies are parsed as needed. `name` stands in diagnostics as the
 /// file. Failure: an unsupported instruction in what the kernel reaches, with its PTX line.
 Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
-                                                       std::uint32_t kernel, bool counting,
+                                                       std::uint32_t kernel, CodeKind kind,
                                                        const std::string& name);
 
-/// The plan alone: segments and layouts, no machine code. Precondition of code generation.
-Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name);
+/// The plan alone: segments and layouts, no machine code. Precondition of code generation. For timed code
+/// segments are cut before each read of a clock.
+Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
+                             bool timed = false);
 
 /// The operand that names the members of a meeting; nothing for other instructions.
 std::optional<std::size_t> members_operand(const ptx::Instruction& instruction);

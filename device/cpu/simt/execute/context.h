@@ -48,6 +48,7 @@ enum class FaultKind : std::uint32_t {
 };
 
 struct SiteCounts;    // counters.h
+class StepRecorder;   // clock.h
 struct WordCounters;  // executor.h
 
 /// The first illegal access of a warp.
@@ -68,10 +69,13 @@ struct WarpContext {
   std::byte* shared = nullptr;
   std::uint64_t shared_bytes = 0;
   std::byte* local = nullptr;
-  std::uint64_t local_stride = 0;         ///< bytes of local memory of one thread
-  std::uint64_t frame = 0;                ///< local address of the current frame
-  SiteCounts* sites = nullptr;            ///< of the program's instructions (counting code only)
-  WordCounters* words = nullptr;          ///< where words are counted
+  std::uint64_t local_stride = 0;     ///< bytes of local memory of one thread
+  std::uint64_t frame = 0;            ///< local address of the current frame
+  SiteCounts* sites = nullptr;        ///< of the program's instructions (counting code only)
+  WordCounters* words = nullptr;      ///< where words are counted
+  StepRecorder* recorder = nullptr;   ///< of a launch that keeps a modelled time (timed code only)
+  std::uint64_t modelled_cycles = 0;  ///< its clocks when the slice began
+  std::uint64_t modelled_ns = 0;
   std::uint64_t operand[warp_size] = {};  ///< target of an indirect branch or call, per lane
   std::uint32_t barrier_id = 0;           ///< operands of a barrier, on the way to the scheduler
   std::uint32_t barrier_threads = 0;

@@ -256,39 +256,39 @@ Wavefronts count_wavefronts(const std::uint64_t* addresses, std::uint32_t mask, 
   return wavefronts;
 }
 
+SpacesOfLanes spaces_of(const WarpContext& warp, const std::uint64_t* addresses, std::uint32_t mask,
+                        AccessSpace space) {
+  SpacesOfLanes lanes;
+  if (space == AccessSpace::global) lanes.global = mask;
+  if (space == AccessSpace::shared) {
+    lanes.shared = mask;
+    std::copy_n(addresses, warp_size, lanes.offsets.begin());
+  }
+  if (space != AccessSpace::generic) return lanes;
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const std::uint64_t address = addresses[lane];
+    if (within(address, warp.shared, warp.shared_bytes)) {
+      lanes.shared |= 1u << lane;
+      lanes.offsets[lane] = address - reinterpret_cast<std::uintptr_t>(warp.shared);
+    } else if (!within(address, warp.local, warp.local_stride * warp_size) &&
+               !within(address, warp.constants, warp.constant_bytes) &&
+               !within(address, warp.parameters, warp.parameter_bytes)) {
+      lanes.global |= 1u << lane;
+    }
+  });
+  return lanes;
+}
+
 void count_access(WarpContext* warp, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t site,
                   std::uint32_t bytes, std::uint32_t space, std::uint32_t kind) {
   SiteCounts& counts = warp->sites[site];
-  const auto access = static_cast<AccessKind>(kind);
-  const auto global_lanes = [&](const std::uint64_t* of_lanes, std::uint32_t lanes) {
-    count_global(counts, of_lanes, lanes, bytes);
-    if (warp->words != nullptr) count_words(warp->words->global, of_lanes, lanes, bytes);
-  };
-  const auto shared_lanes = [&](const std::uint64_t* of_lanes, std::uint32_t lanes) {
-    count_shared(counts, of_lanes, lanes, bytes, access);
-    if (warp->words != nullptr) count_words(warp->words->shared, of_lanes, lanes, bytes);
-  };
-  switch (static_cast<AccessSpace>(space)) {
-    case AccessSpace::global: return global_lanes(addresses, mask);
-    case AccessSpace::shared: return shared_lanes(addresses, mask);
-    case AccessSpace::generic: break;
-  }
-  std::uint32_t global = 0;
-  std::uint32_t shared = 0;
-  std::array<std::uint64_t, warp_size> offsets;
-  for_each_lane(mask, [&](std::uint32_t lane) {
-    const std::uint64_t address = addresses[lane];
-    if (within(address, warp->shared, warp->shared_bytes)) {
-      shared |= 1u << lane;
-      offsets[lane] = address - reinterpret_cast<std::uintptr_t>(warp->shared);
-    } else if (!within(address, warp->local, warp->local_stride * warp_size) &&
-               !within(address, warp->constants, warp->constant_bytes) &&
-               !within(address, warp->parameters, warp->parameter_bytes)) {
-      global |= 1u << lane;
-    }
-  });
-  global_lanes(addresses, global);
-  shared_lanes(offsets.data(), shared);
+  const SpacesOfLanes lanes = spaces_of(*warp, addresses, mask, static_cast<AccessSpace>(space));
+  const std::uint64_t* const offsets = lanes.offsets.data();
+  count_global(counts, addresses, lanes.global, bytes);
+  count_shared(counts, offsets, lanes.shared, bytes, static_cast<AccessKind>(kind));
+  if (warp->words == nullptr) return;
+  count_words(warp->words->global, addresses, lanes.global, bytes);
+  count_words(warp->words->shared, offsets, lanes.shared, bytes);
 }
 
 LaunchCounters collect_counters(const Program& program, const std::vector<WorkerCounts>& workers) {

@@ -3,6 +3,7 @@
 // count.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -39,6 +40,16 @@ struct WorkerCounts {
 
 enum class AccessSpace : std::uint32_t { global, shared, generic };
 enum class AccessKind : std::uint32_t { load, store, atomic };
+/// Added to an AccessKind for record_access(): the instruction has a result.
+inline constexpr std::uint32_t reads_flag = 0x100;
+
+/// The lanes of `mask` whose accesses go to global and to shared memory.
+struct SpacesOfLanes {
+  std::uint32_t global = 0, shared = 0;
+  std::array<std::uint64_t, warp_size> offsets;  ///< in shared memory, of the lanes in `shared`
+};
+SpacesOfLanes spaces_of(const WarpContext& warp, const std::uint64_t* addresses, std::uint32_t mask,
+                        AccessSpace space);
 
 /// Called by compiled code before an access of `bytes` per lane by the lanes in `mask`. Addresses are those
 /// of the space: shared ones are offsets. Generic accesses count for the space each lane's address lies in;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/module_storage.h"
 #include "device/cpu/simt/execute/occupancy.h"
@@ -61,17 +62,17 @@ class SimtModule final : public LoadedModule {
   Result<KernelInfo> kernel(const std::string& name) override;
   std::optional<VariableStorage> variable(const std::string& name) override;
   std::vector<std::pair<std::string_view, VariableStorage>> variables() override;
-  Status compile(const std::string& kernel, bool counts) override {
-    const Compiled compiled = program(kernel, counts);
+  Status compile(const std::string& kernel, CodeKind kind) override {
+    const Compiled compiled = program(kernel, kind);
     return compiled ? success() : Status(compiled.error());
   }
   Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
-                LaunchCounters* counters) override;
+                LaunchCounters* counters, LaunchClock* clock) override;
 
  private:
   using Compiled = Result<std::shared_ptr<const Program>>;
   Result<std::uint32_t> find_kernel(const std::string& name) const;
-  Compiled program(const std::string& kernel, bool counting);
+  Compiled program(const std::string& kernel, CodeKind kind);
   Status check(const KernelInfo& info, const LaunchShape& shape) const;
 
   std::mutex mutex_;  // guards everything below but the storage's contents
@@ -80,7 +81,7 @@ class SimtModule final : public LoadedModule {
   const std::string name_;
   GlobalMemory& memory_;
   std::map<std::string, Result<KernelInfo>> infos_;
-  std::map<std::pair<std::string, bool>, Compiled> programs_;
+  std::map<std::pair<std::string, CodeKind>, Compiled> programs_;
 };
 
 std::vector<std::string> SimtModule::kernel_names() const {
@@ -138,13 +139,13 @@ std::vector<std::pair<std::string_view, LoadedModule::VariableStorage>> SimtModu
   return all;
 }
 
-SimtModule::Compiled SimtModule::program(const std::string& kernel, bool counting) {
+SimtModule::Compiled SimtModule::program(const std::string& kernel, CodeKind kind) {
   const std::lock_guard lock(mutex_);
-  const auto key = std::pair(kernel, counting);
+  const auto key = std::pair(kernel, kind);
   if (const auto known = programs_.find(key); known != programs_.end()) return known->second;
   const Result<std::uint32_t> index = find_kernel(kernel);
   if (!index) return index.error();
-  return programs_.emplace(key, compile_program(module_, storage_.symbols(), *index, counting, name_))
+  return programs_.emplace(key, compile_program(module_, storage_.symbols(), *index, kind, name_))
       .first->second;
 }
 
@@ -162,7 +163,8 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
 }
 
 Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& shape,
-                          std::span<const std::byte> parameters, LaunchCounters* counters) {
+                          std::span<const std::byte> parameters, LaunchCounters* counters,
+                          LaunchClock* clock) {
   const Result<KernelInfo> info = kernel(kernel_name);
   if (!info) return info.error();
   if (Status checked = check(*info, shape); !checked) return checked;
@@ -171,7 +173,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
                    std::to_string(info->parameter_bytes) + " bytes, " + std::to_string(parameters.size()) +
                    " were given");
   }
-  const Compiled compiled = program(kernel_name, counters != nullptr);
+  const Compiled compiled = program(kernel_name, {counters != nullptr, clock != nullptr});
   if (!compiled) return compiled.error();
   static std::atomic<std::uint64_t> launches{0};
   LaunchState launch;
@@ -186,7 +188,18 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   launch.resident_blocks = static_cast<std::size_t>(
       std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));
   launch.report.next = first_running_report().load();
-  const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
+  launch.multiprocessors = multiprocessors();
+  std::uint32_t timed_blocks = 0;
+  if (clock != nullptr) {
+    timed_blocks = models::occupancy(clock->device.machine(),
+                                     {launch.threads(), 0, info->static_shared_bytes + shape.shared_bytes})
+                       .blocks;
+    if (timed_blocks == 0)
+      return failure("kernel '" + kernel_name + "': a block does not fit " + clock->device.machine().name);
+  }
+  const auto workers =
+      clock != nullptr ? 1u
+                       : static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
   std::vector<WorkerCounts> counts;
   if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
   std::vector<Status> results(workers, success());
@@ -195,7 +208,9 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
     std::fenv_t environment;
     std::fegetenv(&environment);
     std::fesetenv(FE_DFL_ENV);
-    results[worker] = ResidentBlocks(launch, worker, counters != nullptr ? &counts[worker] : nullptr).run();
+    WorkerCounts* const own = counters != nullptr ? &counts[worker] : nullptr;
+    results[worker] = clock != nullptr ? run_timed(launch, *clock, timed_blocks, own)
+                                       : ResidentBlocks(launch, worker, own).run();
     if (!results[worker]) launch.failed.store(true, std::memory_order_relaxed);
     std::fesetenv(&environment);
   });

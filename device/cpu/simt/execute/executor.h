@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -123,6 +124,15 @@ struct KernelInfo {
   std::uint32_t registers = 0;  ///< PTX virtual registers, for cudaFuncGetAttributes
 };
 
+struct LaunchClock;  // clock.h
+
+/// What code is compiled for, besides running.
+struct CodeKind {
+  bool counts = false;
+  bool timed = false;  ///< for launches with a clock
+  auto operator<=>(const CodeKind&) const = default;
+};
+
 /// One loaded PTX module: its variables have storage; kernels are compiled on their first launch.
 class LoadedModule {
  public:
@@ -138,15 +148,17 @@ class LoadedModule {
   /// All of them. The names live as long as the module.
   virtual std::vector<std::pair<std::string_view, VariableStorage>> variables() = 0;
 
-  /// Compiles the kernel now, so that its first launch, with counters or without, takes no longer than the
-  /// others. Failure: as launch.
-  virtual Status compile(const std::string& kernel, bool counts) = 0;
+  /// Compiles the kernel now, so that its first launch of this kind takes no longer than the others. Failure:
+  /// as launch.
+  virtual Status compile(const std::string& kernel, CodeKind kind) = 0;
 
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
-  /// ignored). `counters`, when given, is replaced by the launch's. Failure: an instruction the cpu device
+  /// ignored). `counters`, when given, is replaced by the launch's; `clock`, when given, runs the launch and
+  /// has its time afterwards (precondition: a block fits a multiprocessor of its machine). Failure: an instruction the cpu device
   /// does not know (named, with its PTX line), a trap, an illegal access, a barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
-                        std::span<const std::byte> parameters, LaunchCounters* counters) = 0;
+                        std::span<const std::byte> parameters, LaunchCounters* counters,
+                        LaunchClock* clock = nullptr) = 0;
 };
 
 /// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily. Of

@@ -163,7 +163,10 @@ void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std
   context.registers = frame.registers;
   context.frame = frame.local;
   context.participants = participants;
-  frame.function->segments[pc].run(&context, lanes);
+  const Segment& segment = frame.function->segments[pc];
+  if (warp.recorder) warp.recorder->begin_segment(*frame.function, segment);
+  segment.run(&context, lanes);
+  if (warp.recorder) warp.recorder->end_segment(segment);
   if (counts_ == nullptr) return;
   SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
   ++counts.warps;

@@ -32,8 +32,8 @@ Status ResidentBlocks::run() {
 Result<bool> ResidentBlocks::start_block() {
   const std::uint64_t block = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
   if (block >= launch_.blocks()) return false;
-  if (idle_.empty()) idle_.push_back(std::make_unique<BlockRunner>(launch_, worker_, counts_));
-  if (Status started = idle_.back()->start(block); !started) return started.error();
+  if (idle_.empty()) idle_.push_back(std::make_unique<BlockRunner>(launch_, counts_));
+  if (Status started = idle_.back()->start(block, worker_); !started) return started.error();
   running_.insert(running_.begin(), std::move(idle_.back()));
   idle_.pop_back();
   return true;
@@ -51,7 +51,7 @@ Status ResidentBlocks::run_first() {
       return success();
     }
     if (launch_.stops()) return success();
-    report_running();
+    report_running(launch_, *running_.front());
     const bool have_waited = launch_.blocks_wait.load(std::memory_order_relaxed);
     if (block.waiting_rounds() <= (have_waited ? patient_rounds_of_waiting_blocks : patient_rounds)) continue;
     const bool takes_more = running_.size() < launch_.resident_blocks;
@@ -68,17 +68,15 @@ Status ResidentBlocks::run_first() {
   }
 }
 
-/// A kernel that does not end says where it is, at intervals that double.
-void ResidentBlocks::report_running() {
-  const std::chrono::steady_clock::duration running = std::chrono::steady_clock::now() - launch_.report.begin;
-  std::chrono::steady_clock::duration next = launch_.report.next.load(std::memory_order_relaxed);
-  if (running < next || !launch_.report.next.compare_exchange_strong(next, 2 * running)) return;
-  const BlockRunner& block = *running_.front();
+void report_running(LaunchState& launch, const BlockRunner& block) {
+  const std::chrono::steady_clock::duration running = std::chrono::steady_clock::now() - launch.report.begin;
+  std::chrono::steady_clock::duration next = launch.report.next.load(std::memory_order_relaxed);
+  if (running < next || !launch.report.next.compare_exchange_strong(next, 2 * running)) return;
   const std::uint32_t* const at = block.index();
   log().warn("kernel {} has been running for {} s; block ({}, {}, {}) is at {}:{}",
-             demangle(launch_.program->functions[0].name),
+             demangle(launch.program->functions[0].name),
              std::chrono::duration_cast<std::chrono::seconds>(running).count(), at[0], at[1], at[2],
-             launch_.name, block.line());
+             launch.name, block.line());
 }
 
 }  // namespace lynxpp::device::cpu

@@ -24,7 +24,6 @@ class ResidentBlocks {
   /// The next block of the launch becomes the first of `running_`. False when none is left.
   Result<bool> start_block();
   Status run_first();
-  void report_running();
 
   LaunchState& launch_;
   const std::uint32_t worker_;
@@ -32,5 +31,8 @@ class ResidentBlocks {
   std::vector<std::unique_ptr<BlockRunner>> running_;  ///< the first one's turn it is
   std::vector<std::unique_ptr<BlockRunner>> idle_;     ///< kept for their memory
 };
+
+/// A kernel that does not end says where it is, at intervals that double.
+void report_running(LaunchState& launch, const BlockRunner& block);
 
 }  // namespace lynxpp::device::cpu

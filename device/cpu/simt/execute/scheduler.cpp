@@ -13,6 +13,8 @@ namespace {
 
 /// Segments a warp runs before the next one gets its turn.
 constexpr std::uint32_t slice_segments = 4096;
+/// … where modelled time decides who is next: the fewer, the less it runs ahead of that.
+constexpr std::uint32_t timed_slice_segments = 16;
 /// Slices full of atomics after which lanes that spin give way to lanes of their warp that wait for them.
 /// Loops that just update memory often go through as many: a warp whose lanes need not part has the same
 /// counts in every run. Once a launch has locks, it has more of them.
@@ -47,19 +49,23 @@ std::byte* LocalArena::reserve(std::size_t bytes) {
   return memory_;
 }
 
-BlockRunner::BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts)
+BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
     : launch_(launch),
       program_(*launch.program),
-      worker_(worker),
       counts_(counts),
       barriers_(barrier_count),
       ranges_(program_.accesses.size() + known_ranges),
       removals_(launch.memory->removals()) {
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
-  for (std::uint32_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>());
+  for (std::uint32_t i = 0; i < warps; ++i) {
+    Warp& warp = *warps_.emplace_back(std::make_unique<Warp>());
+    if (launch.clock == nullptr) continue;
+    warp.recorder.emplace(*launch.steps, *launch.clock, *launch.memory);
+    warp.context.recorder = &*warp.recorder;
+  }
 }
 
-Status BlockRunner::start(std::uint64_t block) {
+Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor) {
   const LaunchShape& shape = launch_.shape;
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
@@ -76,6 +82,7 @@ Status BlockRunner::start(std::uint64_t block) {
     context.ctaid[0] = static_cast<std::uint32_t>(block % shape.grid.x);
     context.ctaid[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
     context.ctaid[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
+    context.smid = multiprocessor;
     start_warp(warp, i);
   }
   for (Barrier& barrier : barriers_) {
@@ -134,8 +141,7 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   }
   context.warpid = index;
   context.nwarpid = static_cast<std::uint32_t>(warps_.size());
-  context.smid = worker_;
-  context.nsmid = multiprocessors();
+  context.nsmid = launch_.multiprocessors;
   context.dynamic_shared_bytes = shape.shared_bytes;
   context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
   context.gridid = launch_.grid_id;
@@ -155,11 +161,23 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   push_frame(warp, program_.functions[0], Segment{}, warp.live);
 }
 
+BlockRunner::Turn BlockRunner::run_slice(std::uint32_t index, double cycles, models::clock::Steps& steps) {
+  Warp& warp = *warps_[index];
+  if (warp.depth == 0) return Turn::finished;
+  const models::Timing& timing = *launch_.clock->device.machine().timing;
+  warp.context.modelled_cycles = static_cast<std::uint64_t>(cycles);
+  warp.context.modelled_ns =
+      launch_.clock->begin_ns + static_cast<std::uint64_t>(cycles * 1000 / timing.core_mhz);
+  warp.recorder->begin_slice(steps);
+  return run_warp(warp);
+}
+
 /// Runs one slice.
 BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
+  const std::uint32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
   bool spins = false;
   bool moved = false;
-  for (std::uint32_t i = 0; i < slice_segments; ++i) {
+  for (std::uint32_t i = 0; i < slice; ++i) {
     if (!settle(warp)) {
       complete_barriers();
       return Turn::finished;
@@ -170,14 +188,17 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
       if (give_way(warp, meets ? Preference::nearest : Preference::farthest)) continue;
       return moved ? Turn::again : Turn::blocked;
     }
+    // A clock tells the time of what is done already.
+    if (warp.recorder && warp.top().function->segments[group.pc].reads_clock && warp.recorder->has_steps())
+      return Turn::again;
     moved = true;
     spins |= warp.top().function->segments[group.pc].may_spin;
     if (step(warp) == Turn::failed) return Turn::failed;
   }
   warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
-  if (warp.spinning_slices > (has_locks ? patient_slices_with_locks : patient_slices) &&
-      give_way(warp, Preference::farthest)) {
+  const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
+  if (warp.spinning_slices > patience * (slice_segments / slice) && give_way(warp, Preference::farthest)) {
     launch_.spins.store(true, std::memory_order_relaxed);
   }
   return Turn::again;
@@ -225,7 +246,9 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   context.frame = frame.local;
   context.barrier_result = group.barrier_result;
   forget_removed_ranges();
+  if (warp.recorder) warp.recorder->begin_segment(*frame.function, segment);
   const std::uint32_t taken = segment.run(&context, mask);
+  if (warp.recorder) warp.recorder->end_segment(segment);
   if (counts_ != nullptr) {
     SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
     ++counts.warps;
@@ -380,6 +403,18 @@ void BlockRunner::complete_barriers() {
   }
 }
 
+/// Once for each time that the barrier opens.
+void BlockRunner::record_arrival(Warp& warp, Barrier& barrier, std::uint32_t id) {
+  const std::uint32_t bit = 1u << warp.context.warpid;
+  if (!warp.recorder || (barrier.recorded & bit) != 0) return;
+  barrier.recorded |= bit;
+  bool waits = false;
+  for_each_group(warp.used_frames(), [&](Frame&, LaneGroup& group) {
+    waits |= group.wait == LaneGroup::Wait::barrier && group.barrier == id;
+  });
+  warp.recorder->barrier(id, barrier.threads / warp_size, waits);
+}
+
 /// A warp has arrived when all its lanes that have not exited have; it counts as 32 threads then.
 bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   std::uint32_t arrived = 0;
@@ -387,7 +422,9 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     const std::uint32_t lanes = warps_[i]->live;
     live += lanes != 0 ? warp_size : 0;
-    if (barrier.arrived[i] != 0 && (lanes & ~barrier.arrived[i]) == 0) arrived += warp_size;
+    if (barrier.arrived[i] == 0 || (lanes & ~barrier.arrived[i]) != 0) continue;
+    arrived += warp_size;
+    if (lanes != 0) record_arrival(*warps_[i], barrier, id);
   }
   if (arrived < (barrier.threads != 0 ? barrier.threads : live)) return false;
   for (const std::unique_ptr<Warp>& warp : warps_) {
@@ -402,6 +439,7 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
   }
   barrier.open = false;
   barrier.count = barrier.total = 0;
+  barrier.recorded = 0;
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   return true;
 }

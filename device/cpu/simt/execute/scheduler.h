@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/execute/executor.h"
@@ -35,6 +36,9 @@ struct LaunchState {
   std::atomic<bool> spins{false};        ///< lanes have been seen to wait for lanes of their warp
   std::uint64_t local_bytes = 0;         ///< of local memory, of one thread
   std::size_t resident_blocks = 1;       ///< that one worker may run in turns
+  std::uint32_t multiprocessors = 1;     ///< of the device, as kernels are told
+  LaunchClock* clock = nullptr;          ///< of a launch that keeps a modelled time
+  const StepTable* steps = nullptr;      ///< … and what its instructions are
   std::atomic<bool> blocks_wait{false};  ///< blocks have been seen to wait for blocks
   RunningReport report;
 
@@ -112,6 +116,7 @@ struct Warp {
   std::uint32_t live = 0;     ///< lanes that have not exited
   std::uint32_t meeting = 0;  ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
+  std::optional<StepRecorder> recorder;  ///< of a launch that keeps a modelled time
 
   const Frame& top() const { return *frames[depth - 1]; }
   Frame& top() { return *frames[depth - 1]; }
@@ -132,14 +137,18 @@ void for_each_group(std::span<const std::unique_ptr<Frame>> frames, const Visit&
 class BlockRunner {
  public:
   /// `counts` may be null. Both outlive the runner.
-  BlockRunner(LaunchState& launch, std::uint32_t worker, WorkerCounts* counts);
+  BlockRunner(LaunchState& launch, WorkerCounts* counts);
 
   enum class Turn { again, blocked, finished, failed };
 
-  /// Sets out to run the block of this number. To be called again once a block is finished.
-  Status start(std::uint64_t block);
+  /// Sets out to run the block of this number, on the multiprocessor of that. To be called again once a block
+  /// is finished.
+  Status start(std::uint64_t block, std::uint32_t multiprocessor);
   /// Gives every warp a turn. Never `blocked`: a block none of whose warps can go on has failed.
   Turn run_round();
+  /// Gives one warp a short turn, at this modelled time of the launch, and appends what it does. `blocked`: it
+  /// can go on when another warp has. Precondition: the launch has a clock.
+  Turn run_slice(std::uint32_t warp, double cycles, models::clock::Steps& steps);
   const Failure& problem() const { return *failure_; }
 
   /// Rounds, the last ones, in which every warp may have waited for another block or the host.
@@ -157,6 +166,7 @@ class BlockRunner {
     std::uint32_t count = 0;             ///< predicates that were true
     std::uint32_t total = 0;             ///< predicates
     bool open = false;
+    std::uint32_t recorded = 0;  ///< warps whose steps have it
   };
   void start_warp(Warp& warp, std::uint32_t index);
   Turn run_warp(Warp& warp);
@@ -194,6 +204,7 @@ class BlockRunner {
 
   bool arrive(Warp& warp, const Segment& segment, std::uint32_t lanes);
   void complete_barriers();
+  void record_arrival(Warp& warp, Barrier& barrier, std::uint32_t id);
   bool complete(Barrier& barrier, std::uint32_t id);
 
   bool fail(std::string message, std::uint32_t line = 0);
@@ -204,7 +215,6 @@ class BlockRunner {
 
   LaunchState& launch_;
   const Program& program_;
-  const std::uint32_t worker_;
   WorkerCounts* const counts_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Barrier> barriers_;

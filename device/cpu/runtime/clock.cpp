@@ -1,0 +1,108 @@
+#include "device/cpu/runtime/clock.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "device/cpu/runtime/counters.h"
+#include "device/cpu/runtime/error.h"
+#include "device/cpu/simt/execute/clock.h"
+#include "device/cpu/simt/execute/occupancy.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// The process's modelled device. Never destroyed: programs launch in static destructors.
+struct ModelledDevice {
+  explicit ModelledDevice(const models::Machine& machine) : clock(machine) {}
+
+  std::mutex turn;
+  LaunchClock clock;
+  std::atomic<double> seconds{0};
+};
+
+std::optional<models::Machine> find_wanted() {
+  const char* const name = std::getenv("LYNXPP_CPU_CLOCK");
+  if (name == nullptr || *name == '\0') return std::nullopt;
+  Result<models::Machine> machine = models::find_machine(name);
+  if (!machine) {
+    log().error("no time is modelled (LYNXPP_CPU_CLOCK): {}", one_line(machine.error()));
+    return std::nullopt;
+  }
+  if (!machine->timing) {
+    log().error("no time is modelled (LYNXPP_CPU_CLOCK): the machine '{}' has no member 'timing'", machine->name);
+    return std::nullopt;
+  }
+  log().warn("times of kernels and events are modelled for {}, none is measured (LYNXPP_CPU_CLOCK)", machine->name);
+  return std::move(*machine);
+}
+
+ModelledDevice& modelled_device() {
+  static auto* const device = new ModelledDevice(*modelled_machine());
+  return *device;
+}
+
+bool fits(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
+  const Result<KernelInfo> info = module.kernel(kernel);
+  if (!info) return false;
+  const std::uint32_t threads = shape.block.x * shape.block.y * shape.block.z;
+  return models::occupancy(*modelled_machine(), {threads, 0, info->static_shared_bytes + shape.shared_bytes})
+             .blocks != 0;
+}
+
+}  // namespace
+
+const models::Machine* modelled_machine() {
+  static const auto* const machine = new std::optional<models::Machine>(find_wanted());
+  return machine->has_value() ? &**machine : nullptr;
+}
+
+double modelled_seconds() {
+  return modelled_machine() != nullptr ? modelled_device().seconds.load(std::memory_order_relaxed) : 0;
+}
+
+bool is_modelled(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
+  if (modelled_machine() == nullptr) return false;
+  if (fits(module, kernel, shape)) return true;
+  static std::mutex mutex;
+  static auto* const known = new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  if (known->insert(kernel).second) {
+    log().warn("a block of kernel {} does not fit a multiprocessor of {}: its launches have no modelled time",
+               demangle(kernel), modelled_machine()->name);
+  }
+  return false;
+}
+
+int blocks_of_multiprocessor(const KernelInfo& info, int threads, std::size_t shared_bytes) {
+  const int blocks = resident_blocks(info, threads, shared_bytes);
+  if (modelled_machine() == nullptr || blocks == 0) return blocks;
+  const auto shared = static_cast<std::uint32_t>(info.static_shared_bytes + shared_bytes);
+  return static_cast<int>(
+      models::occupancy(*modelled_machine(), {static_cast<std::uint32_t>(threads), 0, shared}).blocks);
+}
+
+CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
+  return {counters_path().has_value(), is_modelled(module, kernel, shape)};
+}
+
+Status launch_with_clock(LoadedModule& module, const std::string& kernel, const LaunchShape& shape,
+                         std::span<const std::byte> parameters, LaunchCounters* counters,
+                         std::optional<models::clock::KernelTime>& time) {
+  if (!is_modelled(module, kernel, shape)) return module.launch(kernel, shape, parameters, counters);
+  ModelledDevice& device = modelled_device();
+  const std::lock_guard lock(device.turn);
+  const double begin = device.seconds.load(std::memory_order_relaxed) +
+                       device.clock.device.machine().timing->launch_gap_ns * 1e-9;
+  device.clock.begin_ns = static_cast<std::uint64_t>(begin * 1e9);
+  Status status = module.launch(kernel, shape, parameters, counters, &device.clock);
+  if (!status) return status;
+  time = std::move(device.clock.last);
+  device.seconds.store(begin + time->seconds, std::memory_order_relaxed);
+  return status;
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,48 @@
+// What the clock finds out of one launch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lynxpp::models::clock {
+
+struct CacheCounts {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+};
+
+struct ChannelCounts {
+  std::uint64_t transactions = 0;
+  std::uint64_t bytes = 0;
+  double busy_cycles = 0;
+};
+
+/// Transactions by their bytes, up to 32, 64 and more.
+struct SizeCounts {
+  std::uint64_t of_32 = 0, of_64 = 0, of_128 = 0;
+};
+
+/// Transactions that multiprocessors have sent, by channel, over the kernel's time: element c of row r are
+/// those of channel c from cycle r × bin_cycles on.
+struct Traffic {
+  static constexpr std::uint32_t rows = 64;
+  static constexpr std::uint32_t first_blocks = 64;
+  double bin_cycles = 1;
+  std::vector<std::vector<std::uint64_t>> over_time;
+  std::vector<std::vector<std::uint64_t>> of_block;  ///< of the first blocks, by channel
+};
+
+/// Modelled, never measured.
+struct KernelTime {
+  double cycles = 0;
+  double seconds = 0;
+  std::uint32_t blocks_per_multiprocessor = 0;  ///< as many as fit
+  std::uint32_t warps_per_multiprocessor = 0;   ///< of these blocks, or of the grid where that has fewer
+  SizeCounts loads, stores, atomics;            ///< that multiprocessors have sent to the memory or its caches
+  std::vector<ChannelCounts> channels;          ///< of the memory: what has passed the caches
+  std::optional<CacheCounts> l1, l2;            ///< of sectors; where the machine has such a cache
+  Traffic traffic;
+};
+
+}  // namespace lynxpp::models::clock
