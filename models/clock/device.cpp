@@ -16,11 +16,11 @@ struct WarpState {
   Steps steps;
   std::size_t next = 0;
   std::uint32_t place = 0;
-  std::uint32_t index = 0;       ///< in its block
-  std::vector<double> reads;     ///< when each read that was not waited for is over
-  std::uint32_t left = 0;        ///< transactions of the access that are still to be sent
-  Step access;                   ///< of which `left` are
-  bool has_turn = false;         ///< to send the next of them
+  std::uint32_t index = 0;    ///< in its block
+  std::vector<double> reads;  ///< when each read that was not waited for is over
+  std::uint32_t left = 0;     ///< transactions of the access that are still to be sent
+  Step access;                ///< of which `left` are
+  bool has_turn = false;      ///< to send the next of them
   double access_end = 0;
 };
 
@@ -39,8 +39,8 @@ struct BlockState {
 
 struct Multiprocessor {
   std::vector<double> scheduler_free_at;
-  double port_free_at = 0;    ///< to global memory
-  std::size_t turns = 0;      ///< given out there and not yet used
+  double port_free_at = 0;  ///< to global memory
+  std::size_t turns = 0;    ///< given out there and not yet used
   double shared_free_at = 0;
   std::priority_queue<double, std::vector<double>, std::greater<>> in_flight;  ///< when each is over
 };
@@ -66,7 +66,9 @@ class Simulation {
   using Next = std::optional<double>;
 
   void prepare();
-  Multiprocessor& home_of(const WarpState& warp) { return multiprocessors_[warp.place / shape_.resident_blocks]; }
+  Multiprocessor& home_of(const WarpState& warp) {
+    return multiprocessors_[warp.place / shape_.resident_blocks];
+  }
   bool fill_place(std::uint32_t place, double time);
   void schedule(std::uint32_t warp, double time) { events_.push({time, order_++, warp}); }
   void go_on(std::uint32_t warp, double time);
@@ -80,6 +82,7 @@ class Simulation {
   Next wait(WarpState& warp, const Step& step, double time);
   Next barrier(std::uint32_t warp, const Step& step, double time);
   void open(BlockState& block, Meeting& meeting, double time);
+  void count_request(const WarpState& warp, const Step& access);
   void count(const WarpState& warp, const Step& transaction, double time);
 
   const Machine& machine_;
@@ -94,6 +97,7 @@ class Simulation {
   std::uint64_t order_ = 0;
   std::uint64_t next_block_ = 0;
   double end_ = 0;
+  std::vector<std::uint64_t> lines_;  ///< of one request, kept for its memory
   KernelTime result_;
   std::optional<Failure> failure_;
 };
@@ -123,7 +127,8 @@ Result<KernelTime> Simulation::run() {
   memory_.begin_kernel();
   // One block for each multiprocessor in turn, until all are full.
   for (std::uint32_t slot = 0; slot < shape_.resident_blocks; ++slot) {
-    for (std::uint32_t sm = 0; sm < timing_.multiprocessors; ++sm) fill_place(sm * shape_.resident_blocks + slot, 0);
+    for (std::uint32_t sm = 0; sm < timing_.multiprocessors; ++sm)
+      fill_place(sm * shape_.resident_blocks + slot, 0);
   }
   while (!failure_ && !events_.empty()) {
     const Event event = events_.top();
@@ -235,6 +240,7 @@ Simulation::Next Simulation::issue(WarpState& warp, const Step& step, double tim
   warp.access = step;
   warp.left = step.count;
   warp.access_end = free_at;
+  count_request(warp, step);
   return free_at;
 }
 
@@ -268,6 +274,22 @@ Simulation::Next Simulation::transaction(WarpState& warp, double time) {
   return time;
 }
 
+/// Its transactions come next in the warp's steps.
+void Simulation::count_request(const WarpState& warp, const Step& access) {
+  if (access.access == Step::Access::atomic) return;
+  RequestCounts& counts =
+      access.access == Step::Access::load ? result_.load_requests : result_.store_requests;
+  ++counts.requests;
+  counts.bytes_asked += access.value;
+  lines_.clear();
+  for (std::size_t i = warp.next; i < warp.next + access.count; ++i) {
+    counts.sectors += (warp.steps[i].count + 31) / 32;
+    lines_.push_back(warp.steps[i].value / 128);
+  }
+  std::ranges::sort(lines_);
+  counts.lines += static_cast<std::uint64_t>(std::ranges::unique(lines_).begin() - lines_.begin());
+}
+
 void Simulation::count(const WarpState& warp, const Step& transaction, double time) {
   SizeCounts& sizes = warp.access.access == Step::Access::load    ? result_.loads
                       : warp.access.access == Step::Access::store ? result_.stores
@@ -295,7 +317,8 @@ Simulation::Next Simulation::shared(WarpState& warp, const Step& step, double ti
   Multiprocessor& home = home_of(warp);
   double& free_at = home.scheduler_free_at[warp.index % timing_.schedulers];
   free_at = std::max(time, free_at) + timing_.arithmetic.issue;
-  home.shared_free_at = std::max(free_at, home.shared_free_at) + static_cast<double>(timing_.shared.turn) * step.count;
+  home.shared_free_at =
+      std::max(free_at, home.shared_free_at) + static_cast<double>(timing_.shared.turn) * step.count;
   if (step.reads) warp.reads.push_back(home.shared_free_at + timing_.shared.latency);
   return free_at;
 }

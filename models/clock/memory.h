@@ -44,6 +44,7 @@ class Memory {
   std::vector<ChannelCounts> channels_;
   std::vector<cache::Cache> l1_;
   std::vector<cache::Cache> l2_;  ///< one, or none
+  std::vector<cache::SampledReuse> l1_reuse_, l2_reuse_;
   CacheCounts l1_counts_, l2_counts_;
 };
 

@@ -10,8 +10,8 @@ namespace lynxpp::models::clock {
 
 struct Step {
   enum class Kind : std::uint8_t {
-    arithmetic,   ///< `count` instructions, which keep the scheduler busy for `value` cycles
-    access,       ///< an instruction that accesses global memory; `count` transactions follow
+    arithmetic,  ///< `count` instructions, which keep the scheduler busy for `value` cycles
+    access,      ///< an instruction that accesses `value` bytes of global memory; `count` transactions follow
     transaction,  ///< of `count` bytes at address `value`; `lanes` of an atomic operation
     shared,       ///< an access to shared memory of `count` turns
     wait,         ///< until all but the last `count` reads have what they read

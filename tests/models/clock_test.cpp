@@ -175,9 +175,8 @@ TEST(Clock, BlocksGoToTheMultiprocessorsInTurnAndThenWhereAPlaceIsFree) {
   machine.timing->multiprocessors = 3;
   Device device(machine);
   // Block 4 is short: multiprocessor 1 has a place first.
-  ScriptedGrid grid([&](std::uint64_t block, std::uint32_t) {
-    return Steps{arithmetic(block == 4 ? 1 : 100, machine)};
-  });
+  ScriptedGrid grid(
+      [&](std::uint64_t block, std::uint32_t) { return Steps{arithmetic(block == 4 ? 1 : 100, machine)}; });
   const Result<KernelTime> time = device.run({8, 1, 2}, grid);
   ASSERT_TRUE(time);
   EXPECT_EQ(grid.multiprocessors, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 1, 0}));

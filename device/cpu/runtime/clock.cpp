@@ -33,10 +33,12 @@ std::optional<models::Machine> find_wanted() {
     return std::nullopt;
   }
   if (!machine->timing) {
-    log().error("no time is modelled (LYNXPP_CPU_CLOCK): the machine '{}' has no member 'timing'", machine->name);
+    log().error("no time is modelled (LYNXPP_CPU_CLOCK): the machine '{}' has no member 'timing'",
+                machine->name);
     return std::nullopt;
   }
-  log().warn("times of kernels and events are modelled for {}, none is measured (LYNXPP_CPU_CLOCK)", machine->name);
+  log().warn("times of kernels and events are modelled for {}, none is measured (LYNXPP_CPU_CLOCK)",
+             machine->name);
   return std::move(*machine);
 }
 

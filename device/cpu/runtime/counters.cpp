@@ -130,6 +130,20 @@ Json to_json(const models::clock::SizeCounts& sizes) {
   return {{"32", sizes.of_32}, {"64", sizes.of_64}, {"128", sizes.of_128}};
 }
 
+Json to_json(const models::clock::RequestCounts& requests) {
+  return {{"requests", requests.requests},
+          {"bytes_asked", requests.bytes_asked},
+          {"sectors", requests.sectors},
+          {"lines", requests.lines}};
+}
+
+Json to_json(const models::clock::SampledLocality& locality) {
+  return {{"sets", locality.sets},
+          {"sampled_sets", locality.sampled_sets},
+          {"first", locality.counts.first},
+          {"distances", locality.counts.distances}};
+}
+
 Json to_json(const models::clock::KernelTime& time) {
   Json json = {{"machine", modelled_machine()->name},
                {"cycles", time.cycles},
@@ -140,6 +154,7 @@ Json to_json(const models::clock::KernelTime& time) {
                 {{"loads", to_json(time.loads)},
                  {"stores", to_json(time.stores)},
                  {"atomics", to_json(time.atomics)}}}};
+  json["requests"] = {{"loads", to_json(time.load_requests)}, {"stores", to_json(time.store_requests)}};
   Json& channels = json["channels"];
   for (const models::clock::ChannelCounts& each : time.channels) {
     channels["transactions"].push_back(each.transactions);
@@ -149,6 +164,8 @@ Json to_json(const models::clock::KernelTime& time) {
   for (const auto& [name, counts] : {std::pair("l1", time.l1), std::pair("l2", time.l2)}) {
     if (counts) json[name] = {{"hits", counts->hits}, {"misses", counts->misses}};
   }
+  if (time.l1_locality) json["l1"]["locality"] = to_json(*time.l1_locality);
+  if (time.l2_locality) json["l2"]["locality"] = to_json(*time.l2_locality);
   json["traffic"] = {{"bin_cycles", time.traffic.bin_cycles},
                      {"over_time", time.traffic.over_time},
                      {"of_block", time.traffic.of_block}};

@@ -23,11 +23,12 @@ using models::clock::Step;
 constexpr std::uint64_t hashed_alignment = 512;
 
 Operation operation_of(const ptx::Instruction& instruction) {
-  static constexpr std::string_view special[] = {"sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin",
-                                                 "cos",  "tanh", "div",  "rem"};
+  static constexpr std::string_view special[] = {"sqrt", "rcp", "rsqrt", "ex2", "lg2",
+                                                 "sin",  "cos", "tanh",  "div", "rem"};
   const std::string_view root = instruction.opcode.substr(0, instruction.opcode.find('.'));
   const ptx::OpcodeTraits& traits = instruction.traits;
-  if (traits.kind == ptx::OpcodeClass::arithmetic && traits.type == ptx::DataType::f64) return Operation::wide;
+  if (traits.kind == ptx::OpcodeClass::arithmetic && traits.type == ptx::DataType::f64)
+    return Operation::wide;
   if (std::ranges::find(special, root) != std::end(special)) return Operation::special;
   return Operation::simple;
 }
@@ -60,7 +61,8 @@ class TimedGrid final : public models::clock::Grid {
     return runner->start(block, multiprocessor);
   }
 
-  Result<More> advance(std::uint32_t place, std::uint32_t warp, double cycles, models::clock::Steps& steps) override {
+  Result<More> advance(std::uint32_t place, std::uint32_t warp, double cycles,
+                       models::clock::Steps& steps) override {
     if (launch_.stops()) return failure("the program ended while the kernel was running");
     BlockRunner& block = *blocks_[place];
     report_running(launch_, block);
@@ -126,11 +128,12 @@ StepTable::StepTable(const Program& program, const models::ArithmeticTiming& tim
         busy += busy_cycles(timing, operation_of(body[i]));
         if (!reads(body[i])) continue;
         std::vector<std::string_view> registers;
-        for (std::size_t operand = 0; operand < body[i].traits.destinations && operand < body[i].operands.size();
-             ++operand)
+        for (std::size_t operand = 0;
+             operand < body[i].traits.destinations && operand < body[i].operands.size(); ++operand)
           collect_names(body[i].operands[operand], registers);
         entry.first_use = i + 1;
-        while (entry.first_use < block.end && !names_one_of(body[entry.first_use], registers)) ++entry.first_use;
+        while (entry.first_use < block.end && !names_one_of(body[entry.first_use], registers))
+          ++entry.first_use;
       }
     }
   }
@@ -185,7 +188,10 @@ void StepRecorder::global(std::uint32_t site, const std::uint64_t* addresses, st
   go_to(instruction);
   const models::Machine& machine = clock_->device.machine();
   const std::size_t begin = steps_->size();
-  steps_->push_back({.kind = Step::Kind::access, .access = access, .reads = reads});
+  steps_->push_back({.kind = Step::Kind::access,
+                     .access = access,
+                     .reads = reads,
+                     .value = std::uint64_t{bytes} * static_cast<std::uint32_t>(std::popcount(mask))});
   const std::uint32_t group_lanes = machine.access_group;
   for (std::uint32_t first = 0; first < warp_size; first += group_lanes) {
     const std::uint32_t group = mask & (group_lanes == warp_size ? ~0u : ((1u << group_lanes) - 1) << first);
@@ -196,8 +202,9 @@ void StepRecorder::global(std::uint32_t site, const std::uint64_t* addresses, st
     });
     const std::span<const std::int64_t> accessed(of_lanes.data(), lanes);
     for (const auto& each : models::cumapz::transactions(machine.global, accessed, bytes)) {
-      const auto in_it = std::ranges::count_if(
-          accessed, [&](std::int64_t address) { return address - each.address < each.bytes && address >= each.address; });
+      const auto in_it = std::ranges::count_if(accessed, [&](std::int64_t address) {
+        return address - each.address < each.bytes && address >= each.address;
+      });
       steps_->push_back({.kind = Step::Kind::transaction,
                          .lanes = static_cast<std::uint8_t>(std::max<std::ptrdiff_t>(in_it, 1)),
                          .count = each.bytes,
@@ -227,8 +234,7 @@ void StepRecorder::shared(std::uint32_t site, const std::uint64_t* offsets, std:
 }
 
 void StepRecorder::barrier(std::uint32_t id, std::uint32_t warps, bool waits) {
-  steps_->push_back(
-      {.kind = waits ? Step::Kind::barrier : Step::Kind::arrive, .count = id, .value = warps});
+  steps_->push_back({.kind = waits ? Step::Kind::barrier : Step::Kind::arrive, .count = id, .value = warps});
 }
 
 void record_access(WarpContext* warp, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t site,
@@ -248,7 +254,8 @@ std::uint64_t read_modelled_timer(const WarpContext* warp) { return warp->modell
 
 // ---------------------------------------------------------------- launches
 
-Status run_timed(LaunchState& launch, LaunchClock& clock, std::uint32_t resident_blocks, WorkerCounts* counts) {
+Status run_timed(LaunchState& launch, LaunchClock& clock, std::uint32_t resident_blocks,
+                 WorkerCounts* counts) {
   const models::Timing& timing = *clock.device.machine().timing;
   const StepTable table(*launch.program, timing.arithmetic);
   launch.clock = &clock;
