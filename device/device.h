@@ -104,6 +104,21 @@ class Buffer {
   std::uint64_t address_;
 };
 
+/// A launch's time where no clock has measured it: a model of `machine` says what it takes there, and what
+/// its memories do.
+struct ModelledTime {
+  struct Cache {
+    std::uint64_t hits = 0, misses = 0;
+  };
+  std::string machine;
+  double cycles = 0;
+  double seconds = 0;
+  std::uint32_t blocks_per_sm = 0;
+  std::uint32_t warps_per_sm = 0;
+  std::vector<std::uint64_t> partitions;  ///< transactions that each has served
+  std::optional<Cache> l1, l2;            ///< of sectors, where the machine has them
+};
+
 /// A copy of device memory on its way to the host. Thread safe towards its device, so that any thread may
 /// take the result.
 class Readback {
@@ -114,6 +129,8 @@ class Readback {
   virtual Result<std::span<std::byte>> wait() = 0;
   /// Time the launch took on the device; nullopt when it was not measured. Valid after wait().
   virtual std::optional<double> kernel_milliseconds() { return std::nullopt; }
+  /// Where that time is modelled and not measured. Valid after wait().
+  virtual std::optional<ModelledTime> modelled() { return std::nullopt; }
   /// No less than the launch took on the device, however long the program idled behind it; nullopt when
   /// nothing is known. Valid after wait().
   virtual std::optional<double> most_milliseconds() { return kernel_milliseconds(); }

@@ -28,6 +28,16 @@ report::LaunchResources resources_of(const device::KernelNeeds& needs, std::uint
            limits.reserved_shared_bytes, limits.block_shared_bytes}};
 }
 
+std::optional<report::ModelledTime> modelled_time_of(device::Readback& readback) {
+  const std::optional<device::ModelledTime> time = readback.modelled();
+  if (!time) return std::nullopt;
+  report::ModelledTime told{time->machine,       time->cycles,       time->seconds,
+                            time->blocks_per_sm, time->warps_per_sm, time->partitions};
+  if (time->l1) told.l1 = {time->l1->hits, time->l1->misses};
+  if (time->l2) told.l2 = {time->l2->hits, time->l2->misses};
+  return told;
+}
+
 }  // namespace
 
 bool Session::collect_in_background() {
@@ -110,8 +120,10 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
 void Session::add_times(const Pending& pending) {
   const std::optional<double> kernel = pending.readback->kernel_milliseconds();
   const std::optional<double> buffers = pending.readback->buffer_milliseconds();
+  const std::optional<device::ModelledTime> modelled = pending.readback->modelled();
   const State state(state_);
   report::TimingRecord& timing = pending.seen->timing;
+  if (modelled) timing.modelled = modelled->machine;
   timing.device = pending.device.name;
   if (kernel) {
     timing.execute += *kernel;
@@ -182,6 +194,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   if (const std::uint64_t dropped = pending.layout.dropped(index, bytes); dropped != 0) {
     record.notes.push_back(std::to_string(dropped) + " accesses out of an array's bounds were dropped");
   }
+  record.modelled = modelled_time_of(*pending.readback);
   if (has_values_per_site(record)) {
     record.sites = pending.sites;
     if (!sites.written) sink_->sites(site_record(*sites.table, record.kernel, pending.sites));

@@ -258,11 +258,20 @@ std::string coverage_section(const Summary& summary) {
          heading("instrumented") + heading("reason", "", true) + "</tr>\n" + rows + "</table>\n";
 }
 
+/// Where it is not measured.
+std::string execute_unit(const Summary& summary) {
+  for (const TimingRecord& record : summary.timings) {
+    if (!record.modelled.empty()) return "modelled for " + record.modelled;
+  }
+  return {};
+}
+
 std::string timing_section(const Summary& summary) {
   if (summary.timings.empty()) return {};
   std::string html = "<h2>Time <span class=\"unit\">milliseconds</span></h2>\n<table><tr>" +
                      heading("kernel", "", true) + heading("parse") + heading("instrument") +
-                     heading("emit") + heading("load") + heading("execute") + "</tr>\n";
+                     heading("emit") + heading("load") + heading("execute", execute_unit(summary)) +
+                     "</tr>\n";
   for (const TimingRecord& record : summary.timings) {
     html += "<tr>" + cell(demangle(record.kernel), true);
     for (const double phase : {record.parse, record.instrument, record.emit, record.load, record.execute})

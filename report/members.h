@@ -98,6 +98,22 @@ void visit_members(Is<LaunchResources> auto& resources, auto&& visit) {
   visit("multiprocessor", resources.multiprocessor);
 }
 
+void visit_members(Is<ModelledTime::Cache> auto& cache, auto&& visit) {
+  visit("hits", cache.hits);
+  visit("misses", cache.misses);
+}
+
+void visit_members(Is<ModelledTime> auto& time, auto&& visit) {
+  visit("machine", time.machine);
+  visit("cycles", time.cycles);
+  visit("seconds", time.seconds);
+  visit("blocks_per_sm", time.blocks_per_sm);
+  visit("warps_per_sm", time.warps_per_sm);
+  visit("partitions", time.partitions);
+  visit.if_any("l1", time.l1);
+  visit.if_any("l2", time.l2);
+}
+
 void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
   visit("launch", record.launch);
@@ -109,6 +125,7 @@ void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit.if_any("sites", record.sites);
   visit.if_any("sampling", record.sampling);
   visit.if_any("resources", record.resources);
+  visit.if_any("modelled", record.modelled);
   visit.if_any("notes", record.notes);
 }
 
@@ -147,6 +164,7 @@ void visit_members(Is<TimingRecord> auto& record, auto&& visit) {
   visit.if_any("buffers_ms", record.buffers);
   visit.may_lack("launches", record.launches);
   visit.may_lack("device", record.device);
+  visit.if_any("modelled", record.modelled);
   visit.if_any("original", record.original);
   visit.if_any("variant", record.variant);
 }

@@ -148,6 +148,7 @@ std::string to_text(const Overhead& overhead, std::size_t width) {
   }
   if (!overhead.native_output_is_stable)
     text += "\nthe program's output differs from run to run, native ones too: it was not compared\n";
+  if (overhead.device.starts_with("cpu (")) text += "\nNo time is measured: these are times of a model.\n";
   if (overhead.device == "cpu")
     text += "\nThese are times of the built-in cpu device: they say nothing about a GPU.\n";
   return text;

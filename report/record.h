@@ -5,7 +5,7 @@
 //    "spec":…,
 //    "results":{name: number | {"value":…,"numerator":…,"denominator":…}
 //                     | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N,
-//    "sampling":{"launches":N,"blocks":N,"warps":N}, …}
+//    "sampling":{"launches":N,"blocks":N,"warps":N}, "modelled":{"machine":…,"seconds":…, …}, …}
 //   {"record":"total","spec":…,"results":{…},…}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N,
 //    "sites":N, "notes":[…]}
@@ -82,6 +82,18 @@ struct LaunchResources {
   Multiprocessor multiprocessor;
 };
 
+/// The launch's time as a model of `machine` has it; it was not measured.
+struct ModelledTime {
+  struct Cache {
+    std::uint64_t hits = 0, misses = 0;  ///< of sectors
+  };
+  std::string machine;
+  double cycles = 0, seconds = 0;
+  std::uint64_t blocks_per_sm = 0, warps_per_sm = 0;
+  std::vector<std::uint64_t> partitions;  ///< transactions of the memory, for each partition
+  std::optional<Cache> l1 = {}, l2 = {};
+};
+
 struct LaunchRecord {
   std::string kernel;        ///< mangled
   std::uint64_t launch = 0;  ///< index of this launch of this kernel among those made while attached
@@ -106,6 +118,7 @@ struct LaunchRecord {
   };
   Sampling sampling;
   std::optional<LaunchResources> resources = {};  ///< with counts of words, where the device knows them
+  std::optional<ModelledTime> modelled = {};      ///< of the instrumented launch
   std::vector<std::string> notes;                 ///< e.g. accesses dropped
 };
 
@@ -171,6 +184,7 @@ struct TimingRecord {
   std::string device = {};
   /// clearing and copying back the launches' buffers, where it was measured
   std::optional<double> buffers = {};
+  std::string modelled = {};  ///< the machine that `execute` is modelled for; empty: it is measured
 };
 
 /// What a specification says of all launches together (its ON_END), behind the last one.

@@ -52,6 +52,7 @@ void add(TimingRecord& total, const TimingRecord& record) {
   total.execute += record.execute;
   if (record.buffers) total.buffers = total.buffers.value_or(0) + *record.buffers;
   total.launches += record.launches;
+  if (total.modelled.empty()) total.modelled = record.modelled;
 }
 
 std::string gap_of(const CoverageRecord& record) {

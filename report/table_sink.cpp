@@ -365,7 +365,9 @@ std::string render_timing(std::vector<TimingRecord> records, std::size_t width) 
     columns.push_back(std::move(column));
   }
   add_resources(columns, records);
-  return "== lynxpp: time in milliseconds ==\n" +
+  const std::string how =
+      total.modelled.empty() ? "" : "; execute is modelled for " + printable(total.modelled);
+  return "== lynxpp: time in milliseconds" + how + " ==\n" +
          render_with_names(names, columns, room_for_names(columns, width));
 }
 

@@ -42,7 +42,7 @@ struct Run {
   std::unique_ptr<std::byte, FreeMemory> memory;  ///< that it writes its results to
   // Valid when the operation is done.
   std::optional<Failure> death;
-  std::optional<double> milliseconds;
+  std::optional<double> milliseconds;  ///< on the host
   std::optional<models::clock::KernelTime> modelled;
 };
 
@@ -68,7 +68,25 @@ class CpuReadback : public Readback {
     if (run_->death) return *run_->death;
     return std::span<std::byte>(run_->memory.get(), bytes_);
   }
-  std::optional<double> kernel_milliseconds() override { return run_->milliseconds; }
+  /// Measured and modelled times are not mixed: where times are modelled, some launches have none.
+  std::optional<double> kernel_milliseconds() override {
+    if (modelled_machine() == nullptr) return run_->milliseconds;
+    if (!run_->modelled) return std::nullopt;
+    return run_->modelled->seconds * 1e3;
+  }
+  std::optional<double> most_milliseconds() override { return run_->milliseconds; }
+  std::optional<ModelledTime> modelled() override {
+    if (!run_->modelled) return std::nullopt;
+    const models::clock::KernelTime& time = *run_->modelled;
+    ModelledTime told{
+        modelled_machine()->name,      time.cycles, time.seconds, time.blocks_per_multiprocessor,
+        time.warps_per_multiprocessor, {},          {},           {}};
+    for (const models::clock::ChannelCounts& each : time.channels)
+      told.partitions.push_back(each.transactions);
+    if (time.l1) told.l1 = {time.l1->hits, time.l1->misses};
+    if (time.l2) told.l2 = {time.l2->hits, time.l2->misses};
+    return told;
+  }
 
  private:
   std::shared_ptr<Run> run_;
@@ -224,7 +242,6 @@ class CpuDevice : public Device {
                                       path ? &counters : nullptr, made.modelled);
     made.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    if (made.modelled) made.milliseconds = made.modelled->seconds * 1e3;
     if (status) {
       if (path) write_counters(*path, launch, counters, made.modelled);
       return;

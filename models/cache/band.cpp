@@ -18,8 +18,7 @@ double memory_seconds(const Machine& machine, std::uint32_t bytes) {
 
 SectorCosts l2_costs(const Machine& machine) {
   const Timing& timing = *machine.timing;
-  const double hit =
-      timing.l2->occupancy / (timing.core_mhz * hertz_of_mhz * machine.global.channels);
+  const double hit = timing.l2->occupancy / (timing.core_mhz * hertz_of_mhz * machine.global.channels);
   return {hit, std::max(hit, memory_seconds(machine, timing.l2->sector))};
 }
 

@@ -1,6 +1,6 @@
-// CacheProf's band: what a kernel's traffic takes when all accesses hit a cache, when all miss it, and where the
-// kernel is in between. For kernels that are bound by memory. Pure functions; counts come from the clock
-// (models/clock), from sampled addresses, or from a profiler.
+// CacheProf's band: what a kernel's traffic takes when all accesses hit a cache, when all miss it, and
+// where the kernel is in between. For kernels that are bound by memory. Pure functions; counts come from
+// the clock (models/clock), from sampled addresses, or from a profiler.
 //
 //   n accesses (sectors), h of them hits, f of them the first to their sector; a hit takes c_h, a miss c_m
 //   all hits     B = n c_h                  all misses  W = n c_m
@@ -28,19 +28,19 @@ struct SectorCosts {
   double miss = 0;
 };
 
-/// From a machine's figures: a hit keeps a slice of the L2 busy, a miss its channel of the memory, too, of which
-/// the slower counts. Precondition of both: the machine has a timing with that cache.
+/// From a machine's figures: a hit keeps a slice of the L2 busy, a miss its channel of the memory, too, of
+/// which the slower counts. Precondition of both: the machine has a timing with that cache.
 SectorCosts l2_costs(const Machine& machine);
 /// A hit takes a turn at its multiprocessor's port to the memory; a miss what an access to the L2 takes that
 /// hits, or that misses with a machine without L2.
 SectorCosts l1_costs(const Machine& machine);
 
 struct CacheBand {
-  double all_hits = 0;    ///< seconds
+  double all_hits = 0;  ///< seconds
   double all_misses = 0;
-  double as_it_is = 0;    ///< with the hits there are
-  double reachable = 0;   ///< with first accesses as the only misses
-  double place = 0;       ///< 0: as if all hit, 1: as if all missed; 0 where there is no band
+  double as_it_is = 0;           ///< with the hits there are
+  double reachable = 0;          ///< with first accesses as the only misses
+  double place = 0;              ///< 0: as if all hit, 1: as if all missed; 0 where there is no band
   double saved_by_locality = 0;  ///< seconds, as_it_is - reachable
 };
 CacheBand cache_band(const CacheUse& use, const SectorCosts& costs);

@@ -11,8 +11,8 @@
 
 namespace lynxpp::models::cache {
 
-/// The set of a line is its number modulo the number of sets; of a full set the least recently used line goes.
-/// A line's sectors are fetched one by one.
+/// The set of a line is its number modulo the number of sets; of a full set the least recently used line
+/// goes. A line's sectors are fetched one by one.
 class Cache {
  public:
   /// Precondition: what parse_machine() checks of the figures.

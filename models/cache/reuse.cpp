@@ -56,7 +56,8 @@ std::uint64_t ReuseCounts::accesses() const {
 }
 
 std::uint64_t ReuseCounts::hits(std::uint64_t ways) const {
-  const auto end = distances.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(ways, distances.size()));
+  const auto end =
+      distances.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(ways, distances.size()));
   return std::accumulate(distances.begin(), end, std::uint64_t{0});
 }
 

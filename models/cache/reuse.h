@@ -1,6 +1,6 @@
-// Reuse distances: how many other lines were accessed between two accesses to a line. A fully associative cache
-// of n lines that drops the least recently used one hits exactly where the distance is below n; a set-associative
-// one where the distance within the set is below its ways.
+// Reuse distances: how many other lines were accessed between two accesses to a line. A fully associative
+// cache of n lines that drops the least recently used one hits exactly where the distance is below n; a
+// set-associative one where the distance within the set is below its ways.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class ReuseDistances {
 };
 
 struct ReuseCounts {
-  std::uint64_t first = 0;                ///< accesses to a line that was not accessed before
+  std::uint64_t first = 0;               ///< accesses to a line that was not accessed before
   std::vector<std::uint64_t> distances;  ///< accesses by distance
 
   std::uint64_t accesses() const;
@@ -43,8 +43,8 @@ struct ReuseCounts {
   ReuseCounts& operator+=(const ReuseCounts& other);
 };
 
-/// Reuse distances within the sets of a cache, exact for each set that is looked at: about one of `every`, the
-/// same ones in every run. Lines are fetched as a whole here.
+/// Reuse distances within the sets of a cache, exact for each set that is looked at: about one of `every`,
+/// the same ones in every run. Lines are fetched as a whole here.
 class SampledReuse {
  public:
   SampledReuse(const CacheTiming& figures, std::uint32_t every);

@@ -22,8 +22,8 @@ class Memory {
   /// Times begin at 0 again; the L1s are empty, the L2 holds what it held.
   void begin_kernel();
 
-  /// When a transaction is over that multiprocessor `sm` sends at `time`, in cycles. To be called in the order
-  /// of the times.
+  /// When a transaction is over that multiprocessor `sm` sends at `time`, in cycles. To be called in the
+  /// order of the times.
   double send(std::uint32_t sm, double time, Step::Access access, const Step& transaction);
 
   /// Into `time` what was counted since begin_kernel().

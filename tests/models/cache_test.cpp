@@ -138,8 +138,8 @@ TEST(SampledReuse, FindsTheHitsOfEveryAssociativity) {
     EXPECT_EQ(reuse.counts().accesses(), trace.size());
     for (const std::uint32_t ways : {1u, 2u, 4u, 8u, 16u}) {
       Cache cache({.bytes = 16 * 128 * ways, .line = 128, .sector = 128, .ways = ways});
-      const auto hits = static_cast<std::uint64_t>(
-          std::ranges::count_if(trace, [&](std::uint64_t address) { return cache.access(address, false).hit; }));
+      const auto hits = static_cast<std::uint64_t>(std::ranges::count_if(
+          trace, [&](std::uint64_t address) { return cache.access(address, false).hit; }));
       EXPECT_EQ(reuse.counts().hits(ways), hits) << ways << " ways";
     }
   }

@@ -184,8 +184,8 @@ TEST(Clock, BlocksGoToTheMultiprocessorsInTurnAndThenWhereAPlaceIsFree) {
   EXPECT_EQ(time->warps_per_multiprocessor, 2u);
 }
 
-/// Reads of `bytes` by every half warp, as in Figures 5 and 6 of the CampProf paper: block b keeps to partition
-/// b mod 8, or all keep to the first.
+/// Reads of `bytes` by every half warp, as in Figures 5 and 6 of the CampProf paper: block b keeps to
+/// partition b mod 8, or all keep to the first.
 double micro_benchmark(const Machine& machine, std::uint32_t warps, std::uint32_t bytes, bool camps) {
   const auto reads = [&](std::uint64_t block, std::uint32_t) {
     const std::uint64_t partition = camps ? 0 : block % machine.global.channels;

@@ -81,6 +81,17 @@ TEST_F(JsonLines, RatiosHaveTheirValueAndWhatItIsMadeOf) {
           R"json("numerators":[1,5],"values":[0.5,null]}},"units":{"r":"lanes"})json"));
 }
 
+TEST_F(JsonLines, AModelledTimeNamesItsMachine) {
+  LaunchRecord record = vecadd_launch();
+  record.modelled = ModelledTime{"compute_1_3", 1200, 0.5, 8, 16, {3, 4}, {}, ModelledTime::Cache{7, 9}};
+  make_json_lines_sink(path_)->launch(record);
+  EXPECT_THAT(written(), testing::EndsWith(
+                             R"json("modelled":{"machine":"compute_1_3","cycles":1200.0,"seconds":0.5,)json"
+                             R"json("blocks_per_sm":8,"warps_per_sm":16,"partitions":[3,4],)json"
+                             R"json("l2":{"hits":7,"misses":9}}})json"
+                             "\n"));
+}
+
 TEST_F(JsonLines, CoverageAndTiming) {
   const auto sink = make_json_lines_sink(path_);
   sink->coverage({"k", false, "no PTX in the image (only \"sm_75\")", 4, 0, 0, {}});

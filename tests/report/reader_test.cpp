@@ -98,8 +98,10 @@ TEST(Reader, SiteTablesThatDoNotHoldTogetherAreRefused) {
 }
 
 TEST(Reader, WhatWasWrittenComesBack) {
-  const std::string text = lines_of({rich_launch(), CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}},
-                                     TimingRecord{"k", 0.5, 1, 2, 3, 4, 1, {}, {}, "gpu", 0.75}});
+  LaunchRecord timed = rich_launch();
+  timed.modelled = ModelledTime{"m", 1.5, 0.25, 1, 2, {3, 4}, ModelledTime::Cache{5, 6}, {}};
+  const std::string text = lines_of({timed, CoverageRecord{"k", true, "why", 5, 4, 3, {"n"}},
+                                     TimingRecord{"k", 0.5, 1, 2, 3, 4, 1, {}, {}, "gpu", 0.75, "m"}});
   const Reading reading = read_json_lines(text, "out.jsonl");
   EXPECT_EQ(render(reading.diagnostics), "");
   ASSERT_EQ(reading.records.size(), 3u);

@@ -496,6 +496,14 @@ TEST(Table, SitesThatNothingReachedAreSaid) {
   EXPECT_NE(table.find("k: all zero over its basic blocks\n"), std::string::npos) << table;
 }
 
+TEST(Table, TimesThatAreModelledAreCalledSo) {
+  TimingRecord record{"a", 1, 1, 1, 1, 3};
+  record.modelled = "compute_1_3";
+  EXPECT_THAT(
+      table_of({record, TimingRecord{"b", 1, 1, 1, 1, 3}}),
+      testing::HasSubstr("== lynxpp: time in milliseconds; execute is modelled for compute_1_3 ==\n"));
+}
+
 TEST(Table, Timings) {
   EXPECT_EQ(table_of({TimingRecord{"a", 1.5, 0.25, 0.125, 12, 3}, TimingRecord{"b", 1, 1, 1, 1, 1000},
                       TimingRecord{"a", 0, 0, 0, 0, 4}}),

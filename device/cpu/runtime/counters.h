@@ -50,8 +50,8 @@ struct CountedLaunch {
   std::vector<CountedArray> arrays = {};  ///< before the launch; where words are counted
 };
 
-/// Appends one line. `time`, where the launch has a modelled one, is its member `modelled`. A file that cannot
-/// be written is logged. Thread safe.
+/// Appends one line. `time`, where the launch has a modelled one, is its member `modelled`. A file that
+/// cannot be written is logged. Thread safe.
 void write_counters(const std::string& path, const CountedLaunch& launch, const LaunchCounters& counters,
                     const std::optional<models::clock::KernelTime>& time);
 

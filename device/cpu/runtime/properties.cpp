@@ -17,9 +17,23 @@ int l2_cache_bytes() {
   return bytes > 0 ? static_cast<int>(bytes) : 1 << 20;
 }
 
+/// What a program computes times and sizes of grids with, of the machine whose time is modelled.
+std::optional<int> modelled_attribute(cudaDeviceAttr attribute) {
+  const models::Machine* const machine = modelled_machine();
+  if (machine == nullptr) return std::nullopt;
+  constexpr std::uint32_t khz_of_mhz = 1000;
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount: return static_cast<int>(machine->timing->multiprocessors);
+    case cudaDevAttrClockRate: return static_cast<int>(machine->timing->core_mhz * khz_of_mhz);
+    case cudaDevAttrMemoryClockRate: return static_cast<int>(machine->timing->memory_mhz * khz_of_mhz);
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<int> device_attribute(cudaDeviceAttr attribute) {
+  if (const std::optional<int> modelled = modelled_attribute(attribute)) return modelled;
   // NOLINTBEGIN(bugprone-branch-clone): a table, in which numbers may coincide
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: return max_threads_per_block;
@@ -38,10 +52,7 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrMaxPitch: return 2147483647;
     case cudaDevAttrMaxRegistersPerBlock: return 65536;
     case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
-    case cudaDevAttrMultiProcessorCount: {
-      const models::Machine* const machine = modelled_machine();
-      return static_cast<int>(machine != nullptr ? machine->timing->multiprocessors : multiprocessors());
-    }
+    case cudaDevAttrMultiProcessorCount: return static_cast<int>(multiprocessors());
     case cudaDevAttrMaxThreadsPerMultiProcessor: return threads_per_multiprocessor;
     case cudaDevAttrMaxBlocksPerMultiprocessor: return blocks_per_multiprocessor;
     case cudaDevAttrComputeCapabilityMajor: return compute_capability / 10;

@@ -118,6 +118,7 @@ class FunctionCodegen {
   Value* read_float(std::size_t operand, ptx::DataType type);    ///< as <32 x float> or <32 x double>
   Value* read_predicate(const ptx::Operand& operand);
   Value* read_register(const RegisterSlot& slot);
+  Value* read_time(std::string_view name, unsigned bits);
   Value* read_special(std::string_view name, unsigned bits);
   void write(const ptx::Operand& operand, ptx::DataType type, Value* value);
   void write(std::size_t operand, ptx::DataType type, Value* value);

@@ -300,6 +300,25 @@ Value* FunctionCodegen::read_predicate(const ptx::Operand& operand) {
   return operand.negated ? builder_.CreateNot(value) : value;
 }
 
+/// Null when the register is no clock.
+Value* FunctionCodegen::read_time(std::string_view name, unsigned bits) {
+  const bool is_timer = name.starts_with("%globaltimer");
+  const std::string_view part = name.substr(is_timer ? std::string_view("%globaltimer").size() : 0);
+  const bool is_clock = name == "%clock" || name == "%clock64" || name == "%clock_hi";
+  if (!is_clock && !(is_timer && (part.empty() || part == "_lo" || part == "_hi"))) return nullptr;
+  const auto call = [&](auto* function, std::initializer_list<Value*> arguments) {
+    return splat(call_helper(reinterpret_cast<const void*>(function), builder_.getInt64Ty(), arguments));
+  };
+  Value* time = nullptr;
+  if (program_.timed)
+    time = is_timer ? call(&read_modelled_timer, {warp_}) : call(&read_modelled_clock, {warp_});
+  else
+    time = is_timer ? call(&read_global_timer, {}) : call(&read_clock, {});
+  if (name.ends_with("_hi")) time = builder_.CreateLShr(time, splat(64, 32));
+  if (name.ends_with("_lo")) time = resize(time, 32, false);
+  return resize(time, bits, false);
+}
+
 Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   const auto lanes = [&](auto function) {
     std::array<std::uint32_t, warp_size> values;
@@ -309,15 +328,6 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   const auto scalar = [&](std::size_t offset, unsigned width = 32) {
     return resize(splat(context_load(offset, width)), bits, false);
   };
-  const auto helper = [&](std::uint64_t (*function)()) -> Value* {
-    return call_helper(reinterpret_cast<const void*>(function), builder_.getInt64Ty(), {});
-  };
-  const auto clock = [&](std::uint64_t (*host)(), std::uint64_t (*modelled)(const WarpContext*)) -> Value* {
-    if (!program_.timed) return splat(helper(host));
-    return splat(call_helper(reinterpret_cast<const void*>(modelled), builder_.getInt64Ty(), {warp_}));
-  };
-  const auto cycles = [&] { return clock(&read_clock, &read_modelled_clock); };
-  const auto timer = [&] { return clock(&read_global_timer, &read_modelled_timer); };
   const std::size_t dot = name.find('.');
   const std::string_view base = name.substr(0, dot);
   const std::size_t axis =
@@ -354,13 +364,7 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   if (name == "%total_smem_size" || name == "%aggr_smem_size")
     return scalar(offsetof(WarpContext, total_shared_bytes));
   if (name.starts_with("%envreg")) return splat(bits, 0);
-  if (name == "%clock" || name == "%clock64") return resize(cycles(), bits, false);
-  if (name == "%clock_hi") return resize(builder_.CreateLShr(cycles(), splat(64, 32)), bits, false);
-  if (name == "%globaltimer") return resize(timer(), bits, false);
-  if (name == "%globaltimer_lo") return resize(resize(timer(), 32, false), bits, false);
-  if (name == "%globaltimer_hi") {
-    return resize(builder_.CreateLShr(timer(), splat(64, 32)), bits, false);
-  }
+  if (Value* const time = read_time(name, bits); time != nullptr) return time;
   unsupported("'" + std::string(name) + "'");
   return splat(bits, 0);
 }

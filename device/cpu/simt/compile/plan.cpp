@@ -13,6 +13,17 @@ bool is_block_barrier(std::string_view opcode) {
   return barrier && !opcode.starts_with("bar.warp") && !opcode.starts_with("barrier.cluster");
 }
 
+BarrierKind barrier_kind(std::string_view opcode) {
+  const auto has = [opcode](std::string_view modifier) {
+    return opcode.find(modifier) != std::string_view::npos;
+  };
+  if (has(".red")) {
+    if (has(".popc")) return BarrierKind::reduce_popc;
+    return has(".and") ? BarrierKind::reduce_and : BarrierKind::reduce_or;
+  }
+  return has(".arrive") ? BarrierKind::arrive : BarrierKind::sync;
+}
+
 bool reads_clock(const ptx::Instruction& instruction) {
   return std::ranges::any_of(instruction.operands, [](const ptx::Operand& operand) {
     return operand.kind == ptx::OperandKind::special_register &&
@@ -40,6 +51,7 @@ class Planner {
   Status reach();
   Status add_indirect_targets();
   Status plan_function(CompiledFunction& function);
+  static void begin_with_clock(CompiledFunction& function, Segment& segment, std::uint32_t instruction);
   Status finish_block(CompiledFunction& function, std::uint32_t block, Segment& segment);
   Status plan_call(CompiledFunction& function, const ptx::Instruction& instruction, CallSite& site);
   Result<CallSlot> call_slot(CompiledFunction& function, const ptx::Operand& operand, std::uint32_t scope);
@@ -139,18 +151,7 @@ Status Planner::plan_function(CompiledFunction& function) {
     segment.begin = bounds.begin;
     for (std::uint32_t i = bounds.begin; i < bounds.end; ++i) {
       const ptx::Instruction& instruction = body.instructions[i];
-      if (timed_ && reads_clock(instruction)) {
-        if (i != segment.begin) {
-          segment.end = i;
-          segment.continues = true;
-          segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
-          function.segments.push_back(std::move(segment));
-          segment = Segment();
-          segment.block = block;
-          segment.begin = i;
-        }
-        segment.reads_clock = true;
-      }
+      if (timed_ && reads_clock(instruction)) begin_with_clock(function, segment, i);
       segment.may_spin |= may_spin(instruction);
       segment.line = instruction.line;
       if (const std::string* const file = module_.find_file(instruction.source_file)) {
@@ -160,14 +161,7 @@ Status Planner::plan_function(CompiledFunction& function) {
       if (!is_block_barrier(instruction.opcode)) continue;
       segment.end = i + 1;
       segment.control = Control::barrier;
-      if (instruction.opcode.find(".red") != std::string_view::npos) {
-        segment.barrier =
-            instruction.opcode.find(".popc") != std::string_view::npos  ? BarrierKind::reduce_popc
-            : instruction.opcode.find(".and") != std::string_view::npos ? BarrierKind::reduce_and
-                                                                        : BarrierKind::reduce_or;
-      } else if (instruction.opcode.find(".arrive") != std::string_view::npos) {
-        segment.barrier = BarrierKind::arrive;
-      }
+      segment.barrier = barrier_kind(instruction.opcode);
       const bool reduces = segment.barrier >= BarrierKind::reduce_popc;
       segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
       function.segments.push_back(std::move(segment));
@@ -194,6 +188,21 @@ Status Planner::plan_function(CompiledFunction& function) {
   }
   plan_meetings(function);
   return success();
+}
+
+/// The segment ends before the instruction, and another one begins with it.
+void Planner::begin_with_clock(CompiledFunction& function, Segment& segment, std::uint32_t instruction) {
+  if (instruction != segment.begin) {
+    Segment rest;
+    rest.block = segment.block;
+    rest.begin = instruction;
+    segment.end = instruction;
+    segment.continues = true;
+    segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
+    function.segments.push_back(std::move(segment));
+    segment = std::move(rest);
+  }
+  segment.reads_clock = true;
 }
 
 /// Control of a block's last segment, with blocks in place of segments.

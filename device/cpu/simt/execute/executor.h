@@ -153,9 +153,10 @@ class LoadedModule {
   virtual Status compile(const std::string& kernel, CodeKind kind) = 0;
 
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
-  /// ignored). `counters`, when given, is replaced by the launch's; `clock`, when given, runs the launch and
-  /// has its time afterwards (precondition: a block fits a multiprocessor of its machine). Failure: an instruction the cpu device
-  /// does not know (named, with its PTX line), a trap, an illegal access, a barrier that can never complete.
+  /// ignored). `counters`, when given, is replaced by the launch's; `clock`, when given, runs the launch
+  /// and has its time afterwards (precondition: a block fits a multiprocessor of its machine). Failure: an
+  /// instruction the cpu device does not know (named, with its PTX line), a trap, an illegal access, a
+  /// barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
                         std::span<const std::byte> parameters, LaunchCounters* counters,
                         LaunchClock* clock = nullptr) = 0;

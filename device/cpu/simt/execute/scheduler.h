@@ -146,8 +146,8 @@ class BlockRunner {
   Status start(std::uint64_t block, std::uint32_t multiprocessor);
   /// Gives every warp a turn. Never `blocked`: a block none of whose warps can go on has failed.
   Turn run_round();
-  /// Gives one warp a short turn, at this modelled time of the launch, and appends what it does. `blocked`: it
-  /// can go on when another warp has. Precondition: the launch has a clock.
+  /// Gives one warp a short turn, at this modelled time of the launch, and appends what it does. `blocked`:
+  /// it can go on when another warp has. Precondition: the launch has a clock.
   Turn run_slice(std::uint32_t warp, double cycles, models::clock::Steps& steps);
   const Failure& problem() const { return *failure_; }
 
