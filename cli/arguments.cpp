@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -247,11 +248,28 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
       ->allow_extra_args(false);
   advise->add_flag("--references", arguments.references,
                    "Show what each fetch, read and write of a variant does");
-  advise->add_flag("--json", arguments.json, "One JSON object for each variant, one a line");
+  advise->add_flag("--json", arguments.json, "One JSON object for each variant or launch, one a line");
+  Observed& observed = arguments.observed;
+  advise->add_option("-k,--kernels", observed.kernels, "Of a program: kernels whose name has a match")
+      ->type_name("REGEX");
+  advise->add_option("-l,--launches", observed.launches, "Of a program: launches of each kernel (default: 0)")
+      ->type_name("LIST");
+  advise->add_option("-d,--device", observed.device, "Of a program: cuda or cpu")->type_name("DEVICE");
+  advise->add_option("--blocks", observed.blocks, "Of a program: thread blocks to observe (default: 64)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  advise->add_option("--seed", observed.seed, "Of a program: another choice of thread blocks")
+      ->type_name("N");
+  advise->add_option("--registers", observed.registers, "Of a program: registers of a thread")
+      ->type_name("N");
+  advise->add_flag("--sharing", observed.sharing,
+                   "Of a program: show how many warps and thread blocks visit its arrays");
   advise->footer(
       "The estimate is CuMAPz's: modelled, without a unit, and for comparing variants of one kernel.\n"
+      "With '-- PROGRAM' it is of what the program's kernels access.\n"
       "The exit code is 1 when a description or a machine has errors.\n\n"
-      "Example: lynxpp advise examples/advise/product.access --machine compute_1_3");
+      "Example: lynxpp advise examples/advise/product.access --machine compute_1_3\n"
+      "Example: lynxpp advise -k matmul --sharing -- ./app");
   return advise;
 }
 
@@ -335,6 +353,11 @@ Arguments parse_arguments(int count, char** values) {
   if (!words.empty() && words[0] == run_command->get_name()) run.command = take_command(*run_command, words);
   if (!words.empty() && words[0] == bench_command->get_name())
     bench.command = take_command(*bench_command, words);
+  if (!words.empty() && words[0] == advise_command->get_name()) {
+    const auto divider = std::ranges::find(words, "--");
+    if (divider != words.end()) advise.command.assign(divider + 1, words.end());
+    words.erase(divider, words.end());
+  }
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
@@ -348,7 +371,11 @@ Arguments parse_arguments(int count, char** values) {
   if (app.got_subcommand(instrument_command)) return instrument;
   if (app.got_subcommand(ptx_command)) return ptx;
   if (app.got_subcommand(advise_command)) {
-    if (advise.files.empty() && advise.machine != "list") return usage_error("no description", command);
+    const bool lists = advise.machine == "list";
+    if (advise.files.empty() && advise.command.empty() && !lists)
+      return usage_error("no description and no program", command);
+    if (!advise.files.empty() && !advise.command.empty())
+      return usage_error("descriptions or a program, not both", command);
     return advise;
   }
   if (app.got_subcommand(bench_command)) {

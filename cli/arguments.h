@@ -1,6 +1,7 @@
 // The command line of `lynxpp`, as data. Only arguments.cpp knows the library that parses it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -81,6 +82,17 @@ struct PtxArguments {
   bool side_by_side = false;                ///< annotate
 };
 
+/// What `lynxpp advise` observes of a program.
+struct Observed {
+  std::string kernels;
+  std::string launches = "0";
+  std::string device;
+  std::uint64_t blocks = 64;  ///< of each launch
+  std::uint64_t seed = 1;
+  std::uint32_t registers = 0;  ///< of a thread; 0: the device's, where it knows them
+  bool sharing = false;         ///< show who visits the arrays
+};
+
 /// `lynxpp advise`.
 struct AdviseArguments {
   std::vector<std::string> files;
@@ -88,6 +100,9 @@ struct AdviseArguments {
   std::vector<std::string> values;      ///< NAME=VALUE for constants and choices
   bool references = false;              ///< show each reference of each variant
   bool json = false;
+  /// A program and its arguments, to be observed instead of descriptions; empty: none.
+  std::vector<std::string> command;
+  Observed observed;
 };
 
 struct ListArguments {};

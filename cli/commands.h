@@ -15,6 +15,8 @@ int explain(const CheckArguments& arguments);
 int instrument(const InstrumentArguments& arguments);
 int list(const ListArguments& arguments);
 int advise(const AdviseArguments& arguments);
+/// The part of advise() that observes a program.
+int advise_program(const AdviseArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);

@@ -76,6 +76,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<ModuleVariable>& variables() const override { return program_->variables; }
   const std::vector<SiteCounter>& counters() const override { return program_->counters; }
   const std::vector<Tally>& tallies() const override { return program_->tallies; }
+  bool lists_arrays() const override { return program_->lists_arrays; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // Once per compute capability: a program's kernels are mostly made for one.

@@ -389,6 +389,14 @@ struct MemoryArray {
   std::uint64_t words = 0;
 };
 
+/// Where an array of the program lies when a launch is made.
+struct PlacedArray {
+  std::string name;           ///< as MemoryArray's
+  std::uint64_t address = 0;  ///< of shared memory: in its own window
+  std::uint64_t bytes = 0;
+  bool is_shared = false;
+};
+
 /// What ON_REPORT sees of one launch. Pointers are borrowed for the call.
 struct LaunchView {
   std::string_view kernel;
@@ -405,6 +413,7 @@ struct LaunchView {
   std::uint64_t shared_words = 0;        ///< LaunchExtents::shared_words
   std::uint64_t device_words = 0;
   std::vector<MemoryArray> shared_arrays, device_arrays;  ///< whose words these are
+  std::vector<PlacedArray> placed_arrays;  ///< where lists_arrays(): shared ones, then all of device memory
   /// The host's variables, of HostReport::initial_state()'s size; empty: this report has its own that nobody
   /// sees later.
   std::span<std::byte> host;
@@ -449,6 +458,8 @@ class Specification {
   virtual const std::vector<ModuleVariable>& variables() const = 0;
   virtual const std::vector<SiteCounter>& counters() const = 0;
   virtual const std::vector<Tally>& tallies() const = 0;
+  /// Whether its report asks where the program's arrays are: LaunchView::placed_arrays.
+  virtual bool lists_arrays() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 

@@ -224,7 +224,7 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
 
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
   const auto counts_words = [](const SpecificationPtr& specification) {
-    return std::ranges::any_of(specification->arrays(), cod::is_of_words);
+    return specification->lists_arrays() || std::ranges::any_of(specification->arrays(), cod::is_of_words);
   };
   if (std::ranges::none_of(request.specifications, counts_words)) return nullptr;
   auto counting = std::make_shared<WordCounting>();

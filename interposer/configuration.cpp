@@ -38,6 +38,7 @@ Configuration read_configuration(Diagnostics& problems) {
   }
   configuration.output = environment("LYNXPP_OUTPUT");
   configuration.dump = environment("LYNXPP_DUMP");
+  configuration.prints_table = environment("LYNXPP_TABLE") != "0";
   configuration.timing = timing_of(environment("LYNXPP_TIMING"));
   const std::string wide = environment("LYNXPP_WIDE_COUNTERS");
   configuration.wide_counters = !wide.empty() && wide != "0";

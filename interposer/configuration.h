@@ -22,9 +22,10 @@ enum class Timing {
 struct Configuration {
   /// LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
   std::optional<std::regex> kernels;
-  LaunchFilter launches;  ///< LYNXPP_LAUNCHES
-  std::string output;     ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
-  std::string dump;       ///< LYNXPP_DUMP: folder for PTX, or empty
+  LaunchFilter launches;     ///< LYNXPP_LAUNCHES
+  std::string output;        ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
+  bool prints_table = true;  ///< LYNXPP_TABLE: not when it is 0
+  std::string dump;          ///< LYNXPP_DUMP: folder for PTX, or empty
   Timing timing = Timing::off;
   bool wide_counters = false;  ///< LYNXPP_WIDE_COUNTERS: 64 bits from the first launch on
 

@@ -42,7 +42,7 @@ struct Engine {
     is_refused = !problems.empty();
     if (is_refused) print(render(problems) + "lynxpp: the program runs uninstrumented\n");
     std::vector<std::unique_ptr<report::Sink>> sinks;
-    if (!configuration.times_only()) sinks.push_back(report::make_table_sink());
+    if (!configuration.times_only() && configuration.prints_table) sinks.push_back(report::make_table_sink());
     if (!configuration.output.empty()) {
       if (std::unique_ptr<report::Sink> sink = report::make_json_lines_sink(configuration.output)) {
         sinks.push_back(std::move(sink));

@@ -56,8 +56,10 @@ Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
   const std::uint64_t shared_bytes =
       variant.words->static_shared_bytes + shared_alignment + launch.shared_bytes;
   words->shared_words_ = (shared_bytes + word - 1) / word;
-  if (!asks_for(specifications, cod::Extent::device_words)) return words;
-  words->find_arrays(device);
+  words->lists_arrays_ = std::ranges::any_of(specifications, &cod::Specification::lists_arrays);
+  const bool counts = asks_for(specifications, cod::Extent::device_words);
+  if (counts || words->lists_arrays_) words->find_arrays(device);
+  if (!counts) return words;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const Array& each : words->arrays_) ranges.emplace_back(each.address, each.bytes);
   words->map_ = std::make_shared<const cod::WordMap>(std::move(ranges));
@@ -95,6 +97,19 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
     view.shared_arrays.push_back({short_name(array.name), addresses[i] / word, (bytes + word - 1) / word});
   }
   std::ranges::sort(view.shared_arrays, {}, &cod::MemoryArray::first);
+}
+
+/// As they are when the launch is made, whether it accesses them or not.
+void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const {
+  for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
+    const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
+    const std::uint64_t bytes = array.is_dynamic ? dynamic_bytes_ : array.bytes;
+    const auto is_same = [&](const cod::PlacedArray& each) { return each.address == addresses[i]; };
+    if (bytes == 0 || (array.is_dynamic && std::ranges::any_of(view.placed_arrays, is_same))) continue;
+    view.placed_arrays.push_back({short_name(array.name), addresses[i], bytes, true});
+  }
+  for (const Array& array : arrays_)
+    view.placed_arrays.push_back({name_of(array), array.address, array.bytes, false});
 }
 
 /// visit(parameter, offset in it) for every aligned word of a parameter that points into the array.
@@ -180,8 +195,10 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   launched.parameters = parameters_;
   launched.shared_addresses = addresses;
   launched.shared = {{0, word * shared_words_, 0}};
-  for (const Array& array : arrays_)
+  for (const Array& array : arrays_) {
+    if (map_ == nullptr) break;  // nothing is counted in them
     launched.device.push_back({array.address, array.bytes, map_->element_of(array.address).value_or(0)});
+  }
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
   const Result<std::vector<std::uint64_t>> filled =
@@ -202,6 +219,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
       notes[i].push_back(std::to_string(outside) + " accesses outside of all known arrays were not counted");
   }
   add_shared_arrays(addresses, view);
+  if (lists_arrays_) place_arrays(addresses, view);
   if (map_ != nullptr) add_device_arrays(layout, buffer, specifications, view);
   return filled.ok();
 }

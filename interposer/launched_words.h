@@ -51,6 +51,7 @@ class LaunchedWords {
   };
   void find_arrays(device::Device& device);
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
+  void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                          const std::vector<engine::SpecificationPtr>& specifications,
                          cod::LaunchView& view) const;
@@ -67,6 +68,7 @@ class LaunchedWords {
   std::shared_ptr<const cod::WordMap> map_;
   std::uint64_t shared_words_ = 0;
   std::uint64_t dynamic_bytes_ = 0;
+  bool lists_arrays_ = false;
 };
 
 }  // namespace lynxpp::interposer

@@ -26,6 +26,7 @@ TABLE = {
     "cod": ["support", "ptx/ir", "ptx/parser", "cod/syntax", "cod/sema", "cod/codegen"],
     "models": ["support"],
     "report": ["support", "models"],
+    "observe": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "models", "report"],
     "device": ["support"],  # device.h, the interface
     "device/cpu/simt": ["support", "models", "ptx/ir", "ptx/parser", "ptx/analysis"],
     "device/cpu/runtime": ["support", "models", "image", "device", "device/cpu/simt"],
@@ -37,7 +38,7 @@ TABLE = {
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def", "support/call_stack.h",
                            "support/run_mark.h"],
-    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models"],
+    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "examples/apps": [],
     "bench": ["*"],
     "fuzz": ["*"],

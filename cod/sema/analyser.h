@@ -258,6 +258,7 @@ class Analyser {
   void text_or_value(Expression& expression);
   void words_argument(Expression& argument, const ApiFunction& api);
   void emit_words_call(Expression& expression, const ApiFunction& api);
+  void emit_arrays_call(Expression& expression);
   // sema_reports.cpp
   void emit_call(Expression& expression, const ApiFunction& api);
   void emit_ratio_call(Expression& expression);

@@ -143,6 +143,7 @@ struct Program {
   std::vector<ModuleVariable> variables;
   std::uint32_t every_launch = 1;
   bool checks_bounds = false;  ///< some array's accesses may have to be dropped and counted
+  bool lists_arrays = false;   ///< a report asks where the program's arrays are
   std::vector<HandlerBody> handlers;
   std::vector<HandlerBody> reports;        ///< ON_REPORT parts, in order
   std::vector<HandlerBody> ends;           ///< ON_END parts, in order

@@ -206,6 +206,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::emit_table: emit_table_call(expression); break;
     case ApiArguments::words: words_argument(*expression.operands[0], api); break;
     case ApiArguments::emit_words: emit_words_call(expression, api); break;
+    case ApiArguments::emit_arrays: emit_arrays_call(expression); break;
   }
   return api.result;
 }
@@ -220,7 +221,8 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::element:
     case ApiArguments::array:
     case ApiArguments::instruction:
-    case ApiArguments::block: least = most = 1; break;
+    case ApiArguments::block:
+    case ApiArguments::emit_arrays: least = most = 1; break;
     case ApiArguments::instruction_labels: least = 2, most = 32; break;
     case ApiArguments::labels: least = 1, most = 32; break;
     case ApiArguments::position: most = 1; break;

@@ -78,4 +78,11 @@ void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
   if (array.symbol != nullptr) static_cast<void>(use_launch_data(array.symbol->name, array.position));
 }
 
+/// emitArrays(name)
+void Analyser::emit_arrays_call(Expression& expression) {
+  note_emitted(*expression.operands[0]);
+  emitted_text(*expression.operands[0], "the name of a result");
+  program_.lists_arrays = true;
+}
+
 }  // namespace lynxpp::cod

@@ -53,7 +53,8 @@ enum class ApiArguments : std::uint8_t {
   emit_ratio,
   emit_table,
   words,
-  emit_words
+  emit_words,
+  emit_arrays
 };
 
 struct ApiFunction {

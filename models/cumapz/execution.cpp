@@ -140,14 +140,11 @@ class Execution {
     run(description_.statements, Mask(frame_[0].size(), 1));
   }
 
-  /// Equation 4, rounded up and at least one block for each channel.
   void check_channels() {
     const GlobalMemory& memory = machine_.global;
     if (memory.channel_width == 0 || memory.channels < 2 || description_.arrays.empty()) return;
-    const std::int64_t span = variant_.block[0] * std::ranges::max(variant_.array_bytes);
-    const std::int64_t of_width = (memory.channel_width + span - 1) / span;
-    totals_.blocks_checked = memory.channels * std::min<std::int64_t>(totals_.occupancy.blocks,
-                                                                      std::max<std::int64_t>(of_width, 1));
+    totals_.blocks_checked = blocks_to_check(machine_, totals_.occupancy, variant_.block[0],
+                                             std::ranges::max(variant_.array_bytes));
     if (variant_.blocks() < totals_.blocks_checked) return;
     weight_ = 0;
     for (std::int64_t i = 0; i < totals_.blocks_checked; ++i) {
@@ -410,6 +407,14 @@ class Execution {
 };
 
 }  // namespace
+
+std::int64_t blocks_to_check(const Machine& machine, const Occupancy& occupancy, std::int64_t block_x,
+                             std::int64_t element_bytes) {
+  const std::int64_t span = block_x * element_bytes;
+  const std::int64_t of_width = (machine.global.channel_width + span - 1) / span;
+  return machine.global.channels *
+         std::min<std::int64_t>(occupancy.blocks, std::max<std::int64_t>(of_width, 1));
+}
 
 Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine) {
   try {

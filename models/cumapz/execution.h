@@ -50,6 +50,10 @@ struct Totals {
   Occupancy occupancy;
 };
 
+/// Equation 4, rounded up and at least one block for each channel; `element_bytes` of the largest element.
+std::int64_t blocks_to_check(const Machine& machine, const Occupancy& occupancy, std::int64_t block_x,
+                             std::int64_t element_bytes);
+
 /// All threads of a block execute one statement before the next, as behind a barrier. Each reference finds in
 /// shared memory what a fetch of its block has brought there, until another fetch takes the place; so does a
 /// write. Fails with a place on an index outside of a shared array, a division by zero, a loop of more than a

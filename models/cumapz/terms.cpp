@@ -10,6 +10,17 @@ double ratio(std::int64_t numerator, std::int64_t denominator) {
   return denominator == 0 ? 1 : static_cast<double>(numerator) / static_cast<double>(denominator);
 }
 
+double channel_skew(const Totals& totals, const Machine& machine) {
+  double sum = 0, bytes = 0;
+  for (const ChannelUse& use : totals.channel_uses) {
+    sum += skew_of(use, machine) * static_cast<double>(use.bytes);
+    bytes += static_cast<double>(use.bytes);
+  }
+  return bytes == 0 ? 1 : sum / bytes;
+}
+
+}  // namespace
+
 double skew_of(const ChannelUse& use, const Machine& machine) {
   std::int64_t most = 0, least = 0, used = 0;
   for (const std::int64_t blocks : use.blocks) {
@@ -22,17 +33,6 @@ double skew_of(const ChannelUse& use, const Machine& machine) {
   return std::max(ratio(most, least),
                   static_cast<double>(machine.global.channels) / static_cast<double>(used));
 }
-
-double channel_skew(const Totals& totals, const Machine& machine) {
-  double sum = 0, bytes = 0;
-  for (const ChannelUse& use : totals.channel_uses) {
-    sum += skew_of(use, machine) * static_cast<double>(use.bytes);
-    bytes += static_cast<double>(use.bytes);
-  }
-  return bytes == 0 ? 1 : sum / bytes;
-}
-
-}  // namespace
 
 Terms terms_of(const Totals& totals, const Machine& machine) {
   Terms terms;

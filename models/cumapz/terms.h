@@ -41,4 +41,7 @@ struct Terms {
 
 Terms terms_of(const Totals& totals, const Machine& machine);
 
+/// What one reference adds to equation 5.
+double skew_of(const ChannelUse& use, const Machine& machine);
+
 }  // namespace lynxpp::models::cumapz

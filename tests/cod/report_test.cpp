@@ -251,6 +251,20 @@ TEST(Report, ArraysOfWordsSayHowLaunchesAddUp) {
               ElementsAre(3u, 1u));
 }
 
+TEST(Report, ArraysByTheirPlace) {
+  LaunchView launch = small_launch();
+  launch.placed_arrays = {{"tile", 1024, 64, true}, {"#0 parameter 0", 0x7000, 4096, false}};
+  const ReportRun run = run_report("ON_REPORT: emitArrays(\"arrays\");", launch);
+  EXPECT_EQ(run.failure, "");
+  EXPECT_THAT(values_of<std::uint64_t>(run, "arrays.address"), ElementsAre(1024u, 0x7000u));
+  EXPECT_THAT(values_of<std::uint64_t>(run, "arrays.bytes"), ElementsAre(64u, 4096u));
+  EXPECT_THAT(values_of<std::uint64_t>(run, "arrays.shared"), ElementsAre(1u, 0u));
+  EXPECT_THAT(run.find("arrays.address")->labels, ElementsAre("tile", "#0 parameter 0"));
+  EXPECT_EQ(run.find("arrays.address")->folding, Folding::same);
+  EXPECT_TRUE(compiled("ON_REPORT: emitArrays(\"arrays\");")->lists_arrays());
+  EXPECT_FALSE(compiled("ON_REPORT: emit(\"n\", 1);")->lists_arrays());
+}
+
 TEST(Report, SamplingOfHandlersThatDiffer) {
   const auto text_of = [](const std::string& source, const std::string& kernel = "") {
     const SpecificationPtr specification = compiled(source);

@@ -368,6 +368,7 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
                                : builder_.CreateICmpNE(votes, builder_.getInt32(0));
       return builder_.CreateZExt(holds, builder_.getInt32Ty());
     }
+    case Api::address_in_space: return address_in_space();
     case Api::first_in_sector: return first_in_sector();
     case Api::bank_wavefronts:
     case Api::bank_conflicts:

@@ -172,6 +172,8 @@ class DeviceGenerator final : public FunctionGenerator {
   // words.cpp
   void count_words(const Expression& call);
   llvm::Value* word_of_device(llvm::Value* address);
+  llvm::Value* address_in_shared_window();
+  llvm::Value* address_in_space();
   void add_one(const Symbol& array, llvm::Value* element);
 
   // banks.cpp

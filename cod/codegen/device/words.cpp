@@ -28,15 +28,7 @@ void DeviceGenerator::count_words(const Expression& call) {
   llvm::AllocaInst* slot = new_slot(wide_type, "word");
   builder_.CreateCondBr(counts, begin, end);
   builder_.SetInsertPoint(begin);
-  llvm::Value* address = site_value(SiteValue::memory_address);
-  if (is_shared) {
-    InstructionFilter generic;
-    generic.spaces = space_generic;
-    llvm::Value* own = assembly("cvta.to.shared.u64 $0, $1;", wide_type, {address}, Effect::none);
-    llvm::Value* is_generic =
-        builder_.CreateICmpNE(site_value(SiteValue::instruction_is, pack(generic)), builder_.getInt32(0));
-    address = builder_.CreateSelect(is_generic, own, address);
-  }
+  llvm::Value* address = is_shared ? address_in_shared_window() : site_value(SiteValue::memory_address);
   builder_.CreateStore(builder_.CreateLShr(address, word_bytes_log2), slot);
   llvm::Value* last_byte = builder_.CreateAdd(address, builder_.CreateSub(size, builder_.getInt64(1)));
   llvm::Value* last = builder_.CreateLShr(last_byte, word_bytes_log2);
@@ -47,6 +39,24 @@ void DeviceGenerator::count_words(const Expression& call) {
   builder_.CreateStore(builder_.CreateAdd(word, builder_.getInt64(1)), slot);
   builder_.CreateCondBr(builder_.CreateICmpULT(word, last), loop, end);
   builder_.SetInsertPoint(end);
+}
+
+/// Of an access that leads to shared memory, by whichever kind of address.
+llvm::Value* DeviceGenerator::address_in_shared_window() {
+  llvm::Value* address = site_value(SiteValue::memory_address);
+  InstructionFilter generic;
+  generic.spaces = space_generic;
+  llvm::Value* own = assembly("cvta.to.shared.u64 $0, $1;", builder_.getInt64Ty(), {address}, Effect::none);
+  llvm::Value* is_generic =
+      builder_.CreateICmpNE(site_value(SiteValue::instruction_is, pack(generic)), builder_.getInt32(0));
+  return builder_.CreateSelect(is_generic, own, address);
+}
+
+/// addressInSpace()
+llvm::Value* DeviceGenerator::address_in_space() {
+  llvm::Value* is_shared =
+      builder_.CreateICmpEQ(site_value(SiteValue::access_space), builder_.getInt32(space_shared));
+  return builder_.CreateSelect(is_shared, address_in_shared_window(), site_value(SiteValue::memory_address));
 }
 
 /// Counts in an element, or that there is none.

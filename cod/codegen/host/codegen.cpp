@@ -167,6 +167,9 @@ class HostGenerator final : public FunctionGenerator {
                      {pointer_to(call), text_of(*call.operands[0]), unit});
         return nullptr;
       }
+      case ApiArguments::emit_arrays:
+        call_runtime(&host_emit_arrays, builder_.getVoidTy(), {text_of(*call.operands[0])});
+        return nullptr;
       case ApiArguments::array: {
         llvm::Value* bits = call_runtime(&host_reduce, builder_.getInt64Ty(), {pointer_to(call)});
         return call.type == Type::f64 ? builder_.CreateBitCast(bits, builder_.getDoubleTy()) : bits;

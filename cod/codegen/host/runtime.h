@@ -63,6 +63,8 @@ void host_emit_ratio(HostRun* run, const Expression* call, const std::string* na
 void host_emit_table(HostRun* run, const Expression* call);
 /// Of an array of words: what the program's arrays in that memory were accessed.
 void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
+/// Where the program's arrays are: a table with a row for each.
+void host_emit_arrays(HostRun* run, const std::string* name);
 void host_out_of_range(HostRun* run, const Expression* place);
 void host_division_by_zero(HostRun* run, const Expression* place);
 /// `unit` may be null.

@@ -162,4 +162,32 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   run->emit(std::move(heat));
 }
 
+void host_emit_arrays(HostRun* run, const std::string* name) {
+  const std::string table = run->take_name(*name);
+  const std::vector<PlacedArray>& arrays = run->launch.placed_arrays;
+  if (arrays.empty()) return;
+  Emitted row;
+  std::vector<std::uint64_t> addresses, bytes, shared;
+  for (const PlacedArray& array : arrays) {
+    row.labels.push_back(array.name);
+    addresses.push_back(array.address);
+    bytes.push_back(array.bytes);
+    shared.push_back(array.is_shared ? 1 : 0);
+  }
+  row.dimensions = {arrays.size()};
+  row.dimension_names = {"arrays"};
+  row.table = table;
+  const auto emit = [&](const char* column, std::vector<std::uint64_t>& values, const char* unit) {
+    Emitted emitted = row;
+    emitted.name = table + "." + column;
+    emitted.values = std::move(values);
+    emitted.unit = unit;
+    emitted.folding = Folding::same;
+    run->emit(std::move(emitted));
+  };
+  emit("address", addresses, "address");
+  emit("bytes", bytes, "bytes");
+  emit("shared", shared, "");
+}
+
 }  // namespace lynxpp::cod

@@ -1,0 +1,16 @@
+// What cmake/EmbedTexts.cmake makes of memory_accesses.cod.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace lynxpp::observe {
+
+struct EmbeddedText {
+  std::string_view name;  ///< file name without ".cod"
+  std::string_view source;
+};
+
+std::span<const EmbeddedText> embedded_specification();
+
+}  // namespace lynxpp::observe
