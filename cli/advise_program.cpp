@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/advised_sharing.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "models/cumapz/observation.h"
@@ -34,6 +35,7 @@ namespace {
 using models::AccessSite;
 using models::Machine;
 using models::Observation;
+using models::place_of;
 using models::cumapz::ObservedTotals;
 using models::cumapz::ReferenceTotals;
 using models::cumapz::Terms;
@@ -69,11 +71,6 @@ struct Hurt {
   std::string term = "-";
   std::string place;
 };
-
-std::string place_of(const AccessSite& site) {
-  if (site.line == 0) return "PTX line " + std::to_string(site.ptx_line);
-  return std::filesystem::path(site.file).filename().string() + ":" + std::to_string(site.line);
-}
 
 /// The reference with the most of what `loss` says; empty when none has any.
 template <typename Loss>
@@ -144,9 +141,10 @@ void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size
 void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& machine) {
   report::TextColumn kernel{{"kernel"}, {}, false}, launch{{"launch"}, {}}, hurts{{"hurts most"}, {}, false};
   std::vector<report::TextColumn> numbers{
-      {{"blocks", "observed"}, {}}, {{"estimate"}, {}},   {{"data_reuse"}, {}}, {{"lat_hiding"}, {}},
-      {{"bw_util"}, {}},            {{"ch_skew"}, {}},    {{"branch_eff"}, {}}, {{"shm_eff"}, {}},
-      {{"arithmetic"}, {}},         {{"accesses"}, {}},   {{"in shared"}, {}},  {{"global"}, {}}};
+      {{"blocks", "observed"}, {}}, {{"estimate"}, {}},  {{"data_reuse"}, {}},
+      {{"lat_hiding"}, {}},         {{"bw_util"}, {}},   {{"ch_skew"}, {}},
+      {{"branch_eff"}, {}},         {{"shm_eff"}, {}},   {{"arithmetic"}, {}},
+      {{"accesses"}, {}},           {{"in shared"}, {}}, {{"global"}, {}}};
   for (const ObservedLaunch& each : launches) {
     const Terms& terms = each.terms;
     const Observation& observation = each.observation;
@@ -189,12 +187,19 @@ std::uint64_t executions_of(const Observation& observation, std::uint32_t refere
 }
 
 void print_references(const ObservedLaunch& launch) {
-  print_text("\n" + launch.observation.kernel + ", launch " + std::to_string(launch.observation.launch) + "\n");
+  print_text("\n" + launch.observation.kernel + ", launch " + std::to_string(launch.observation.launch) +
+             "\n");
   report::TextColumn place{{"place"}, {}, false}, does{{"does"}, {}, false}, opcode{{"opcode"}, {}, false};
-  std::vector<report::TextColumn> numbers{
-      {{"executions", "in launch"}, {}}, {{"warps"}, {}}, {{"diverged"}, {}},     {{"accesses"}, {}},
-      {{"in shared"}, {}},               {{"bytes"}, {}}, {{"moved"}, {}},        {{"transactions"}, {}},
-      {{"requests"}, {}},                {{"served"}, {}}};
+  std::vector<report::TextColumn> numbers{{{"executions", "in launch"}, {}},
+                                          {{"warps"}, {}},
+                                          {{"diverged"}, {}},
+                                          {{"accesses"}, {}},
+                                          {{"in shared"}, {}},
+                                          {{"bytes"}, {}},
+                                          {{"moved"}, {}},
+                                          {{"transactions"}, {}},
+                                          {{"requests"}, {}},
+                                          {{"served"}, {}}};
   const std::vector<ReferenceTotals>& references = launch.totals.totals.references;
   for (std::size_t i = 0; i < references.size(); ++i) {
     const ReferenceTotals& each = references[i];
@@ -231,10 +236,11 @@ nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& mach
   object["blocks_observed"] = observation.blocks.size();
   object["dropped"] = observation.dropped;
   const Terms& terms = launch.terms;
-  object["modelled"] = {{"estimate", terms.estimate},         {"data_reuse", terms.data_reuse},
-                        {"lat_hiding", terms.latency_hiding}, {"bw_util", terms.bandwidth_use},
-                        {"ch_skew", terms.channel_skew},      {"branch_eff", terms.branch_efficiency},
-                        {"shm_eff", terms.shared_efficiency}, {"arithmetic", launch.totals.arithmetic.of_resident_warps}};
+  object["modelled"] = {
+      {"estimate", terms.estimate},         {"data_reuse", terms.data_reuse},
+      {"lat_hiding", terms.latency_hiding}, {"bw_util", terms.bandwidth_use},
+      {"ch_skew", terms.channel_skew},      {"branch_eff", terms.branch_efficiency},
+      {"shm_eff", terms.shared_efficiency}, {"arithmetic", launch.totals.arithmetic.of_resident_warps}};
   object["skew_observed"] = launch.totals.has_first_blocks;
   const Hurt hurt = what_hurts(launch, machine);
   object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};
@@ -290,6 +296,7 @@ Result<int> observe_program(const AdviseArguments& arguments, const std::string&
   if (child < 0) return failure("cannot start a process");
   if (child == 0) {
     ::setenv("LYNXPP_TABLE", "0", 1);
+    if (arguments.json) ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what is to be read by a program stays whole
     std::_Exit(run(run_with));
   }
   int status = 0;
@@ -343,8 +350,8 @@ void warn_of_coverage(const std::vector<report::Record>& records) {
 
 /// Prints what hinders, and leaves launches out that the model has nothing to say of.
 std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const Machine& machine,
-                                     const std::map<std::string, std::uint32_t>& registers,
-                                     std::uint32_t given_registers) {
+                                    const std::map<std::string, std::uint32_t>& registers,
+                                    std::uint32_t given_registers) {
   std::vector<ObservedLaunch> launches;
   for (Observation& observation : observations) {
     const std::string name = observation.kernel + ", launch " + std::to_string(observation.launch);
@@ -387,16 +394,20 @@ int advise_program(const AdviseArguments& arguments) {
   Result<std::vector<Observation>> observations = observe::observations_of(
       reading->records, [&](const std::string& kernel) { return transfers.of(kernel); });
   if (!observations) return print(observations.error().diagnostics), exit_input_error;
-  const std::vector<ObservedLaunch> launches =
-      analyse(std::move(*observations), *machine, registers_of(reading->records), arguments.observed.registers);
+  const std::vector<ObservedLaunch> launches = analyse(
+      std::move(*observations), *machine, registers_of(reading->records), arguments.observed.registers);
   if (arguments.json) {
-    for (const ObservedLaunch& each : launches)
-      print_text(json_of(each, *machine).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    for (const ObservedLaunch& each : launches) {
+      nlohmann::ordered_json object = json_of(each, *machine);
+      if (arguments.observed.sharing) add_sharing(each.observation, object);
+      print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    }
   } else if (!launches.empty()) {
     print_text("modelled for " + machine->name + " from observed accesses\n\n");
     print_terms(launches, *machine);
     for (const ObservedLaunch& each : launches) {
       if (arguments.references) print_references(each);
+      if (arguments.observed.sharing) print_text(text_of_sharing(each.observation));
     }
   }
   return *status;

@@ -257,7 +257,7 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
   advise->add_option("-d,--device", observed.device, "Of a program: cuda or cpu")->type_name("DEVICE");
   advise->add_option("--blocks", observed.blocks, "Of a program: thread blocks to observe (default: 64)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
   advise->add_option("--seed", observed.seed, "Of a program: another choice of thread blocks")
       ->type_name("N");
   advise->add_option("--registers", observed.registers, "Of a program: registers of a thread")

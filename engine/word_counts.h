@@ -56,8 +56,8 @@ struct WordCounting {
   std::vector<std::uint64_t> predicted;
 };
 
-/// Null: no specification counts words or asks where arrays are. Takes the accesses that need no probe out of unit.spliced.probes, and
-/// asks for addresses in unit.shared.variables, in the order of shared_arrays.
+/// Null: no specification counts words or asks where arrays are. Takes the accesses that need no probe out of
+/// unit.spliced.probes, and asks for addresses in unit.shared.variables, in the order of shared_arrays.
 /// Precondition: these are those of the request's handlers, in order; variables' addresses are known.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 

@@ -33,6 +33,9 @@ struct AccessSite {
   std::uint64_t executions = 0;  ///< by threads, in all thread blocks of the launch
 };
 
+/// "kernel.cu:12", or "PTX line 34" where the source is not known.
+std::string place_of(const AccessSite& site);
+
 /// One execution of a site by a warp.
 struct WarpAccess {
   std::uint32_t site = 0;
@@ -72,9 +75,7 @@ struct Observation {
   std::uint64_t first_blocks = 0;
   std::uint64_t dropped = 0;  ///< accesses of warps that found no room; their blocks are left out above
 
-  std::uint64_t grid_blocks() const {
-    return std::uint64_t{grid[0]} * grid[1] * grid[2];
-  }
+  std::uint64_t grid_blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
   std::uint32_t block_threads() const { return block[0] * block[1] * block[2]; }
   bool is_whole() const { return blocks.size() == grid_blocks(); }
   std::span<const std::uint64_t> addresses_of(const WarpAccess& access) const {

@@ -104,8 +104,8 @@ void add_arrays(const LaunchRecord& record, Columns& column, Observation& observ
 /// Accesses in their order, and of each block which of its threads have left the kernel.
 struct Stream {
   std::map<std::uint64_t, std::map<std::uint32_t, std::uint32_t>> left;  ///< lanes, by block and warp
-  std::set<std::uint64_t> broken;                                       ///< blocks that lack addresses
-  std::set<std::uint64_t> chosen;                                       ///< blocks, others give channels
+  std::set<std::uint64_t> broken;                                        ///< blocks that lack addresses
+  std::set<std::uint64_t> chosen;                                        ///< blocks, others give channels
 };
 
 void add_accesses(Columns& column, Observation& observation, Stream& stream) {
@@ -113,8 +113,7 @@ void add_accesses(Columns& column, Observation& observation, Stream& stream) {
                                    lanes = column("accesses.lanes"),
                                    instruction = column("accesses.instruction"),
                                    warp = column("accesses.warp"), bytes = column("accesses.bytes"),
-                                   arithmetic = column("accesses.arithmetic"),
-                                   kind = column("accesses.kind");
+                                   arithmetic = column("accesses.arithmetic"), kind = column("accesses.kind");
   const std::size_t count = std::min({block.size(), first.size(), lanes.size(), instruction.size(),
                                       warp.size(), bytes.size(), arithmetic.size(), kind.size()});
   observation.accesses.reserve(count);

@@ -25,8 +25,10 @@ bool may_lead_to(const Instruction& instruction, StateSpace space) {
 }
 
 bool is_copy_to_shared(const Instruction& instruction) {
-  return instruction.opcode.starts_with("cp.async.") && instruction.opcode.find(".shared") != std::string_view::npos &&
-         instruction.opcode.find(".global") != std::string_view::npos && instruction.traits.is_memory_access();
+  return instruction.opcode.starts_with("cp.async.") &&
+         instruction.opcode.find(".shared") != std::string_view::npos &&
+         instruction.opcode.find(".global") != std::string_view::npos &&
+         instruction.traits.is_memory_access();
 }
 
 /// Whether what it writes is one of its operands, bit by bit.
@@ -69,7 +71,8 @@ class FunctionTransfers {
     }
   }
 
-  void follow_operand(const ptx::Operand& operand, std::uint32_t instruction, std::set<std::uint32_t>& loads) {
+  void follow_operand(const ptx::Operand& operand, std::uint32_t instruction,
+                      std::set<std::uint32_t>& loads) {
     for (const ptx::Operand& element : operand.elements) follow_operand(element, instruction, loads);
     if (operand.kind != ptx::OperandKind::identifier) return;
     const ptx::RegisterId reg = usage_.find(operand.name, instruction);
@@ -103,8 +106,8 @@ class FunctionTransfers {
   /// Where values of loads from both memories meet: at a join, under a guard, or in a selection.
   void find_meeting(ValueId value) {
     const ptx::Value& made = ssa_.values()[value];
-    const bool selects = made.kind == ValueKind::write &&
-                         body_.instructions[made.instruction].opcode.starts_with("selp.");
+    const bool selects =
+        made.kind == ValueKind::write && body_.instructions[made.instruction].opcode.starts_with("selp.");
     const bool survives = made.kind == ValueKind::write && made.previous != ptx::no_value;
     if (made.kind != ValueKind::phi && !selects && !survives) return;
     std::set<std::uint32_t> loads;

@@ -69,7 +69,7 @@ class ObservedBlocks {
       const AccessSite& first = observation_.sites[reference];
       all.back().position.line = first.line;
       all.back().text = first.opcode;
-      all.back().kind = is_fetch_[reference]                  ? Statement::Kind::fetch
+      all.back().kind = is_fetch_[reference]             ? Statement::Kind::fetch
                         : first.kind == AccessKind::read ? Statement::Kind::read
                                                          : Statement::Kind::write;
     }
@@ -189,10 +189,10 @@ class ObservedBlocks {
   const Observation& observation_;
   const Machine& machine_;
   ObservedTotals& result_;
-  std::vector<bool> is_fetch_;          ///< by reference
-  std::vector<std::uint32_t> number_;   ///< of a reference in Totals::references
+  std::vector<bool> is_fetch_;         ///< by reference
+  std::vector<std::uint32_t> number_;  ///< of a reference in Totals::references
   FetchedBytes fetched_;
-  std::set<std::uint64_t> loaded_;      ///< by site and thread: a value that no store has taken yet
+  std::set<std::uint64_t> loaded_;  ///< by site and thread: a value that no store has taken yet
   std::unordered_map<std::uint64_t, Visit> visits_;  ///< by reference and warp
 };
 
@@ -214,8 +214,8 @@ std::int64_t largest_element(const Observation& observation) {
 void check_channels(const Observation& observation, const Machine& machine, ObservedTotals& result) {
   const GlobalMemory& memory = machine.global;
   if (memory.channel_width == 0 || memory.channels < 2) return;
-  const std::int64_t blocks = blocks_to_check(machine, result.totals.occupancy, observation.block[0],
-                                              largest_element(observation));
+  const std::int64_t blocks =
+      blocks_to_check(machine, result.totals.occupancy, observation.block[0], largest_element(observation));
   result.totals.blocks_checked = blocks;
   if (static_cast<std::int64_t>(observation.grid_blocks()) < blocks) return;
   result.has_first_blocks = observation.first_blocks >= static_cast<std::uint64_t>(blocks);
@@ -240,7 +240,8 @@ void check_channels(const Observation& observation, const Machine& machine, Obse
     std::size_t next = access.first;
     std::uint32_t current = 0;
     for (std::uint32_t left = access.lanes; left != 0; left &= left - 1) {
-      const std::uint32_t lane_group = static_cast<std::uint32_t>(std::countr_zero(left)) / machine.access_group;
+      const std::uint32_t lane_group =
+          static_cast<std::uint32_t>(std::countr_zero(left)) / machine.access_group;
       if (lane_group != current && !group.empty()) serve();
       current = lane_group;
       group.push_back(static_cast<std::int64_t>(observation.addresses[next++]));
@@ -261,8 +262,9 @@ Result<ObservedTotals> totals_of(const Observation& observation, const Machine& 
                                  std::uint32_t registers) {
   ObservedTotals result;
   const std::uint64_t shared = shared_bytes_of(observation);
-  result.totals.occupancy = occupancy(machine, {observation.block_threads(), registers,
-                                                static_cast<std::uint32_t>(std::min<std::uint64_t>(shared, 1u << 30))});
+  result.totals.occupancy =
+      occupancy(machine, {observation.block_threads(), registers,
+                          static_cast<std::uint32_t>(std::min<std::uint64_t>(shared, 1u << 30))});
   if (result.totals.occupancy.blocks == 0)
     return failure("a block does not fit on a multiprocessor of " + machine.name,
                    std::to_string(observation.block_threads()) + " threads, " + std::to_string(registers) +

@@ -1,10 +1,10 @@
 // CuMAPz's quantities from what a kernel really accessed, instead of from a description.
 //
 //   const Totals totals = totals_of(observation, machine, registers).totals;
-//   const Terms terms = terms_of(totals, machine);             // the same function as for descriptions
+//   const Terms terms = terms_of(totals, machine);  // the same function as for descriptions
 //
-// A load whose value goes unchanged to shared memory is a fetch, with the store that takes it there. A read or
-// write of an element that a fetch has brought is an access that found its data in shared memory. Loads of
+// A load whose value goes unchanged to shared memory is a fetch, with the store that takes it there. A read
+// or write of an element that a fetch has brought is an access that found its data in shared memory. Loads of
 // which one or the other gives the value that is used are one reference, and a warp diverges at it when some
 // of its lanes read shared memory and others global memory.
 #pragma once
@@ -25,14 +25,14 @@ struct ObservedArithmetic {
 };
 
 struct ObservedTotals {
-  Totals totals;                     ///< references by AccessSite::reference
+  Totals totals;                             ///< references by AccessSite::reference
   std::vector<std::uint32_t> sites;          ///< of each reference its first site
   std::vector<std::uint32_t> channel_sites;  ///< likewise, of each of Totals::channel_uses
   ObservedArithmetic arithmetic;
-  std::int64_t divided = 0;        ///< executions of accesses by only a part of the warp's threads
-  std::int64_t executions = 0;     ///< of accesses by warps
-  bool has_first_blocks = false;   ///< the blocks of equation 4 were all observed, or none are needed
-  std::uint64_t steps = 0;         ///< lanes that were looked at: what the analysis took
+  std::int64_t divided = 0;       ///< executions of accesses by only a part of the warp's threads
+  std::int64_t executions = 0;    ///< of accesses by warps
+  bool has_first_blocks = false;  ///< the blocks of equation 4 were all observed, or none are needed
+  std::uint64_t steps = 0;        ///< lanes that were looked at: what the analysis took
 };
 
 /// Of the observed blocks; nothing is scaled up. `registers` of a thread; 0: they limit nothing. Failure: a

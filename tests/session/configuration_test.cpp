@@ -34,6 +34,9 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   const Configuration third = read_configuration(problems);
   EXPECT_EQ(third.kernel_times(), device::KernelTimes::alone);
   EXPECT_TRUE(third.wide_counters);
+  EXPECT_TRUE(third.prints_table);
+  setenv("LYNXPP_TABLE", "0", 1);
+  EXPECT_FALSE(read_configuration(problems).prints_table);
 }
 
 }  // namespace
