@@ -1,0 +1,100 @@
+#include "models/proplusplus/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace lynxpp::models::proplusplus {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double greatest_weight = 1e9;
+
+std::vector<std::string> symbols() {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < criterion_count; ++i) all.emplace_back(symbol_of(static_cast<Criterion>(i)));
+  return all;
+}
+
+/// The sum of the weights of criteria that have a value.
+double total_weight(const Criteria& criteria, const Weights& weights) {
+  double total = 0;
+  for (std::size_t i = 0; i < criterion_count; ++i) {
+    if (criteria.values[i]) total += weights.of.values[i];
+  }
+  return total;
+}
+
+}  // namespace
+
+Weights paper_weights() { return {"Table III of the paper", {{30, 30, 15, 10, 70, 100, 100, 50}}}; }
+
+Result<Weights> parse_weights(std::string_view text, const std::string& file) {
+  Diagnostics problems;
+  const auto complain = [&](std::string message, std::string hint = {}) {
+    problems.push_back({Severity::error, {file, 0, 0, 1}, std::move(message), std::move(hint)});
+  };
+  const Json object = Json::parse(text, nullptr, false);
+  const bool is_object = object.is_object() && object.contains("weights") && object["weights"].is_object();
+  if (object.is_discarded() || !is_object) {
+    complain(object.is_discarded() ? "the file is no JSON" : "the file has no object 'weights'",
+             R"({"weights": {"OC": 30, "LB": 30, …}}, as `lynxpp quality --fit` writes it)");
+    return Failure{problems};
+  }
+  Weights weights{file, {}};
+  if (object.contains("source") && object["source"].is_string())
+    weights.source = object["source"].get<std::string>();
+  const Json& given = object["weights"];
+  for (const auto& [symbol, value] : given.items()) {
+    const std::optional<Criterion> criterion = find_criterion(symbol);
+    if (!criterion) {
+      const std::string close = closest_match(symbol, symbols());
+      complain("there is no criterion '" + symbol + "'",
+               close.empty() ? "" : "did you mean '" + close + "'?");
+      continue;
+    }
+    const bool fits = value.is_number() && value.get<double>() >= 0 && value.get<double>() <= greatest_weight;
+    if (!fits) complain("the weight of " + symbol + " has to be a number from 0 on");
+    if (fits) weights.of[*criterion] = value.get<double>();
+  }
+  for (const std::string& symbol : symbols()) {
+    if (!given.contains(symbol)) complain("the weight of " + symbol + " is missing");
+  }
+  double sum = 0;
+  for (const double weight : weights.of.values) sum += weight;
+  if (problems.empty() && sum == 0) complain("all weights are 0");
+  if (!problems.empty()) return Failure{problems};
+  return weights;
+}
+
+std::string to_json(const Weights& weights) {
+  Json object;
+  object["source"] = weights.source;
+  for (std::size_t i = 0; i < criterion_count; ++i)
+    object["weights"][symbol_of(static_cast<Criterion>(i))] = weights.of.values[i];
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<double> quality(const Criteria& criteria, const Weights& weights) {
+  const double total = total_weight(criteria, weights);
+  if (!(total > 0)) return std::nullopt;
+  double sum = 0;
+  for (std::size_t i = 0; i < criterion_count; ++i)
+    sum += criteria.values[i].value_or(0) * weights.of.values[i];
+  return sum / total;
+}
+
+std::vector<Gap> gaps(const Criteria& criteria, const Weights& weights) {
+  const double total = total_weight(criteria, weights);
+  std::vector<Gap> found;
+  for (std::size_t i = 0; i < criterion_count; ++i) {
+    if (!criteria.values[i]) continue;
+    const double size = weights.of.values[i] * (1 - *criteria.values[i]);
+    if (size > 0) found.push_back({static_cast<Criterion>(i), size / total});
+  }
+  std::ranges::stable_sort(found, std::greater(), &Gap::size);
+  return found;
+}
+
+}  // namespace lynxpp::models::proplusplus

@@ -1,0 +1,319 @@
+// Pro++ against closed forms, and the paper's Table III as data.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "models/proplusplus/criteria.h"
+#include "models/proplusplus/hardware.h"
+#include "models/proplusplus/schedule.h"
+#include "models/proplusplus/weights.h"
+
+namespace lynxpp::models::proplusplus {
+namespace {
+
+using testing::DoubleEq;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Optional;
+
+/// Ten multiprocessors of compute capability 9.0 with round figures.
+Hardware round_hardware() {
+  DeviceFigures figures;
+  figures.multiprocessors = 10;
+  figures.clock_khz = 1000000;
+  figures.memory_clock_khz = 1000000;
+  figures.memory_bus_bits = 4000;  // 2e9 × 500 bytes: 1 TB/s
+  return hardware_of(figures);
+}
+
+Primitive one(const KernelRun& kernel) {
+  Primitive primitive;
+  primitive.kernels = {kernel};
+  primitive.between_seconds = 0;
+  return primitive;
+}
+
+std::optional<double> value_of(Criterion criterion, const Primitive& primitive) {
+  return criteria_of(primitive, round_hardware())[criterion];
+}
+
+double correlation(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  const double mean_x = mean(x);
+  const double mean_y = mean(y);
+  double xy = 0;
+  double xx = 0;
+  double yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    yy += (y[i] - mean_y) * (y[i] - mean_y);
+  }
+  return xy / std::sqrt(xx * yy);
+}
+
+// ---- the paper's data ------------------------------------------------------------------------------------
+
+struct PrintedRow {
+  const char* primitive;
+  std::vector<double> quality;
+  std::vector<double> speedup;
+};
+
+/// Table III, of each row the libraries that have both numbers ("err" has none).
+const std::vector<PrintedRow>& table_3() {
+  static const std::vector<PrintedRow> rows{
+      {"reduction", {0.50, 0.89, 0.41, 0.75, 0.64}, {202, 505, 163, 252, 233}},
+      {"reduction by keys", {0.55, 0.67, 0.65}, {13, 101, 40}},
+      {"inclusive scan", {0.70, 0.77, 0.76, 0.79, 0.74}, {64, 190, 119, 301, 62}},
+      {"scan by keys", {0.58, 0.69}, {36, 128}},
+      {"vectorised binary search", {0.30, 0.55}, {687, 3576}},
+      {"partition", {0.65, 0.71}, {15, 87}},
+      {"compaction", {0.66, 0.69, 0.67}, {19, 67, 34}},
+      {"radix sort", {0.57, 0.55}, {22, 45}},
+      {"unique", {0.69, 0.68}, {15, 88}},
+  };
+  return rows;
+}
+
+TEST(ProPlusPlus, TheQualityOfTable3GoesWithItsSpeedups) {
+  std::vector<double> of_more_than_two;
+  std::vector<double> of_two;
+  for (const PrintedRow& row : table_3()) {
+    ASSERT_EQ(row.quality.size(), row.speedup.size());
+    (row.quality.size() > 2 ? of_more_than_two : of_two).push_back(correlation(row.quality, row.speedup));
+  }
+  EXPECT_THAT(of_more_than_two, ElementsAre(DoubleNear(0.877, 5e-4), DoubleNear(0.833, 5e-4),
+                                            DoubleNear(0.853, 5e-4), DoubleNear(1.000, 5e-4)));
+  // Two points are always on a line; in the last two rows the better quality is the slower one.
+  EXPECT_THAT(of_two, ElementsAre(DoubleNear(1, 1e-9), DoubleNear(1, 1e-9), DoubleNear(1, 1e-9),
+                                  DoubleNear(-1, 1e-9), DoubleNear(-1, 1e-9)));
+}
+
+TEST(ProPlusPlus, ThePapersWeights) {
+  EXPECT_THAT(paper_weights().of.values, ElementsAre(30, 30, 15, 10, 70, 100, 100, 50));
+}
+
+// ---- each criterion in closed form -----------------------------------------------------------------------
+
+TEST(ProPlusPlus, OccupancyIsTheLeastOfItsLimits) {
+  const Hardware hardware = round_hardware();
+  // 128 registers of 256 threads: 8 warps of 4096 registers each, 2 blocks of 64 warps' room.
+  const OccupancyLimits registers = occupancy_limits({1000, 256, 128, 0}, hardware);
+  EXPECT_EQ(registers.by_registers, 0.25);
+  EXPECT_EQ(registers.by_blocks, 1);
+  EXPECT_EQ(registers.by_shared, 1);
+  EXPECT_EQ(registers.by_grid, 1);
+  EXPECT_EQ(registers.least(), 0.25);
+  // 32 blocks of 32 threads are the most a multiprocessor holds.
+  EXPECT_EQ(occupancy_limits({1000, 32, 16, 0}, hardware).by_blocks, 0.5);
+  EXPECT_EQ(occupancy_limits({100000, 32, 16, 0}, hardware).least(), 0.5);
+  // 75 KiB and the 1 KiB that each block takes besides: three blocks of 256 threads in 228 KiB.
+  EXPECT_EQ(occupancy_limits({1000, 256, 16, 75 * 1024}, hardware).by_shared, 3 * 8 / 64.0);
+  // 8 blocks of 256 threads on 10 multiprocessors of 2048.
+  EXPECT_EQ(occupancy_limits({8, 256, 16, 0}, hardware).by_grid, 0.1);
+  EXPECT_EQ(occupancy_limits({8, 256, 16, 0}, hardware).least(), 0.1);
+  // A started warp counts whole.
+  EXPECT_EQ(occupancy_limits({64, 33, 16, 0}, hardware).by_grid, 128 / 640.0);
+}
+
+TEST(ProPlusPlus, LanesOfAWarpOver32AreItsEfficiency) {
+  KernelRun kernel;
+  kernel.counts.warp_instructions = 100;
+  kernel.counts.lane_instructions = 1600;
+  EXPECT_THAT(value_of(Criterion::warp_efficiency, one(kernel)), Optional(0.5));
+  kernel.counts.lane_instructions = 3200;
+  EXPECT_THAT(value_of(Criterion::warp_efficiency, one(kernel)), Optional(1.0));
+}
+
+TEST(ProPlusPlus, SynchronizationIsOneWithoutLosses) {
+  KernelRun kernel;
+  kernel.seconds = 1;
+  kernel.stalled = 0;
+  EXPECT_THAT(value_of(Criterion::synchronization, one(kernel)), Optional(1.0));
+  kernel.stalled = 0.5;
+  EXPECT_THAT(value_of(Criterion::synchronization, one(kernel)), Optional(0.75));
+  Primitive two = one(kernel);
+  two.kernels.push_back(kernel);
+  two.between_seconds = 2;  // half of all time is between the kernels
+  EXPECT_THAT(value_of(Criterion::synchronization, two), Optional(0.5));
+  const Criteria barriers_alone = criteria_of(two, round_hardware(), {1, 0});
+  EXPECT_THAT(barriers_alone[Criterion::synchronization], Optional(0.5));
+  kernel.stalled = -1;
+  EXPECT_EQ(value_of(Criterion::synchronization, one(kernel)), std::nullopt);
+}
+
+TEST(ProPlusPlus, InstructionsAreTheArithmeticUnitsIdleTime) {
+  KernelRun kernel;
+  kernel.seconds = 1e-6;  // 1000 clocks of 10 multiprocessors
+  kernel.counts.integers = 64 * 10 * 250;
+  EXPECT_THAT(value_of(Criterion::instructions, one(kernel)), Optional(DoubleNear(0.75, 1e-12)));
+  kernel.counts.singles = 128 * 10 * 250;
+  kernel.counts.doubles = 64 * 10 * 250;
+  EXPECT_THAT(value_of(Criterion::instructions, one(kernel)), Optional(DoubleNear(0.25, 1e-12)));
+  kernel.counts.doubles = 64 * 10 * 2500;  // more than there was time for is no less than nothing
+  EXPECT_THAT(value_of(Criterion::instructions, one(kernel)), Optional(0.0));
+  kernel.seconds = 0;
+  EXPECT_EQ(value_of(Criterion::instructions, one(kernel)), std::nullopt);
+}
+
+TEST(ProPlusPlus, AccessesToNearMemoryAreTheHierarchysUse) {
+  KernelRun kernel;
+  kernel.counts.textures = 1;
+  kernel.counts.locals = 2;
+  kernel.counts.shared = 3;
+  kernel.counts.globals = 18;
+  EXPECT_THAT(value_of(Criterion::memory_hierarchy, one(kernel)), Optional(0.25));
+  EXPECT_EQ(value_of(Criterion::memory_hierarchy, one({})), std::nullopt);
+}
+
+TEST(ProPlusPlus, BytesInTimeAreTheMemorysUse) {
+  KernelRun kernel;
+  kernel.seconds = 1e-3;
+  kernel.counts.moved_bytes = 400'000'000;  // of 1e9 that can be moved
+  EXPECT_THAT(value_of(Criterion::memory_coalescing, one(kernel)), Optional(DoubleNear(0.4, 1e-12)));
+}
+
+TEST(ProPlusPlus, TransfersCostUnlessTheyOverlap) {
+  Primitive primitive = one({});
+  primitive.problem_bytes = 100;
+  EXPECT_THAT(value_of(Criterion::data_transfer, primitive), Optional(1.0));
+  primitive.copies = {{100, false}};
+  EXPECT_THAT(value_of(Criterion::data_transfer, primitive), Optional(0.5));
+  EXPECT_THAT(printed_data_transfer(primitive), Optional(0.0));
+  primitive.copies = {{100, true}};
+  EXPECT_THAT(value_of(Criterion::data_transfer, primitive), Optional(1.0));
+  EXPECT_THAT(printed_data_transfer(primitive), Optional(0.5));
+  primitive.copies = {{1'000'000, false}};
+  EXPECT_THAT(printed_data_transfer(primitive), Optional(DoubleNear(-0.5, 1e-3)));
+  EXPECT_THAT(printed_data_transfer(primitive), Optional(testing::Gt(-0.5)));
+}
+
+TEST(ProPlusPlus, SeveralKernelsCountByTheirTime) {
+  KernelRun brief;
+  brief.configuration = {1000, 256, 128, 0};  // 0.25
+  brief.seconds = 1;
+  brief.balance = 0.2;
+  KernelRun lengthy;
+  lengthy.configuration = {1000, 256, 16, 0};  // 1
+  lengthy.seconds = 3;
+  lengthy.balance = 0.6;
+  Primitive both = one(brief);
+  both.kernels.push_back(lengthy);
+  EXPECT_THAT(value_of(Criterion::occupancy, both), Optional(DoubleEq((0.25 + 3) / 4)));
+  EXPECT_THAT(value_of(Criterion::load_balancing, both), Optional(DoubleEq(0.5)));
+}
+
+// ---- blocks on multiprocessors ---------------------------------------------------------------------------
+
+TEST(ProPlusPlus, EvenBlocksFillAllMultiprocessorsAlike) {
+  const std::vector<BlockSteps> blocks(8, {10, 40});  // four warps each
+  const Schedule all = schedule(blocks, 4, 2);
+  EXPECT_EQ(all.steps, 10u);
+  EXPECT_THAT(all.active_warps, ElementsAre(8, 8, 8, 8));
+  EXPECT_EQ(all.balance(8), 1);
+  EXPECT_EQ(all.balance(64), 0.125);
+}
+
+TEST(ProPlusPlus, OneLongBlockLeavesTheOthersIdle) {
+  std::vector<BlockSteps> blocks(4, {10, 10});
+  blocks[1] = {40, 40};
+  const Schedule all = schedule(blocks, 4, 1);
+  EXPECT_EQ(all.steps, 40u);
+  EXPECT_THAT(all.active_warps, ElementsAre(0.25, 1, 0.25, 0.25));
+  EXPECT_EQ(all.balance(1), 1.75 / 4);
+}
+
+TEST(ProPlusPlus, BlocksWaitForAPlace) {
+  const Schedule all = schedule(std::vector<BlockSteps>(3, {10, 10}), 2, 1);
+  EXPECT_EQ(all.steps, 20u);
+  EXPECT_THAT(all.of_each, ElementsAre(20, 10));
+  EXPECT_EQ(schedule({}, 2, 1).balance(64), 0);
+}
+
+TEST(ProPlusPlus, TheModelledTimeIsTheLongestOfThree) {
+  const Hardware hardware = round_hardware();
+  Counts counts;
+  counts.warp_instructions = 400000;
+  // Issue: 40000 instructions of one multiprocessor, four in a clock of a nanosecond.
+  const std::vector<BlockSteps> busy(1000, {40, 400});
+  EXPECT_DOUBLE_EQ(modelled_seconds(schedule(busy, 10, 100), counts, hardware), 10000e-9);
+  // Latency: one warp after the other, four clocks a step.
+  const std::vector<BlockSteps> alone(10, {40000, 40000});
+  EXPECT_DOUBLE_EQ(modelled_seconds(schedule(alone, 10, 1), counts, hardware), 160000e-9);
+  // Memory: a terabyte a second.
+  counts.moved_bytes = 1'000'000'000;
+  EXPECT_DOUBLE_EQ(modelled_seconds(schedule(busy, 10, 100), counts, hardware), 1e-3);
+}
+
+// ---- weights ---------------------------------------------------------------------------------------------
+
+TEST(ProPlusPlus, QualityIsTheMeanByWeightOfWhatIsKnown) {
+  Criteria criteria;
+  criteria.values = {1, 1, 1, 1, 1, 1, 1, 1};
+  EXPECT_THAT(quality(criteria, paper_weights()), Optional(1.0));
+  EXPECT_TRUE(gaps(criteria, paper_weights()).empty());
+  criteria[Criterion::memory_coalescing] = 0.5;
+  criteria[Criterion::synchronization] = 0;
+  EXPECT_THAT(quality(criteria, paper_weights()), Optional(DoubleEq(1 - 60 / 405.0)));
+  const std::vector<Gap> found = gaps(criteria, paper_weights());
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].criterion, Criterion::memory_coalescing);
+  EXPECT_DOUBLE_EQ(found[0].size, 50 / 405.0);
+  EXPECT_DOUBLE_EQ(found[1].size, 10 / 405.0);
+  criteria[Criterion::memory_coalescing].reset();
+  EXPECT_THAT(quality(criteria, paper_weights()), Optional(DoubleEq(1 - 10 / 305.0)));
+  EXPECT_EQ(quality({}, paper_weights()), std::nullopt);
+}
+
+TEST(ProPlusPlus, WeightsAreReadAsTheyAreWritten) {
+  Weights weights = paper_weights();
+  weights.of[Criterion::data_transfer] = 0.125;
+  const Result<Weights> read = parse_weights(to_json(weights), "weights.json");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->of, weights.of);
+  EXPECT_EQ(read->source, weights.source);
+}
+
+TEST(ProPlusPlus, BadWeightsAreRefusedEachByItsName) {
+  const auto refusal = [](const std::string& text) {
+    const Result<Weights> read = parse_weights(text, "w.json");
+    return read ? std::string() : render(read.error().diagnostics);
+  };
+  EXPECT_THAT(refusal("{"), HasSubstr("w.json: error: the file is no JSON"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("no object 'weights'"));
+  const std::string text = refusal(
+      R"({"weights": {"OC": -1, "LB": "x", "WE": 1, "SO": 1, "IO": 1, "MH": 1, "MK": 1, "DT": 1}})");
+  EXPECT_THAT(text, HasSubstr("the weight of OC has to be a number from 0 on"));
+  EXPECT_THAT(text, HasSubstr("the weight of LB has to be"));
+  EXPECT_THAT(text, HasSubstr("there is no criterion 'MK'"));
+  EXPECT_THAT(text, HasSubstr("the weight of MC is missing"));
+  EXPECT_THAT(
+      refusal(
+          R"({"weights": {"OC": 0, "LB": 0, "WE": 0, "SO": 0, "IO": 0, "MH": 0, "MC": 0, "DT": 0}})"),
+      HasSubstr("all weights are 0"));
+}
+
+TEST(ProPlusPlus, WhatADeviceDoesNotTellIsAssumed) {
+  bool assumes = false;
+  DeviceFigures figures;
+  figures.multiprocessors = 66;
+  EXPECT_DOUBLE_EQ(hardware_of(figures, &assumes).memory_rate, 3.35e12 / 2);
+  EXPECT_TRUE(assumes);
+  figures.clock_khz = 1;
+  figures.memory_clock_khz = 2619000;
+  figures.memory_bus_bits = 5120;
+  EXPECT_DOUBLE_EQ(hardware_of(figures, &assumes).memory_rate, 3.35232e12);
+  EXPECT_FALSE(assumes);
+  EXPECT_EQ(arithmetic_rates(86).singles, 128);
+  EXPECT_EQ(arithmetic_rates(61).singles, 64);
+  EXPECT_EQ(arithmetic_rates(999).doubles, 64);
+}
+
+}  // namespace
+}  // namespace lynxpp::models::proplusplus
