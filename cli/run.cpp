@@ -73,6 +73,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
     ask_for_last_word();
   }
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
+  ::setenv("NVTX_INJECTION64_PATH", library->c_str(), 0);  // a user's own tool goes first
 
   if (!arguments.kernels.empty()) ::setenv("LYNXPP_KERNELS", arguments.kernels.c_str(), 1);
   if (!arguments.launches.empty()) ::setenv("LYNXPP_LAUNCHES", arguments.launches.c_str(), 1);

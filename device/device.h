@@ -73,6 +73,17 @@ struct ParameterSlot {
 /// is there, or the extra buffer is too short.
 Result<std::vector<std::byte>> parameter_buffer(const Launch& launch, std::span<const ParameterSlot> slots);
 
+/// What a multiprocessor and the memory have; 0: not known.
+struct DeviceLimits {
+  std::uint32_t memory_clock_khz = 0;
+  std::uint32_t memory_bus_bits = 0;
+  std::uint32_t threads_per_sm = 0;
+  std::uint32_t blocks_per_sm = 0;
+  std::uint32_t registers_per_sm = 0;
+  std::uint32_t shared_per_sm = 0;             ///< bytes
+  std::uint32_t shared_per_block_besides = 0;  ///< bytes that each block takes in addition
+};
+
 /// What a kernel takes of a multiprocessor, with a launch's block size and dynamic shared memory.
 struct KernelResources {
   std::uint32_t registers = 0;      ///< per thread
@@ -161,6 +172,14 @@ class Device {
 
   /// How to measure the launches to come (Readback::kernel_milliseconds).
   virtual void measure_kernels(KernelTimes /*how*/) {}
+
+  virtual DeviceLimits limits() { return {}; }
+
+  /// Static shared memory of the launch's own function, bytes for each thread block.
+  virtual std::uint32_t static_shared_bytes(const Launch& launch) {
+    const std::optional<KernelResources> found = resources(launch, nullptr);
+    return found ? found->shared_bytes : 0;
+  }
 
   /// Of `variant`, or of the launch's own function when it is null; nullopt when the device has no such
   /// limits.

@@ -40,6 +40,8 @@ Configuration read_configuration(Diagnostics& problems) {
   configuration.dump = environment("LYNXPP_DUMP");
   configuration.prints_table = environment("LYNXPP_TABLE") != "0";
   configuration.timing = timing_of(environment("LYNXPP_TIMING"));
+  const std::string timeline = environment("LYNXPP_TIMELINE");
+  configuration.timeline = !timeline.empty() && timeline != "0";
   const std::string wide = environment("LYNXPP_WIDE_COUNTERS");
   configuration.wide_counters = !wide.empty() && wide != "0";
   return configuration;

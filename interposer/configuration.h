@@ -27,6 +27,7 @@ struct Configuration {
   bool prints_table = true;  ///< LYNXPP_TABLE: not when it is 0
   std::string dump;          ///< LYNXPP_DUMP: folder for PTX, or empty
   Timing timing = Timing::off;
+  bool timeline = false;       ///< LYNXPP_TIMELINE: records of the device and of all activities
   bool wide_counters = false;  ///< LYNXPP_WIDE_COUNTERS: 64 bits from the first launch on
 
   /// Only coverage and times are asked for.

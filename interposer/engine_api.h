@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 4
+#define LYNXPP_ENGINE_ABI 5
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -60,6 +60,20 @@ typedef struct lynxpp_allocation_source {
   size_t (*copy)(lynxpp_allocation* into, size_t capacity, uint64_t* version);
 } lynxpp_allocation_source;
 
+/// A copy of the program's that the hooks have seen made, on the cuda device. Addresses of the host are
+/// addresses, too.
+typedef struct lynxpp_copy {
+  uint64_t to;
+  uint64_t from;
+  uint64_t bytes;
+  void* stream;
+  int asynchronous;
+} lynxpp_copy;
+
+/// Writes the names of the ranges that the calling thread is in, the outermost first, each ended by '\n'.
+/// Returns how many bytes there are, of which the first `capacity` are written.
+typedef size_t (*lynxpp_range_source)(char* into, size_t capacity);
+
 /// One function of the cpu device's CUDA API, by its exported name.
 typedef struct lynxpp_cpu_function {
   const char* name;
@@ -102,6 +116,12 @@ typedef struct lynxpp_engine {
   /// What stands in for runtime functions that are not among these (of another CUDA version): returns an
   /// error, whatever its arguments.
   void* (*cpu_refusal)(void);
+
+  /// Called second and once; `source` stays.
+  void (*use_ranges)(lynxpp_range_source source);
+
+  /// The program has called for a copy.
+  void (*copied)(const lynxpp_copy* copy);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

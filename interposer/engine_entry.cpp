@@ -2,6 +2,7 @@
 // by the cpu device's runtime.
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,23 @@ void print(const std::string& text) { std::fprintf(stderr, "lynxpp: %s", text.c_
 
 /// What the hooks keep. Told before anything else; the engine itself is made when it is first used.
 std::atomic<const lynxpp_allocation_source*> allocation_source = nullptr;
+
+std::atomic<lynxpp_range_source> range_source = nullptr;
+
+/// Functions of LYNXPP_RANGE_FUNCTION enclose what the hooks know of.
+RangeReader range_reader() {
+  const char* const functions = std::getenv("LYNXPP_RANGE_FUNCTION");
+  return [functions = std::string(functions != nullptr ? functions : "")] {
+    std::vector<std::string> ranges;
+    if (!functions.empty()) ranges = function_ranges(functions);
+    const lynxpp_range_source source = range_source.load();
+    if (source == nullptr) return ranges;
+    std::string text(source(nullptr, 0), '\0');
+    if (!text.empty()) text.resize(std::min(text.size(), source(text.data(), text.size())));
+    for (std::string& range : ranges_of(text)) ranges.push_back(std::move(range));
+    return ranges;
+  };
+}
 
 /// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
 struct Engine {
@@ -52,12 +70,18 @@ struct Engine {
     }
     times = configuration.kernel_times();
     session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
+    session->use_ranges(range_reader());
   }
 
   /// One for all devices. Precondition: `mutex` is held.
   device::cuda::AllocationSource allocation_reader() {
     if (allocations == nullptr) allocations = std::make_shared<AllocationReader>(allocation_source.load());
     return [reader = allocations] { return reader->read(); };
+  }
+
+  std::shared_ptr<const device::LiveAllocations> live_allocations() {
+    const std::lock_guard lock(mutex);
+    return allocation_reader()();
   }
 
   device::Device* current_cuda_device(lynxpp_driver_lookup lookup) {
@@ -158,6 +182,30 @@ bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::Kerne
   });
 }
 
+void note_cpu_copy(const device::cpu::CopyNotice& copy) {
+  contained("a copy", 0, [&] {
+    engine().session->copied({copy.bytes, copy.to_device, copy.from_device, copy.stream, copy.asynchronous});
+    return 0;
+  });
+}
+
+void copied(const lynxpp_copy* copy) {
+  contained("a copy", 0, [&] {
+    if (!engine().session->has_timeline()) return 0;
+    const auto now = engine().live_allocations();
+    const auto is_device = [&](std::uint64_t address) {
+      const device::LiveAllocation* const found = now->find(address);
+      return found != nullptr && found->kind != device::AllocationKind::host &&
+             found->kind != device::AllocationKind::registered_host;
+    };
+    engine().session->copied(
+        {copy->bytes, is_device(copy->to), is_device(copy->from), copy->stream, copy->asynchronous != 0});
+    return 0;
+  });
+}
+
+void use_ranges(lynxpp_range_source source) { range_source.store(source); }
+
 void use_allocations(const lynxpp_allocation_source* source) { allocation_source.store(source); }
 
 int attach(const char* specifications) {
@@ -238,6 +286,7 @@ const lynxpp_cpu_function* cpu_functions(size_t* count) {
   static_assert(sizeof(lynxpp_cpu_function) == sizeof(device::cpu::ApiFunction));
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
   device::cpu::set_wait_observer(&collect);
+  device::cpu::set_copy_observer(&note_cpu_copy);
   const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
   *count = functions.size();
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
@@ -254,6 +303,8 @@ constexpr lynxpp_engine table{
     .finish = &finish,
     .cpu_functions = &cpu_functions,
     .cpu_refusal = &device::cpu::unknown_function,
+    .use_ranges = &use_ranges,
+    .copied = &copied,
 };
 
 }  // namespace

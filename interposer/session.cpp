@@ -70,11 +70,42 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   if (finished_ || attached_ == nullptr) return false;
   has_seen_launches_ = true;
   Seen& known = seen(source.name);
-  const std::optional<std::uint64_t> index = wanted(known);
-  if (!index) return false;
+  const std::uint64_t number = known.coverage.launches;
+  const bool is_wanted = wanted(known).has_value();
   state.unlock();
+  report::ActivityRecord activity = timeline_.launch(launch, source.name, number);
+  note_device(device, launch, activity);
+  const bool made = is_wanted && make_launch(known, device, launch, source, activity);
+  if (!made) write(activity);
+  return made;
+}
+
+void Session::note_device(device::Device& device, const device::Launch& launch,
+                          report::ActivityRecord& activity) {
+  if (!configuration_.timeline) return;
+  activity.launch->shared_bytes += device.static_shared_bytes(launch);
+  if (const auto resources = device.resources(launch, nullptr))
+    activity.launch->registers = resources->registers;
+  const std::lock_guard records(records_);
+  if (finished_ || std::ranges::count(told_devices_, device.info().name) != 0) return;
+  told_devices_.push_back(device.info().name);
+  sink_->device(record_of(device));
+}
+
+void Session::write(const report::ActivityRecord& activity) {
+  if (!configuration_.timeline) return;
+  const std::lock_guard records(records_);
+  if (!finished_) sink_->activity(activity);
+}
+
+void Session::copied(const CopyCall& call) {
+  if (configuration_.timeline && attached()) write(timeline_.copy(call));
+}
+
+bool Session::make_launch(Seen& known, device::Device& device, const device::Launch& launch,
+                          const KernelSource& source, const report::ActivityRecord& activity) {
   const Result<bool> captured = device.capturing(launch);
-  state.lock();
+  State state(state_);
   report::CoverageRecord& coverage = known.coverage;
   if (!captured || *captured) {
     add_once(coverage.notes, captured ? "launches captured into a graph run uninstrumented"
@@ -85,7 +116,7 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   if (configuration_.timing == Timing::originals) {
     coverage.reason = "its original was timed";
     state.unlock();
-    return time_original(known, device, launch, *index).ok();
+    return time_original(known, device, launch, activity).ok();
   }
   const KernelPtr kernel = kernel_for(state, known, device, launch, source);
   if (kernel == nullptr) return false;
@@ -94,7 +125,7 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
     return false;
   }
   state.unlock();
-  const Status launched = launch_variant(known, *kernel, device, launch, *index);
+  const Status launched = launch_variant(known, *kernel, device, launch, activity);
   state.lock();
   if (!launched) {
     add_once(coverage.notes, first_message(launched.error()));
@@ -185,11 +216,18 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen, device::Device&
 }
 
 Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
-                               const device::Launch& launch, std::uint64_t index) {
+                               const device::Launch& launch, const report::ActivityRecord& activity) {
   Pending pending;
   pending.attached = kernel.attached;
   pending.seen = &seen;
-  pending.launch = index;
+  pending.launch = activity.launch->launch;
+  pending.activity = activity;
+  if (configuration_.timeline) {
+    report::ActivityRecord::Launch& record = *pending.activity.launch;
+    note_arrays(record, device, launch, kernel.instrumented.parameters);
+    record.registers_are_estimated = !record.registers && kernel.instrumented.registers;
+    if (record.registers_are_estimated) record.registers = kernel.instrumented.registers->original;
+  }
   pending.sites = kernel.sites;
   pending.device = device.info();
   pending.view.basic_blocks = kernel.instrumented.size.basic_blocks;
@@ -242,6 +280,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
     const std::string reason = first_message(readback.error());
     log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending.launch,
                 reason);
+    write(pending.activity);
     const State state(state_);
     add_once(seen.coverage.notes, "results lost: " + reason);
     return success();
@@ -262,14 +301,15 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
 }
 
 Status Session::time_original(Seen& seen, device::Device& device, const device::Launch& launch,
-                              std::uint64_t index) {
+                              const report::ActivityRecord& activity) {
   note_resources(seen, device, launch, nullptr);
   Outstanding outstanding(*this, seen);
   Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
   if (!made) return made.error();
   Pending pending;
   pending.seen = &seen;
-  pending.launch = index;
+  pending.launch = activity.launch->launch;
+  pending.activity = activity;
   pending.device = device.info();
   pending.readback = std::move(*made);
   add(std::move(pending), outstanding);

@@ -28,6 +28,7 @@
 #include "interposer/configuration.h"
 #include "interposer/owned_mutex.h"
 #include "interposer/results_worker.h"
+#include "interposer/timeline.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
@@ -67,6 +68,15 @@ class Session {
   /// records, so that what was over before the call is written behind it.
   void collect();
 
+  /// Whose names launches carry. Before the first one.
+  void use_ranges(RangeReader reader) { timeline_.use_ranges(std::move(reader)); }
+
+  /// The program has called for a copy.
+  void copied(const CopyCall& call);
+
+  /// Whether all activities are to be told.
+  bool has_timeline() const { return configuration_.timeline; }
+
   /// Drops variants of an image that is going away.
   void forget_image(std::uint64_t image);
 
@@ -104,10 +114,19 @@ class Session {
   KernelPtr kernel_for(State& state, Seen& seen, device::Device& device, const device::Launch& launch,
                        const KernelSource& source);
   Status launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
-                        const device::Launch& launch, std::uint64_t index);
+                        const device::Launch& launch, const report::ActivityRecord& activity);
   Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
                      Pending pending);
-  Status time_original(Seen& seen, device::Device& device, const device::Launch& launch, std::uint64_t index);
+  Status time_original(Seen& seen, device::Device& device, const device::Launch& launch,
+                       const report::ActivityRecord& activity);
+  /// Whether the launch, which is wanted, was made with the variant or timed; its activity is written later
+  /// then.
+  bool make_launch(Seen& seen, device::Device& device, const device::Launch& launch,
+                   const KernelSource& source, const report::ActivityRecord& activity);
+  /// Writes the device's record once, and what is known of the kernel before it is instrumented. Where
+  /// activities are told; precondition of this and the next: none of the locks is held.
+  void note_device(device::Device& device, const device::Launch& launch, report::ActivityRecord& activity);
+  void write(const report::ActivityRecord& activity);
   /// What the kernels take of an SM; `variant` may be null.
   void note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
                       const device::Variant* variant);
@@ -164,6 +183,8 @@ class Session {
   std::deque<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
+  Timeline timeline_;
+  std::vector<std::string> told_devices_;  // guarded by records_
   std::unique_ptr<ResultsWorker> worker_;
 };
 

@@ -79,6 +79,10 @@ std::optional<Session::Pending> Session::take(bool wait) {
 }
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
+  // Of an instrumented kernel the time says nothing about the program's own.
+  if (bytes && configuration_.timing == Timing::originals)
+    pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
+  if (configuration_.timeline) sink_->activity(pending.activity);
   if (bytes) {
     report(pending, *bytes);
   } else {
@@ -150,6 +154,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   std::copy(std::begin(pending.view.grid), std::end(pending.view.grid), record.grid);
   std::copy(std::begin(pending.view.block), std::end(pending.view.block), record.block);
   record.spec = pending.attached->specifications[index]->name();
+  record.ranges = pending.activity.ranges;
 
   cod::LaunchView view = pending.view;
   view.kernel = record.kernel;
@@ -226,6 +231,7 @@ void Session::report_ends() {
 
 void Session::collect() {
   if (finished_ || taking_.is_held_by_caller() || Launching::is_in_this_thread()) return;
+  if (configuration_.timeline && attached()) write(timeline_.wait());
   const std::unique_lock taking(taking_, patience);
   if (taking && !finished_) drain(false);
 }

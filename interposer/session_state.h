@@ -104,6 +104,7 @@ struct Session::Pending {
   std::shared_ptr<const Attached> attached;
   Seen* seen = nullptr;
   std::uint64_t launch = 0;
+  report::ActivityRecord activity;
   std::size_t sites = 0;  ///< of Seen::sites
   device::DeviceInfo device;
   cod::LaunchView view;

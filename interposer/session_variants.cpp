@@ -47,7 +47,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.variable_address = [&](const std::string& name) {
     return device.variable_address(launch.function, name);
   };
-  request.wants_register_estimate = log().should_log(spdlog::level::debug);
+  request.wants_register_estimate = configuration_.timeline || log().should_log(spdlog::level::debug);
   Status loaded = make_variant(seen, kernel, launch, request);
   if (!loaded) {
     // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for

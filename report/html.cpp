@@ -12,6 +12,12 @@
 namespace lynxpp::report {
 namespace {
 
+/// Its name, and the ranges of the program that its launches were made in.
+std::string title_of(const KernelTotals& kernel) {
+  const std::string path = path_of(kernel.ranges);
+  return demangle(kernel.kernel) + (path.empty() ? "" : " in " + path);
+}
+
 constexpr std::size_t page_sites = 25;
 
 constexpr std::string_view page_style =
@@ -31,8 +37,7 @@ std::vector<BarChart> charts_of(const SpecificationTotals& totals) {
     BarChart chart{column.name, column.unit, {}};
     for (const KernelTotals& kernel : totals.kernels) {
       const auto value = kernel.scalars.find(column.name);
-      if (value != kernel.scalars.end())
-        chart.bars.push_back({demangle(kernel.kernel), value->second.value()});
+      if (value != kernel.scalars.end()) chart.bars.push_back({title_of(kernel), value->second.value()});
     }
     charts.push_back(std::move(chart));
   }
@@ -73,7 +78,7 @@ std::string kernel_rows(const SpecificationTotals& totals) {
   }
   html += "</tr>\n";
   for (const KernelTotals& kernel : totals.kernels) {
-    html += "<tr>" + cell(demangle(kernel.kernel), true) + cell(to_text(Number::of(kernel.launches))) +
+    html += "<tr>" + cell(title_of(kernel), true) + cell(to_text(Number::of(kernel.launches))) +
             cell(to_text(kernel.grid)) + cell(to_text(kernel.block));
     for (const ScalarColumn& column : totals.columns) {
       const auto value = kernel.scalars.find(column.name);
@@ -88,7 +93,7 @@ std::string array_rows(const SpecificationTotals& totals) {
   std::string rows;
   for (const KernelTotals& kernel : totals.kernels) {
     for (const ArrayTotals& array : kernel.arrays) {
-      rows += "<tr>" + cell(demangle(kernel.kernel), true) + cell(array.name, true) + cell(array.unit, true) +
+      rows += "<tr>" + cell(title_of(kernel), true) + cell(array.name, true) + cell(array.unit, true) +
               cell(to_text(Number::of(array.elements))) + cell(array.has_sum ? to_text(array.sum) : "") +
               cell(to_text(array.least)) + cell(to_text(array.greatest)) + "</tr>\n";
     }
@@ -215,15 +220,15 @@ std::string section(const SpecificationTotals& totals, const Summary& summary) {
   if (const std::vector<BarChart> charts = charts_of(totals); !charts.empty()) html += svg_of(charts);
   for (const KernelTotals& kernel : totals.kernels) {
     for (const HotSites& hot : hot_sites_of(kernel, summary.sites_of(kernel), page_sites))
-      html += site_rows(demangle(kernel.kernel), hot);
-    html += named_rows(demangle(kernel.kernel), kernel);
-    for (const TableTotals& table : kernel.tables) html += table_rows(demangle(kernel.kernel), table);
+      html += site_rows(title_of(kernel), hot);
+    html += named_rows(title_of(kernel), kernel);
+    for (const TableTotals& table : kernel.tables) html += table_rows(title_of(kernel), table);
     for (const NoteTotals& note : kernel.notes)
-      html += "<p class=\"note\">" + escaped(demangle(kernel.kernel) + ": " + to_text(note)) + "</p>\n";
+      html += "<p class=\"note\">" + escaped(title_of(kernel) + ": " + to_text(note)) + "</p>\n";
   }
   html += array_rows(totals);
   for (const KernelTotals& kernel : totals.kernels) {
-    for (const ArrayTotals& array : kernel.arrays) html += element_rows(demangle(kernel.kernel), array);
+    for (const ArrayTotals& array : kernel.arrays) html += element_rows(title_of(kernel), array);
   }
   return html;
 }

@@ -210,6 +210,8 @@ class JsonLinesSink final : public Sink {
   void total(const TotalRecord& record) override { write(text_of(record)); }
   void coverage(const CoverageRecord& record) override { write(text_of(record)); }
   void timing(const TimingRecord& record) override { write(text_of(record)); }
+  void device(const DeviceRecord& record) override { write(text_of(record)); }
+  void activity(const ActivityRecord& record) override { write(text_of(record)); }
   void finish() override {}
 
  private:

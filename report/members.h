@@ -28,6 +28,10 @@ template <>
 inline constexpr std::string_view kind_of<CoverageRecord> = "coverage";
 template <>
 inline constexpr std::string_view kind_of<TimingRecord> = "timing";
+template <>
+inline constexpr std::string_view kind_of<DeviceRecord> = "device";
+template <>
+inline constexpr std::string_view kind_of<ActivityRecord> = "activity";
 
 /// `T` is the struct, or const where it is written.
 template <typename T, typename Struct>
@@ -127,6 +131,48 @@ void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit.if_any("resources", record.resources);
   visit.if_any("modelled", record.modelled);
   visit.if_any("notes", record.notes);
+  visit.if_any("ranges", record.ranges);
+}
+
+void visit_members(Is<DeviceRecord> auto& record, auto&& visit) {
+  visit("device", record.device);
+  visit("compute_capability", record.compute_capability);
+  visit("multiprocessors", record.multiprocessors);
+  visit("clock_khz", record.clock_khz);
+  visit("memory_clock_khz", record.memory_clock_khz);
+  visit("memory_bus_bits", record.memory_bus_bits);
+  visit("threads_per_sm", record.threads_per_sm);
+  visit("blocks_per_sm", record.blocks_per_sm);
+  visit("registers_per_sm", record.registers_per_sm);
+  visit("shared_per_sm", record.shared_per_sm);
+  visit("shared_per_block_besides", record.shared_per_block_besides);
+}
+
+void visit_members(Is<ActivityRecord::Launch> auto& launch, auto&& visit) {
+  visit_kernel(launch, visit);
+  visit("launch", launch.launch);
+  visit("shared_bytes", launch.shared_bytes);
+  visit.if_any("registers", launch.registers);
+  visit("registers_are_estimated", launch.registers_are_estimated);
+  visit.if_any("milliseconds", launch.milliseconds);
+  visit("array_numbers", launch.array_numbers);
+  visit("array_bytes", launch.array_bytes);
+}
+
+void visit_members(Is<ActivityRecord::Copy> auto& copy, auto&& visit) {
+  visit("bytes", copy.bytes);
+  visit("direction", copy.direction);
+  visit("asynchronous", copy.asynchronous);
+}
+
+void visit_members(Is<ActivityRecord> auto& record, auto&& visit) {
+  visit("order", record.order);
+  visit("stream", record.stream);
+  visit("host_ms", record.host_ms);
+  visit.if_any("ranges", record.ranges);
+  visit.if_any("launch", record.launch);
+  visit.if_any("copy", record.copy);
+  visit("wait", record.wait);
 }
 
 void visit_members(Is<TotalRecord> auto& record, auto&& visit) {

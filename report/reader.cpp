@@ -212,6 +212,14 @@ void MemberReader::results(const char* name, const char* units, std::vector<Resu
 /// What is wrong between members.
 Complaint check(const auto& /*record*/) { return ""; }
 
+Complaint check(const ActivityRecord& record) {
+  const int kinds = int{record.launch.has_value()} + int{record.copy.has_value()} + int{record.wait};
+  if (kinds != 1) return "an activity is one of a launch, a copy and a wait";
+  const bool has_sizes =
+      !record.launch || record.launch->array_numbers.size() == record.launch->array_bytes.size();
+  return has_sizes ? "" : "arrays of a launch have a number and a size each";
+}
+
 Complaint check(const SitesRecord& record) {
   const bool blocks_do = std::all_of(record.blocks.begin(), record.blocks.end(), [&](const auto& block) {
     return block.function < record.functions.size() &&
@@ -244,6 +252,8 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
   read_as(TotalRecord());
   read_as(CoverageRecord());
   read_as(TimingRecord());
+  read_as(DeviceRecord());
+  read_as(ActivityRecord());
   return complaint;
 }
 
@@ -300,6 +310,8 @@ void feed(const std::vector<Record>& records, Sink& sink) {
     void operator()(const TotalRecord& record) const { sink.total(record); }
     void operator()(const CoverageRecord& record) const { sink.coverage(record); }
     void operator()(const TimingRecord& record) const { sink.timing(record); }
+    void operator()(const DeviceRecord& record) const { sink.device(record); }
+    void operator()(const ActivityRecord& record) const { sink.activity(record); }
   };
   for (const Record& record : records) std::visit(Visitor{sink}, record);
 }

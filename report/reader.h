@@ -11,7 +11,8 @@
 
 namespace lynxpp::report {
 
-using Record = std::variant<SitesRecord, LaunchRecord, CoverageRecord, TimingRecord, TotalRecord>;
+using Record = std::variant<SitesRecord, LaunchRecord, CoverageRecord, TimingRecord, TotalRecord,
+                            DeviceRecord, ActivityRecord>;
 
 struct Reading {
   std::vector<Record> records;  ///< in the order of the file

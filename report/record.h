@@ -13,6 +13,12 @@
 //    "files":[…],"labels":[["MEM_READ",…],…],
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
 //    "instructions":{"block":[…],"opcode":[…],"labels":[…],"ptx_line":[…],"file":[…],"line":[…]}}
+//   {"record":"device","device":…,"compute_capability":90,"multiprocessors":N,…}
+//   {"record":"activity","order":N,"stream":N,"host_ms":…,"ranges":[…], and one of
+//    "launch":{"kernel":…,"launch":N,…} "copy":{"bytes":N,…} "wait":{}}
+// The last two are written with LYNXPP_TIMELINE alone: what the program did, in the order in which it called.
+// "ranges" are those that the launching thread was in (docs/quality.md), the outermost first; launch records
+// have them too.
 // "sites" is the key to results with the extents BASIC_BLOCKS and INSTRUCTIONS: columns with one element for
 // each basic block and for each instruction, in the order of basicBlockId() and instructionId(). "function",
 // "opcode", "labels" and "file" are indices into the lists above them; a file that is not known is null, its
@@ -120,6 +126,48 @@ struct LaunchRecord {
   std::optional<LaunchResources> resources = {};  ///< with counts of words, where the device knows them
   std::optional<ModelledTime> modelled = {};      ///< of the instrumented launch
   std::vector<std::string> notes;                 ///< e.g. accesses dropped
+  std::vector<std::string> ranges;                ///< named ranges that it was made in, the outermost first
+};
+
+/// What the driver says of a device; 0: it says nothing.
+struct DeviceRecord {
+  std::string device;
+  std::uint64_t compute_capability = 0;  ///< × 10
+  std::uint64_t multiprocessors = 0;
+  std::uint64_t clock_khz = 0;
+  std::uint64_t memory_clock_khz = 0;
+  std::uint64_t memory_bus_bits = 0;
+  std::uint64_t threads_per_sm = 0;
+  std::uint64_t blocks_per_sm = 0;
+  std::uint64_t registers_per_sm = 0;
+  std::uint64_t shared_per_sm = 0;
+  std::uint64_t shared_per_block_besides = 0;  ///< bytes that each block takes in addition
+};
+
+/// Something that the program did with the device.
+struct ActivityRecord {
+  struct Launch {
+    std::string kernel;  ///< mangled
+    std::uint64_t launch = 0;
+    std::uint64_t shared_bytes = 0;            ///< of a block, static and dynamic
+    std::optional<std::uint64_t> registers;    ///< of a thread
+    bool registers_are_estimated = false;      ///< from the PTX
+    std::optional<double> milliseconds;        ///< on the device, where it was measured
+    std::vector<std::uint64_t> array_numbers;  ///< arrays that its parameters point into
+    std::vector<std::uint64_t> array_bytes;    ///< their sizes
+  };
+  struct Copy {
+    std::uint64_t bytes = 0;
+    std::string direction;      ///< "to device", "to host", "within device", "within host"
+    bool asynchronous = false;  ///< the call does not wait for it
+  };
+  std::uint64_t order = 0;   ///< of the program's calls, from 0
+  std::uint64_t stream = 0;  ///< 0: the default stream; else in order of appearance
+  double host_ms = 0;        ///< of the call, since the first activity
+  std::vector<std::string> ranges;
+  std::optional<Launch> launch;
+  std::optional<Copy> copy;
+  bool wait = false;  ///< the host has waited for the device
 };
 
 /// The instructions and basic blocks of a kernel, with what it calls; positions are the ids that results
@@ -205,6 +253,8 @@ class Sink {
   virtual void total(const TotalRecord& /*record*/) {}
   virtual void coverage(const CoverageRecord& record) = 0;
   virtual void timing(const TimingRecord& record) = 0;
+  virtual void device(const DeviceRecord& /*record*/) {}
+  virtual void activity(const ActivityRecord& /*record*/) {}
   virtual void finish() = 0;
 };
 

@@ -97,6 +97,7 @@ Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, cons
               {"launches", kernel.launches},
               {"grid", json_of(kernel.grid)},
               {"block", json_of(kernel.block)}};
+  if (!kernel.ranges.empty()) object["ranges"] = kernel.ranges;
   object["results"] = Json::object();
   for (const ScalarColumn& column : totals.columns) {
     const auto value = kernel.scalars.find(column.name);

@@ -123,7 +123,15 @@ class SpecificationTable {
       grid.cells.push_back(to_text(kernel.grid));
       block.cells.push_back(to_text(kernel.block));
     }
-    return {launches, grid, block};
+    std::vector<TextColumn> columns{launches, grid, block};
+    // Only where the program names ranges.
+    if (std::ranges::all_of(totals_.kernels, [](const KernelTotals& each) { return each.ranges.empty(); }))
+      return columns;
+    TextColumn range{{"range"}, {}, false};
+    for (const KernelTotals& kernel : totals_.kernels)
+      range.cells.push_back(printable(path_of(kernel.ranges)));
+    columns.insert(columns.begin(), std::move(range));
+    return columns;
   }
 
   std::vector<TextColumn> scalar_columns(NumberStyle style) const {

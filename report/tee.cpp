@@ -26,6 +26,12 @@ class Tee final : public Sink {
   void timing(const TimingRecord& record) override {
     for (const auto& sink : sinks_) sink->timing(record);
   }
+  void device(const DeviceRecord& record) override {
+    for (const auto& sink : sinks_) sink->device(record);
+  }
+  void activity(const ActivityRecord& record) override {
+    for (const auto& sink : sinks_) sink->activity(record);
+  }
   void finish() override {
     for (const auto& sink : sinks_) sink->finish();
   }

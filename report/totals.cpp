@@ -189,11 +189,18 @@ std::string to_text(const NoteTotals& note) {
          (note.launches == 1 ? "" : " in " + launches) + ")";
 }
 
+std::string path_of(const std::vector<std::string>& ranges) {
+  std::string path;
+  for (const std::string& range : ranges) path += (path.empty() ? "" : "/") + range;
+  return path;
+}
+
 void SpecificationTotals::add(const LaunchRecord& record) {
-  const auto [place, is_new] = index_.try_emplace(record.kernel, kernels.size());
+  const auto [place, is_new] = index_.try_emplace({record.kernel, record.ranges}, kernels.size());
   if (is_new) {
     kernels.emplace_back();
     kernels.back().kernel = record.kernel;
+    kernels.back().ranges = record.ranges;
   }
   KernelTotals& kernel = kernels[place->second];
   ++kernel.launches;

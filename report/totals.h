@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/number.h"
@@ -56,6 +57,7 @@ std::string to_text(const NoteTotals& note);
 
 struct KernelTotals {
   std::string kernel;
+  std::vector<std::string> ranges;  ///< that its launches were made in; in other ranges it has other totals
   std::uint64_t launches = 0;
   LaunchExtent grid;
   LaunchExtent block;
@@ -66,6 +68,9 @@ struct KernelTotals {
   std::vector<NoteTotals> notes;    ///< the first ones
   std::uint64_t further_notes = 0;  ///< beyond shown_notes different ones
 };
+
+/// Ranges as one text, "outer/inner"; empty when there is none.
+std::string path_of(const std::vector<std::string>& ranges);
 
 struct ScalarColumn {
   std::string name;
@@ -87,7 +92,7 @@ struct SpecificationTotals {
   void add(const LaunchRecord& record);
 
  private:
-  std::map<std::string, std::size_t> index_;
+  std::map<std::pair<std::string, std::vector<std::string>>, std::size_t> index_;
 };
 
 /// Different notes of a kernel that are kept; a specification may print another text at every launch.

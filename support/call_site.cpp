@@ -212,4 +212,32 @@ CallSite call_site(const CallStack& stack) {
   return view(texts.by_stack.try_emplace(std::move(key), std::move(made)).first->second);
 }
 
+namespace {
+
+/// "app::reduce" of "int app::reduce<int>(int const*, int)". What is in angle brackets or parentheses does not
+/// count, and what stands before a blank is a return type.
+std::string without_types(const std::string& demangled) {
+  std::string name;
+  int depth = 0;
+  for (const char c : demangled) {
+    if (c == '<') ++depth;
+    if (c == '(' && depth == 0) break;
+    if (depth == 0) name += c;
+    if (c == '>') --depth;
+    if (c == ' ' && depth == 0) name.clear();
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string_view function_name(const void* return_address) {
+  static std::mutex mutex;
+  static auto* const known = new std::map<const void*, std::string>;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known->try_emplace(return_address);
+  if (is_new) entry->second = without_types(demangle(locate(return_address).function.name));
+  return entry->second;
+}
+
 }  // namespace lynxpp

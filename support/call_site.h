@@ -25,4 +25,9 @@ struct CallSite {
 /// safe.
 CallSite call_site(const CallStack& stack);
 
+/// The name of the function that a return address lies in, without its return type, template arguments and
+/// parameters: "app::reduce" of "int app::reduce<int>(int const*, int)". Empty when no symbol table names it.
+/// Lives until the process ends; looked up once for each address. Thread safe.
+std::string_view function_name(const void* return_address);
+
 }  // namespace lynxpp

@@ -13,6 +13,7 @@
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/module_variables.h"
+#include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
@@ -111,6 +112,26 @@ class CpuDevice : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   std::shared_ptr<const LiveAllocations> allocations() override { return cpu::allocations().live(); }
+
+  DeviceLimits limits() override {
+    const auto attribute = [](cudaDeviceAttr which) {
+      return static_cast<std::uint32_t>(device_attribute(which).value_or(0));
+    };
+    return {0,
+            0,
+            attribute(cudaDevAttrMaxThreadsPerMultiProcessor),
+            attribute(cudaDevAttrMaxBlocksPerMultiprocessor),
+            attribute(cudaDevAttrMaxRegistersPerMultiprocessor),
+            attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+            attribute(cudaDevAttrReservedSharedMemoryPerBlock)};
+  }
+
+  std::uint32_t static_shared_bytes(const Launch& launch) override {
+    Kernel* kernel = registry().find_kernel(launch.function);
+    std::shared_ptr<const LoadedKernel> loaded;
+    if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return 0;
+    return static_cast<std::uint32_t>(loaded->info.static_shared_bytes);
+  }
 
   std::optional<KernelNeeds> needs(const Launch& launch) override {
     Kernel* const kernel = registry().find_kernel(launch.function);

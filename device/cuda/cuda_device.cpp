@@ -87,6 +87,21 @@ class CudaDevice final : public Device {
   }
   void measure_kernels(KernelTimes how) override { times_ = how; }
 
+  DeviceLimits limits() override {
+    const auto attribute = [&](CUdevice_attribute id) {
+      int value = 0;
+      driver_.cuDeviceGetAttribute(&value, id, info_.ordinal);
+      return static_cast<std::uint32_t>(value);
+    };
+    return {attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+            attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
+            attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+            attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
+            attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+            attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+            attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)};
+  }
+
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
     const CaptureRelaxed relaxed(driver_);
     const CUfunction function = variant != nullptr ? static_cast<const CudaVariant*>(variant)->function()

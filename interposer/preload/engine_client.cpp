@@ -13,6 +13,7 @@
 #include "interposer/preload/allocations.h"
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/process.h"
+#include "interposer/preload/ranges.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -71,6 +72,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   const lynxpp_engine* const loaded = load_engine(consequence);
   if (loaded == nullptr) return nullptr;
   loaded->use_allocations(&allocation_source);
+  loaded->use_ranges(&current_ranges);
   opening_process.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, leave_to_parent);
   engine.store(loaded, std::memory_order_release);

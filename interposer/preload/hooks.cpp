@@ -28,6 +28,7 @@ using PrimaryContextEnd = CUresult (*)(CUdevice);
 using Synchronize = CUresult (*)(const void*);
 using SynchronizeContext = CUresult (*)();
 using Copy = CUresult (*)(std::uintptr_t, std::uintptr_t, std::size_t);
+using CopyAsync = CUresult (*)(std::uintptr_t, std::uintptr_t, std::size_t, CUstream);
 using GetName = CUresult (*)(const char**, void*);
 using GetOwner = CUresult (*)(void**, void*);
 
@@ -238,9 +239,25 @@ CUresult synchronize_context() {
   return collected(original<slot, door, SynchronizeContext>()());
 }
 
+/// Tells the engine of a copy that the driver has taken.
+CUresult told_of_copy(CUresult result, const lynxpp_copy& made) {
+  const lynxpp_engine* const engine = attached() && !Passthrough::active() ? opened_engine() : nullptr;
+  if (engine == nullptr || result != cuda_success || made.bytes == 0) return result;
+  const Passthrough passthrough;
+  quietly([&] { engine->copied(&made); });
+  return result;
+}
+
 template <Slot slot, Door door>
 CUresult copy(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes) {
-  return collected(original<slot, door, Copy>()(destination, source, bytes));
+  const CUresult result = collected(original<slot, door, Copy>()(destination, source, bytes));
+  return told_of_copy(result, {destination, source, bytes, nullptr, 0});
+}
+
+template <Slot slot, Door door>
+CUresult copy_async(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes, CUstream stream) {
+  const CUresult result = original<slot, door, CopyAsync>()(destination, source, bytes, stream);
+  return told_of_copy(result, {destination, source, bytes, stream, 1});
 }
 
 // ---- launches --------------------------------------------------------------------------------------------

@@ -10,14 +10,9 @@ struct Names {
   const char* name;
 };
 constexpr Names names[criterion_count] = {
-    {"OC", "occupancy"},
-    {"LB", "load balancing"},
-    {"WE", "warp efficiency"},
-    {"SO", "synchronization"},
-    {"IO", "instructions"},
-    {"MH", "memory hierarchy"},
-    {"MC", "memory coalescing"},
-    {"DT", "data transfer"},
+    {"OC", "occupancy"},         {"LB", "load balancing"}, {"WE", "warp efficiency"},
+    {"SO", "synchronization"},   {"IO", "instructions"},   {"MH", "memory hierarchy"},
+    {"MC", "memory coalescing"}, {"DT", "data transfer"},
 };
 
 double total_seconds(const Primitive& primitive) {
@@ -103,9 +98,7 @@ std::optional<Criterion> find_criterion(const std::string& symbol) {
   return std::nullopt;
 }
 
-double OccupancyLimits::least() const {
-  return std::min({by_registers, by_blocks, by_shared, by_grid, 1.0});
-}
+double OccupancyLimits::least() const { return std::min({by_registers, by_blocks, by_shared, by_grid, 1.0}); }
 
 OccupancyLimits occupancy_limits(const Configuration& configuration, const Hardware& hardware) {
   // Without the shared memory that each block takes besides, which belongs to the limit by shared memory.

@@ -287,15 +287,14 @@ TEST(ProPlusPlus, BadWeightsAreRefusedEachByItsName) {
   };
   EXPECT_THAT(refusal("{"), HasSubstr("w.json: error: the file is no JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("no object 'weights'"));
-  const std::string text = refusal(
-      R"({"weights": {"OC": -1, "LB": "x", "WE": 1, "SO": 1, "IO": 1, "MH": 1, "MK": 1, "DT": 1}})");
+  const std::string text =
+      refusal(R"({"weights": {"OC": -1, "LB": "x", "WE": 1, "SO": 1, "IO": 1, "MH": 1, "MK": 1, "DT": 1}})");
   EXPECT_THAT(text, HasSubstr("the weight of OC has to be a number from 0 on"));
   EXPECT_THAT(text, HasSubstr("the weight of LB has to be"));
   EXPECT_THAT(text, HasSubstr("there is no criterion 'MK'"));
   EXPECT_THAT(text, HasSubstr("the weight of MC is missing"));
   EXPECT_THAT(
-      refusal(
-          R"({"weights": {"OC": 0, "LB": 0, "WE": 0, "SO": 0, "IO": 0, "MH": 0, "MC": 0, "DT": 0}})"),
+      refusal(R"({"weights": {"OC": 0, "LB": 0, "WE": 0, "SO": 0, "IO": 0, "MH": 0, "MC": 0, "DT": 0}})"),
       HasSubstr("all weights are 0"));
 }
 

@@ -1,4 +1,5 @@
 // Copies and fills, and the program's variables by symbol.
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -8,7 +9,17 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+
+namespace lynxpp::device::cpu {
+
+namespace {
+std::atomic<CopyObserver> copy_observer{nullptr};
+}  // namespace
+void set_copy_observer(CopyObserver observer) { copy_observer = observer; }
+
+}  // namespace lynxpp::device::cpu
 
 namespace lynxpp::device::cpu::api {
 namespace {
@@ -102,8 +113,8 @@ cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cud
   return streams().enqueue(stream, [=, kept = staged] { move_box(to, middle, box); });
 }
 
-cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind, cudaStream_t stream,
-                 Returns returns) {
+cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+                      cudaStream_t stream, Returns returns, bool& is_asynchronous) {
   Side destination = Side::any;
   Side source = Side::any;
   if (const cudaError_t error = sides_of(kind, destination, source); error != cudaSuccess) return error;
@@ -118,6 +129,8 @@ cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyK
     if (const cudaError_t error = check_side(from.first, *from_span, source); error != cudaSuccess)
       return error;
     const bool within_device = is_device_only(to.first) && is_device_only(from.first);
+    is_asynchronous =
+        within_device || (returns == Returns::at_once && !is_pageable(to.first) && !is_pageable(from.first));
     if (within_device || (returns == Returns::at_once && !is_pageable(to.first)))
       return enqueue_copy(to, from, box, stream);
   } else if (returns == Returns::at_once) {
@@ -126,6 +139,25 @@ cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyK
   const StreamTurn turn(stream);
   if (turn.status() == cudaSuccess && !box.empty()) move_box(to, from, box);
   return turn.status();
+}
+
+cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind, cudaStream_t stream,
+                 Returns returns) {
+  bool is_asynchronous = false;
+  const cudaError_t error = make_copy(to, from, box, kind, stream, returns, is_asynchronous);
+  const CopyObserver observer = copy_observer.load();
+  if (error != cudaSuccess || box.empty() || observer == nullptr) return error;
+  // Memory that both reach is where the copy says; managed memory is the device's.
+  const auto is_device = [](const Place& place, bool says_host) {
+    const auto found = allocations().find(place.first);
+    return found && !says_host && found->kind != MemoryKind::registered_host &&
+           found->kind != MemoryKind::pinned_host;
+  };
+  const bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+  const bool from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+  observer({box.width * box.height * box.depth, is_device(to, to_host), is_device(from, from_host),
+            static_cast<void*>(stream), is_asynchronous});
+  return error;
 }
 
 Place place(const void* pointer, size_t pitch = 0) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -38,6 +39,17 @@ void set_launch_interceptor(LaunchInterceptor interceptor);
 /// Is told when the program has waited for the device: for streams, events, or a blocking copy.
 using WaitObserver = void (*)();
 void set_wait_observer(WaitObserver observer);
+
+/// A copy that the program has called for and that was made or is on its way.
+struct CopyNotice {
+  std::uint64_t bytes = 0;
+  bool to_device = false;
+  bool from_device = false;
+  void* stream = nullptr;
+  bool asynchronous = false;  ///< the call did not wait for it
+};
+using CopyObserver = void (*)(const CopyNotice& copy);
+void set_copy_observer(CopyObserver observer);
 
 /// The one cpu device. Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of the program's kernels
 /// and of variants.
