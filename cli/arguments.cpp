@@ -33,6 +33,7 @@ class HelpFormatter : public CLI::Formatter {
         {"cfg", "lynxpp ptx cfg [OPTIONS] FILE.ptx"},
         {"annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
         {"advise", "lynxpp advise [OPTIONS] FILE.access..."},
+        {"quality", "lynxpp quality [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"list", "lynxpp list"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
@@ -273,6 +274,42 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
   return advise;
 }
 
+CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
+  CLI::App* quality =
+      app.add_subcommand("quality", "Rate how well a program's kernels and ranges use the device (Pro++)");
+  add_filters(*quality, arguments.kernels, arguments.launches);
+  add_device(*quality, arguments.device);
+  quality
+      ->add_option("-w,--weights", arguments.weights,
+                   "JSON file with the criteria's weights (default: the paper's)")
+      ->type_name("FILE");
+  quality
+      ->add_option("-r,--range", arguments.ranges,
+                   "Only this range and those in it, as \"outer/inner\"; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  quality
+      ->add_option("--function", arguments.functions,
+                   "Functions of the program, with commas, whose launches are a range, too")
+      ->type_name("NAMES");
+  quality
+      ->add_option("--problem-bytes", arguments.problem_bytes,
+                   "Bytes that the computation needs (default: the arrays that launches are given)")
+      ->type_name("NUMBER");
+  quality->add_flag("--inputs", arguments.inputs, "Show every raw input with its source");
+  quality->add_flag("--json", arguments.json, "Print one JSON object");
+  quality->footer(
+      "The criteria are from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
+      "synchronization (SO), instructions (IO), memory hierarchy (MH), memory coalescing (MC), data\n"
+      "transfer (DT); QM is their mean by weight. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
+      "The program's output is dropped; on a GPU it runs twice. The exit code is 1 when it fails, launches\n"
+      "no kernel or does not enter a range; 2: wrong usage, or a file of weights that has errors.\n\n"
+      "Example: lynxpp quality --range reduction -- ./primitives reduction");
+  return quality;
+}
+
 CLI::App* add_list(CLI::App& app) { return app.add_subcommand("list", "List the ready-made specifications"); }
 
 /// Whether `word` is an option of `command` whose value is the next word.
@@ -341,6 +378,8 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const ptx_command = add_ptx(app, ptx);
   AdviseArguments advise;
   const CLI::App* const advise_command = add_advise(app, advise);
+  QualityArguments quality;
+  const CLI::App* const quality_command = add_quality(app, quality);
   add_list(app);
 
   std::vector<std::string> words(values + 1, values + count);
@@ -358,6 +397,8 @@ Arguments parse_arguments(int count, char** values) {
     if (divider != words.end()) advise.command.assign(divider + 1, words.end());
     words.erase(divider, words.end());
   }
+  if (!words.empty() && words[0] == quality_command->get_name())
+    quality.command = take_command(*quality_command, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
@@ -381,6 +422,10 @@ Arguments parse_arguments(int count, char** values) {
   if (app.got_subcommand(bench_command)) {
     if (bench.command.empty()) return usage_error("no program to run", command);
     return bench;
+  }
+  if (app.got_subcommand(quality_command)) {
+    if (quality.command.empty()) return usage_error("no program to measure", command);
+    return quality;
   }
   if (!app.got_subcommand(run_command)) return ListArguments{};
   if (run.command.empty()) return usage_error("no program to run", command);

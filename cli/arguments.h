@@ -105,6 +105,20 @@ struct AdviseArguments {
   Observed observed;
 };
 
+/// `lynxpp quality`.
+struct QualityArguments {
+  std::string kernels;
+  std::string launches;
+  std::string device;
+  std::string weights;              ///< a file; empty: the paper's
+  std::vector<std::string> ranges;  ///< only these; empty: everything
+  std::string functions;            ///< with commas: launches below them are ranges, too
+  std::uint64_t problem_bytes = 0;  ///< 0: as the launches' arrays say
+  bool inputs = false;              ///< show the raw inputs
+  bool json = false;
+  std::vector<std::string> command;  ///< the program and its arguments; not empty
+};
+
 struct ListArguments {};
 
 /// Nothing to do but leave: help, the version or an error was printed.
@@ -112,8 +126,9 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments,
-                               InstrumentArguments, PtxArguments, AdviseArguments, ListArguments>;
+using Arguments =
+    std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments, InstrumentArguments,
+                 PtxArguments, AdviseArguments, QualityArguments, ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

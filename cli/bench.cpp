@@ -1,80 +1,23 @@
 // `lynxpp bench`: the program runs as it is and with each set of specifications, in turn, and the kernels'
 // times are compared.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
 #include "report/overhead.h"
 #include "report/reader.h"
 #include "report/table_sink.h"
-#include "support/text.h"
 
 namespace lynxpp::cli {
 namespace {
-
-using Variables = std::map<std::string, std::string>;
-
-/// A folder for what the runs write, removed at the end.
-class WorkFolder {
- public:
-  WorkFolder() {
-    std::error_code error;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    std::string pattern = ((error ? "/tmp" : parent) / "lynxpp-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~WorkFolder() {
-    std::error_code error;
-    if (!path_.empty()) std::filesystem::remove_all(path_, error);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-
-  bool exists() const { return !path_.empty(); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-/// This process's environment without what speaks to lynxpp, and with `variables`.
-std::vector<std::string> environment_with(const Variables& variables) {
-  std::vector<std::string> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::string name = text.substr(0, text.find('='));
-    const bool is_log = name == "LYNXPP_LOG";
-    if ((is_log || !name.starts_with("LYNXPP_")) && !variables.contains(name)) entries.push_back(text);
-  }
-  for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
-  return entries;
-}
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-std::string last_lines(const std::string& text) {
-  constexpr std::size_t most = 2000;
-  return text.size() > most ? "..." + text.substr(text.size() - most) : text;
-}
 
 /// Starts the program over and over.
 class Runner {
@@ -97,7 +40,11 @@ class Runner {
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     if (!arguments_.device.empty()) variables["LYNXPP_DEVICE"] = arguments_.device;
     report::BenchRun run;
-    if (Status made = execute(variables, run.program_ms); !made) return made.error();
+    const Result<double> milliseconds =
+        run_child(program_, arguments_.command, variables, folder_,
+                  timing == "original" ? "uninstrumented" : "with " + specifications);
+    if (!milliseconds) return milliseconds.error();
+    run.program_ms = *milliseconds;
     std::string output;
     read_file(folder_.file("stdout"), output);
     if (!first_output_) first_output_ = output;
@@ -109,38 +56,6 @@ class Runner {
   }
 
  private:
-  Status execute(const Variables& variables, double& milliseconds) {
-    const std::vector<std::string> environment = environment_with(variables);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    const std::string out = folder_.file("stdout");
-    const std::string err = folder_.file("stderr");
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
-    pid_t child = -1;
-    const auto begin = std::chrono::steady_clock::now();
-    const int error = ::posix_spawn(&child, program_.c_str(), &actions, nullptr,
-                                    pointers_to(arguments_.command).data(), pointers_to(environment).data());
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) return failure("cannot execute " + program_ + ": " + std::strerror(error));
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-    milliseconds =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return success();
-    std::string said;
-    read_file(err, said);
-    const std::string how = WIFSIGNALED(status)
-                                ? "was ended by signal " + std::to_string(WTERMSIG(status))
-                                : "failed with exit code " + std::to_string(WEXITSTATUS(status));
-    const bool is_native = variables.at("LYNXPP_TIMING") == "original";
-    return failure(
-        "the program " + how + (is_native ? ", uninstrumented" : ", with " + variables.at("LYNXPP_SPEC")),
-        trim(said).empty() ? "" : "it said: " + last_lines(std::string(trim(said))));
-  }
-
   static Status read_records(const std::string& path, report::BenchRun& run) {
     Result<report::Reading> reading = report::read_json_lines_file(path);
     if (!reading) return reading.error();

@@ -17,6 +17,7 @@ int list(const ListArguments& arguments);
 int advise(const AdviseArguments& arguments);
 /// The part of advise() that observes a program.
 int advise_program(const AdviseArguments& arguments);
+int quality(const QualityArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);

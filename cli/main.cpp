@@ -31,6 +31,9 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::AdviseArguments& arguments) const {
     return lynxpp::cli::advise(arguments);
   }
+  int operator()(const lynxpp::cli::QualityArguments& arguments) const {
+    return lynxpp::cli::quality(arguments);
+  }
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
 };
 

@@ -1,0 +1,88 @@
+#include "cli/child.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+/// This process's environment without what speaks to lynxpp, and with `variables`.
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    const bool is_log = name == "LYNXPP_LOG";
+    if ((is_log || !name.starts_with("LYNXPP_")) && !variables.contains(name)) entries.push_back(text);
+  }
+  for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string last_lines(const std::string& text) {
+  constexpr std::size_t most = 2000;
+  return text.size() > most ? "..." + text.substr(text.size() - most) : text;
+}
+
+}  // namespace
+
+WorkFolder::WorkFolder() {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  std::string pattern = ((error ? "/tmp" : parent) / "lynxpp-runs-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code error;
+  if (!path_.empty()) std::filesystem::remove_all(path_, error);
+}
+
+Result<double> run_child(const std::string& program, const std::vector<std::string>& command,
+                         const Variables& variables, const WorkFolder& folder, const std::string& how) {
+  const std::vector<std::string> environment = environment_with(variables);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  const std::string out = folder.file("stdout");
+  const std::string err = folder.file("stderr");
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
+  pid_t child = -1;
+  const auto begin = std::chrono::steady_clock::now();
+  const int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, pointers_to(command).data(),
+                                  pointers_to(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return failure("cannot execute " + program + ": " + std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return taken.count();
+  std::string said;
+  read_file(err, said);
+  const std::string end = WIFSIGNALED(status)
+                              ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                              : "failed with exit code " + std::to_string(WEXITSTATUS(status));
+  return failure("the program " + end + ", " + how,
+                 trim(said).empty() ? "" : "it said: " + last_lines(std::string(trim(said))));
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,134 @@
+// `lynxpp quality`: the program runs with the specification `quality`, on a GPU once more as it is, and the
+// criteria of Pro++ are worked out of the records.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/child.h"
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/preload.h"
+#include "cli/quality_inputs.h"
+#include "cli/quality_output.h"
+#include "models/proplusplus/weights.h"
+#include "report/reader.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using models::proplusplus::Weights;
+
+Result<Weights> wanted_weights(const QualityArguments& arguments) {
+  if (arguments.weights.empty()) return models::proplusplus::paper_weights();
+  std::string text;
+  if (!read_file(arguments.weights, text)) return failure(cannot_read(arguments.weights));
+  return models::proplusplus::parse_weights(text, arguments.weights);
+}
+
+Result<std::vector<report::Record>> run_once(const std::string& program, const QualityArguments& arguments,
+                                             const std::string& library, const WorkFolder& folder,
+                                             const std::string& timing) {
+  const std::string records = folder.file("records.jsonl");
+  std::error_code ignored;
+  std::filesystem::remove(records, ignored);
+  Variables variables{{"LD_PRELOAD", with_other_preloads(library)},
+                      {"NVTX_INJECTION64_PATH", library},
+                      {"LYNXPP_SPEC", "quality"},
+                      {"LYNXPP_TIMELINE", "1"},
+                      {"LYNXPP_TIMING", timing},
+                      {"LYNXPP_OUTPUT", records}};
+  if (!arguments.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments.kernels;
+  if (!arguments.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments.launches;
+  if (!arguments.device.empty()) variables["LYNXPP_DEVICE"] = arguments.device;
+  if (!arguments.functions.empty()) variables["LYNXPP_RANGE_FUNCTION"] = arguments.functions;
+  if (const char* range = std::getenv("LYNXPP_RANGE")) variables["LYNXPP_RANGE"] = range;
+  const Result<double> made =
+      run_child(program, arguments.command, variables, folder,
+                timing.empty() ? "with the specification 'quality'" : "uninstrumented");
+  if (!made) return made.error();
+  if (!std::filesystem::exists(records, ignored)) return std::vector<report::Record>();
+  Result<report::Reading> reading = report::read_json_lines_file(records);
+  if (!reading) return reading.error();
+  return std::move(reading->records);
+}
+
+bool is_of_gpu(const std::vector<report::Record>& records) {
+  for (const report::Record& record : records) {
+    if (const auto* device = std::get_if<report::DeviceRecord>(&record)) return device->device != "cpu";
+  }
+  return false;
+}
+
+/// Leaves the ranges that the user asks for. Failure: one that the program did not enter.
+Status keep_ranges(quality::Inputs& inputs, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return success();
+  std::vector<std::string> known;
+  for (const quality::Subject& subject : inputs.subjects) {
+    if (subject.kind == quality::Subject::Kind::range) known.push_back(subject.name);
+  }
+  const auto is_inside = [](const std::string& name, const std::string& path) {
+    return name == path || name.starts_with(path + "/");
+  };
+  for (const std::string& path : wanted) {
+    if (std::ranges::any_of(known, [&](const std::string& name) { return is_inside(name, path); })) continue;
+    const std::string close = closest_match(path, known);
+    std::string list;
+    for (std::size_t i = 0; i < known.size() && i < 10; ++i) list += (i == 0 ? "" : ", ") + known[i];
+    return failure("no kernel was launched in a range '" + path + "'",
+                   !close.empty()  ? "did you mean '" + close + "'?"
+                   : known.empty() ? "the program names no ranges: by NVTX, LYNXPP_RANGE or --function"
+                                   : "there are: " + list);
+  }
+  std::erase_if(inputs.subjects, [&](const quality::Subject& subject) {
+    return subject.kind != quality::Subject::Kind::range ||
+           std::ranges::none_of(wanted,
+                                [&](const std::string& path) { return is_inside(subject.name, path); });
+  });
+  return success();
+}
+
+Result<quality::Inputs> measure(const std::string& program, const QualityArguments& arguments) {
+  const Result<std::string> library = preload_library();
+  if (!library) return library.error();
+  const WorkFolder folder;
+  if (!folder.exists()) return failure("cannot make a temporary folder");
+  quality::Runs runs;
+  Result<std::vector<report::Record>> counted = run_once(program, arguments, *library, folder, "");
+  if (!counted) return counted.error();
+  runs.counted = std::move(*counted);
+  if (is_of_gpu(runs.counted)) {
+    Result<std::vector<report::Record>> timed = run_once(program, arguments, *library, folder, "original");
+    if (!timed) return timed.error();
+    runs.timed = std::move(*timed);
+  }
+  if (arguments.problem_bytes != 0) runs.problem_bytes = arguments.problem_bytes;
+  return quality::inputs_of(runs);
+}
+
+}  // namespace
+
+int quality(const QualityArguments& arguments) {
+  const Result<Weights> weights = wanted_weights(arguments);
+  if (!weights) return print(weights.error().diagnostics), exit_usage_error;
+  const Filters filters{{"--kernels", arguments.kernels}, {"--launches", arguments.launches}};
+  for (const Status& checked : {check_filters(filters), check_device(arguments.device)}) {
+    if (!checked) return print(checked.error().diagnostics), exit_usage_error;
+  }
+  ProgramSearch program;
+  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+    return problem;
+  if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
+    print_warning("'" + program.path + "' " + obstacle);
+  Result<quality::Inputs> inputs = measure(program.path, arguments);
+  if (!inputs) return print(inputs.error().diagnostics), exit_input_error;
+  if (Status kept = keep_ranges(*inputs, arguments.ranges); !kept)
+    return print(kept.error().diagnostics), exit_input_error;
+  const std::string text = arguments.json ? quality::to_json(*inputs, *weights)
+                                          : quality::to_text(*inputs, *weights, arguments.inputs);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return exit_success;
+}
+
+}  // namespace lynxpp::cli
