@@ -15,6 +15,7 @@
 #include "report/overhead.h"
 #include "report/reader.h"
 #include "report/table_sink.h"
+#include "support/text.h"
 
 namespace lynxpp::cli {
 namespace {

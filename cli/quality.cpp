@@ -1,6 +1,8 @@
 // `lynxpp quality`: the program runs with the specification `quality`, on a GPU once more as it is, and the
 // criteria of Pro++ are worked out of the records.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -62,11 +64,11 @@ bool is_of_gpu(const std::vector<report::Record>& records) {
 }
 
 /// Leaves the ranges that the user asks for. Failure: one that the program did not enter.
-Status keep_ranges(quality::Inputs& inputs, const std::vector<std::string>& wanted) {
+Status keep_ranges(rating::Inputs& inputs, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return success();
   std::vector<std::string> known;
-  for (const quality::Subject& subject : inputs.subjects) {
-    if (subject.kind == quality::Subject::Kind::range) known.push_back(subject.name);
+  for (const rating::Subject& subject : inputs.subjects) {
+    if (subject.kind == rating::Subject::Kind::range) known.push_back(subject.name);
   }
   const auto is_inside = [](const std::string& name, const std::string& path) {
     return name == path || name.starts_with(path + "/");
@@ -81,20 +83,20 @@ Status keep_ranges(quality::Inputs& inputs, const std::vector<std::string>& want
                    : known.empty() ? "the program names no ranges: by NVTX, LYNXPP_RANGE or --function"
                                    : "there are: " + list);
   }
-  std::erase_if(inputs.subjects, [&](const quality::Subject& subject) {
-    return subject.kind != quality::Subject::Kind::range ||
+  std::erase_if(inputs.subjects, [&](const rating::Subject& subject) {
+    return subject.kind != rating::Subject::Kind::range ||
            std::ranges::none_of(wanted,
                                 [&](const std::string& path) { return is_inside(subject.name, path); });
   });
   return success();
 }
 
-Result<quality::Inputs> measure(const std::string& program, const QualityArguments& arguments) {
+Result<rating::Inputs> measure(const std::string& program, const QualityArguments& arguments) {
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
   const WorkFolder folder;
   if (!folder.exists()) return failure("cannot make a temporary folder");
-  quality::Runs runs;
+  rating::Runs runs;
   Result<std::vector<report::Record>> counted = run_once(program, arguments, *library, folder, "");
   if (!counted) return counted.error();
   runs.counted = std::move(*counted);
@@ -104,7 +106,7 @@ Result<quality::Inputs> measure(const std::string& program, const QualityArgumen
     runs.timed = std::move(*timed);
   }
   if (arguments.problem_bytes != 0) runs.problem_bytes = arguments.problem_bytes;
-  return quality::inputs_of(runs);
+  return rating::inputs_of(runs);
 }
 
 }  // namespace
@@ -121,12 +123,12 @@ int quality(const QualityArguments& arguments) {
     return problem;
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle);
-  Result<quality::Inputs> inputs = measure(program.path, arguments);
+  Result<rating::Inputs> inputs = measure(program.path, arguments);
   if (!inputs) return print(inputs.error().diagnostics), exit_input_error;
   if (Status kept = keep_ranges(*inputs, arguments.ranges); !kept)
     return print(kept.error().diagnostics), exit_input_error;
-  const std::string text = arguments.json ? quality::to_json(*inputs, *weights)
-                                          : quality::to_text(*inputs, *weights, arguments.inputs);
+  const std::string text = arguments.json ? rating::to_json(*inputs, *weights)
+                                          : rating::to_text(*inputs, *weights, arguments.inputs);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return exit_success;
 }

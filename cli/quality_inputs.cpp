@@ -1,13 +1,15 @@
 #include "cli/quality_inputs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "models/proplusplus/schedule.h"
+#include "report/kernel_name.h"
 #include "report/sites.h"
 #include "support/text.h"
 
-namespace lynxpp::cli::quality {
+namespace lynxpp::cli::rating {
 namespace {
 
 using models::proplusplus::BlockSteps;
@@ -85,8 +87,9 @@ void count_instructions(const LaunchRecord& record, const SitesRecord& sites, Co
       counts.globals += made;
       cost(Criterion::memory_hierarchy, made);
     } else {
-      (has(labels, "SHARED") ? counts.shared : has(labels, "LOCAL") ? counts.locals : counts.textures) +=
-          made;
+      (has(labels, "SHARED")  ? counts.shared
+       : has(labels, "LOCAL") ? counts.locals
+                              : counts.textures) += made;
     }
     counts.shared += at(to_shared, i);
     counts.locals += at(to_local, i);
@@ -229,15 +232,15 @@ bool starts_with(const std::vector<std::string>& ranges, const std::vector<std::
 }
 
 std::string costliest(const SiteCosts& costs) {
-  const auto most = std::ranges::max_element(
-      costs, {}, [](const SiteCosts::value_type& each) { return each.second; });
+  const auto most =
+      std::ranges::max_element(costs, {}, [](const SiteCosts::value_type& each) { return each.second; });
   if (most == costs.end()) return {};
   const report::SiteLabel label =
       label_of(most->first.first, report::SiteKind::instruction, most->first.second);
   std::string place = label.source();
   if (place.empty()) place = "PTX line " + std::to_string(label.ptx_line);
-  const std::string function = label.function.substr(0, label.function.find('('));
-  return label.opcode + " at " + place + " of " + function;
+  constexpr std::size_t name_width = 40;
+  return label.opcode + " at " + place + " of " + report::short_kernel_name(label.function, name_width);
 }
 
 std::string limiting(const OccupancyLimits& limits) {
@@ -272,7 +275,8 @@ void describe_sites(Subject& subject, const std::vector<const Counted*>& launche
   if (slowest != launches.end())
     subject.sites[Criterion::occupancy] =
         (*slowest)->limits.least() < 1
-            ? limiting((*slowest)->limits) + ", " + demangle((*slowest)->activity->launch->kernel)
+            ? limiting((*slowest)->limits) + ", " +
+                  report::short_kernel_name(demangle((*slowest)->activity->launch->kernel), 40)
             : "";
 }
 
@@ -372,8 +376,7 @@ void take_times(const std::vector<const ActivityRecord*>& timed, Timeline& timel
       seconds[{each->launch->kernel, each->launch->launch}] = *each->launch->milliseconds / 1e3;
   }
   for (auto& [order, counted] : timeline.counted) {
-    const auto found =
-        seconds.find({counted.activity->launch->kernel, counted.activity->launch->launch});
+    const auto found = seconds.find({counted.activity->launch->kernel, counted.activity->launch->launch});
     counted.run.seconds = found != seconds.end() ? found->second : 0;
   }
 }
@@ -413,8 +416,9 @@ Result<Inputs> inputs_of(const Runs& runs) {
   const bool has_launches =
       std::ranges::any_of(timeline.activities, [](const auto* each) { return each->launch.has_value(); });
   if (!has_launches) {
-    return failure("the program launched no kernel",
-                   "`lynxpp run` says more: a CUDA runtime that is linked statically is not seen without a GPU");
+    return failure(
+        "the program launched no kernel",
+        "`lynxpp run` says more: a CUDA runtime that is linked statically is not seen without a GPU");
   }
   count_launches(runs.counted, inputs.hardware, timeline);
   if (timeline.counted.empty())
@@ -449,4 +453,4 @@ Result<Inputs> inputs_of(const Runs& runs) {
   return inputs;
 }
 
-}  // namespace lynxpp::cli::quality
+}  // namespace lynxpp::cli::rating

@@ -9,11 +9,11 @@
 
 #include "models/proplusplus/criteria.h"
 #include "models/proplusplus/hardware.h"
-#include "report/record.h"
 #include "report/reader.h"
+#include "report/record.h"
 #include "support/result.h"
 
-namespace lynxpp::cli::quality {
+namespace lynxpp::cli::rating {
 
 using models::proplusplus::Criteria;
 using models::proplusplus::Criterion;
@@ -49,11 +49,11 @@ struct Inputs {
 /// kernels timed.
 struct Runs {
   std::vector<report::Record> counted;
-  std::vector<report::Record> timed;        ///< empty: not run
+  std::vector<report::Record> timed;           ///< empty: not run
   std::optional<std::uint64_t> problem_bytes;  ///< given by the user, for every subject
 };
 
 /// Failure: no kernel was launched, or none could be instrumented.
 Result<Inputs> inputs_of(const Runs& runs);
 
-}  // namespace lynxpp::cli::quality
+}  // namespace lynxpp::cli::rating

@@ -8,7 +8,7 @@
 #include "report/number.h"
 #include "report/text_table.h"
 
-namespace lynxpp::cli::quality {
+namespace lynxpp::cli::rating {
 namespace {
 
 using models::proplusplus::Counts;
@@ -148,8 +148,9 @@ std::vector<RawInput> raw_inputs(const Subject& subject, const Inputs& inputs) {
                    is_measured ? "clock of the host" : "assumed for each launch and copy"});
     raw.push_back({"cuda_copy_size", count(totals.copied), "calls of copies"});
     raw.push_back({"overlapping copies", count(totals.overlapped), "order of streams"});
-    raw.push_back({"problem_size", count(primitive.problem_bytes),
-                   "the launches' " + std::to_string(subject.problem_arrays) + " arrays, or --problem-bytes"});
+    raw.push_back(
+        {"problem_size", count(primitive.problem_bytes),
+         "the launches' " + std::to_string(subject.problem_arrays) + " arrays, or --problem-bytes"});
   }
   return raw;
 }
@@ -229,4 +230,4 @@ std::string to_json(const Inputs& inputs, const Weights& weights) {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace lynxpp::cli::quality
+}  // namespace lynxpp::cli::rating

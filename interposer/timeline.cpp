@@ -105,9 +105,9 @@ std::vector<std::string> function_ranges(const std::string& functions) {
     const std::string_view name = function_name(*frame);
     for (const std::string& each : wanted) {
       const std::string_view searched = trim(each);
-      const bool is_it = !searched.empty() && name.ends_with(searched) &&
-                         (name.size() == searched.size() ||
-                          name.substr(0, name.size() - searched.size()).ends_with("::"));
+      const bool is_it =
+          !searched.empty() && name.ends_with(searched) &&
+          (name.size() == searched.size() || name.substr(0, name.size() - searched.size()).ends_with("::"));
       if (is_it) ranges.push_back(std::string(searched) + "()");
     }
   }

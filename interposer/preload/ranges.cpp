@@ -137,9 +137,7 @@ int push_attributes(const nvtxEventAttributes_t* attributes) { return push(nullp
 int pop_default() { return pop(nullptr); }
 nvtxRangeId_t start_ascii(const char* name) { return start(text_of(name)); }
 nvtxRangeId_t start_wide(const wchar_t* name) { return start(line_of(narrow(name))); }
-nvtxRangeId_t start_attributes(const nvtxEventAttributes_t* attributes) {
-  return start(text_of(attributes));
-}
+nvtxRangeId_t start_attributes(const nvtxEventAttributes_t* attributes) { return start(text_of(attributes)); }
 int push_in_domain(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
   return push(domain, text_of(attributes));
 }
@@ -210,8 +208,7 @@ std::size_t current_ranges(char* into, std::size_t capacity) {
 /// Called by NVTX in each of the program's objects that uses it, before its first function.
 LYNXPP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
-  const auto* const callbacks =
-      static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
+  const auto* const callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) return 0;
   Functions core(*callbacks, NVTX_CB_MODULE_CORE);
   core.set(NVTX_CBID_CORE_RangeStartEx, &start_attributes);

@@ -39,7 +39,7 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
   const bool is_object = object.is_object() && object.contains("weights") && object["weights"].is_object();
   if (object.is_discarded() || !is_object) {
     complain(object.is_discarded() ? "the file is no JSON" : "the file has no object 'weights'",
-             R"({"weights": {"OC": 30, "LB": 30, …}}, as `lynxpp quality --fit` writes it)");
+             R"({"weights": {"OC": 30, "LB": 30, …}}, as docs/quality.md shows it)");
     return Failure{problems};
   }
   Weights weights{file, {}};

@@ -1,0 +1,145 @@
+// primitives [SIZE] [PRIMITIVE[/IMPLEMENTATION]...]
+//
+// Runs each primitive by each of its implementations, or those that are named; `list` names them. Times and
+// speed-ups go to stderr and only when PRIMITIVES_TIME is set.
+#include <nvtx3/nvToolsExt.h>
+
+#include <cctype>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "examples/primitives/primitives.h"
+
+namespace primitives {
+namespace {
+
+/// The same sequence everywhere (xorshift64*).
+class Random {
+ public:
+  Value below(Value limit) {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return static_cast<Value>((state_ * 0x2545f4914f6cdd1dull) >> 32) % limit;
+  }
+
+ private:
+  std::uint64_t state_ = 0x9e3779b97f4a7c15ull;
+};
+
+bool is_wanted(const Primitive& primitive, const std::vector<std::string>& wanted) {
+  const std::string path = std::string(primitive.name) + "/" + primitive.implementation;
+  return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string& each) {
+           return each == primitive.name || each == path;
+         });
+}
+
+}  // namespace
+
+std::vector<Primitive>& all() {
+  static std::vector<Primitive> list;
+  return list;
+}
+
+Problem make_problem(std::size_t size) {
+  Random random;
+  Problem problem;
+  Value key = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    problem.values.push_back(random.below(1000));
+    // Runs of 1 to some 200 values.
+    if (i == 0 || random.below(16) == 0 || (key % 7 == 0 && random.below(3) == 0)) {
+      ++key;
+      problem.offsets.push_back(static_cast<Value>(i));
+    }
+    problem.keys.push_back(key);
+    problem.flags.push_back(random.below(3) == 0 ? 1 : 0);
+    problem.sorted_a.push_back(static_cast<Value>(3 * i + random.below(3)));
+    problem.sorted_b.push_back(static_cast<Value>(3 * i + random.below(3)));
+  }
+  problem.offsets.push_back(static_cast<Value>(size));
+  problem.permutation.resize(size);
+  std::iota(problem.permutation.begin(), problem.permutation.end(), Value{0});
+  for (std::size_t i = size; i > 1; --i)
+    std::swap(problem.permutation[i - 1], problem.permutation[random.below(static_cast<Value>(i))]);
+  return problem;
+}
+
+void Trial::device(const std::function<void()>& work) {
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  PRIMITIVES_CHECK(cudaEventCreate(&begin));
+  PRIMITIVES_CHECK(cudaEventCreate(&end));
+  PRIMITIVES_CHECK(cudaDeviceSynchronize());
+  nvtxRangePushA(primitive_);
+  nvtxRangePushA(implementation_);
+  PRIMITIVES_CHECK(cudaEventRecord(begin));
+  work();
+  PRIMITIVES_CHECK(cudaEventRecord(end));
+  PRIMITIVES_CHECK(cudaEventSynchronize(end));
+  nvtxRangePop();
+  nvtxRangePop();
+  PRIMITIVES_CHECK(cudaGetLastError());
+  float milliseconds = 0;
+  PRIMITIVES_CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+  device_ms_ = milliseconds;
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+}
+
+void Trial::compare(const Values& found, const Values& wanted) {
+  if (found.size() != wanted.size()) {
+    error_ = std::numeric_limits<double>::infinity();
+    return;
+  }
+  for (std::size_t i = 0; i < found.size(); ++i)
+    error_ = std::max(error_, std::abs(static_cast<double>(found[i]) - static_cast<double>(wanted[i])));
+}
+
+}  // namespace primitives
+
+int main(int count, char** words) {
+  using namespace primitives;
+  std::size_t size = 20000;
+  std::vector<std::string> wanted(words + 1, words + count);
+  if (!wanted.empty() && std::isdigit(static_cast<unsigned char>(wanted[0][0])) != 0) {
+    size = std::strtoul(wanted[0].c_str(), nullptr, 10);
+    wanted.erase(wanted.begin());
+  }
+  std::vector<Primitive>& list = all();
+  std::stable_sort(list.begin(), list.end(), [](const Primitive& a, const Primitive& b) {
+    const int order = std::strcmp(a.name, b.name);
+    return order != 0 ? order < 0 : std::strcmp(a.implementation, b.implementation) < 0;
+  });
+  if (!wanted.empty() && wanted[0] == "list") {
+    for (const Primitive& each : list) std::printf("%s/%s\n", each.name, each.implementation);
+    return 0;
+  }
+  if (size < 2 || size > (1u << 28)) {
+    std::fprintf(stderr, "primitives: the size has to be from 2 to %u\n", 1u << 28);
+    return 2;
+  }
+  const Problem problem = make_problem(size);
+  int runs = 0;
+  bool is_right = true;
+  for (const Primitive& each : list) {
+    if (!is_wanted(each, wanted)) continue;
+    ++runs;
+    Trial trial(each.name, each.implementation);
+    each.run(problem, trial);
+    std::printf("%s/%s: error %g\n", each.name, each.implementation, trial.error());
+    std::fflush(stdout);
+    is_right &= trial.error() == 0;
+    if (std::getenv("PRIMITIVES_TIME") != nullptr)
+      std::fprintf(stderr, "%s/%s: host %.3f ms, device %.3f ms, speed-up %.2f\n", each.name,
+                   each.implementation, trial.host_ms(), trial.device_ms(),
+                   trial.device_ms() > 0 ? trial.host_ms() / trial.device_ms() : 0.0);
+  }
+  if (runs == 0) {
+    std::fprintf(stderr, "primitives: no such primitive; `primitives list` names them\n");
+    return 2;
+  }
+  std::printf("primitives: %s, %d runs of %zu values\n", is_right ? "ok" : "WRONG", runs, size);
+  return is_right ? 0 : 1;
+}
