@@ -52,9 +52,8 @@ ADD_PRIMITIVE(transform_if, thrust) {
   const Vector in = problem.values;
   const Vector flags = problem.flags;
   Vector out(in.size(), 0u);
-  trial.device([&] {
-    thrust::transform_if(in.begin(), in.end(), flags.begin(), out.begin(), Change(), Set());
-  });
+  trial.device(
+      [&] { thrust::transform_if(in.begin(), in.end(), flags.begin(), out.begin(), Change(), Set()); });
   trial.compare(values_of(out), trial.host([&] {
     Values wanted(problem.values.size(), 0u);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -80,8 +79,8 @@ ADD_PRIMITIVE(comparison, thrust) {
   const Vector b = problem.values;
   bool same = false;
   trial.device([&] { same = thrust::equal(a.begin(), a.end(), b.begin()); });
-  const bool wanted =
-      trial.host([&] { return std::equal(problem.values.begin(), problem.values.end(), problem.values.begin()); });
+  const bool wanted = trial.host(
+      [&] { return std::equal(problem.values.begin(), problem.values.end(), problem.values.begin()); });
   trial.compare(Value{same}, Value{wanted});
 }
 
@@ -109,9 +108,8 @@ ADD_PRIMITIVE(gather_if, thrust) {
   const Vector map = problem.permutation;
   const Vector flags = problem.flags;
   Vector out(in.size(), 0u);
-  trial.device([&] {
-    thrust::gather_if(map.begin(), map.end(), flags.begin(), in.begin(), out.begin(), Set());
-  });
+  trial.device(
+      [&] { thrust::gather_if(map.begin(), map.end(), flags.begin(), in.begin(), out.begin(), Set()); });
   trial.compare(values_of(out), trial.host([&] {
     Values wanted(problem.values.size(), 0u);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -138,9 +136,8 @@ ADD_PRIMITIVE(scatter_if, thrust) {
   const Vector map = problem.permutation;
   const Vector flags = problem.flags;
   Vector out(in.size(), 0u);
-  trial.device([&] {
-    thrust::scatter_if(in.begin(), in.end(), map.begin(), flags.begin(), out.begin(), Set());
-  });
+  trial.device(
+      [&] { thrust::scatter_if(in.begin(), in.end(), map.begin(), flags.begin(), out.begin(), Set()); });
   trial.compare(values_of(out), trial.host([&] {
     Values wanted(problem.values.size(), 0u);
     for (std::size_t i = 0; i < wanted.size(); ++i) {

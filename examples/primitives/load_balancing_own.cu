@@ -39,7 +39,8 @@ __global__ void search_tile(const Value* offsets, unsigned runs, Value* out, uns
   __shared__ unsigned bounds[2];
   const unsigned begin = blockIdx.x * tile;
   const unsigned end = min(begin + tile, size);
-  if (threadIdx.x < 2) bounds[threadIdx.x] = upper_bound(offsets, runs, threadIdx.x == 0 ? begin : end - 1) - 1;
+  if (threadIdx.x < 2)
+    bounds[threadIdx.x] = upper_bound(offsets, runs, threadIdx.x == 0 ? begin : end - 1) - 1;
   __syncthreads();
   const unsigned first = bounds[0];
   const unsigned count = bounds[1] - first + 1;
@@ -57,7 +58,8 @@ __global__ void search_marks(const Value* offsets, unsigned runs, Value* out, un
   __shared__ unsigned bounds[2];
   const unsigned begin = blockIdx.x * tile;
   const unsigned end = min(begin + tile, size);
-  if (threadIdx.x < 2) bounds[threadIdx.x] = upper_bound(offsets, runs, threadIdx.x == 0 ? begin : end - 1) - 1;
+  if (threadIdx.x < 2)
+    bounds[threadIdx.x] = upper_bound(offsets, runs, threadIdx.x == 0 ? begin : end - 1) - 1;
   for (unsigned i = threadIdx.x; i < tile; i += block_threads) marks[i] = 0;
   __syncthreads();
   const unsigned first = bounds[0];
@@ -80,7 +82,8 @@ __global__ void search_marks(const Value* offsets, unsigned runs, Value* out, un
   for (unsigned i = 0; i < items_per_thread; ++i)
     marks[threadIdx.x * items_per_thread + i] = first + before + own[i];
   __syncthreads();
-  for (unsigned item = begin + threadIdx.x; item < end; item += block_threads) out[item] = marks[item - begin];
+  for (unsigned item = begin + threadIdx.x; item < end; item += block_threads)
+    out[item] = marks[item - begin];
 }
 
 template <typename Kernel>

@@ -21,7 +21,8 @@ unsigned blocks_for(std::size_t items) {
 __global__ void reduce_by_tree(const Value* in, Value* sum, unsigned size) {
   __shared__ Value partial[block_threads];
   Value own = 0;
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x) own += in[i];
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
+    own += in[i];
   partial[threadIdx.x] = own;
   __syncthreads();
   for (unsigned stride = block_threads / 2; stride > 0; stride /= 2) {
@@ -35,7 +36,8 @@ __global__ void reduce_by_tree(const Value* in, Value* sum, unsigned size) {
 __global__ void reduce_by_shuffles(const Value* in, Value* sum, unsigned size) {
   __shared__ Value partial[block_threads / warp_threads];
   Value own = 0;
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x) own += in[i];
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
+    own += in[i];
   for (unsigned stride = warp_threads / 2; stride > 0; stride /= 2)
     own += __shfl_down_sync(whole_warp, own, stride);
   if (threadIdx.x % warp_threads == 0) partial[threadIdx.x / warp_threads] = own;

@@ -28,11 +28,11 @@ inline void check(cudaError_t status, const char* call) {
 
 /// What primitives work on; the same for the same size.
 struct Problem {
-  Values values;            ///< below 1000
-  Values keys;              ///< ascending, with runs of equal ones
-  Values offsets;           ///< where the runs begin, and the number of values at the end
-  Values permutation;       ///< of all positions
-  Values flags;             ///< 0 or 1
+  Values values;              ///< below 1000
+  Values keys;                ///< ascending, with runs of equal ones
+  Values offsets;             ///< where the runs begin, and the number of values at the end
+  Values permutation;         ///< of all positions
+  Values flags;               ///< 0 or 1
   Values sorted_a, sorted_b;  ///< ascending, without equal ones
 };
 Problem make_problem(std::size_t size);
@@ -83,8 +83,8 @@ struct Adder {
 };
 
 #define ADD_PRIMITIVE(name, implementation)                                                        \
-  static void run_##name##_##implementation(const ::primitives::Problem&, ::primitives::Trial&);  \
-  static const ::primitives::Adder add_##name##_##implementation(                                 \
+  static void run_##name##_##implementation(const ::primitives::Problem&, ::primitives::Trial&);   \
+  static const ::primitives::Adder add_##name##_##implementation(                                  \
       {#name, #implementation, &run_##name##_##implementation});                                   \
   static void run_##name##_##implementation([[maybe_unused]] const ::primitives::Problem& problem, \
                                             ::primitives::Trial& trial)
@@ -94,7 +94,8 @@ template <typename T>
 class Device {
  public:
   explicit Device(std::size_t size) : size_(size) {
-    PRIMITIVES_CHECK(cudaMalloc(reinterpret_cast<void**>(&data_), std::max<std::size_t>(size, 1) * sizeof(T)));
+    PRIMITIVES_CHECK(
+        cudaMalloc(reinterpret_cast<void**>(&data_), std::max<std::size_t>(size, 1) * sizeof(T)));
   }
   explicit Device(const std::vector<T>& values) : Device(values.size()) {
     PRIMITIVES_CHECK(cudaMemcpy(data_, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));

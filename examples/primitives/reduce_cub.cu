@@ -45,7 +45,8 @@ ADD_PRIMITIVE(reduction_by_key, cub) {
     return cub::DeviceReduce::ReduceByKey(storage, bytes, keys.get(), out_keys.get(), in.get(), out.get(),
                                           runs.get(), ::cuda::std::plus<>{}, size);
   });
-  trial.compare(out.download(runs.download()[0]), trial.host([&] { return primitives::sums_of_runs(problem); }));
+  trial.compare(out.download(runs.download()[0]),
+                trial.host([&] { return primitives::sums_of_runs(problem); }));
 }
 
 ADD_PRIMITIVE(segmented_reduction, cub) {

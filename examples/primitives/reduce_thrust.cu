@@ -27,8 +27,7 @@ ADD_PRIMITIVE(count, thrust) {
   const Vector in = problem.flags;
   std::size_t found = 0;
   trial.device([&] { found = static_cast<std::size_t>(thrust::count(in.begin(), in.end(), 1u)); });
-  const auto wanted =
-      trial.host([&] { return std::count(problem.flags.begin(), problem.flags.end(), 1u); });
+  const auto wanted = trial.host([&] { return std::count(problem.flags.begin(), problem.flags.end(), 1u); });
   trial.compare(static_cast<Value>(found), static_cast<Value>(wanted));
 }
 
@@ -86,15 +85,14 @@ ADD_PRIMITIVE(vectorised_binary_search, thrust) {
   const Vector in = problem.sorted_a;
   const Vector searched = problem.sorted_b;
   Vector out(searched.size());
-  trial.device([&] {
-    thrust::lower_bound(in.begin(), in.end(), searched.begin(), searched.end(), out.begin());
-  });
+  trial.device(
+      [&] { thrust::lower_bound(in.begin(), in.end(), searched.begin(), searched.end(), out.begin()); });
   trial.compare(values_of(out, out.size()), trial.host([&] {
     Values wanted;
     for (const Value each : problem.sorted_b)
-      wanted.push_back(static_cast<Value>(
-          std::lower_bound(problem.sorted_a.begin(), problem.sorted_a.end(), each) -
-          problem.sorted_a.begin()));
+      wanted.push_back(
+          static_cast<Value>(std::lower_bound(problem.sorted_a.begin(), problem.sorted_a.end(), each) -
+                             problem.sorted_a.begin()));
     return wanted;
   }));
 }

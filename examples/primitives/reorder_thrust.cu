@@ -40,8 +40,8 @@ ADD_PRIMITIVE(compaction, thrust) {
   Vector out(in.size());
   std::size_t kept = 0;
   trial.device([&] {
-    kept = static_cast<std::size_t>(
-        thrust::copy_if(in.begin(), in.end(), flags.begin(), out.begin(), Set()) - out.begin());
+    kept = static_cast<std::size_t>(thrust::copy_if(in.begin(), in.end(), flags.begin(), out.begin(), Set()) -
+                                    out.begin());
   });
   trial.compare(values_of(out, kept), trial.host([&] { return primitives::flagged(problem, false); }));
 }
@@ -69,22 +69,22 @@ ADD_PRIMITIVE(merge, thrust) {
   }));
 }
 
-#define ADD_SET_OPERATION(name, function)                                                                   \
-  ADD_PRIMITIVE(name, thrust) {                                                                             \
-    const Vector a = problem.sorted_a;                                                                      \
-    const Vector b = problem.sorted_b;                                                                      \
-    Vector out(a.size() + b.size());                                                                        \
-    std::size_t kept = 0;                                                                                   \
-    trial.device([&] {                                                                                      \
-      kept = static_cast<std::size_t>(                                                                      \
-          thrust::function(a.begin(), a.end(), b.begin(), b.end(), out.begin()) - out.begin());             \
-    });                                                                                                     \
-    trial.compare(values_of(out, kept), trial.host([&] {                                                    \
-      Values wanted;                                                                                        \
-      std::function(problem.sorted_a.begin(), problem.sorted_a.end(), problem.sorted_b.begin(),             \
-                    problem.sorted_b.end(), std::back_inserter(wanted));                                    \
-      return wanted;                                                                                        \
-    }));                                                                                                    \
+#define ADD_SET_OPERATION(name, function)                                                       \
+  ADD_PRIMITIVE(name, thrust) {                                                                 \
+    const Vector a = problem.sorted_a;                                                          \
+    const Vector b = problem.sorted_b;                                                          \
+    Vector out(a.size() + b.size());                                                            \
+    std::size_t kept = 0;                                                                       \
+    trial.device([&] {                                                                          \
+      kept = static_cast<std::size_t>(                                                          \
+          thrust::function(a.begin(), a.end(), b.begin(), b.end(), out.begin()) - out.begin()); \
+    });                                                                                         \
+    trial.compare(values_of(out, kept), trial.host([&] {                                        \
+      Values wanted;                                                                            \
+      std::function(problem.sorted_a.begin(), problem.sorted_a.end(), problem.sorted_b.begin(), \
+                    problem.sorted_b.end(), std::back_inserter(wanted));                        \
+      return wanted;                                                                            \
+    }));                                                                                        \
   }
 
 ADD_SET_OPERATION(set_union, set_union)

@@ -185,6 +185,47 @@ TEST(Reader, TotalsComeBack) {
   EXPECT_EQ(lines_of(reading.records), text);
 }
 
+TEST(Reader, ActivitiesAndDevicesComeBack) {
+  DeviceRecord device;
+  device.device = "cpu";
+  device.multiprocessors = 2;
+  device.shared_per_block_besides = 1024;
+  ActivityRecord launch;
+  launch.order = 3;
+  launch.stream = 1;
+  launch.host_ms = 0.5;
+  launch.ranges = {"outer", "inner"};
+  launch.launch.emplace();
+  launch.launch->kernel = "_Z6vecaddPKfS0_Pfi";
+  launch.launch->registers = 16;
+  launch.launch->array_numbers = {0, 2};
+  launch.launch->array_bytes = {400, 800};
+  ActivityRecord copy;
+  copy.copy = {64, "to device", true};
+  ActivityRecord wait;
+  wait.wait = true;
+  LaunchRecord record = vecadd_launch();
+  record.ranges = {"outer"};
+  const Reading reading = read_json_lines(lines_of({device, launch, copy, wait, record}), "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  ASSERT_EQ(reading.records.size(), 5u);
+  EXPECT_EQ(std::get<DeviceRecord>(reading.records[0]).shared_per_block_besides, 1024u);
+  const auto& read = std::get<ActivityRecord>(reading.records[1]);
+  EXPECT_EQ(read.ranges, launch.ranges);
+  EXPECT_EQ(read.launch->registers, 16u);
+  EXPECT_EQ(read.launch->milliseconds, std::nullopt);
+  EXPECT_EQ(read.launch->array_bytes, launch.launch->array_bytes);
+  EXPECT_TRUE(std::get<ActivityRecord>(reading.records[2]).copy->asynchronous);
+  EXPECT_TRUE(std::get<ActivityRecord>(reading.records[3]).wait);
+  EXPECT_EQ(std::get<LaunchRecord>(reading.records[4]).ranges, record.ranges);
+}
+
+TEST(Reader, AnActivityIsOfOneKind) {
+  const Reading reading = read_json_lines(
+      "{\"record\":\"activity\",\"order\":0,\"stream\":0,\"host_ms\":0.0,\"wait\":false}\n", "out.jsonl");
+  EXPECT_THAT(render(reading.diagnostics), testing::HasSubstr("one of a launch, a copy and a wait"));
+}
+
 TEST(Reader, BadLinesAreLocatedAndTheOthersRead) {
   const std::string good = lines_of({CoverageRecord{"k", true, "", 1, 1, 1, {}}});
   const Reading reading = read_json_lines(
