@@ -28,8 +28,16 @@ class Random {
   std::uint64_t state_ = 0x9e3779b97f4a7c15ull;
 };
 
+/// What the CPU device of lynxpp takes very long to compile runs there only when it is named itself.
+bool takes_long(const std::string& path) {
+  cudaDeviceProp properties;
+  PRIMITIVES_CHECK(cudaGetDeviceProperties(&properties, 0));
+  return path == "reduction_by_key/cub" && std::strcmp(properties.name, "lynxpp cpu device") == 0;
+}
+
 bool is_wanted(const Primitive& primitive, const std::vector<std::string>& wanted) {
   const std::string path = std::string(primitive.name) + "/" + primitive.implementation;
+  if (takes_long(path)) return std::find(wanted.begin(), wanted.end(), path) != wanted.end();
   return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string& each) {
            return each == primitive.name || each == path;
          });
