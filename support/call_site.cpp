@@ -214,9 +214,12 @@ CallSite call_site(const CallStack& stack) {
 
 namespace {
 
-/// "app::reduce" of "int app::reduce<int>(int const*, int)". What is in angle brackets or parentheses does not
-/// count, and what stands before a blank is a return type.
-std::string without_types(const std::string& demangled) {
+/// "app::reduce" of "int app::reduce<int>(int const*, int)". What is in angle brackets or parentheses does
+/// not count, and what stands before a blank is a return type.
+std::string without_types(std::string demangled) {
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  for (std::size_t at; (at = demangled.find(unnamed)) != std::string::npos;)
+    demangled.erase(at, unnamed.size());
   std::string name;
   int depth = 0;
   for (const char c : demangled) {

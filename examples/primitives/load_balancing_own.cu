@@ -1,5 +1,5 @@
-// Load-balancing search of our own, in the steps in which `lynxpp quality` led to it: for each position the run
-// that it is in, given where the runs begin.
+// Load-balancing search of our own, in the steps in which `lynxpp quality` led to it: for each position the
+// run that it is in, given where the runs begin.
 #include "examples/primitives/references.h"
 
 namespace {
@@ -50,8 +50,8 @@ __global__ void search_tile(const Value* offsets, unsigned runs, Value* out, uns
     out[item] = first + upper_bound(near, count, item) - 1;
 }
 
-/// As before, but each run of the tile marks where it begins, and a scan of the marks says how many have begun:
-/// no thread searches. What a thread has is written by way of shared memory, neighbours to neighbours.
+/// As before, but each run of the tile marks where it begins, and a scan of the marks says how many have
+/// begun: no thread searches. What a thread has is written by way of shared memory, neighbours to neighbours.
 __global__ void search_marks(const Value* offsets, unsigned runs, Value* out, unsigned size) {
   __shared__ Value marks[tile];
   __shared__ unsigned of_warps[block_threads / 32];

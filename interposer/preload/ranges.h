@@ -9,8 +9,8 @@
 
 namespace lynxpp::preload {
 
-/// As lynxpp_range_source: LYNXPP_RANGE, then ranges that some thread has started, then those that the calling
-/// thread has pushed.
+/// As lynxpp_range_source: LYNXPP_RANGE, then ranges that some thread has started, then those that the
+/// calling thread has pushed.
 std::size_t current_ranges(char* into, std::size_t capacity);
 
 }  // namespace lynxpp::preload

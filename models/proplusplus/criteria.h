@@ -1,21 +1,23 @@
-// Pro++ (Bombieri, Busato, Fummi: An Enhanced Profiling Framework for the Analysis and Development of Parallel
-// Primitives for GPUs): eight criteria of how well a primitive uses a device, each from 0 to 1, the larger the
-// better. A primitive is one or more launches with the copies between them.
+// Pro++ (Bombieri, Busato, Fummi: An Enhanced Profiling Framework for the Analysis and Development of
+// Parallel Primitives for GPUs): eight criteria of how well a primitive uses a device, each from 0 to 1, the
+// larger the better. A primitive is one or more launches with the copies between them.
 //
 //   const Criteria criteria = criteria_of(primitive, hardware);
 //   const std::optional<double> coalescing = criteria[Criterion::memory_coalescing];
 //
-// What the paper prints needs corrections, for which see docs/quality.md:
-//   OC  the register occupancy is printed upside down; the occupancy by block size is a number of blocks, with
-//       max where the lesser limit holds; shared memory is named in the text and has no formula. Here each
-//       limit gives a number of blocks, and an occupancy is warps of these blocks over those of a full SM.
+// What the paper prints needs corrections (docs/quality.md):
+//   OC  the register occupancy is printed upside down; the occupancy by block size is a number of blocks,
+//       with max where the lesser limit holds; shared memory is named in the text and has no formula. Here
+//       each limit gives a number of blocks, and an occupancy is warps of these blocks over those of a full
+//       multiprocessor.
 //   WE  is a number of lanes and has to be divided by 32. Launched threads over launched warps say nothing of
 //       divergence, which the text wants measured: here executed instructions count, of lanes and of warps.
 //   SO  is printed as the share of time that is lost. It has to be 1 minus the sum, with W1 + W2 = 1.
 //   IO  divides a number of instructions by a rate: here the rate times the time, pipe by pipe.
 //   MC  divides transactions by a bandwidth: here the bytes that they move.
-//   DT  is printed between -0.5 and 0.5; here 0.5 more, so that it is in (0, 1]. Where problem_size comes from
-//       is not said: here the bytes of the arrays that the launches were given.
+//   DT  is printed between -0.5 and 0.5; here 0.5 more, so that it is in (0, 1]. Where problem_size comes
+//       from is not said: here the bytes of the arrays that the launches were given.
+//   QM  leaves out SO, to which the paper gives a weight all the same.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Where thread blocks run and for how long, when every instruction of a warp takes the same time: what stands in
-// for a profiler's events of single multiprocessors.
+// Where thread blocks run and for how long, when every instruction of a warp takes the same time: what stands
+// in for a profiler's events of single multiprocessors.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lynxpp::models::proplusplus {
 
-/// A thread block, in steps: the instructions of a warp and the waits at barriers for warps with more of them.
+/// A thread block, in steps: the instructions of a warp, and the waits at barriers for warps with more.
 struct BlockSteps {
   std::uint64_t duration = 0;  ///< of its longest warp
   std::uint64_t active = 0;    ///< sum over its warps

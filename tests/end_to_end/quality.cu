@@ -1,17 +1,17 @@
-// Kernels whose criteria are known in closed form, each in an NVTX range of its name (tests/cli/quality_test.cpp).
+// Kernels whose criteria are known in closed form, each in an NVTX range of its name (quality_test.py).
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                     \
-  do {                                                                                  \
-    const cudaError_t status = (call);                                                  \
-    if (status != cudaSuccess) {                                                        \
-      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status));              \
-      std::exit(2);                                                                     \
-    }                                                                                   \
+#define CHECK(call)                                                        \
+  do {                                                                     \
+    const cudaError_t status = (call);                                     \
+    if (status != cudaSuccess) {                                           \
+      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status)); \
+      std::exit(2);                                                        \
+    }                                                                      \
   } while (false)
 
 /// One lane of 32 in a long straight line of code.
