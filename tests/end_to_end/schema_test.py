@@ -24,7 +24,7 @@ class Records(unittest.TestCase):
             output, bench = pathlib.Path(folder, "out.jsonl"), pathlib.Path(folder, "bench.json")
             program = BUILD.examples / "vecadd"
             cls.run_ = BUILD.run(program, spec="instruction_count,basic_block_count,kernel_runtime",
-                                 environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_TIMING": "1"})
+                                 environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_TIMING": "1", "LYNXPP_TIMELINE": "1"})
             cls.lines = [json.loads(line) for line in output.read_text().splitlines()]
             BUILD.run(BUILD.command, "bench", "-d", "cpu", "-r", 1, "-s", "instruction_count", "-o", bench, "--", program, preload=False)
             summary = BUILD.run(BUILD.command, "report", output, "--format", "json", preload=False)
@@ -37,7 +37,7 @@ class Records(unittest.TestCase):
         schema.jsonschema.Draft202012Validator.check_schema(schema.SCHEMA)
 
     def test_every_kind_is_written_and_valid(self):
-        self.assertEqual({line["record"] for line in self.lines}, {"sites", "launch", "coverage", "timing", "bench", "summary"})
+        self.assertEqual({line["record"] for line in self.lines}, {"sites", "launch", "coverage", "timing", "device", "activity", "bench", "summary"})
         every_kind = schema.jsonschema.Draft202012Validator(schema.SCHEMA)
         for line in self.lines:
             self.assertEqual(schema.complaint(line), "")
