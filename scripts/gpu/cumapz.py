@@ -1,0 +1,197 @@
+"""CuMAPz's eight benchmarks beside `lynxpp advise`: the part `cumapz` of scripts/gpu-check, and scripts/cumapz_benchmarks.
+
+On the cpu device: whether each variant does exactly the accesses of its description. On a GPU: how the estimates go with the speed.
+"""
+import json
+import math
+import subprocess
+import time
+
+from common import Findings, TestFailure
+
+# The constant that holds the size, and its value on the cpu device and on a GPU (there a launch takes long enough to be timed, and what it
+# moves does not stay in the L2 cache).
+SIZES = {"laplace": ("N", 64, 8192), "wavelet": ("N", 4096, 1 << 26), "matmul": ("N", 64, 2048), "transpose": ("N", 128, 8192),
+         "gaussian": ("N", 80, 8192), "lud": ("N", 80, 4096), "hotspot": ("N", 48, 4096), "backprop": ("INPUTS", 256, 1 << 19)}
+# Its Table IV.
+PAPER_SIZES = {"laplace": 8192, "wavelet": 8388608, "matmul": 1024, "transpose": 2048, "gaussian": 160, "lud": 2048, "hotspot": 1024,
+               "backprop": 65536}
+MACHINE = "compute_9_0"
+REPEAT = 20           # launches of each variant, after some to warm up
+MOST_SECONDS = 95     # after which no further variant begins on a GPU
+GOAL = 0.96           # of the correlation, as the paper's mean
+NEAR = 1.05           # best by estimate over best measured
+
+
+def descriptions(build):
+    """The folder with the descriptions: of the package, or of the repository."""
+    installed = build.folder / "share" / "lynxpp" / "advise"
+    return installed if installed.exists() else build.folder.parents[1] / "examples" / "advise"
+
+
+def advice(build, folder, name, machine, **values):
+    """What `lynxpp advise` says of every variant, best first."""
+    command = [build.command, "advise", folder / f"{name}.access", "-m", machine, "--json"]
+    for key, value in values.items():
+        command += ["-D", f"{key}={value}"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode != 0:
+        raise TestFailure(f"{' '.join(map(str, command))}\n{run.stderr}")
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def described(variant):
+    """The counts of a description's accesses that the cpu device keeps, too."""
+    count = dict.fromkeys(("load_bytes", "load_sectors", "store_bytes", "store_sectors", "shared_loads", "shared_load_wavefronts",
+                           "shared_stores", "shared_store_wavefronts"), 0)
+    for each in variant["references"]:
+        is_global_store = each["does"] in ("write", "store")
+        is_shared_store = each["does"] in ("write", "fetch")
+        way = "store" if is_global_store else "load"
+        count[f"{way}_bytes"] += 4 * (each["accesses"] - each["in_shared"])
+        count[f"{way}_sectors"] += each["transactions"]
+        way = "store" if is_shared_store else "load"
+        count[f"shared_{way}s"] += each["shared_requests"]
+        count[f"shared_{way}_wavefronts"] += each["shared_served"]
+    return count
+
+
+def counted(launches):
+    """The same of the cpu device's own counters, which are of one launch."""
+    (launch,) = launches
+    memory, shared = launch["global"], launch["shared"]
+    return {"load_bytes": memory["loads"]["bytes"], "load_sectors": memory["loads"]["sectors"],
+            "store_bytes": memory["stores"]["bytes"], "store_sectors": memory["stores"]["sectors"],
+            "shared_loads": shared["loads"]["accesses"], "shared_load_wavefronts": shared["loads"]["wavefronts"],
+            "shared_stores": shared["stores"]["accesses"], "shared_store_wavefronts": shared["stores"]["wavefronts"],
+            "instructions": launch["warp_instructions"]}
+
+
+def pearson(xs, ys):
+    """None where one side is the same throughout."""
+    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
+    products = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys))
+    squares = sum((x - mean_x) ** 2 for x in xs) * sum((y - mean_y) ** 2 for y in ys)
+    return products / math.sqrt(squares) if squares > 0 else None
+
+
+def ranks(values):
+    """From 1; those that are equal share the mean of theirs."""
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+
+
+def spearman(xs, ys):
+    return pearson(ranks(xs), ranks(ys))
+
+
+def shown(number):
+    return "-" if number is None else f"{number:.3f}"
+
+
+def title(variant):
+    return " ".join(f"{name}={value}" for name, value in variant["choices"].items())
+
+
+def milliseconds(run, name):
+    for line in run.stderr.splitlines():
+        words = line.split()
+        if words[:2] == ["kernel_ms", name]:
+            return float(words[2])
+    raise TestFailure(f"{name} printed no time\n{run}")
+
+
+class Benchmarks:
+    def __init__(self, build, device, findings, machine=MACHINE, run=None):
+        self.build = build
+        self.device = device
+        self.findings = findings
+        self.machine = machine
+        self.run = run or build.run
+        self.correlations = []
+
+    def benchmark(self, name, size=None, until=math.inf):
+        """Runs every variant of one benchmark and adds its table."""
+        constant, small, large = SIZES[name]
+        value = size or (large if self.device == "cuda" else small)
+        rows = []
+        for variant in advice(self.build, descriptions(self.build), name, self.machine, **{constant: value}):
+            if time.monotonic() > until:
+                self.findings.fail(f"{name} {title(variant)}: no time was left")
+                continue
+            arguments = [f"{key}={chosen}" for key, chosen in variant["choices"].items()] + [f"{constant}={value}"]
+            try:
+                rows.append((variant, self.measured(name, arguments, variant)))
+            except TestFailure as failure:
+                self.findings.fail(f"{name} {' '.join(arguments)}: {failure}")
+        self.report(name, f"{constant}={value}", rows)
+
+    def measured(self, name, arguments, variant):
+        """On a GPU milliseconds, on the cpu device counts, which are compared with the description's."""
+        if self.device == "cuda":
+            program = self.build.examples / "cumapz" / "static" / name
+            run = self.run(program, *arguments, preload=False, environment={"EXAMPLE_REPEAT": str(REPEAT)})
+            if run.status != 0:
+                raise TestFailure(str(run))
+            return milliseconds(run, name)
+        run, launches = self.build.count(self.build.examples / "cumapz" / name, *arguments)
+        if run.status != 0:
+            raise TestFailure(str(run))
+        found = counted(launches)
+        wanted = described(variant) if self.machine == MACHINE else {}
+        for key, number in wanted.items():
+            if found[key] != number:
+                self.findings.fail(f"{name} {' '.join(arguments)}: {found[key]} {key.replace('_', ' ')}, described are {number}")
+        return found
+
+    def report(self, name, size, rows):
+        terms = [term for term in (rows[0][0]["modelled"] if rows else {}) if term != "estimate"]
+        is_timed = self.device == "cuda"
+        header = ["variant, best first", "estimate", *terms, "global accesses"]
+        header += ["ms"] if is_timed else ["sectors", "shared wavefronts", "warp instructions"]
+        table = []
+        for variant, found in rows:
+            modelled = variant["modelled"]
+            table.append([title(variant), f"{modelled['estimate']:.4f}", *(f"{modelled[term]:.3f}" for term in terms), f"{variant['global_accesses']:,}"])
+            table[-1] += [f"{found:.4f}"] if is_timed else [
+                f"{found['load_sectors'] + found['store_sectors']:,}", f"{found['shared_load_wavefronts'] + found['shared_store_wavefronts']:,}",
+                f"{found['instructions']:,}"]
+        self.findings.table(f"{name}, {size}", header, table)
+        self.findings.data[name] = [{**variant["modelled"], "choices": variant["choices"], "global_accesses": variant["global_accesses"],
+                                     **({"ms": found} if is_timed else found)} for variant, found in rows]
+        if is_timed and len(rows) > 1:
+            self.compare(name, rows)
+
+    def compare(self, name, rows):
+        """The estimates, and plain counts of accesses as a baseline, beside the speed."""
+        speed = [1 / found for _, found in rows]
+        estimates = [variant["modelled"]["estimate"] for variant, _ in rows]
+        plain = [1 / variant["global_accesses"] for variant, _ in rows]
+        advised, advised_ms = rows[0]
+        fastest, fastest_ms = min(rows, key=lambda row: row[1])
+        found = pearson(estimates, speed)
+        self.correlations.append(found)
+        verdict = "within" if advised_ms <= NEAR * fastest_ms else "NOT within"
+        self.findings.say(f"{name}: Pearson {shown(found)}, Spearman {shown(spearman(estimates, speed))} (plain counts {shown(pearson(plain, speed))}, "
+                          f"{shown(spearman(plain, speed))}); best by estimate {title(advised)} {advised_ms:.4f} ms, "
+                          f"measured {title(fastest)} {fastest_ms:.4f} ms: {verdict} 5 %")
+
+    def summary(self, count):
+        known = [each for each in self.correlations if each is not None]
+        if self.device == "cuda" and known:
+            mean = sum(known) / len(known)
+            self.findings.say(f"mean Pearson of {len(known)} benchmarks {mean:.3f} (goal {GOAL}, {'met' if mean >= GOAL else 'MISSED'})")
+        if self.device != "cuda":
+            variants = sum(len(found) for found in self.findings.data.values())
+            self.findings.say(f"{variants} variants of {count} benchmarks ran, with {len(self.findings.failures)} differences between what was described and counted")
+
+
+def cumapz(package, _, budget):
+    """The part of scripts/gpu-check."""
+    findings = Findings("cumapz", "CuMAPz's benchmarks beside lynxpp advise")
+    until = time.monotonic() + min(budget, MOST_SECONDS) if package.device == "cuda" else math.inf
+    benchmarks = Benchmarks(package.build, package.device, findings, run=package.run)
+    for name in SIZES:
+        benchmarks.benchmark(name, until=until)
+    benchmarks.summary(len(SIZES))
+    return findings
