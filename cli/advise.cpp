@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "models/cumapz/exploration.h"
 #include "models/cumapz/terms.h"
 #include "models/machine.h"
 #include "report/number.h"
@@ -21,18 +22,19 @@ namespace {
 
 using models::Machine;
 using models::cumapz::Description;
+using models::cumapz::Exploration;
 using models::cumapz::ReferenceTotals;
 using models::cumapz::Statement;
 using models::cumapz::Terms;
 using models::cumapz::Totals;
 using models::cumapz::Variant;
+using models::cumapz::Way;
 using Values = std::map<std::string, std::int64_t>;
 
-struct Estimated {
+/// A variant of a description, or another way to write it.
+struct Estimated : Way {
   std::string file;
-  Variant variant;
-  Totals totals;
-  Terms terms;
+  std::int64_t rank = 0;
 };
 
 /// A factor of equation 8, as it enters there: the larger the better.
@@ -49,12 +51,16 @@ constexpr Factor factors[] = {
     {"ch_skew", [](const Terms& t) { return 1 / t.channel_skew; }, 1},
     {"branch_eff", [](const Terms& t) { return t.branch_efficiency; }, 1},
     {"shm_eff", [](const Terms& t) { return std::sqrt(t.shared_efficiency); }, 1},
+    {"tex_reuse", [](const Terms& t) { return t.texture_reuse; }, 0},
+    {"const_eff", [](const Terms& t) { return std::sqrt(t.constant_efficiency); }, 1},
 };
 
 std::string name_of(const Estimated& estimated, bool has_several_files) {
   std::string name = has_several_files ? estimated.file : "";
   for (const auto& [choice, value] : estimated.variant.choices)
     name += (name.empty() ? "" : " ") + choice + "=" + std::to_string(value);
+  for (const auto& [change, value] : estimated.changes)
+    name += (name.empty() ? "" : " ") + change + "=" + value;
   return name.empty() ? estimated.file : name;
 }
 
@@ -83,31 +89,52 @@ std::string fixed(double value) {
 
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-void print_variants(const std::vector<Estimated>& all, bool has_several_files) {
-  report::TextColumn name{{"variant"}, {}, false}, hurts{{"hurts most"}, {}, false};
-  std::vector<report::TextColumn> numbers{{{"estimate"}, {}}, {{"data_reuse"}, {}}, {{"lat_hiding"}, {}},
-                                          {{"bw_util"}, {}},  {{"ch_skew"}, {}},    {{"branch_eff"}, {}},
-                                          {{"shm_eff"}, {}},  {{"accesses"}, {}},   {{"in shared"}, {}},
-                                          {{"global"}, {}}};
-  for (const Estimated& each : all) {
-    const Terms& terms = each.terms;
-    name.cells.push_back(name_of(each, has_several_files));
-    hurts.cells.push_back(what_hurts(each, all));
-    const std::string cells[] = {fixed(terms.estimate),
-                                 fixed(terms.data_reuse),
-                                 fixed(terms.latency_hiding),
-                                 fixed(terms.bandwidth_use),
-                                 fixed(terms.channel_skew),
-                                 fixed(terms.branch_efficiency),
-                                 fixed(terms.shared_efficiency),
-                                 report::to_text(report::Number::of(terms.accesses)),
-                                 report::to_text(report::Number::of(terms.hits)),
-                                 report::to_text(report::Number::of(terms.global_accesses))};
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i].cells.push_back(cells[i]);
+/// Terms of what few kernels have are shown where one has it.
+struct ShownTerm {
+  const char* name;
+  double (*of)(const Terms& terms);
+  bool is_rare = false;
+};
+
+constexpr ShownTerm shown_terms[] = {
+    {"estimate", [](const Terms& t) { return t.estimate; }},
+    {"data_reuse", [](const Terms& t) { return t.data_reuse; }},
+    {"lat_hiding", [](const Terms& t) { return t.latency_hiding; }},
+    {"bw_util", [](const Terms& t) { return t.bandwidth_use; }},
+    {"ch_skew", [](const Terms& t) { return t.channel_skew; }},
+    {"branch_eff", [](const Terms& t) { return t.branch_efficiency; }},
+    {"shm_eff", [](const Terms& t) { return t.shared_efficiency; }},
+    {"arith_hiding", [](const Terms& t) { return t.arithmetic_hiding; }, true},
+    {"tex_reuse", [](const Terms& t) { return t.texture_reuse; }, true},
+    {"const_eff", [](const Terms& t) { return t.constant_efficiency; }, true},
+};
+
+/// The rows that `rows` holds, judged among all.
+void print_variants(const std::vector<Estimated>& rows, const std::vector<Estimated>& all,
+                    bool has_several_files, bool has_ranks) {
+  std::vector<report::TextColumn> columns;
+  if (has_ranks) {
+    columns.push_back({{"rank"}, {}});
+    for (const Estimated& each : rows) columns.back().cells.push_back(std::to_string(each.rank));
   }
-  std::vector<report::TextColumn> columns{std::move(name)};
-  columns.insert(columns.end(), numbers.begin(), numbers.end());
-  columns.push_back(std::move(hurts));
+  columns.push_back({{"variant"}, {}, false});
+  for (const Estimated& each : rows) columns.back().cells.push_back(name_of(each, has_several_files));
+  for (const ShownTerm& term : shown_terms) {
+    if (term.is_rare &&
+        std::ranges::all_of(all, [&](const Estimated& each) { return term.of(each.terms) == 1; }))
+      continue;
+    columns.push_back({{term.name}, {}});
+    for (const Estimated& each : rows) columns.back().cells.push_back(fixed(term.of(each.terms)));
+  }
+  const std::pair<const char*, std::int64_t Terms::*> counts[] = {
+      {"accesses", &Terms::accesses}, {"in shared", &Terms::hits}, {"global", &Terms::global_accesses}};
+  for (const auto& [heading, count] : counts) {
+    columns.push_back({{heading}, {}});
+    for (const Estimated& each : rows)
+      columns.back().cells.push_back(report::to_text(report::Number::of(each.terms.*count)));
+  }
+  columns.push_back({{"hurts most"}, {}, false});
+  for (const Estimated& each : rows) columns.back().cells.push_back(what_hurts(each, all));
   print_text(report::render_columns(columns));
 }
 
@@ -154,11 +181,10 @@ void print_json(const Estimated& estimated, const Machine& machine) {
   object["machine"] = machine.name;
   object["choices"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : estimated.variant.choices) object["choices"][name] = value;
+  object["changes"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : estimated.changes) object["changes"][name] = value;
   const Terms& terms = estimated.terms;
-  object["modelled"] = {{"estimate", terms.estimate},         {"data_reuse", terms.data_reuse},
-                        {"lat_hiding", terms.latency_hiding}, {"bw_util", terms.bandwidth_use},
-                        {"ch_skew", terms.channel_skew},      {"branch_eff", terms.branch_efficiency},
-                        {"shm_eff", terms.shared_efficiency}};
+  for (const ShownTerm& term : shown_terms) object["modelled"][term.name] = term.of(terms);
   object["occupancy"] = estimated.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;
@@ -176,8 +202,13 @@ void print_json(const Estimated& estimated, const Machine& machine) {
                                     {"bytes", each.global.requested_bytes},
                                     {"moved_bytes", each.global.transferred_bytes},
                                     {"transactions", each.global.transactions},
+                                    {"global_requests", each.global.requests},
                                     {"shared_requests", each.shared.requests},
-                                    {"shared_served", each.shared.served}});
+                                    {"shared_served", each.shared.served},
+                                    {"texture_bytes", each.cached.requested_bytes},
+                                    {"texture_moved_bytes", each.cached.moved_bytes},
+                                    {"constant_requests", each.cached.requests},
+                                    {"constant_served", each.cached.served}});
   }
   print_text(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
@@ -197,8 +228,35 @@ Result<Values> values_of(const std::vector<std::string>& definitions) {
   return values;
 }
 
+/// Other ways to write what a description says.
+Result<std::vector<Way>> explored(const Description& description, const Machine& machine,
+                                  const Values& values) {
+  Result<Exploration> found = models::cumapz::explore(description, values, machine);
+  if (!found) return found.error();
+  std::string note = description.file + ": " + std::to_string(found->ways.size()) + " ways";
+  if (found->left_out != 0)
+    note += ", " + std::to_string(found->left_out) + " more do not fit or do other accesses";
+  if (!found->is_complete) note += "; too many to try all: searched from each variant, one change at a time";
+  std::fprintf(stderr, "%s\n", note.c_str());
+  return std::move(found->ways);
+}
+
+Result<std::vector<Way>> as_described(const Description& description, const Machine& machine,
+                                      const Values& values) {
+  Result<std::vector<Variant>> variants = models::cumapz::variants_of(description, values);
+  if (!variants) return variants.error();
+  std::vector<Way> ways;
+  for (Variant& variant : *variants) {
+    Result<Totals> totals = models::cumapz::execute(description, variant, machine);
+    if (!totals) return totals.error();
+    const Terms terms = models::cumapz::terms_of(*totals, machine);
+    ways.push_back({{}, std::move(variant), std::move(*totals), terms});
+  }
+  return ways;
+}
+
 /// Appends the variants of one file; false when it has errors, which are printed.
-bool estimate(const std::string& file, const Machine& machine, const Values& values,
+bool estimate(const std::string& file, const Machine& machine, const Values& values, bool explores,
               std::vector<Estimated>& all) {
   std::string text;
   if (!read_file(file, text)) {
@@ -207,15 +265,20 @@ bool estimate(const std::string& file, const Machine& machine, const Values& val
   }
   const Result<Description> description = models::cumapz::parse_description(text, file);
   if (!description) return print(description.error().diagnostics, text), false;
-  Result<std::vector<Variant>> variants = models::cumapz::variants_of(*description, values);
-  if (!variants) return print(variants.error().diagnostics, text), false;
-  for (Variant& variant : *variants) {
-    Result<Totals> totals = models::cumapz::execute(*description, variant, machine);
-    if (!totals) return print(totals.error().diagnostics, text), false;
-    const Terms terms = models::cumapz::terms_of(*totals, machine);
-    all.push_back({file, std::move(variant), std::move(*totals), terms});
-  }
+  Result<std::vector<Way>> ways =
+      explores ? explored(*description, machine, values) : as_described(*description, machine, values);
+  if (!ways) return print(ways.error().diagnostics, text), false;
+  for (Way& way : *ways) all.push_back({std::move(way), file});
   return true;
+}
+
+/// The first `best`, and behind them what is as it was described.
+std::vector<Estimated> best_of(const std::vector<Estimated>& all, std::size_t best) {
+  std::vector<Estimated> result;
+  for (const Estimated& each : all) {
+    if (result.size() < best || each.changes.empty()) result.push_back(each);
+  }
+  return result;
 }
 
 int list_machines() {
@@ -237,15 +300,18 @@ int advise(const AdviseArguments& arguments) {
   if (!values) return print(values.error().diagnostics), exit_usage_error;
   std::vector<Estimated> all;
   bool is_good = true;
-  for (const std::string& file : arguments.files) is_good &= estimate(file, *machine, *values, all);
+  for (const std::string& file : arguments.files)
+    is_good &= estimate(file, *machine, *values, arguments.explore, all);
   std::ranges::stable_sort(all, std::greater(), [](const Estimated& each) { return each.terms.estimate; });
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].rank = static_cast<std::int64_t>(i) + 1;
   if (arguments.json) {
     for (const Estimated& each : all) print_json(each, *machine);
   } else if (!all.empty()) {
     const bool has_several = arguments.files.size() > 1;
     print_text("modelled for " + machine->name + ", best first\n\n");
-    print_variants(all, has_several);
-    for (const Estimated& each : all) {
+    const std::vector<Estimated> rows = arguments.explore ? best_of(all, arguments.best) : all;
+    print_variants(rows, all, has_several, arguments.explore);
+    for (const Estimated& each : rows) {
       if (arguments.references) print_references(each, has_several);
     }
   }

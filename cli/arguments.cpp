@@ -249,6 +249,11 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
       ->allow_extra_args(false);
   advise->add_flag("--references", arguments.references,
                    "Show what each fetch, read and write of a variant does");
+  advise->add_flag("--explore", arguments.explore,
+                   "Try other ways to write the kernel: fetches, padding, layout, blocks");
+  advise->add_option("--best", arguments.best, "With --explore: how many to print (default: 20)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10'000).description(""));
   advise->add_flag("--json", arguments.json, "One JSON object for each variant or launch, one a line");
   Observed& observed = arguments.observed;
   advise->add_option("-k,--kernels", observed.kernels, "Of a program: kernels whose name has a match")

@@ -99,6 +99,8 @@ struct AdviseArguments {
   std::string machine = "compute_9_0";  ///< a name, a file, or "list"
   std::vector<std::string> values;      ///< NAME=VALUE for constants and choices
   bool references = false;              ///< show each reference of each variant
+  bool explore = false;                 ///< other ways to write the kernel, too
+  std::size_t best = 20;                ///< of explored ways, how many are printed
   bool json = false;
   /// A program and its arguments, to be observed instead of descriptions; empty: none.
   std::vector<std::string> command;

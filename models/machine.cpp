@@ -180,6 +180,17 @@ Timing read_timing(Members members, std::vector<std::string>& problems) {
   return timing;
 }
 
+void read_caches(Members& top, Machine& machine) {
+  Members texture = top.members("texture");
+  texture.number("line", machine.texture.line, 1, 128);
+  texture.number("bytes", machine.texture.bytes, 1, any);
+  texture.refuse_others();
+  Members latency = top.members("latency");
+  latency.number("cycles", machine.latency.cycles, 1, 1u << 20);
+  latency.number("issue", machine.latency.issue, 1, 1u << 10);
+  latency.refuse_others();
+}
+
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view text, const std::string& file) {
@@ -194,11 +205,14 @@ Result<Machine> parse_machine(std::string_view text, const std::string& file) {
   top.number("access_group", machine.access_group, 1, 32);
   read_limits(top, machine);
   read_global(top.members("global"), machine.global, problems, file);
+  read_caches(top, machine);
   std::vector<std::string> mishaps;
   if (top.has("timing")) machine.timing = read_timing(top.members("timing"), mishaps);
   for (std::string& each : mishaps)
     problems.push_back({Severity::error, {file, 0, 0, 1}, std::move(each), ""});
   top.refuse_others();
+  if (problems.empty() && 128 % machine.texture.line != 0)
+    problems.push_back({Severity::error, {file, 0, 0, 1}, "'texture.line' has to divide 128", ""});
   if (problems.empty() && machine.warp_size % machine.access_group != 0) {
     problems.push_back({Severity::error, {file, 0, 0, 1}, "'access_group' has to divide 'warp_size'", ""});
   }

@@ -94,6 +94,16 @@ struct Timing {
   std::optional<CacheTiming> l1, l2;
 };
 
+struct TextureCache {
+  std::uint32_t line = 32;   ///< bytes
+  std::uint32_t bytes = 32;  ///< of a multiprocessor
+};
+
+struct Latency {
+  std::uint32_t cycles = 1;  ///< of global memory
+  std::uint32_t issue = 1;   ///< cycles that an arithmetic instruction of a warp takes to issue
+};
+
 struct Machine {
   std::string name;
   std::string source;  ///< where the figures come from
@@ -103,6 +113,8 @@ struct Machine {
   Registers registers;
   SharedMemory shared;
   GlobalMemory global;
+  TextureCache texture;
+  Latency latency;
   std::optional<Timing> timing;  ///< a file need not have it; nothing is timed on such a machine then
 };
 

@@ -41,6 +41,7 @@ TABLE = {
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "examples/apps": [],
     "examples/primitives": [],
+    "examples/cumapz": ["examples/apps"],
     "bench": ["*"],
     "fuzz": ["*"],
     "tests": ["*"],
@@ -57,7 +58,8 @@ LIBRARIES = {
     "LZ4": (r"lz4.*\.h", ["image"]),
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
-             ["device/cpu/runtime", "device/cpu", "device/cuda", "interposer", "interposer/preload", "examples/apps", "examples/primitives"]),
+             ["device/cpu/runtime", "device/cpu", "device/cuda", "interposer", "interposer/preload", "examples/apps", "examples/cumapz",
+              "examples/primitives"]),
 }
 # These may show in a header that other folders include.
 OPEN_LIBRARIES = {"spdlog", "CUDA"}

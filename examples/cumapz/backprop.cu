@@ -18,7 +18,8 @@ __global__ void backprop(const float* input, float* weights, float* partial) {
   __syncthreads();
   for (int step = 2; step <= 16; step += step) {
     if (ty % step == 0)
-      benchmark::write(matrix[place], benchmark::read(matrix[place]) + benchmark::read(matrix[place + step / 2 * 16]));
+      benchmark::write(matrix[place],
+                       benchmark::read(matrix[place]) + benchmark::read(matrix[place + step / 2 * 16]));
     __syncthreads();
   }
   weights[index] = benchmark::read(matrix[place]);
@@ -28,7 +29,8 @@ __global__ void backprop(const float* input, float* weights, float* partial) {
 int main(int argc, char** argv) {
   const benchmark::Parameters parameters(argc, argv, {{"switched", 0, 0, 1}, {"INPUTS", 256, 16, 1 << 20}});
   const int blocks = parameters["INPUTS"] / 16;
-  const std::vector<float> input = benchmark::small_integers(static_cast<std::size_t>(blocks) * 16 + 1, 16, 11);
+  const std::vector<float> input =
+      benchmark::small_integers(static_cast<std::size_t>(blocks) * 16 + 1, 16, 11);
   const std::vector<float> before =
       benchmark::small_integers((static_cast<std::size_t>(blocks) * 16 + 1) * (hidden + 1), 16, 12);
   const example::DeviceArray<float> device_input(input);
@@ -36,7 +38,8 @@ int main(int argc, char** argv) {
   std::vector<float> sums, products;
   benchmark::with_constant<2>(parameters["switched"], [&](auto switched) {
     const auto launch = [&] {
-      backprop<switched.value><<<dim3(1, blocks), dim3(16, 16)>>>(device_input.get(), weights.get(), partial.get());
+      backprop<switched.value>
+          <<<dim3(1, blocks), dim3(16, 16)>>>(device_input.get(), weights.get(), partial.get());
     };
     launch();
     CUDA_CHECK(cudaGetLastError());
@@ -52,13 +55,16 @@ int main(int argc, char** argv) {
       sum += input[row + 1] * before[(row + 1) * (hidden + 1) + output + 1];
     return sum;
   };
-  bool right = benchmark::check("partial", sums, 16, [&](std::size_t i) { return sum_of(i / hidden * 16, 16, i % hidden); });
-  right = benchmark::check("weights", products, 16, [&](std::size_t i) {
-            const std::size_t row = i / (hidden + 1), output = i % (hidden + 1);
-            if (row == 0 || output == 0) return before[i];
-            const std::size_t of_block = (row - 1) % 16;
-            return sum_of(row - 1, of_block == 0 ? 16 : of_block & -of_block, output - 1);
-          }) && right;
+  bool right = benchmark::check("partial", sums, 16,
+                                [&](std::size_t i) { return sum_of(i / hidden * 16, 16, i % hidden); });
+  right = benchmark::check("weights", products, 16,
+                           [&](std::size_t i) {
+                             const std::size_t row = i / (hidden + 1), output = i % (hidden + 1);
+                             if (row == 0 || output == 0) return before[i];
+                             const std::size_t of_block = (row - 1) % 16;
+                             return sum_of(row - 1, of_block == 0 ? 16 : of_block & -of_block, output - 1);
+                           }) &&
+          right;
   std::printf("backprop: %s\n", parameters.text().c_str());
   return example::finish("backprop", right, example::fnv1a(products, example::fnv1a(sums)));
 }

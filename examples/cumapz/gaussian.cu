@@ -24,7 +24,8 @@ __global__ void gaussian(float* a, const float* multipliers, int size) {
   for (int i = 0; i < tile_size; i += Here::height)
     if (tx == 0) benchmark::write(multiplier[i + ty], multipliers[blockIdx.y * tile_size + i + ty]);
   float fetched[Here::shares];  // all loads before the first use
-  for (int i = 0; i < Here::shares; ++i) fetched[i] = a[(row + i * Here::down) * size + col + i * Here::right];
+  for (int i = 0; i < Here::shares; ++i)
+    fetched[i] = a[(row + i * Here::down) * size + col + i * Here::right];
   for (int i = 0; i < Here::shares; ++i)
     benchmark::write(tile[(ty + i * Here::down) * tile_size + tx + i * Here::right], fetched[i]);
   __syncthreads();
@@ -50,15 +51,16 @@ int main(int argc, char** argv) {
   std::vector<float> result;
   benchmark::with_constant<5>(parameters["step"], [&](auto step) {
     const dim3 block(Shape<step.value>::width, Shape<step.value>::height);
-    const auto launch = [&] { gaussian<step.value><<<grid, block>>>(a.get(), device_multipliers.get(), size); };
+    const auto launch = [&] {
+      gaussian<step.value><<<grid, block>>>(a.get(), device_multipliers.get(), size);
+    };
     launch();
     CUDA_CHECK(cudaGetLastError());
     result = a.download();
     benchmark::measure("gaussian", launch);
   });
-  const bool right = benchmark::check("a", result, 2, [&](std::size_t i) {
-    return before[i] - multipliers[i / size] * before[i % size];
-  });
+  const bool right = benchmark::check(
+      "a", result, 2, [&](std::size_t i) { return before[i] - multipliers[i / size] * before[i % size]; });
   std::printf("gaussian: %s\n", parameters.text().c_str());
   return example::finish("gaussian", right, example::fnv1a(result));
 }

@@ -7,7 +7,8 @@ constexpr int tile_size = 16;
 constexpr int steps = 2;
 constexpr int inner = tile_size - 2 * steps;  // what a block computes of its tile in the end
 
-__host__ __device__ inline float changed(float here, float power, float down, float up, float right, float left) {
+__host__ __device__ inline float changed(float here, float power, float down, float up, float right,
+                                         float left) {
   return here + 0.25f * (power + (down + up - 2 * here) + (right + left - 2 * here));
 }
 
@@ -52,19 +53,22 @@ int main(int argc, char** argv) {
   const std::vector<float> power = benchmark::small_integers(elements, 16, 9);
   const std::vector<float> source = benchmark::small_integers(elements, 256, 10);
   const example::DeviceArray<float> device_power(power), device_source(source), result(elements);
-  void (*const kernels[])(const float*, const float*, float*, int) = {hotspot<false, false>, hotspot<false, true>,
-                                                                       hotspot<true, false>, hotspot<true, true>};
+  void (*const kernels[])(const float*, const float*, float*, int) = {
+      hotspot<false, false>, hotspot<false, true>, hotspot<true, false>, hotspot<true, true>};
   const auto kernel = kernels[2 * parameters["switched"] + parameters["diagonal"]];
-  const dim3 grid(example::ceil_div(size, inner), example::ceil_div(size, inner)), block(tile_size, tile_size);
-  const auto launch = [&] { kernel<<<grid, block>>>(device_power.get(), device_source.get(), result.get(), size); };
+  const dim3 grid(example::ceil_div(size, inner), example::ceil_div(size, inner)),
+      block(tile_size, tile_size);
+  const auto launch = [&] {
+    kernel<<<grid, block>>>(device_power.get(), device_source.get(), result.get(), size);
+  };
   launch();
   CUDA_CHECK(cudaGetLastError());
   const auto step = [&](const auto& before, int row, int col) {
     const auto at = [&](int y, int x) {
       return before(std::clamp(y, 0, size - 1), std::clamp(x, 0, size - 1));
     };
-    return changed(at(row, col), power[static_cast<std::size_t>(row) * size + col], at(row + 1, col), at(row - 1, col),
-                   at(row, col + 1), at(row, col - 1));
+    return changed(at(row, col), power[static_cast<std::size_t>(row) * size + col], at(row + 1, col),
+                   at(row - 1, col), at(row, col + 1), at(row, col - 1));
   };
   const auto first = [&](int y, int x) { return source[static_cast<std::size_t>(y) * size + x]; };
   const auto second = [&](int y, int x) { return step(first, y, x); };

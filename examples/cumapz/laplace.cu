@@ -18,7 +18,8 @@ __global__ void laplace(const float* in, float* out, int size) {
   __shared__ float tile[tile_size * tile_size];
   const int row = blockIdx.y * tile_size + threadIdx.y, col = blockIdx.x * tile_size + threadIdx.x;
   const int at = row * size + col;
-  benchmark::write(tile[threadIdx.y * tile_size + threadIdx.x], in[at + (fetched / 3 - 1) * size + fetched % 3 - 1]);
+  benchmark::write(tile[threadIdx.y * tile_size + threadIdx.x],
+                   in[at + (fetched / 3 - 1) * size + fetched % 3 - 1]);
   __syncthreads();
   if (row > 0 && row < size - 1 && col > 0 && col < size - 1) {
     float around = neighbour<fetched, 0>(in, tile, at, size);
@@ -47,7 +48,9 @@ int main(int argc, char** argv) {
   const dim3 grid(size / tile_size, size / tile_size), block(tile_size, tile_size);
   bool right = false;
   benchmark::with_constant<9>(parameters["fetched"], [&](auto fetched) {
-    const auto launch = [&] { laplace<fetched.value><<<grid, block>>>(device_in.get() + margin, out.get(), size); };
+    const auto launch = [&] {
+      laplace<fetched.value><<<grid, block>>>(device_in.get() + margin, out.get(), size);
+    };
     launch();
     CUDA_CHECK(cudaGetLastError());
     right = benchmark::check("out", out.download(), 9, [&](std::size_t i) {

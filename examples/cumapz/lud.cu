@@ -30,13 +30,17 @@ __global__ void lud(float* m, int size) {
 }
 
 int main(int argc, char** argv) {
-  const benchmark::Parameters parameters(argc, argv, {{"threads_in_x", 16, 4, 16}, {"N", 80, 2 * tile_size, 32768}});
+  const benchmark::Parameters parameters(argc, argv,
+                                         {{"threads_in_x", 16, 4, 16}, {"N", 80, 2 * tile_size, 32768}});
   const int size = parameters["N"] / tile_size * tile_size, width = parameters["threads_in_x"];
   const auto elements = static_cast<std::size_t>(size) * size;
   const std::vector<float> before = benchmark::small_integers(elements, 64, 8);
   example::DeviceArray<float> m(before);
   const dim3 grid(size / tile_size - 1, size / tile_size - 1), block(width, tile_size);
-  void (*const kernel)(float*, int) = width == 16 ? lud<16> : width == 8 ? lud<8> : width == 4 ? lud<4> : nullptr;
+  void (*const kernel)(float*, int) = width == 16  ? lud<16>
+                                      : width == 8 ? lud<8>
+                                      : width == 4 ? lud<4>
+                                                   : nullptr;
   if (kernel == nullptr) {
     std::fprintf(stderr, "threads_in_x is 16, 8 or 4\n");
     return 2;

@@ -19,10 +19,12 @@ __global__ void transpose(const float* in, float* out, int size) {
           in[(by * tile_size + ty + j) * size + bx * tile_size + tx];
   } else {
     for (int j = 0; j < tile_size; j += rows)
-      benchmark::write(tile[(ty + j) * pitch + tx], in[(by * tile_size + ty + j) * size + bx * tile_size + tx]);
+      benchmark::write(tile[(ty + j) * pitch + tx],
+                       in[(by * tile_size + ty + j) * size + bx * tile_size + tx]);
     __syncthreads();
     for (int j = 0; j < tile_size; j += rows)
-      out[(bx * tile_size + ty + j) * size + by * tile_size + tx] = benchmark::read(tile[tx * pitch + ty + j]);
+      out[(bx * tile_size + ty + j) * size + by * tile_size + tx] =
+          benchmark::read(tile[tx * pitch + ty + j]);
   }
 }
 
@@ -38,7 +40,8 @@ int main(int argc, char** argv) {
     const auto launch = [&] { transpose<step.value><<<grid, block>>>(device_in.get(), out.get(), size); };
     launch();
     CUDA_CHECK(cudaGetLastError());
-    right = benchmark::check("out", out.download(), 1, [&](std::size_t i) { return in[i % size * size + i / size]; });
+    right = benchmark::check("out", out.download(), 1,
+                             [&](std::size_t i) { return in[i % size * size + i / size]; });
     benchmark::measure("transpose", launch);
   });
   std::printf("transpose: %s\n", parameters.text().c_str());

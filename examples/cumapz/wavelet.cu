@@ -28,14 +28,17 @@ __global__ void wavelet(const float* x, float* low, float* high) {
   for (int k = 0; k < buffers; ++k) fetched[k] = x[2 * i + k];
   for (int k = 0; k < buffers; ++k) benchmark::write(part[k * threads + threadIdx.x], fetched[k]);
   __syncthreads();
-  const float a = tap<buffers, 0>(x, part, i), b = tap<buffers, 1>(x, part, i), c = tap<buffers, 2>(x, part, i);
-  const float d = tap<buffers, 3>(x, part, i), e = tap<buffers, 4>(x, part, i), f = tap<buffers, 5>(x, part, i);
+  const float a = tap<buffers, 0>(x, part, i), b = tap<buffers, 1>(x, part, i),
+              c = tap<buffers, 2>(x, part, i);
+  const float d = tap<buffers, 3>(x, part, i), e = tap<buffers, 4>(x, part, i),
+              f = tap<buffers, 5>(x, part, i);
   low[i] = a + 2 * b + 3 * c + 3 * d + 2 * e + f;
   high[i] = f - 2 * e + 3 * d - 3 * c + 2 * b - a;
 }
 
 int main(int argc, char** argv) {
-  const benchmark::Parameters parameters(argc, argv, {{"buffers", 2, 1, 6}, {"N", 4096, 2 * threads, 1 << 28}});
+  const benchmark::Parameters parameters(argc, argv,
+                                         {{"buffers", 2, 1, 6}, {"N", 4096, 2 * threads, 1 << 28}});
   const int results = parameters["N"] / 2 / threads * threads;
   const std::vector<float> x = benchmark::small_integers(2 * static_cast<std::size_t>(results) + 4, 256, 2);
   const example::DeviceArray<float> device_x(x), low(results), high(results);
@@ -51,9 +54,12 @@ int main(int argc, char** argv) {
       right = benchmark::check("low", low.download(), 6, [&](std::size_t i) {
         return at(i, 0) + 2 * at(i, 1) + 3 * at(i, 2) + 3 * at(i, 3) + 2 * at(i, 4) + at(i, 5);
       });
-      right = benchmark::check("high", high.download(), 6, [&](std::size_t i) {
-                return at(i, 5) - 2 * at(i, 4) + 3 * at(i, 3) - 3 * at(i, 2) + 2 * at(i, 1) - at(i, 0);
-              }) && right;
+      right = benchmark::check("high", high.download(), 6,
+                               [&](std::size_t i) {
+                                 return at(i, 5) - 2 * at(i, 4) + 3 * at(i, 3) - 3 * at(i, 2) + 2 * at(i, 1) -
+                                        at(i, 0);
+                               }) &&
+              right;
       benchmark::measure("wavelet", launch);
     }
   });

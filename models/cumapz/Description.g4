@@ -8,8 +8,9 @@ item
   | 'choice' Identifier '=' expression (',' expression)* ';'       # ChoiceItem
   | 'grid' '(' expression (',' expression)* ')' ';'                # GridItem
   | 'block' '(' expression (',' expression)* ')' ';'               # BlockItem
+  | 'order' '(' expression (',' expression)* ')' ';'               # OrderItem
   | 'registers' expression ';'                                     # RegistersItem
-  | 'array' Identifier 'of' expression ';'                         # ArrayItem
+  | kind=('array' | 'texture' | 'constant') Identifier 'of' expression ';'  # ArrayItem
   | 'shared' Identifier '[' expression ']' 'of' expression ';'     # SharedItem
   | statement                                                      # StatementItem
   ;
@@ -20,6 +21,7 @@ statement
   | 'fetch' element '=' element ';'                                # Fetch
   | 'store' element '=' element ';'                                # Store
   | kind=('read' | 'write') element ';'                            # Access
+  | 'arithmetic' expression ';'                                    # Arithmetic
   | 'if' '(' expression ')' statement ('else' statement)?          # If
   | 'for' '(' Identifier '=' expression ';' expression ';' Identifier '+=' expression ')' statement  # For
   ;

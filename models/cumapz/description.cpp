@@ -103,10 +103,24 @@ bool take_next(const std::vector<std::size_t>& sizes, std::vector<std::size_t>& 
 
 }  // namespace
 
+std::int64_t Variant::elements_of_shared(std::size_t array) const {
+  const std::int64_t elements = shared_elements[array];
+  return elements == 0 ? 0 : place_in_shared(array, elements - 1) + 1;
+}
+
 std::int64_t Variant::bytes_of_shared() const {
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i < shared_bytes.size(); ++i) sum += shared_bytes[i] * shared_elements[i];
+  for (std::size_t i = 0; i < shared_bytes.size(); ++i) sum += shared_bytes[i] * elements_of_shared(i);
   return sum;
+}
+
+std::int64_t Variant::place_in_shared(std::size_t array, std::int64_t index) const {
+  if (array >= layouts.size() || layouts[array].row == 0) return index;
+  const SharedLayout& layout = layouts[array];
+  const std::int64_t columns = shared_elements[array] / layout.row;
+  const std::int64_t row = layout.by_columns ? columns : layout.row;
+  const std::int64_t place = layout.by_columns ? index % layout.row * columns + index / layout.row : index;
+  return place + place / row * layout.padding;
 }
 
 Result<std::vector<Variant>> variants_of(const Description& description,

@@ -41,10 +41,18 @@ struct Constant {
   bool is_choice = false;
 };
 
+/// How threads reach an array of global memory.
+enum class Path : std::uint8_t {
+  direct,
+  texture,  ///< through the texture cache, which only reads
+  constant  ///< through the constant cache, which only reads
+};
+
 /// In global memory; begins at a multiple of the width of all channels.
 struct Array {
   std::string name;
   Expression element_bytes;
+  Path path = Path::direct;
 };
 
 /// In shared memory, a block's own.
@@ -63,15 +71,15 @@ struct Element {
 };
 
 struct Statement {
-  enum class Kind : std::uint8_t { block, let, fetch, store, read, write, choose, loop };
+  enum class Kind : std::uint8_t { block, let, fetch, store, read, write, arithmetic, choose, loop };
   Kind kind = Kind::block;
   Position position;
-  std::uint32_t slot = 0;             ///< of let and loop
-  std::uint32_t reference = 0;        ///< of fetch, store, read and write: its number
-  Expression first;                   ///< of let, choose (the condition) and loop (where it begins)
-  Expression condition;               ///< of loop
-  Expression step;                    ///< of loop
-  std::vector<Element> elements;      ///< of fetch and store: shared, global; else one
+  std::uint32_t slot = 0;         ///< of let and loop
+  std::uint32_t reference = 0;    ///< of fetch, store, read and write: its number
+  Expression first;               ///< of let, arithmetic, choose (the condition) and loop (where it begins)
+  Expression condition;           ///< of loop
+  Expression step;                ///< of loop
+  std::vector<Element> elements;  ///< of fetch and store: shared, global; else one
   std::vector<Statement> statements;  ///< of block: all; choose: one or two; loop: one
 };
 
@@ -80,7 +88,8 @@ struct Description {
   std::vector<Constant> constants;  ///< in the order of the text
   std::array<Expression, 3> grid;   ///< empty: 1
   std::array<Expression, 3> block;
-  Expression registers;  ///< of a thread; empty: they limit nothing
+  std::array<Expression, 3> order;  ///< the block that each becomes; empty: itself
+  Expression registers;             ///< of a thread; empty: they limit nothing
   std::vector<Array> arrays;
   std::vector<SharedArray> shared;
   std::vector<Statement> statements;
@@ -90,6 +99,14 @@ struct Description {
 
 /// Fails with located diagnostics.
 Result<Description> parse_description(const std::string& text, const std::string& file);
+
+/// How a shared array's elements lie, other than it is written: with the rows' first elements apart by more than
+/// a row, or column behind column. 0 elements in a row: as it is written.
+struct SharedLayout {
+  std::int64_t row = 0;
+  std::int64_t padding = 0;  ///< elements behind each row, or column
+  bool by_columns = false;
+};
 
 /// A description with one value for each choice: what the analysis works on.
 struct Variant {
@@ -101,11 +118,18 @@ struct Variant {
   std::vector<std::int64_t> array_bytes;   ///< of an element, as in Description::arrays
   std::vector<std::int64_t> shared_bytes;  ///< likewise, of shared ones
   std::vector<std::int64_t> shared_elements;
+  std::vector<SharedLayout> layouts;  ///< as in Description::shared, or empty: all as they are written
+  bool is_diagonal = false;           ///< the order of blocks is by diagonals; the description has none then
+  bool swaps_threads = false;  ///< threadIdx.x is threadIdx.y, and the other way round; of square blocks
 
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
+  /// Which a shared array takes, with its padding.
+  std::int64_t elements_of_shared(std::size_t array) const;
   /// Of all shared arrays together.
   std::int64_t bytes_of_shared() const;
+  /// Where in the array an element lies.
+  std::int64_t place_in_shared(std::size_t array, std::int64_t index) const;
 };
 
 /// Every combination of the choices. `given` replaces values of constants and choices by name; a name that is

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
+#include "models/cumapz/block_order.h"
+#include "models/cumapz/buffers.h"
+#include "models/cumapz/line_cache.h"
 #include "models/cumapz/symmetry.h"
 #include "models/cumapz/transactions.h"
 
@@ -13,45 +15,13 @@ namespace lynxpp::models::cumapz {
 namespace {
 
 constexpr std::int64_t most_rounds = 1'000'000;
+constexpr std::int64_t most_instructions = 1'000'000;
 constexpr std::int64_t most_work = 1'000'000'000;
 
 struct Problem {
   Position position;
   std::string message;
   std::string hint;
-};
-
-struct Place {
-  std::uint32_t array = 0;
-  std::int64_t index = 0;
-  bool operator==(const Place&) const = default;
-};
-
-struct PlaceHash {
-  std::size_t operator()(const Place& place) const {
-    return (static_cast<std::uint64_t>(place.index) * 0x9e3779b97f4a7c15u) ^ place.array;
-  }
-};
-
-/// What of global memory lies where in a block's shared memory.
-class Buffers {
- public:
-  /// Later fetches take the place of earlier ones.
-  void fetch(Place global, Place shared) {
-    if (const auto before = content_.find(shared); before != content_.end()) places_.erase(before->second);
-    content_[shared] = global;
-    places_[global] = shared;
-  }
-  /// Whether a fetch has brought something to an element of shared memory.
-  bool holds(const Place& shared) const { return content_.contains(shared); }
-  const Place* find(const Place& global) const {
-    const auto found = places_.find(global);
-    return found == places_.end() ? nullptr : &found->second;
-  }
-
- private:
-  std::unordered_map<Place, Place, PlaceHash> content_;
-  std::unordered_map<Place, Place, PlaceHash> places_;
 };
 
 /// The lanes of one access group that do the same: to shared memory or to global memory.
@@ -84,6 +54,7 @@ class Execution {
       frame_[thread_index + 1][i] = linear / variant.block[0] % variant.block[1];
       frame_[thread_index + 2][i] = linear / variant.block[0] / variant.block[1];
     }
+    if (variant.swaps_threads) std::swap(frame_[thread_index], frame_[thread_index + 1]);
     place_shared_arrays();
   }
 
@@ -97,6 +68,9 @@ class Execution {
           description_.block[0].position, "a block does not fit on a multiprocessor of " + machine_.name,
           std::to_string(variant_.threads()) + " threads, " + std::to_string(variant_.registers) +
               " registers each, " + std::to_string(variant_.bytes_of_shared()) + " bytes of shared memory"};
+    const std::int64_t lines =
+        machine_.texture.bytes / machine_.texture.line / static_cast<std::int64_t>(totals_.occupancy.blocks);
+    textures_ = LineCache(static_cast<std::size_t>(std::max<std::int64_t>(lines, 1)));
     run_all_blocks();
     check_channels();
     return std::move(totals_);
@@ -137,6 +111,7 @@ class Execution {
       if (!is_constant) std::ranges::fill(frame_[slot], 0);
     }
     buffers_ = {};
+    textures_.clear();
     run(description_.statements, Mask(frame_[0].size(), 1));
   }
 
@@ -146,12 +121,12 @@ class Execution {
     totals_.blocks_checked = blocks_to_check(machine_, totals_.occupancy, variant_.block[0],
                                              std::ranges::max(variant_.array_bytes));
     if (variant_.blocks() < totals_.blocks_checked) return;
+    const BlockOrder order(description_, variant_);
     weight_ = 0;
     for (std::int64_t i = 0; i < totals_.blocks_checked; ++i) {
       is_checking_channels_ = true;
       channels_.touched.clear();
-      run_block({i % variant_.grid[0], i / variant_.grid[0] % variant_.grid[1],
-                 i / variant_.grid[0] / variant_.grid[1]});
+      run_block(order.block(i));
       for (const auto& [reference, touched] : channels_.touched) {
         ChannelUse& use = channels_.uses[reference];
         use.blocks.resize(memory.channels, 0);
@@ -172,6 +147,7 @@ class Execution {
     switch (statement.kind) {
       case Kind::block: return run(statement.statements, mask);
       case Kind::let: return assign(statement.slot, value_of(statement.first, mask), mask);
+      case Kind::arithmetic: return compute(statement, mask);
       case Kind::choose: return choose(statement, mask);
       case Kind::loop: return loop(statement, mask);
       case Kind::fetch:
@@ -190,6 +166,21 @@ class Execution {
   void assign(std::uint32_t slot, const Column& values, const Mask& mask) {
     for (std::size_t i = 0; i < mask.size(); ++i) {
       if (mask[i] != 0) frame_[slot][i] = values[i];
+    }
+  }
+
+  /// Lanes compute side by side: a warp takes as many instructions as the lane with the most.
+  void compute(const Statement& statement, const Mask& mask) {
+    const Column instructions = value_of(statement.first, mask);
+    spend(statement.position);
+    for (std::size_t warp = 0; warp < mask.size(); warp += machine_.warp_size) {
+      std::int64_t most = 0;
+      for (std::size_t i = warp; i < std::min(mask.size(), warp + machine_.warp_size); ++i) {
+        if (mask[i] != 0) most = std::max(most, instructions[i]);
+      }
+      if (most > most_instructions)
+        throw Problem{statement.position, "these are more than a million instructions", ""};
+      totals_.arithmetic += weight_ * most;
     }
   }
 
@@ -269,7 +260,7 @@ class Execution {
       return false;
     });
     for (std::size_t i = 0; is_fetch && i < mask.size(); ++i) {
-      if (mask[i] != 0) buffers_.fetch({global.array, index[i]}, {shared.array, place[i]});
+      if (mask[i] != 0) buffers_.fetch({global.array, index[i]}, {shared.array, place[i]}, i);
     }
   }
 
@@ -281,7 +272,7 @@ class Execution {
       Addresses in_shared, in_global;
       for (std::size_t i = first; i < last; ++i) {
         if (mask[i] == 0) continue;
-        const Place* place = element.is_shared ? nullptr : buffers_.find({element.array, index[i]});
+        const Place* place = element.is_shared ? nullptr : buffers_.find({element.array, index[i]}, i);
         if (element.is_shared) {
           in_shared.push_back(shared_address(element, index[i], statement.position));
           if (buffers_.holds({element.array, index[i]}))
@@ -315,7 +306,7 @@ class Execution {
     for (std::size_t warp = 0; warp < mask.size(); warp += machine_.warp_size) {
       const std::size_t end = std::min(mask.size(), warp + machine_.warp_size);
       bool is_here = false, may_diverge = false;
-      found_ = missed_ = false;
+      found_ = missed_ = asked_ = false;
       for (std::size_t first = warp; first < end; first += machine_.access_group) {
         const std::size_t last = std::min(end, first + machine_.access_group);
         if (std::none_of(mask.begin() + static_cast<std::ptrdiff_t>(first),
@@ -327,6 +318,7 @@ class Execution {
       }
       if (is_here) totals.warps += weight_;
       if (may_diverge && found_ && missed_) totals.diverged += weight_;
+      if (asked_) totals.global.requests += weight_;
     }
   }
 
@@ -339,6 +331,14 @@ class Execution {
   void add_global(ReferenceTotals& totals, const Addresses& addresses, std::uint32_t array) {
     if (addresses.empty()) return;
     const std::uint32_t bytes = bytes_of(variant_.array_bytes, array);
+    const Path path = description_.arrays[array].path;
+    if (path == Path::texture) return add_texture(totals.cached, addresses, array, bytes);
+    if (path == Path::constant) {
+      totals.cached.requests += weight_;
+      totals.cached.served += weight_ * distinct(addresses);
+      return;
+    }
+    asked_ = true;
     totals.global.requested_bytes += weight_ * distinct(addresses) * bytes;
     for (const Transaction& each : transactions(machine_.global, addresses, bytes)) {
       totals.global.transferred_bytes += weight_ * each.bytes;
@@ -346,6 +346,19 @@ class Execution {
       if (!is_checking_channels_) continue;
       channels_.touched[channels_.current].insert(channel_of(machine_.global, each.address));
       channels_.uses[channels_.current].bytes += each.bytes;
+    }
+  }
+
+  void add_texture(CachedTraffic& traffic, const Addresses& addresses, std::uint32_t array,
+                   std::uint32_t bytes) {
+    traffic.requested_bytes += weight_ * distinct(addresses) * bytes;
+    const std::int64_t line = machine_.texture.line;
+    for (const std::int64_t address : addresses) {
+      const std::int64_t rest = address % line;
+      const std::int64_t begin = address - (rest < 0 ? rest + line : rest);
+      for (std::int64_t at = begin; at < address + bytes; at += line) {
+        if (!textures_.use(array, at)) traffic.moved_bytes += weight_ * line;
+      }
     }
   }
 
@@ -367,7 +380,7 @@ class Execution {
     for (std::size_t i = 0; i < variant_.shared_bytes.size(); ++i) {
       next = (next + 15) / 16 * 16;
       begins_.push_back(next);
-      next += variant_.shared_bytes[i] * variant_.shared_elements[i];
+      next += variant_.shared_bytes[i] * variant_.elements_of_shared(i);
     }
   }
 
@@ -377,7 +390,8 @@ class Execution {
   }
 
   std::int64_t address_in_shared(const Place& place) const {
-    return begins_[place.array] + place.index * variant_.shared_bytes[place.array];
+    return begins_[place.array] +
+           variant_.place_in_shared(place.array, place.index) * variant_.shared_bytes[place.array];
   }
 
   std::int64_t shared_address(const Element& element, std::int64_t index, const Position& position) const {
@@ -398,10 +412,12 @@ class Execution {
   Frame frame_;
   Totals totals_;
   Buffers buffers_;
+  LineCache textures_{1};
   std::vector<std::int64_t> begins_;  ///< of shared arrays, bytes
   std::int64_t weight_ = 1;           ///< how many blocks the one that runs stands for
   std::int64_t work_ = 0;
-  bool found_ = false, missed_ = false;
+  bool found_ = false, missed_ = false;  ///< by lanes of a warp, in shared memory
+  bool asked_ = false;                   ///< global memory, by the warp
   bool is_checking_channels_ = false;
   Channels channels_;
 };
@@ -417,6 +433,7 @@ std::int64_t blocks_to_check(const Machine& machine, const Occupancy& occupancy,
 }
 
 Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine) {
+  if (const Status order = check_order(description, variant); !order) return order.error();
   try {
     return Execution(description, variant, machine).run();
   } catch (const Problem& problem) {

@@ -11,6 +11,7 @@
 namespace lynxpp::models::cumapz {
 
 struct GlobalTraffic {
+  std::int64_t requests = 0;           ///< of warps: some lane went to global memory
   std::int64_t requested_bytes = 0;    ///< what threads asked for; once where lanes want one element
   std::int64_t transferred_bytes = 0;  ///< and what came
   std::int64_t transactions = 0;
@@ -21,6 +22,14 @@ struct SharedTraffic {
   std::int64_t served = 0;    ///< how many times these were served one after the other
 };
 
+/// Of references to textures and to constants.
+struct CachedTraffic {
+  std::int64_t requested_bytes = 0;  ///< of textures; once where lanes of a group want one element
+  std::int64_t moved_bytes = 0;      ///< of textures: lines that the cache did not hold
+  std::int64_t requests = 0;         ///< of access groups to constants
+  std::int64_t served = 0;           ///< how many elements these asked for, one after the other
+};
+
 /// Of one fetch, read or write of the description, over all blocks.
 struct ReferenceTotals {
   Position position;
@@ -28,12 +37,13 @@ struct ReferenceTotals {
   Statement::Kind kind = Statement::Kind::read;
   std::int64_t warps = 0;     ///< executions by warps
   std::int64_t diverged = 0;  ///< of these: some lanes found their data in shared memory, others did not
-  std::int64_t accesses = 0;  ///< of threads, to global memory's arrays
+  std::int64_t accesses = 0;  ///< of threads, to global memory's arrays, textures and constants
   std::int64_t hits = 0;      ///< of these: found in shared memory
   std::int64_t reused_bytes =
       0;  ///< of what fetches brought: those of hits, and of reads of shared memory itself
   GlobalTraffic global;
   SharedTraffic shared;
+  CachedTraffic cached;
 };
 
 /// How one reference of the blocks that begin together is spread over the channels, in all their rounds.
@@ -45,6 +55,7 @@ struct ChannelUse {
 struct Totals {
   std::vector<ReferenceTotals> references;
   std::vector<ChannelUse> channel_uses;  ///< empty: there are too few blocks, or addresses are hashed
+  std::int64_t arithmetic = 0;           ///< instructions of warps that `arithmetic` names
   std::int64_t blocks_checked = 0;       ///< equation 4
   std::int64_t blocks_run = 0;           ///< the others do the same as one of these
   Occupancy occupancy;
@@ -56,8 +67,9 @@ std::int64_t blocks_to_check(const Machine& machine, const Occupancy& occupancy,
 
 /// All threads of a block execute one statement before the next, as behind a barrier. Each reference finds in
 /// shared memory what a fetch of its block has brought there, until another fetch takes the place; so does a
-/// write. Fails with a place on an index outside of a shared array, a division by zero, a loop of more than a
-/// million rounds, a block that does not fit the machine, and more than 1,000,000,000 references and rounds
+/// write; where several fetches brought it, a thread finds what it has fetched itself, else what came last. A
+/// texture's lines stay in the block's share of the cache. Fails with a place on an index outside of a shared array, a division by zero, a loop of more than a
+/// million rounds, a block that does not fit the machine, an order that is none of all blocks, and more than 1,000,000,000 references and rounds
 /// of threads.
 Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine);
 

@@ -87,6 +87,9 @@ Operation operation_of(const std::string& text) {
 
 /// The parser's tree ▶ a Description.
 class Builder {
+  /// Where an expression stands: of an order, the block and the grid are known, but no thread.
+  enum class Use : std::uint8_t { constant, order, code };
+
  public:
   Builder(Errors& errors, const std::string& text) : errors_(errors), text_(text) {
     result_.slots = builtins;
@@ -115,14 +118,17 @@ class Builder {
       add_extent(result_.grid, grid->expression(), grid->getStart());
     } else if (auto* block = dynamic_cast<Parser::BlockItemContext*>(context)) {
       add_extent(result_.block, block->expression(), block->getStart());
+    } else if (auto* order = dynamic_cast<Parser::OrderItemContext*>(context)) {
+      add_extent(result_.order, order->expression(), order->getStart(), Use::order);
     } else if (auto* registers = dynamic_cast<Parser::RegistersItemContext*>(context)) {
       if (!result_.registers.empty())
         errors_.add(position_of(registers->getStart()), "this stands here twice");
       result_.registers = expression(registers->expression(), Use::constant);
     } else if (auto* array = dynamic_cast<Parser::ArrayItemContext*>(context)) {
       if (is_new_array(array->Identifier()->getSymbol()))
-        result_.arrays.push_back(
-            {array->Identifier()->getText(), expression(array->expression(), Use::constant)});
+        result_.arrays.push_back({array->Identifier()->getText(),
+                                  expression(array->expression(), Use::constant),
+                                  path_of(array->kind->getText())});
     } else if (auto* shared = dynamic_cast<Parser::SharedItemContext*>(context)) {
       if (is_new_array(shared->Identifier()->getSymbol()))
         result_.shared.push_back({shared->Identifier()->getText(),
@@ -141,12 +147,17 @@ class Builder {
     result_.constants.push_back({word, result_.slots++, std::move(values), is_choice});
   }
 
+  static Path path_of(const std::string& word) {
+    if (word == "texture") return Path::texture;
+    return word == "constant" ? Path::constant : Path::direct;
+  }
+
   void add_extent(std::array<Expression, 3>& extent, const std::vector<Parser::ExpressionContext*>& values,
-                  antlr4::Token* at) {
+                  antlr4::Token* at, Use use = Use::constant) {
     if (!extent[0].empty()) errors_.add(position_of(at), "this stands here twice");
     if (values.size() > extent.size()) errors_.add(position_of(at), "there are three dimensions at most");
     for (std::size_t i = 0; i < std::min(values.size(), extent.size()); ++i)
-      extent[i] = expression(values[i], Use::constant);
+      extent[i] = expression(values[i], use);
   }
 
   bool is_new_array(antlr4::Token* name) {
@@ -183,10 +194,15 @@ class Builder {
       if (!result.elements[0].is_shared || result.elements[1].is_shared)
         errors_.add(result.position, "a store goes from shared to global memory",
                     "write store out[…] = tile[…]; with a shared array on the right");
+      require_writable(result.elements[1], context->getStart());
     } else if (auto* access = dynamic_cast<Parser::AccessContext*>(context)) {
       result.kind = access->kind->getText() == "read" ? Statement::Kind::read : Statement::Kind::write;
       result.reference = result_.references++;
       result.elements = {element(access->element())};
+      if (result.kind == Statement::Kind::write) require_writable(result.elements[0], context->getStart());
+    } else if (auto* arithmetic = dynamic_cast<Parser::ArithmeticContext*>(context)) {
+      result.kind = Statement::Kind::arithmetic;
+      result.first = expression(arithmetic->expression(), Use::code);
     } else if (auto* choose = dynamic_cast<Parser::IfContext*>(context)) {
       result.kind = Statement::Kind::choose;
       result.first = expression(choose->expression(), Use::code);
@@ -195,6 +211,14 @@ class Builder {
       add_loop(loop, result);
     }
     return result;
+  }
+
+  void require_writable(const Element& element, antlr4::Token* at) {
+    if (element.is_shared || element.array >= result_.arrays.size()) return;
+    const Array& array = result_.arrays[element.array];
+    if (array.path != Path::direct)
+      errors_.add(position_of(at), "textures and constants are only read",
+                  "write array " + array.name + " of …;");
   }
 
   void add_loop(Parser::ForContext* context, Statement& result) {
@@ -246,8 +270,6 @@ class Builder {
   }
 
   // ---- expressions
-
-  enum class Use : std::uint8_t { constant, code };
 
   Expression expression(Parser::ExpressionContext* context, Use use) {
     Expression result;
@@ -332,6 +354,9 @@ class Builder {
     if (use == Use::constant)
       errors_.add(position_of(context->getStart()), "the launch is not known here",
                   "only constants and choices may stand here");
+    if (use == Use::order && base != bases.end() && base->second == thread_index)
+      errors_.add(position_of(context->getStart()), "thread blocks are ordered as wholes",
+                  "only blockIdx, blockDim, gridDim, constants and choices may stand here");
     return index == std::string::npos ? 0 : base->second + static_cast<std::uint32_t>(index);
   }
 

@@ -158,6 +158,9 @@ class Dimension {
     switch (statement.kind) {
       case Kind::block: return visit(statement.statements, is_nested);
       case Kind::let: return assign(statement, of(statement.first), is_nested);
+      case Kind::arithmetic:
+        if (of(statement.first).by != 0) period_ = 0;
+        return;
       case Kind::choose: require_same(statement.first); return visit(statement.statements, true);
       case Kind::loop:
         assign(statement, {of(statement.first).by, rest_of_loop(statement)}, is_nested);

@@ -19,6 +19,12 @@ double channel_skew(const Totals& totals, const Machine& machine) {
   return bytes == 0 ? 1 : sum / bytes;
 }
 
+double arithmetic_hiding(std::int64_t instructions, std::int64_t requests, const Latency& latency) {
+  if (requests == 0) return 1;
+  const double of_request = static_cast<double>(instructions) / static_cast<double>(requests);
+  return std::sqrt(1 + std::min(1.0, of_request * latency.issue / latency.cycles));
+}
+
 }  // namespace
 
 double skew_of(const ChannelUse& use, const Machine& machine) {
@@ -37,12 +43,13 @@ double skew_of(const ChannelUse& use, const Machine& machine) {
 Terms terms_of(const Totals& totals, const Machine& machine) {
   Terms terms;
   std::int64_t fetches = 0, fetched = 0, found = 0, requested = 0, transferred = 0, requests = 0, served = 0,
-               warps = 0, diverged = 0;
+               warps = 0, diverged = 0, global_requests = 0;
+  CachedTraffic cached;
   for (const ReferenceTotals& each : totals.references) {
     const bool is_fetch = each.kind == Statement::Kind::fetch && each.warps != 0;
     if (is_fetch) {
       ++fetches;
-      fetched += each.global.transferred_bytes;
+      fetched += each.global.transferred_bytes + each.cached.moved_bytes;
     } else {
       terms.accesses += each.accesses;
       terms.hits += each.hits;
@@ -55,6 +62,11 @@ Terms terms_of(const Totals& totals, const Machine& machine) {
     requests += each.shared.requests;
     served += each.shared.served;
     diverged += each.diverged;
+    global_requests += each.global.requests;
+    cached.requested_bytes += each.cached.requested_bytes;
+    cached.moved_bytes += each.cached.moved_bytes;
+    cached.requests += each.cached.requests;
+    cached.served += each.cached.served;
   }
   constexpr double enough = 0.5;  // occupancy beyond which nothing is gained
   terms.data_reuse = ratio(found, fetched);
@@ -64,8 +76,12 @@ Terms terms_of(const Totals& totals, const Machine& machine) {
   terms.channel_skew = channel_skew(totals, machine);
   terms.shared_efficiency = ratio(requests, served);
   terms.branch_efficiency = ratio(warps, warps + diverged);
+  terms.arithmetic_hiding = arithmetic_hiding(totals.arithmetic, global_requests, machine.latency);
+  terms.texture_reuse = ratio(cached.requested_bytes, cached.moved_bytes);
+  terms.constant_efficiency = ratio(cached.requests, cached.served);
   terms.estimate = terms.data_reuse * terms.latency_hiding * terms.bandwidth_use / terms.channel_skew *
-                   terms.branch_efficiency * std::sqrt(terms.shared_efficiency);
+                   terms.branch_efficiency * std::sqrt(terms.shared_efficiency) * terms.arithmetic_hiding *
+                   terms.texture_reuse * std::sqrt(terms.constant_efficiency);
   return terms;
 }
 

@@ -18,6 +18,18 @@
 //      many times they were served one after the other
 //   7  printed, the sum over buffers divides by their number, against Figure 7(d). Here a warp diverges at a
 //      reference when some of its lanes find their data in any buffer and others in none; over the executions
+//
+// Terms for what the paper leaves to future work, in its spirit; each is 1 where a kernel has none of it:
+//
+//   9  arith_hiding = (1 + min(1, I * issue / latency))^½, where I is how many instructions of arithmetic a warp
+//      has for each of its requests to global memory. Its note 3: independent arithmetic hides latency, too.
+//      Equation 2 takes the root of the loads that are under way together; what arithmetic covers of one load's
+//      latency counts as that share of another load, and never more than the latency that there is
+//  10  tex_reuse = bytes asked for / bytes of the lines that the texture cache did not hold. As equations 1 and 3
+//      in one: the cache both reuses and moves more than is wanted. Alignment does not matter to it, so that these
+//      references are in neither of those. A block has its share of the cache, the lines used last stay
+//  11  const_eff = requests / times served, its root as of equation 6: the constant cache gives all lanes of an
+//      access group one element at a time
 #pragma once
 
 #include <cstdint>
@@ -27,16 +39,19 @@
 namespace lynxpp::models::cumapz {
 
 struct Terms {
-  double data_reuse = 1;             ///< equation 1: bytes found in shared memory for each byte fetched
-  double latency_hiding = 1;         ///< equation 2
-  double bandwidth_use = 1;          ///< equation 3: requested over transferred bytes, 0 to 1
-  double channel_skew = 1;           ///< equation 5: 1 (even) to the number of channels, and more
-  double shared_efficiency = 1;      ///< equation 6: 0 to 1
-  double branch_efficiency = 1;      ///< equation 7: 0.5 to 1
-  double estimate = 0;               ///< equation 8, the larger the better; compares variants of one kernel
-  std::int64_t accesses = 0;         ///< of threads to arrays of global memory, fetches left out
+  double data_reuse = 1;           ///< equation 1: bytes found in shared memory for each byte fetched
+  double latency_hiding = 1;       ///< equation 2
+  double bandwidth_use = 1;        ///< equation 3: requested over transferred bytes, 0 to 1
+  double channel_skew = 1;         ///< equation 5: 1 (even) to the number of channels, and more
+  double shared_efficiency = 1;    ///< equation 6: 0 to 1
+  double branch_efficiency = 1;    ///< equation 7: 0.5 to 1
+  double arithmetic_hiding = 1;    ///< equation 9: 1 to the root of 2
+  double texture_reuse = 1;        ///< equation 10
+  double constant_efficiency = 1;  ///< equation 11: 0 to 1
+  double estimate = 0;  ///< equation 8, times 9 to 11; the larger the better; compares variants of one kernel
+  std::int64_t accesses = 0;         ///< of threads to arrays, textures and constants, fetches left out
   std::int64_t hits = 0;             ///< of these, found in shared memory
-  std::int64_t global_accesses = 0;  ///< that went to global memory, fetches included: the plain count
+  std::int64_t global_accesses = 0;  ///< not found in shared memory, fetches included: the plain count
 };
 
 Terms terms_of(const Totals& totals, const Machine& machine);

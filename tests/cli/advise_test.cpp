@@ -60,6 +60,35 @@ TEST(Advise, ReferencesAreShownLineByLine) {
   EXPECT_THAT(outcome.out, HasSubstr("\n     8  read   in[at]"));
 }
 
+TEST(Advise, ExploresOtherWays) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("tile.access", tile);
+  const Outcome outcome =
+      lynxpp({"advise", "--explore", "--best", "2", "-D", "padding=0", "-m", "compute_9_0", path});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(" ways"));
+  const std::vector<std::string> lines = split(outcome.out, '\n');
+  ASSERT_EQ(lines.size(), 7u) << outcome.out << "heading, two ways, and the description as it is";
+  EXPECT_THAT(lines[3], HasSubstr("layout(tile)=columns"));
+  EXPECT_THAT(lines[4], HasSubstr("pad(tile)=1"));
+  const Outcome all = lynxpp({"advise", "--explore", "--json", "-D", "padding=0", path});
+  const auto object = nlohmann::json::parse(split(all.out, '\n')[0]);
+  EXPECT_EQ(object["changes"]["layout(tile)"], "columns");
+  EXPECT_EQ(object["modelled"]["shm_eff"], 1.0);
+  EXPECT_EQ(lynxpp({"advise", "--explore", "--best", "0", path}).exit_code, 2);
+}
+
+TEST(Advise, RareTermsAreShownWhereAKernelHasThem) {
+  const TemporaryFolder folder;
+  const std::string with = folder.write("with.access", "block (32); constant c of 4; read c[threadIdx.x];");
+  const std::string without =
+      folder.write("without.access", "block (32); array a of 4; read a[threadIdx.x];");
+  EXPECT_THAT(lynxpp({"advise", with}).out,
+              testing::AllOf(HasSubstr("const_eff"), testing::Not(HasSubstr("tex_reuse"))));
+  EXPECT_THAT(lynxpp({"advise", without}).out, testing::Not(HasSubstr("const_eff")));
+  EXPECT_EQ(nlohmann::json::parse(lynxpp({"advise", "--json", without}).out)["modelled"]["const_eff"], 1.0);
+}
+
 TEST(Advise, MistakesHaveTheirPlace) {
   const TemporaryFolder folder;
   const std::string path = folder.write("bad.access", "block (32);\narray in of 4;\nread im[0];\n");

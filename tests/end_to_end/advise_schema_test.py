@@ -38,6 +38,12 @@ class Advice(unittest.TestCase):
                 for line in lines:
                     self.validator.validate(line)
 
+    def test_explored_ways_are_valid(self):
+        lines = advice("--explore", "-D", "N=64", "-D", "fetched=4", ROOT / "examples/advise/laplace.access")
+        self.assertTrue(any(line["changes"] for line in lines))
+        for line in lines:
+            self.validator.validate(line)
+
     def test_what_is_wrong_is_found(self):
         line = advice("-D", "fetched=4", ROOT / "examples/advise/laplace.access")[0]
         self.validator.validate(line)

@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts" / "gpu"))
 import checks  # noqa: E402
+import cumapz  # noqa: E402
 import overhead  # noqa: E402
 import package  # noqa: E402
 import profiler  # noqa: E402
@@ -26,6 +27,8 @@ def make_package(folder):
     folder = pathlib.Path(folder)
     for name in ("bin", "lib", "examples"):
         (folder / name).symlink_to(BUILD / name)
+    (folder / "share" / "lynxpp").mkdir(parents=True)
+    (folder / "share" / "lynxpp" / "advise").symlink_to(ROOT / "examples" / "advise")
     specs = folder / "share" / "lynxpp" / "specs"
     specs.mkdir(parents=True)
     for spec in SPECS:
@@ -71,6 +74,19 @@ class Parts(unittest.TestCase):
         self.assertIn("| vecadd | vecadd |", text)
         self.assertIn("Phases of a run", text)
 
+    def test_cumapz_does_the_accesses_that_are_described(self):
+        text = self.good(cumapz.cumapz)
+        self.assertIn("40 variants of 8 benchmarks ran, with 0 differences", text)
+        self.assertIn("## laplace, N=64", text)
+
+    def test_cumapz_finds_other_accesses(self):
+        findings = cumapz.Findings("cumapz", "")
+        benchmarks = cumapz.Benchmarks(self.package.build, "cpu", findings)
+        (variant,) = cumapz.advice(self.package.build, cumapz.descriptions(self.package.build), "transpose", cumapz.MACHINE, N=128, step=2)
+        benchmarks.measured("transpose", ["step=1", "N=128"], variant)
+        self.assertEqual(len(findings.failures), 1)
+        self.assertIn("16384 shared load wavefronts, described are 512", findings.failures[0])
+
     def test_overheads_of_several_runs_make_one_table(self):
         entry = {"kernel": "k", "native_ms": 1, "resources": {}}
         files = []
@@ -103,6 +119,26 @@ PROFILE = """vecadd: ok
 "0","1","_Z6vecaddPKfS0_Pfi","1","1,250","n/a"
 "1","1","_Z6vecaddPKfS0_Pfi","1","25","7"
 """
+
+
+class Correlation(unittest.TestCase):
+    def test_is_pearsons_and_spearmans(self):
+        self.assertAlmostEqual(cumapz.pearson([1, 2, 3], [2, 4, 6]), 1)
+        self.assertAlmostEqual(cumapz.pearson([1, 2, 3, 4], [1, 3, 2, 5]), 5.5 / (5 * 8.75) ** 0.5)
+        self.assertIsNone(cumapz.pearson([1, 1], [1, 2]))
+        self.assertEqual(cumapz.ranks([5, 1, 5, 9]), [2.5, 1, 2.5, 4])
+        self.assertAlmostEqual(cumapz.spearman([1, 2, 3], [1, 10, 1000]), 1)
+
+    def test_the_best_by_estimate_is_compared_with_the_fastest(self):
+        findings = cumapz.Findings("cumapz", "")
+        benchmarks = cumapz.Benchmarks(None, "cuda", findings)
+        rows = [({"choices": {"step": step}, "modelled": {"estimate": estimate}, "global_accesses": 10}, milliseconds)
+                for step, estimate, milliseconds in ((1, 3.0, 1.04), (2, 2.0, 1.0), (3, 1.0, 4.0))]
+        benchmarks.compare("x", rows)
+        self.assertIn("best by estimate step=1 1.0400 ms, measured step=2 1.0000 ms: within 5 %", findings.lines[0])
+        rows[0] = (rows[0][0], 1.06)
+        benchmarks.compare("x", rows)
+        self.assertIn("NOT within 5 %", findings.lines[1])
 
 
 class Profile(unittest.TestCase):

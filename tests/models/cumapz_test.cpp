@@ -8,36 +8,10 @@
 #include "models/cumapz/terms.h"
 #include "models/cumapz/transactions.h"
 #include "support/text.h"
+#include "tests/models/analyse.h"
 
 namespace lynxpp::models::cumapz {
 namespace {
-
-using Given = std::map<std::string, std::int64_t>;
-
-const Machine& paper_machine() {
-  static const Machine machine = *find_machine("compute_1_3");
-  return machine;
-}
-const Machine& machine_of_today() {
-  static const Machine machine = *find_machine("compute_9_0");
-  return machine;
-}
-
-struct Analysed {
-  Totals totals;
-  Terms terms;
-};
-
-Analysed analyse(const std::string& text, const Given& given = {}, const Machine& machine = paper_machine()) {
-  const Result<Description> description = parse_description(text, "d.access");
-  EXPECT_TRUE(description) << (description ? "" : render(description.error().diagnostics, text));
-  const auto variants = variants_of(*description, given);
-  EXPECT_TRUE(variants);
-  EXPECT_EQ(variants->size(), 1u);
-  const Result<Totals> totals = execute(*description, variants->front(), machine);
-  EXPECT_TRUE(totals) << (totals ? "" : render(totals.error().diagnostics, text));
-  return {*totals, terms_of(*totals, machine)};
-}
 
 std::string product() {
   std::string text;
@@ -235,6 +209,25 @@ TEST(Cumapz, TermsHardlyDependOnTheSize) {
     EXPECT_NEAR(terms.branch_efficiency / large.branch_efficiency, 1, 0.011) << size;
     EXPECT_EQ(terms.shared_efficiency, large.shared_efficiency) << size;
     EXPECT_EQ(terms.latency_hiding, large.latency_hiding) << size;
+  }
+}
+
+/// Equation 4 looks at 32 blocks of the product; with a row of so many terms agree from there on.
+TEST(Cumapz, TermsOfEnoughBlocksAgree) {
+  const auto of_size = [](std::int64_t size) {
+    std::string text;
+    EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/laplace.access", text));
+    return analyse(text, {{"N", size}, {"fetched", 4}});
+  };
+  const Analysed large = of_size(4096);
+  EXPECT_LE(large.totals.blocks_checked, 1024 / 16);
+  for (const std::int64_t size : {1024, 2048}) {
+    const Terms terms = of_size(size).terms;
+    EXPECT_NEAR(terms.estimate / large.terms.estimate, 1, 0.01) << size;
+    EXPECT_NEAR(terms.channel_skew / large.terms.channel_skew, 1, 0.01) << size;
+    EXPECT_NEAR(terms.branch_efficiency / large.terms.branch_efficiency, 1, 0.01) << size;
+    EXPECT_NEAR(terms.data_reuse / large.terms.data_reuse, 1, 0.01) << size;
+    EXPECT_NEAR(terms.bandwidth_use / large.terms.bandwidth_use, 1, 0.01) << size;
   }
 }
 
@@ -472,18 +465,6 @@ TEST(Segments, LaplaceOfAnySizeTakesFewBlocks) {
 }
 
 // ---- limits
-
-std::string failure_of(const std::string& text) {
-  const Result<Description> description = parse_description(text, "d.access");
-  EXPECT_TRUE(description);
-  const auto variants = variants_of(*description, {});
-  EXPECT_TRUE(variants);
-  const Result<Totals> totals = execute(*description, variants->front(), paper_machine());
-  if (totals) return "";
-  const Diagnostic& first = totals.error().diagnostics.front();
-  return std::to_string(first.location.line) + ":" + std::to_string(first.location.column) + " " +
-         first.message;
-}
 
 TEST(Execution, FailsWithAPlace) {
   EXPECT_EQ(failure_of("block (16); array a of 4; shared s[16] of 4;\nfetch s[threadIdx.x + 1] = a[0];"),

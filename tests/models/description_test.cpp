@@ -41,6 +41,15 @@ TEST(Description, ErrorsHavePlaces) {
       error_of("block (16); array a of 4; store a[0] = a[1];"),
       "1:27 a store goes from shared to global memory (write store out[…] = tile[…]; with a shared array "
       "on the right)");
+  EXPECT_EQ(error_of("block (16); texture t of 4; write t[0];"),
+            "1:29 textures and constants are only read (write array t of …;)");
+  EXPECT_EQ(error_of("block (16); constant c of 4; shared s[1] of 4; store c[0] = s[0];"),
+            "1:48 textures and constants are only read (write array c of …;)");
+  EXPECT_EQ(
+      error_of("block (16); order (threadIdx.x);"),
+      "1:20 thread blocks are ordered as wholes (only blockIdx, blockDim, gridDim, constants and choices "
+      "may stand here)");
+  EXPECT_EQ(error_of("block (16); order (0); order (0);"), "1:24 this stands here twice");
   EXPECT_EQ(error_of("const n = 1; let n = 2; block (16);"), "1:18 'n' is a constant");
   EXPECT_EQ(error_of("block (16); for (i = 0; i < 4; j += 1) { }"), "1:32 the loop counts 'i'");
   EXPECT_EQ(error_of("block (blockIdx.x);"),

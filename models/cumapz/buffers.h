@@ -1,0 +1,80 @@
+// What of global memory lies where in a block's shared memory.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace lynxpp::models::cumapz {
+
+/// An element of an array.
+struct Place {
+  std::uint32_t array = 0;
+  std::int64_t index = 0;
+  bool operator==(const Place&) const = default;
+};
+
+class Buffers {
+ public:
+  /// What is fetched takes the place of what was there.
+  void fetch(const Place& global, const Place& shared, std::size_t thread) {
+    if (const auto before = content_.find(shared); before != content_.end()) forget(before->second, shared);
+    content_[shared] = global;
+    Holders& holders = places_[global];
+    if (holders.is_held) holders.earlier.push_back(holders.last);
+    holders.last = {shared, thread};
+    holders.is_held = true;
+  }
+  /// Whether a fetch has brought something to an element of shared memory.
+  bool holds(const Place& shared) const { return content_.contains(shared); }
+  /// Where a thread finds an element, null when nowhere. Where several places hold it: the one that the thread has
+  /// fetched itself, else that of the last fetch.
+  const Place* find(const Place& global, std::size_t thread) const {
+    const auto found = places_.find(global);
+    if (found == places_.end()) return nullptr;
+    const Holders& holders = found->second;
+    if (holders.last.thread == thread) return &holders.last.shared;
+    for (const Holder& each : holders.earlier) {
+      if (each.thread == thread) return &each.shared;
+    }
+    return &holders.last.shared;
+  }
+
+ private:
+  struct Holder {
+    Place shared;
+    std::size_t thread = 0;
+  };
+  struct Holders {
+    Holder last;
+    bool is_held = false;
+    std::vector<Holder> earlier;
+  };
+  struct Hash {
+    std::size_t operator()(const Place& place) const {
+      return (static_cast<std::uint64_t>(place.index) * 0x9e3779b97f4a7c15u) ^ place.array;
+    }
+  };
+
+  void forget(const Place& global, const Place& shared) {
+    const auto found = places_.find(global);
+    Holders& holders = found->second;
+    if (holders.last.shared == shared) {
+      if (holders.earlier.empty()) {
+        places_.erase(found);
+        return;
+      }
+      holders.last = holders.earlier.back();
+      holders.earlier.pop_back();
+    } else {
+      std::erase_if(holders.earlier, [&](const Holder& each) { return each.shared == shared; });
+    }
+  }
+
+  std::unordered_map<Place, Place, Hash> content_;
+  std::unordered_map<Place, Holders, Hash> places_;
+};
+
+}  // namespace lynxpp::models::cumapz

@@ -1,0 +1,208 @@
+#include "models/cumapz/exploration.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "models/cumapz/changes.h"
+
+namespace lynxpp::models::cumapz {
+namespace {
+
+using Given = std::map<std::string, std::int64_t>;
+/// Which value each change has.
+using Selection = std::vector<std::size_t>;
+
+constexpr std::size_t most_combinations = 1'000;
+
+/// Puts the element into the fetch with this number; without an index the fetch goes away.
+void replace_fetch(std::vector<Statement>& statements, std::uint32_t reference, const Element& by) {
+  for (Statement& statement : statements) {
+    replace_fetch(statement.statements, reference, by);
+    if (statement.kind != Statement::Kind::fetch || statement.reference != reference) continue;
+    if (by.index.empty()) {
+      statement.kind = Statement::Kind::block;
+      statement.elements.clear();
+    } else {
+      statement.elements[1] = by;
+    }
+  }
+}
+
+bool uses_shared(const std::vector<Statement>& statements, std::uint32_t shared) {
+  return std::ranges::any_of(statements, [&](const Statement& statement) {
+    return uses_shared(statement.statements, shared) ||
+           std::ranges::any_of(statement.elements, [&](const Element& element) {
+             return element.is_shared && element.array == shared;
+           });
+  });
+}
+
+class Explorer {
+ public:
+  Explorer(const Description& description, const Given& given, const Machine& machine)
+      : description_(description),
+        given_(given),
+        machine_(machine),
+        changes_(changes_of(description, given)) {
+    if (machine.global.channel_width == 0)  // hashed addresses: the order of blocks is in no term
+      std::erase_if(changes_, [](const Change& change) { return change.kind == Change::Kind::blocks; });
+  }
+
+  Result<Exploration> run() {
+    Result<std::vector<Variant>> variants = variants_of(description_, given_);
+    if (!variants) return variants.error();
+    std::size_t combinations = variants->size();
+    for (const Change& change : changes_)
+      combinations = std::min(combinations * change.values.size(), most_combinations + 1);
+    result_.is_complete = combinations <= most_combinations;
+    for (Variant& variant : *variants) {
+      Result<Totals> totals = execute(description_, variant, machine_);
+      if (!totals) return totals.error();
+      const Terms terms = terms_of(*totals, machine_);
+      choices_ = variant.choices;
+      accesses_ = terms.accesses;
+      tried_.clear();
+      result_.ways.push_back({{}, std::move(variant), std::move(*totals), terms});
+      tried_[Selection(changes_.size(), 0)] = terms.estimate;
+      if (result_.is_complete) {
+        try_all();
+      } else {
+        climb();
+      }
+    }
+    // Of those that are alike the one with the fewest changes comes first.
+    std::ranges::stable_sort(result_.ways, {}, [](const Way& way) {
+      return std::pair(-way.terms.estimate, way.changes.size());
+    });
+    return std::move(result_);
+  }
+
+ private:
+  void try_all() {
+    Selection selection(changes_.size(), 0);
+    for (;;) {
+      std::size_t i = changes_.size();
+      while (i > 0 && ++selection[i - 1] == changes_[i - 1].values.size()) selection[--i] = 0;
+      if (i == 0) return;
+      estimate_of(selection);
+    }
+  }
+
+  /// The best single change, again and again; and every change of the description alone, to be seen.
+  void climb() {
+    Selection here(changes_.size(), 0);
+    double best = tried_[here];
+    for (bool is_better = true; is_better;) {
+      is_better = false;
+      Selection next = here;
+      for (std::size_t i = 0; i < changes_.size(); ++i) {
+        for (std::size_t value = 0; value < changes_[i].values.size(); ++value) {
+          Selection selection = here;
+          selection[i] = value;
+          const double estimate = estimate_of(selection);
+          if (estimate <= best) continue;
+          best = estimate;
+          next = selection;
+          is_better = true;
+        }
+      }
+      here = next;
+    }
+  }
+
+  /// Of one way, which is kept where it is one; else -1.
+  double estimate_of(const Selection& selection) {
+    const auto [known, is_new] = tried_.try_emplace(selection, -1);
+    if (!is_new) return known->second;
+    std::optional<Way> way = way_of(selection);
+    if (!way) return known->second;
+    known->second = way->terms.estimate;
+    result_.ways.push_back(std::move(*way));
+    return known->second;
+  }
+
+  /// Nothing for what does not apply (which says nothing of the kernel), does not fit, or does other work.
+  std::optional<Way> way_of(const Selection& selection) {
+    Given given = given_;
+    for (const auto& [name, value] : choices_) given[name] = value;
+    Description description = description_;
+    Way way;
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const Change& change = changes_[i];
+      const std::size_t value = selection[i];
+      if (value == 0) continue;
+      way.changes.emplace_back(change.name, change.values[value]);
+      if (change.kind == Change::Kind::constant) given[change.name] = change.numbers[value];
+      if (change.kind == Change::Kind::fetch)
+        replace_fetch(description.statements, change.number, change.elements[value]);
+    }
+    Result<std::vector<Variant>> variants = variants_of(description, given);
+    if (!variants) return left_out();
+    way.variant = std::move(variants->front());
+    way.variant.choices = choices_;
+    for (std::uint32_t i = 0; i < description.shared.size(); ++i) {
+      if (!uses_shared(description.statements, i)) way.variant.shared_elements[i] = 0;
+    }
+    if (!arrange(description, selection, way.variant)) return std::nullopt;
+    Result<Totals> totals = execute(description, way.variant, machine_);
+    if (!totals) return left_out();
+    way.terms = terms_of(*totals, machine_);
+    if (way.terms.accesses != accesses_) return left_out();
+    way.totals = std::move(*totals);
+    return way;
+  }
+
+  std::nullopt_t left_out() {
+    ++result_.left_out;
+    return std::nullopt;
+  }
+
+  /// Layouts of shared arrays, the threads and the blocks; false when something of it does not apply.
+  bool arrange(const Description& description, const Selection& selection, Variant& variant) const {
+    variant.layouts.assign(description.shared.size(), {});
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      if (selection[i] == 0) continue;
+      const Change& change = changes_[i];
+      switch (change.kind) {
+        case Change::Kind::padding:
+        case Change::Kind::layout: {
+          SharedLayout& layout = variant.layouts[change.number];
+          layout.row = row_of(description, variant, change.number);
+          if (layout.row == 0) return false;
+          if (change.kind == Change::Kind::padding) layout.padding = 1;
+          if (change.kind == Change::Kind::layout) layout.by_columns = true;
+          break;
+        }
+        case Change::Kind::threads:
+          if (variant.block[0] != variant.block[1] || variant.block[0] == 1) return false;
+          variant.swaps_threads = true;
+          break;
+        case Change::Kind::blocks:
+          if (variant.grid[0] == 1 || variant.grid[1] == 1) return false;
+          variant.is_diagonal = true;
+          break;
+        default: break;
+      }
+    }
+    return true;
+  }
+
+  const Description& description_;
+  const Given& given_;
+  const Machine& machine_;
+  std::vector<Change> changes_;
+  Exploration result_;
+  // Of the variant whose ways are looked for:
+  std::vector<std::pair<std::string, std::int64_t>> choices_;
+  std::int64_t accesses_ = 0;
+  std::map<Selection, double> tried_;
+};
+
+}  // namespace
+
+Result<Exploration> explore(const Description& description, const Given& given, const Machine& machine) {
+  return Explorer(description, given, machine).run();
+}
+
+}  // namespace lynxpp::models::cumapz

@@ -1,0 +1,44 @@
+// A thread block's share of the texture cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <utility>
+
+namespace lynxpp::models::cumapz {
+
+/// Lines of arrays; the one that was not used for the longest time gives way.
+class LineCache {
+ public:
+  /// `lines` is how many it holds, one at least.
+  explicit LineCache(std::size_t lines) : lines_(lines) {}
+  /// Whether it held the line; it does afterwards.
+  bool use(std::uint32_t array, std::int64_t line) {
+    const Line key{array, line};
+    if (const auto found = places_.find(key); found != places_.end()) {
+      recent_.splice(recent_.begin(), recent_, found->second);
+      return true;
+    }
+    if (places_.size() == lines_) {
+      places_.erase(recent_.back());
+      recent_.pop_back();
+    }
+    recent_.push_front(key);
+    places_[key] = recent_.begin();
+    return false;
+  }
+  void clear() {
+    recent_.clear();
+    places_.clear();
+  }
+
+ private:
+  using Line = std::pair<std::uint32_t, std::int64_t>;
+  std::size_t lines_;
+  std::list<Line> recent_;
+  std::map<Line, std::list<Line>::iterator> places_;
+};
+
+}  // namespace lynxpp::models::cumapz

@@ -1,0 +1,185 @@
+// Other ways to write a kernel: that each is what its name says, and the paper's advice comes out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/cumapz/changes.h"
+#include "models/cumapz/exploration.h"
+#include "support/text.h"
+#include "tests/models/analyse.h"
+
+namespace lynxpp::models::cumapz {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+Exploration explored(const std::string& text, const Given& given = {}) {
+  const Result<Description> description = parse_description(text, "d.access");
+  EXPECT_TRUE(description) << (description ? "" : render(description.error().diagnostics, text));
+  const Result<Exploration> found = explore(*description, given, paper_machine());
+  EXPECT_TRUE(found) << (found ? "" : render(found.error().diagnostics, text));
+  return *found;
+}
+
+/// The way with these changes.
+const Way& way(const Exploration& exploration, const Changes& changes) {
+  for (const Way& each : exploration.ways) {
+    if (each.changes == changes) return each;
+  }
+  ADD_FAILURE() << "there is no such way: " << (changes.empty() ? "as written" : changes[0].first);
+  return exploration.ways.front();
+}
+
+std::string example(const std::string& name) {
+  std::string text;
+  EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/" + name + ".access", text));
+  return text;
+}
+
+const Given columns{{"MAX", 1024}, {"shift", 1}, {"rows", 0}, {"padding", 0}, {"transposed", 0}};
+
+// Tables I and II from the second kernel of the paper alone: fetch another reference, pad or lay out by rows.
+TEST(Exploration, FindsThePapersBestVariant) {
+  const Exploration found = explored(example("product"), columns);
+  EXPECT_TRUE(found.is_complete);
+  Given best = columns;
+  best["shift"] = 0;
+  best["rows"] = 1;
+  const Terms rows = analyse(example("product"), best).terms;
+  const Way& first = found.ways.front();
+  EXPECT_GE(first.terms.estimate, rows.estimate);
+  EXPECT_EQ(way(found, {{"fetch(tile)", "in[at]"}, {"layout(tile)", "columns"}}).terms.estimate, rows.estimate);
+  best["rows"] = 0;
+  best["padding"] = 1;
+  EXPECT_EQ(way(found, {{"fetch(tile)", "in[at]"}, {"pad(tile)", "1"}}).terms.estimate,
+            analyse(example("product"), best).terms.estimate);
+  EXPECT_EQ(way(found, {}).terms.estimate, analyse(example("product"), columns).terms.estimate);
+}
+
+TEST(Exploration, WithoutAFetchIsTheKernelWithoutSharedMemory) {
+  Given none = columns;
+  none["shift"] = -1;
+  const Terms expected = analyse(example("product"), none).terms;
+  const Exploration all = explored(example("product"), columns);
+  const Way& found = way(all, {{"fetch(tile)", "nothing"}});
+  EXPECT_EQ(found.terms.estimate, expected.estimate);
+  EXPECT_EQ(found.variant.bytes_of_shared(), 0);
+}
+
+TEST(Exploration, SwappedThreadsAreThoseOfThePapersBackprop) {
+  const Given small{{"INPUTS", 4096}, {"switched", 0}};
+  Given switched = small;
+  switched["switched"] = 1;
+  const Exploration found = explored(example("backprop"), small);
+  EXPECT_EQ(way(found, {{"threads", "swapped"}}).terms.estimate,
+            analyse(example("backprop"), switched).terms.estimate);
+}
+
+TEST(Exploration, DiagonalBlocksAreThoseOfThePapersTranspose) {
+  const auto transpose = [](const std::string& order) {
+    return "const N = 512; grid (N / 32, N / 32); block (32, 8); registers 10; array in of 4; array out of 4;" + order +
+           "shared tile[32 * 32] of 4;"
+           "for (j = 0; j < 32; j += 8) fetch tile[(threadIdx.y + j) * 32 + threadIdx.x] ="
+           "  in[(blockIdx.y * 32 + threadIdx.y + j) * N + blockIdx.x * 32 + threadIdx.x];"
+           "for (j = 0; j < 32; j += 8) { read tile[threadIdx.x * 32 + threadIdx.y + j];"
+           "  write out[(blockIdx.x * 32 + threadIdx.y + j) * N + blockIdx.y * 32 + threadIdx.x]; }";
+  };
+  const Exploration found = explored(transpose(""));
+  EXPECT_THAT(found.ways.front().changes, ElementsAre(Pair("pad(tile)", "1"), Pair("blocks", "diagonal")));
+  EXPECT_EQ(found.ways.front().terms.estimate, 1);
+  EXPECT_EQ(way(found, {{"blocks", "diagonal"}}).terms.estimate,
+            analyse(transpose("order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);")).terms.estimate);
+  for (const Way& each : found.ways) {
+    EXPECT_TRUE(each.changes.empty() || !each.changes[0].first.starts_with("fetch")) << "the tile is read by place";
+  }
+}
+
+TEST(Exploration, SizesOfBlocksAreTriedWhereTheWorkStays) {
+  const std::string text =
+      "const T = 16; grid (1024 / T, 48 / T); block (T, T); array a of 4;"
+      "read a[(blockIdx.y * T + threadIdx.y) * 1024 + blockIdx.x * T + threadIdx.x];";
+  const Exploration found = explored(text);
+  EXPECT_EQ(way(found, {{"T", "8"}}).terms.estimate, analyse(text, {{"T", 8}}).terms.estimate);
+  for (const Way& each : found.ways) EXPECT_EQ(each.terms.accesses, 1024 * 48);
+  EXPECT_GT(found.left_out, 0) << "32 does not divide 48, and has more threads than the machine's blocks";
+  for (const Way& each : explored(text, {{"T", 16}}).ways) {
+    for (const auto& [name, value] : each.changes) EXPECT_NE(name, "T") << "it was given";
+  }
+}
+
+TEST(Exploration, IsASearchWhereThereAreTooManyWays) {
+  const Exploration found = explored(example("wavelet"), {{"N", 4096}});
+  EXPECT_FALSE(found.is_complete);
+  EXPECT_THAT(found.ways.size(), testing::Lt(2000u));
+  for (std::size_t i = 1; i < found.ways.size(); ++i)
+    ASSERT_GE(found.ways[i - 1].terms.estimate, found.ways[i].terms.estimate);
+}
+
+TEST(Exploration, FailsWhereTheDescriptionDoes) {
+  const Result<Description> description =
+      parse_description("block (16); array a of 4; shared s[16] of 4; fetch s[threadIdx.x + 1] = a[0];", "d");
+  ASSERT_TRUE(description);
+  EXPECT_FALSE(explore(*description, {}, paper_machine()));
+}
+
+// ---- what can be changed
+
+std::vector<std::string> names_of(const std::string& text) {
+  const Result<Description> description = parse_description(text, "d");
+  EXPECT_TRUE(description);
+  std::vector<std::string> names;
+  for (const Change& change : changes_of(*description, {})) {
+    std::string values;
+    for (const std::string& value : change.values) values += " " + value;
+    names.push_back(change.name + ":" + values);
+  }
+  return names;
+}
+
+TEST(Changes, OfFetchesAreReferencesThatAreKnownThere) {
+  const std::string head = "block (8); array a of 4; array b of 4; shared s[8] of 4; let x = threadIdx.x;";
+  EXPECT_THAT(names_of(head + "fetch s[x] = a[x]; let y = x; read a[x + 1]; read a[y]; read b[x]; read a[x];"
+                              "for (k = 0; k < 2; k += 1) read a[k];"),
+              testing::Contains("fetch(s): a[x] a[x + 1] nothing"));
+  EXPECT_THAT(names_of(head + "for (k = 0; k < 2; k += 1) { fetch s[x] = a[x]; read a[x + k]; }"),
+              testing::Contains("fetch(s): a[x] a[x + k] nothing"));
+  EXPECT_THAT(names_of(head + "fetch s[x] = a[x]; read s[7 - x]; read a[x + 1];"),
+              testing::Each(testing::Not(testing::HasSubstr("fetch"))));
+}
+
+TEST(Changes, OfConstantsAreThoseOfTheBlocksSize) {
+  EXPECT_THAT(names_of("const N = 64; const T = 8; const half = T / 2; grid (N); block (half);"),
+              ElementsAre("threads: as written swapped", "blocks: as launched diagonal", "T: 8 4 16"));
+}
+
+TEST(Changes, RowsAreWhatAnIndexMultipliesWith) {
+  const auto row = [](const std::string& text) {
+    const Result<Description> description =
+        parse_description("const T = 16; block (T); shared s[256] of 4;" + text, "d");
+    EXPECT_TRUE(description);
+    return row_of(*description, variants_of(*description, {})->front(), 0);
+  };
+  EXPECT_EQ(row("read s[threadIdx.y * T + threadIdx.x];"), 16);
+  EXPECT_EQ(row("let place = (threadIdx.y + 1) * (T * 2); read s[place % 256];"), 32);
+  EXPECT_EQ(row("read s[threadIdx.y * blockDim.x];"), 16);
+  EXPECT_EQ(row("read s[threadIdx.x * 17];"), 0) << "17 does not divide 256";
+  EXPECT_EQ(row("read s[threadIdx.x];"), 0);
+}
+
+TEST(Layouts, AreWhereTheyAreSaidToBe) {
+  const Result<Description> description = parse_description("block (1); shared s[12] of 4;", "d");
+  ASSERT_TRUE(description);
+  Variant variant = variants_of(*description, {})->front();
+  variant.layouts = {{4, 1, false}};
+  EXPECT_EQ(variant.place_in_shared(0, 7), 8);
+  EXPECT_EQ(variant.elements_of_shared(0), 14) << "nothing behind the last row";
+  variant.layouts = {{4, 0, true}};
+  EXPECT_EQ(variant.place_in_shared(0, 7), 3 * 3 + 1);
+  variant.layouts = {{4, 1, true}};
+  EXPECT_EQ(variant.place_in_shared(0, 7), 3 * 4 + 1);
+  EXPECT_EQ(variant.bytes_of_shared(), 4 * 15);
+}
+
+}  // namespace
+}  // namespace lynxpp::models::cumapz
