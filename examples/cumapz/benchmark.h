@@ -1,11 +1,12 @@
-// What the programs in this folder share. They are the benchmarks of the CuMAPz paper (its Table IV), ours from its
-// descriptions: one source each, whose variants are template arguments that the command line chooses. Names and
-// values are those of the description of the same name in examples/advise:
+// What the programs in this folder share. They are the benchmarks of the CuMAPz paper (its Table IV), ours
+// from its descriptions: one source each, whose variants are template arguments that the command line
+// chooses. Names and values are those of the description of the same name in examples/advise:
 //
-//   build/release/examples/cumapz/laplace fetched=4 N=256     what `lynxpp advise -D fetched=4 -D N=256` estimates
+//   build/release/examples/cumapz/laplace fetched=4 N=256
+//   lynxpp advise examples/advise/laplace.access -D fetched=4 -D N=256
 //
 // Each access that the description names is one instruction of a warp, and there are no others; the test
-// cumapz.benchmarks compares the cpu device's counters with what the description says. Values are small
+// end_to_end.gpu_check compares the cpu device's counters with what the description says. Values are small
 // integers, so that floating point is exact in every order and every variant has the same result.
 #pragma once
 
@@ -97,8 +98,8 @@ inline std::vector<float> small_integers(std::size_t count, std::uint32_t limit,
   return values;
 }
 
-/// Compares with `expected(i)`, which costs about `cost` operations: all elements, or, where that takes too long,
-/// one in so many. Names the first difference on stderr.
+/// Compares with `expected(i)`, which costs about `cost` operations: all elements, or, where that takes too
+/// long, one in so many. Names the first difference on stderr.
 template <typename Expected>
 bool check(const char* name, const std::vector<float>& actual, std::size_t cost, Expected expected) {
   constexpr std::size_t most_operations = std::size_t{1} << 26;
@@ -113,9 +114,9 @@ bool check(const char* name, const std::vector<float>& actual, std::size_t cost,
   return true;
 }
 
-/// Times `launch` when EXAMPLE_REPEAT=N is set: N launches, each between two events, after launches of 50 ms and
-/// three at least to warm up; prints "kernel_ms <kernel> <median>" on stderr. Call it after the results were
-/// taken.
+/// Times `launch` when EXAMPLE_REPEAT=N is set: N launches, each between two events, after launches of 50 ms
+/// and three at least to warm up; prints "kernel_ms <kernel> <median>" on stderr. Call it after the results
+/// were taken.
 template <typename Launch>
 void measure(const char* kernel, Launch&& launch) {
   const char* setting = std::getenv("EXAMPLE_REPEAT");

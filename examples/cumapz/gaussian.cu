@@ -1,6 +1,7 @@
-// gaussian: a step of Gaussian elimination, which subtracts multiples of the pivot's row from all rows, with buffers
-// for that row, the multipliers and the tile that they change. Blocks of 16 by 16 (step 0), half and a quarter in
-// x (1, 2) and in y (3, 4), each thread with more elements (the CuMAPz paper's section 6.1; the kernel is ours).
+// gaussian: a step of Gaussian elimination, which subtracts multiples of the pivot's row from all rows, with
+// buffers for that row, the multipliers and the tile that they change. Blocks of 16 by 16 (step 0), half and
+// a quarter in x (1, 2) and in y (3, 4), each thread with more elements (the CuMAPz paper's section 6.1; the
+// kernel is ours).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 16;

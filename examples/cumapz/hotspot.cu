@@ -1,6 +1,6 @@
-// hotspot: two steps of the temperature on a chip in one launch, as Rodinia's hotspot: each block computes its tile
-// without a border that gets wider with each step. As it is, with threadIdx.x and threadIdx.y switched, with thread
-// blocks in diagonal order, and with both (the CuMAPz paper's section 6.1).
+// hotspot: two steps of the temperature on a chip in one launch, as Rodinia's hotspot: each block computes
+// its tile without a border that gets wider with each step. As it is, with threadIdx.x and threadIdx.y
+// switched, with thread blocks in diagonal order, and with both (the CuMAPz paper's section 6.1).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 16;

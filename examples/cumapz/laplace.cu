@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
   const benchmark::Parameters parameters(argc, argv, {{"fetched", 4, 0, 8}, {"N", 64, tile_size, 16384}});
   const int size = parameters["N"] / tile_size * tile_size;
   const auto elements = static_cast<std::size_t>(size) * size;
-  // What is fetched beside the matrix has a place, too; the matrix begins at a multiple of all channels' width.
+  // What is fetched beside the matrix has a place, too; the matrix begins at a multiple of all channels'
+  // width.
   const std::size_t margin = (static_cast<std::size_t>(size) / 1024 + 2) * 1024;
   const std::vector<float> in = benchmark::small_integers(elements + 2 * margin, 256, 1);
   const example::DeviceArray<float> device_in(in);

@@ -1,6 +1,6 @@
-// lud: the kernel of a blocked LU decomposition that changes the inner tiles, as Rodinia's lud_internal: m -= column
-// tile * row tile. Blocks of 16, 8 or 4 by 16, each thread with one, two or four elements of a row (the CuMAPz
-// paper's section 6.1).
+// lud: the kernel of a blocked LU decomposition that changes the inner tiles, as Rodinia's lud_internal: m -=
+// column tile * row tile. Blocks of 16, 8 or 4 by 16, each thread with one, two or four elements of a row
+// (the CuMAPz paper's section 6.1).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 16;

@@ -1,5 +1,6 @@
-// transpose: a matrix's rows become columns, step by step: 0 without shared memory, 1 through a tile, 2 padded, 3
-// padded with thread blocks in diagonal order, 4 diagonal, not padded (the CuMAPz paper's section 6.1).
+// transpose: a matrix's rows become columns, step by step: 0 without shared memory, 1 through a tile, 2
+// padded, 3 padded with thread blocks in diagonal order, 4 diagonal, not padded (the CuMAPz paper's section
+// 6.1).
 #include "examples/cumapz/benchmark.h"
 
 constexpr int tile_size = 32;

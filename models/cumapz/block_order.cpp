@@ -70,9 +70,12 @@ Status check_order(const Description& description, const Variant& variant) {
     for (std::size_t i = 0; i < column[0].size(); ++i) {
       const std::int64_t x = column[0][i], y = column[1][i], z = column[2][i];
       const std::int64_t linear = first + static_cast<std::int64_t>(i);
-      const auto from = [&] { return shown(linear % width, linear / width % height, linear / width / height); };
+      const auto from = [&] {
+        return shown(linear % width, linear / width % height, linear / width / height);
+      };
       if (x < 0 || x >= width || y < 0 || y >= height || z < 0 || z >= depth)
-        return failure_at(place, "block " + from() + " becomes " + shown(x, y, z) + ", which the grid does not have", "");
+        return failure_at(
+            place, "block " + from() + " becomes " + shown(x, y, z) + ", which the grid does not have", "");
       auto taken = is_taken[static_cast<std::size_t>((z * height + y) * width + x)];
       if (taken)
         return failure_at(place, "block " + from() + " becomes " + shown(x, y, z) + ", as another one does",

@@ -29,8 +29,8 @@ class Buffers {
   }
   /// Whether a fetch has brought something to an element of shared memory.
   bool holds(const Place& shared) const { return content_.contains(shared); }
-  /// Where a thread finds an element, null when nowhere. Where several places hold it: the one that the thread has
-  /// fetched itself, else that of the last fetch.
+  /// Where a thread finds an element, null when nowhere. Where several places hold it: the one that the
+  /// thread has fetched itself, else that of the last fetch.
   const Place* find(const Place& global, std::size_t thread) const {
     const auto found = places_.find(global);
     if (found == places_.end()) return nullptr;

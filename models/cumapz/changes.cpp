@@ -37,8 +37,8 @@ class Fetches {
       using Kind = Statement::Kind;
       if (statement.kind == Kind::let || statement.kind == Kind::loop) ++assignments_[statement.slot];
       if (statement.kind == Kind::read) reads_.push_back(&statement.elements[0]);
-      const bool is_access = statement.kind == Kind::read || statement.kind == Kind::write ||
-                             statement.kind == Kind::store;
+      const bool is_access =
+          statement.kind == Kind::read || statement.kind == Kind::write || statement.kind == Kind::store;
       if (is_access && statement.elements[0].is_shared) used_by_name_.insert(statement.elements[0].array);
       if (statement.kind == Kind::fetch) ++fetches_of_[statement.elements[0].array];
     });
@@ -162,11 +162,11 @@ class Factors {
       return collect(*let->second, let->second->nodes.size() - 1, depth + 1);
     }
     if (node.operation == Operation::multiply) {
-      const auto left = value_of(expression, node.operands[0]), right = value_of(expression, node.operands[1]);
+      const auto left = value_of(expression, node.operands[0]),
+                 right = value_of(expression, node.operands[1]);
       if (left.has_value() != right.has_value()) factors_.insert(left ? *left : *right);
     }
-    for (unsigned i = 0; i < operands_of(node.operation); ++i)
-      collect(expression, node.operands[i], depth);
+    for (unsigned i = 0; i < operands_of(node.operation); ++i) collect(expression, node.operands[i], depth);
   }
 
   static unsigned operands_of(Operation operation) {

@@ -22,10 +22,11 @@ struct Change {
 };
 
 /// Constants that `given` names stay. Diagonal blocks are no change where the description has an order.
-std::vector<Change> changes_of(const Description& description, const std::map<std::string, std::int64_t>& given);
+std::vector<Change> changes_of(const Description& description,
+                               const std::map<std::string, std::int64_t>& given);
 
-/// How many elements a row of a shared array has: the largest constant that an index of it multiplies with and that
-/// divides it; 0 when there is none.
+/// How many elements a row of a shared array has: the largest constant that an index of it multiplies with
+/// and that divides it; 0 when there is none.
 std::int64_t row_of(const Description& description, const Variant& variant, std::uint32_t shared);
 
 }  // namespace lynxpp::models::cumapz

@@ -100,8 +100,8 @@ struct Description {
 /// Fails with located diagnostics.
 Result<Description> parse_description(const std::string& text, const std::string& file);
 
-/// How a shared array's elements lie, other than it is written: with the rows' first elements apart by more than
-/// a row, or column behind column. 0 elements in a row: as it is written.
+/// How a shared array's elements lie, other than it is written: with the rows' first elements apart by more
+/// than a row, or column behind column. 0 elements in a row: as it is written.
 struct SharedLayout {
   std::int64_t row = 0;
   std::int64_t padding = 0;  ///< elements behind each row, or column

@@ -68,9 +68,9 @@ std::int64_t blocks_to_check(const Machine& machine, const Occupancy& occupancy,
 /// All threads of a block execute one statement before the next, as behind a barrier. Each reference finds in
 /// shared memory what a fetch of its block has brought there, until another fetch takes the place; so does a
 /// write; where several fetches brought it, a thread finds what it has fetched itself, else what came last. A
-/// texture's lines stay in the block's share of the cache. Fails with a place on an index outside of a shared array, a division by zero, a loop of more than a
-/// million rounds, a block that does not fit the machine, an order that is none of all blocks, and more than 1,000,000,000 references and rounds
-/// of threads.
+/// texture's lines stay in the block's share of the cache. Fails with a place on an index outside of a shared
+/// array, a division by zero, a loop of more than a million rounds, a block that does not fit the machine, an
+/// order that is none of all blocks, and more than 1,000,000,000 references and rounds of threads.
 Result<Totals> execute(const Description& description, const Variant& variant, const Machine& machine);
 
 }  // namespace lynxpp::models::cumapz

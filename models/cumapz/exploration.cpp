@@ -72,9 +72,8 @@ class Explorer {
       }
     }
     // Of those that are alike the one with the fewest changes comes first.
-    std::ranges::stable_sort(result_.ways, {}, [](const Way& way) {
-      return std::pair(-way.terms.estimate, way.changes.size());
-    });
+    std::ranges::stable_sort(
+        result_.ways, {}, [](const Way& way) { return std::pair(-way.terms.estimate, way.changes.size()); });
     return std::move(result_);
   }
 

@@ -1,5 +1,6 @@
-// Other ways to write a described kernel, derived from the description by itself: what is fetched, how shared arrays
-// are padded and laid out, the size of thread blocks, which index of threads comes first, the order of blocks.
+// Other ways to write a described kernel, derived from the description by itself: what is fetched, how shared
+// arrays are padded and laid out, the size of thread blocks, which index of threads comes first, the order of
+// blocks.
 //
 //   const Result<Exploration> found = explore(*description, {}, *machine);
 //   found->ways.front().changes;     // {{"pad(tile)", "1"}}, the best
@@ -33,11 +34,14 @@ struct Way {
 struct Exploration {
   std::vector<Way> ways;      ///< the best estimate first
   std::int64_t left_out = 0;  ///< do not fit the machine, or do other accesses than the description
-  bool is_complete = true;    ///< else there are too many: from each variant on the best change, until none is better
+  /// Whether all were tried; else there are too many: from each variant on the best change, until none is
+  /// better.
+  bool is_complete = true;
 };
 
-/// Every combination of the changes and of the description's choices, up to 1,000; beyond that a search. A change
-/// must leave the number of accesses as it is. Fails as `variants_of` and `execute` do on the description itself.
+/// Every combination of the changes and of the description's choices, up to 1,000; beyond that a search. A
+/// change must leave the number of accesses as it is. Fails as `variants_of` and `execute` do on the
+/// description itself.
 Result<Exploration> explore(const Description& description, const std::map<std::string, std::int64_t>& given,
                             const Machine& machine);
 

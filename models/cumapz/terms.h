@@ -21,15 +21,16 @@
 //
 // Terms for what the paper leaves to future work, in its spirit; each is 1 where a kernel has none of it:
 //
-//   9  arith_hiding = (1 + min(1, I * issue / latency))^½, where I is how many instructions of arithmetic a warp
-//      has for each of its requests to global memory. Its note 3: independent arithmetic hides latency, too.
-//      Equation 2 takes the root of the loads that are under way together; what arithmetic covers of one load's
-//      latency counts as that share of another load, and never more than the latency that there is
-//  10  tex_reuse = bytes asked for / bytes of the lines that the texture cache did not hold. As equations 1 and 3
-//      in one: the cache both reuses and moves more than is wanted. Alignment does not matter to it, so that these
-//      references are in neither of those. A block has its share of the cache, the lines used last stay
-//  11  const_eff = requests / times served, its root as of equation 6: the constant cache gives all lanes of an
-//      access group one element at a time
+//   9  arith_hiding = (1 + min(1, I * issue / latency))^½, where I is how many instructions of arithmetic a
+//      warp has for each of its requests to global memory. Its note 3: independent arithmetic hides latency,
+//      too. Equation 2 takes the root of the loads that are under way together; what arithmetic covers of one
+//      load's latency counts as that share of another load, and never more than the latency that there is
+//  10  tex_reuse = bytes asked for / bytes of the lines that the texture cache did not hold. As equations 1
+//      and 3 in one: the cache both reuses and moves more than is wanted. Alignment does not matter to it, so
+//      that these references are in neither of those. A block has its share of the cache, the lines used last
+//      stay
+//  11  const_eff = requests / times served, its root as of equation 6: the constant cache gives all lanes of
+//      an access group one element at a time
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,8 @@ TEST(Exploration, FindsThePapersBestVariant) {
   const Terms rows = analyse(example("product"), best).terms;
   const Way& first = found.ways.front();
   EXPECT_GE(first.terms.estimate, rows.estimate);
-  EXPECT_EQ(way(found, {{"fetch(tile)", "in[at]"}, {"layout(tile)", "columns"}}).terms.estimate, rows.estimate);
+  EXPECT_EQ(way(found, {{"fetch(tile)", "in[at]"}, {"layout(tile)", "columns"}}).terms.estimate,
+            rows.estimate);
   best["rows"] = 0;
   best["padding"] = 1;
   EXPECT_EQ(way(found, {{"fetch(tile)", "in[at]"}, {"pad(tile)", "1"}}).terms.estimate,
@@ -78,7 +79,9 @@ TEST(Exploration, SwappedThreadsAreThoseOfThePapersBackprop) {
 
 TEST(Exploration, DiagonalBlocksAreThoseOfThePapersTranspose) {
   const auto transpose = [](const std::string& order) {
-    return "const N = 512; grid (N / 32, N / 32); block (32, 8); registers 10; array in of 4; array out of 4;" + order +
+    return "const N = 512; grid (N / 32, N / 32); block (32, 8); registers 10; array in of 4; array out of "
+           "4;" +
+           order +
            "shared tile[32 * 32] of 4;"
            "for (j = 0; j < 32; j += 8) fetch tile[(threadIdx.y + j) * 32 + threadIdx.x] ="
            "  in[(blockIdx.y * 32 + threadIdx.y + j) * N + blockIdx.x * 32 + threadIdx.x];"
@@ -91,7 +94,8 @@ TEST(Exploration, DiagonalBlocksAreThoseOfThePapersTranspose) {
   EXPECT_EQ(way(found, {{"blocks", "diagonal"}}).terms.estimate,
             analyse(transpose("order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);")).terms.estimate);
   for (const Way& each : found.ways) {
-    EXPECT_TRUE(each.changes.empty() || !each.changes[0].first.starts_with("fetch")) << "the tile is read by place";
+    EXPECT_TRUE(each.changes.empty() || !each.changes[0].first.starts_with("fetch"))
+        << "the tile is read by place";
   }
 }
 

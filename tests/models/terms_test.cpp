@@ -27,7 +27,8 @@ TEST(Arithmetic, HidesLatencyUpToAllOfIt) {
 }
 
 TEST(Arithmetic, IsThatOfTheLaneWithTheMost) {
-  const Analysed found = analyse(one_read + "for (i = 0; i < 3; i += 1) if (threadIdx.x < 40) arithmetic threadIdx.x;");
+  const Analysed found =
+      analyse(one_read + "for (i = 0; i < 3; i += 1) if (threadIdx.x < 40) arithmetic threadIdx.x;");
   EXPECT_EQ(found.totals.arithmetic, 64 * 3 * (31 + 39));
   EXPECT_EQ(found.totals.references[0].global.requests, 64 * 2);
   EXPECT_EQ(analyse("grid (4); block (32); arithmetic blockIdx.x;").totals.arithmetic, 0 + 1 + 2 + 3);
@@ -50,8 +51,9 @@ TEST(Textures, KeepLinesOfABlock) {
 
 TEST(Textures, GiveWayWhereTheCacheIsSmall) {
   // Eight blocks share 8 KB: 32 lines each. 64 lines in turn leave nothing for the second round.
-  const std::string walk = "block (16); texture t of 4; for (r = 0; r < 2; r += 1) for (i = 0; i < n; i += 1)"
-                           "  read t[i * 8];";
+  const std::string walk =
+      "block (16); texture t of 4; for (r = 0; r < 2; r += 1) for (i = 0; i < n; i += 1)"
+      "  read t[i * 8];";
   EXPECT_EQ(analyse("const n = 64;" + walk).terms.texture_reuse, 4 / 32.0);
   EXPECT_EQ(analyse("const n = 32;" + walk).terms.texture_reuse, 2 * 4 / 32.0);
 }
@@ -101,16 +103,18 @@ TEST(Buffers, WhatLiesTwiceStaysWhenOneGivesWay) {
 
 // ---- the order of thread blocks
 
-const std::string by_rows = "block (16); array a of 4; read a[(blockIdx.y * 64 + blockIdx.x) * 16 + threadIdx.x];";
+const std::string by_rows =
+    "block (16); array a of 4; read a[(blockIdx.y * 64 + blockIdx.x) * 16 + threadIdx.x];";
 
 TEST(Order, ChangesWhichBlocksMeetTheChannelsAndNothingElse) {
-  const std::string column = "grid (64, 64); block (16); array a of 4; read a[blockIdx.x * 1024 + blockIdx.y * 16];";
+  const std::string column =
+      "grid (64, 64); block (16); array a of 4; read a[blockIdx.x * 1024 + blockIdx.y * 16];";
   const Analysed launched = analyse(column);
-  const Analysed diagonal =
-      analyse("order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);" + column);
+  const Analysed diagonal = analyse("order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);" + column);
   EXPECT_EQ(launched.terms.channel_skew, 8) << "what is 4 KB apart lies in one channel";
   EXPECT_LT(diagonal.terms.channel_skew, launched.terms.channel_skew);
-  EXPECT_EQ(diagonal.totals.blocks_run, launched.totals.blocks_run) << "the other totals are those of all blocks";
+  EXPECT_EQ(diagonal.totals.blocks_run, launched.totals.blocks_run)
+      << "the other totals are those of all blocks";
   EXPECT_EQ(diagonal.terms.bandwidth_use, launched.terms.bandwidth_use);
 }
 
