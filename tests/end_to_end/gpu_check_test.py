@@ -79,6 +79,26 @@ class Parts(unittest.TestCase):
         self.assertIn("40 variants of 8 benchmarks ran, with 0 differences", text)
         self.assertIn("## laplace, N=64", text)
 
+    def test_cumapz_correlates_with_the_times_of_a_gpu(self):
+        times = {"step=0": 4.0, "step=1": 3.0, "step=2": 1.0, "step=3": 1.0, "step=4": 3.0}
+
+        def run(program, step, size, preload, environment):
+            self.assertEqual((program.parent.name, size, preload), ("static", "N=8192", False))
+            outcome = type("Outcome", (), {})()
+            outcome.status, outcome.stderr = 0, f"kernel_ms other 9\nkernel_ms transpose {times[step]}\n"
+            return outcome
+
+        findings = cumapz.Findings("cumapz", "")
+        benchmarks = cumapz.Benchmarks(self.package.build, "cuda", findings, run=run)
+        benchmarks.benchmark("transpose")
+        benchmarks.summary(1)
+        self.assertEqual(findings.failures, [])
+        self.assertRegex(findings.lines[0], r"^transpose: Pearson 0[.]99\d, Spearman 1[.]000.*best by estimate step=[23] 1[.]0000 ms, .*: within 5 %$")
+        self.assertIn("goal 0.96, met", findings.lines[-1])
+        self.assertEqual(len(findings.tables[0][2]), 5)
+        benchmarks.benchmark("transpose", until=0)
+        self.assertEqual(len(findings.failures), 5, "no time is left")
+
     def test_cumapz_finds_other_accesses(self):
         findings = cumapz.Findings("cumapz", "")
         benchmarks = cumapz.Benchmarks(self.package.build, "cpu", findings)
@@ -131,7 +151,7 @@ class Correlation(unittest.TestCase):
 
     def test_the_best_by_estimate_is_compared_with_the_fastest(self):
         findings = cumapz.Findings("cumapz", "")
-        benchmarks = cumapz.Benchmarks(None, "cuda", findings)
+        benchmarks = cumapz.Benchmarks(None, "cuda", findings, run=self.fail)
         rows = [({"choices": {"step": step}, "modelled": {"estimate": estimate}, "global_accesses": 10}, milliseconds)
                 for step, estimate, milliseconds in ((1, 3.0, 1.04), (2, 2.0, 1.0), (3, 1.0, 4.0))]
         benchmarks.compare("x", rows)
