@@ -18,7 +18,7 @@
 __global__ void one_lane(unsigned* out, unsigned x) {
   if (threadIdx.x % 32 != 0) return;
 #pragma unroll
-  for (int i = 0; i < 200; ++i) x = x * 1664525u + 1013904223u;
+  for (unsigned i = 0; i < 200; ++i) x = x * x + i;
   out[blockIdx.x] = x;
 }
 
@@ -34,7 +34,7 @@ __global__ void near_memory(unsigned* out) {
 /// Warp 0 works while the others wait for it.
 __global__ void waiting(unsigned* out, unsigned x) {
   if (threadIdx.x < 32) {
-    for (int i = 0; i < 20000; ++i) x = x * 1664525u + 1013904223u;
+    for (unsigned i = 0; i < 20000; ++i) x = x * x + i;
   }
   __syncthreads();
   out[threadIdx.x] = x;
