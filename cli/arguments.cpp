@@ -301,7 +301,7 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       ->type_name("NAMES");
   quality
       ->add_option("--problem-bytes", arguments.problem_bytes,
-                   "Bytes that the computation needs (default: the arrays that launches are given)")
+                   "Bytes that the computation needs (default: the launches' arrays)")
       ->type_name("NUMBER");
   quality->add_flag("--inputs", arguments.inputs, "Show every raw input with its source");
   quality->add_flag("--json", arguments.json, "Print one JSON object");
