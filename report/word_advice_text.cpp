@@ -80,10 +80,9 @@ std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t wid
             findings_text(each.findings, width);
   }
   if (lacks_profile) {
-    text += wrapped(
-        "What is worth a place in shared memory, both profiles together say: "
-        "-s shared_memory_profile,device_memory_profile",
-        0, width);
+    text +=
+        "What is worth a place in shared memory, both profiles together say:\n"
+        "  -s shared_memory_profile,device_memory_profile\n";
   }
   return text;
 }
