@@ -98,7 +98,7 @@ class Advice(unittest.TestCase):
         findings = {(each["rule"], each["array"]) for each in self.of("dxtc").advice["dxtc_compress"]["findings"]}
         self.assertIn(("hot words", "candidates"), findings)
         findings = {(each["rule"], each["array"].split()[0]) for each in self.of("jacobi").advice["jacobi_v1"]["findings"]}
-        self.assertEqual(findings, {("reused", "#0")})
+        self.assertEqual(findings, {("reused", "#0"), ("accessed once", "#1")})
 
     def test_only_every_second_word(self):
         """dxtc_errors reads the first of two words of each block."""
