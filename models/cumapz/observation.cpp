@@ -28,7 +28,7 @@ class FetchedBytes {
 };
 
 /// Where a warp is at a reference: lanes that have come by in this execution of it.
-struct Visit {
+struct WarpVisit {
   std::uint32_t lanes = 0;
   std::set<std::uint32_t> sites;
   bool found = false, missed = false;
@@ -97,8 +97,8 @@ class ObservedBlocks {
   }
 
   /// Calls `visit(lane, address)`.
-  template <typename Visit>
-  void for_each_lane(const WarpAccess& access, Visit visit) const {
+  template <typename Use>
+  void for_each_lane(const WarpAccess& access, Use visit) const {
     std::size_t next = access.first;
     for (std::uint32_t left = access.lanes; left != 0; left &= left - 1)
       visit(static_cast<std::uint32_t>(std::countr_zero(left)), observation_.addresses[next++]);
@@ -166,7 +166,7 @@ class ObservedBlocks {
 
   /// Lanes that are apart from those before them at other sites of the reference execute it together.
   void visit(const WarpAccess& access, ReferenceTotals& totals, bool found) {
-    Visit& visit = visits_[key_of(reference_of(access.site), access.warp)];
+    WarpVisit& visit = visits_[key_of(reference_of(access.site), access.warp)];
     if ((visit.lanes & access.lanes) != 0 || visit.sites.contains(access.site) || visit.lanes == 0) {
       visit = {};
       ++totals.warps;
@@ -193,7 +193,7 @@ class ObservedBlocks {
   std::vector<std::uint32_t> number_;  ///< of a reference in Totals::references
   FetchedBytes fetched_;
   std::set<std::uint64_t> loaded_;  ///< by site and thread: a value that no store has taken yet
-  std::unordered_map<std::uint64_t, Visit> visits_;  ///< by reference and warp
+  std::unordered_map<std::uint64_t, WarpVisit> visits_;  ///< by reference and warp
 };
 
 std::uint64_t shared_bytes_of(const Observation& observation) {
