@@ -1,8 +1,9 @@
 // Heat by sharing: how many different warps and thread blocks visited each word and each sector of an array.
 //
 // A warp visits a word when one of its lanes accesses it; lanes that do so in one access are one visit. Exact
-// for the observed thread blocks; exact for the launch when all of them were observed (Observation::is_whole),
-// else a lower bound. Of shared memory each block has its own: a word there is an offset.
+// for the observed thread blocks; exact for the launch when all of them were observed
+// (Observation::is_whole), else a lower bound. Of shared memory each block has its own: a word there is an
+// offset.
 #pragma once
 
 #include <cstdint>
