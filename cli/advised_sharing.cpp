@@ -38,11 +38,16 @@ std::string heat_map(const std::vector<std::uint64_t>& parts) {
 
 std::string table_of(const std::vector<ArraySharing>& arrays) {
   report::TextColumn name{{"array"}, {}, false};
-  std::vector<report::TextColumn> numbers{
-      {{"words", "visited"}, {}},   {{"warps of a word", "mean"}, {}},   {{"", "most"}, {}},
-      {{"blocks", "mean"}, {}},     {{"", "most"}, {}},                  {{"sectors", "visited"}, {}},
-      {{"warps of a sector", "mean"}, {}}, {{"", "most"}, {}},           {{"blocks", "mean"}, {}},
-      {{"", "most"}, {}}};
+  std::vector<report::TextColumn> numbers{{{"words", "visited"}, {}},
+                                          {{"warps of a word", "mean"}, {}},
+                                          {{"", "most"}, {}},
+                                          {{"blocks", "mean"}, {}},
+                                          {{"", "most"}, {}},
+                                          {{"sectors", "visited"}, {}},
+                                          {{"warps of a sector", "mean"}, {}},
+                                          {{"", "most"}, {}},
+                                          {{"blocks", "mean"}, {}},
+                                          {{"", "most"}, {}}};
   for (const ArraySharing& each : arrays) {
     name.cells.push_back((each.is_shared ? "shared " : "") + each.name);
     std::vector<std::string> cells;
@@ -73,10 +78,10 @@ std::string text_of_sharing(const Observation& observation) {
   const Sharing sharing = models::sharing::sharing_of(observation);
   std::string text = "\n" + observation.kernel + ", launch " + std::to_string(observation.launch) +
                      ": visitors of words and 32-byte sectors, ";
-  text += observation.is_whole() ? "exact for the launch\n"
-                                 : "exact for " + whole(observation.blocks.size()) + " of " +
-                                       whole(observation.grid_blocks()) +
-                                       " thread blocks, least numbers for the launch\n";
+  text += observation.is_whole()
+              ? "exact for the launch\n"
+              : "exact for " + whole(observation.blocks.size()) + " of " + whole(observation.grid_blocks()) +
+                    " thread blocks, least numbers for the launch\n";
   text += table_of(sharing.arrays);
   for (const ArraySharing& each : sharing.arrays) {
     text += "  " + each.name + ": most warps, then most thread blocks, of a word of each 64th part\n";
@@ -84,8 +89,8 @@ std::string text_of_sharing(const Observation& observation) {
     text += "    [" + heat_map(each.heat_blocks) + "] to " + whole(each.words.most_blocks) + "\n";
   }
   for (const Finding& each : models::sharing::findings_of(sharing, observation)) {
-    text += "  " + std::string(each.rule) + ": " + each.array + (each.place.empty() ? "" : " at " + each.place) +
-            ": " + each.text + "\n";
+    text += "  " + std::string(each.rule) + ": " + each.array +
+            (each.place.empty() ? "" : " at " + each.place) + ": " + each.text + "\n";
   }
   if (sharing.elsewhere != 0)
     text += "  " + whole(sharing.elsewhere) + " accesses of threads lie outside of all known arrays\n";

@@ -51,8 +51,9 @@ class Rules {
   void unused_words() {
     const double used = static_cast<double>(array_.words.count) / static_cast<double>(array_.sectors.count);
     if (used * 2 > words_of_sector) return;
-    add("unused_words", "of the 8 words of a sector " + rounded_number(used) + " were visited in the mean, in " +
-                            std::to_string(array_.sectors.count) + " sectors");
+    add("unused_words", "of the 8 words of a sector " + rounded_number(used) +
+                            " were visited in the mean, in " + std::to_string(array_.sectors.count) +
+                            " sectors");
   }
 
   void shared_sectors() {

@@ -52,10 +52,10 @@ struct ArraySharing {
   bool is_shared = false;
   std::uint64_t bytes = 0;
   Visited words, sectors;
-  Visited read_words;                                ///< by loads alone
-  std::uint64_t hottest_word = 0;                    ///< its number in the array
+  Visited read_words;                                  ///< by loads alone
+  std::uint64_t hottest_word = 0;                      ///< its number in the array
   std::vector<std::uint64_t> heat_warps, heat_blocks;  ///< most of a word of each of heat_parts equal parts
-  std::vector<SiteUse> uses;                         ///< by site
+  std::vector<SiteUse> uses;                           ///< by site
 };
 
 struct Sharing {

@@ -29,7 +29,8 @@ ObservedTotals analysed(const ObservationBuilder& builder, const Machine& machin
 /// A fetch of 32 elements, which each of `reads` reads finds.
 ObservationBuilder fetching(std::uint32_t blocks, int reads) {
   ObservationBuilder builder(blocks, 32);
-  const std::uint32_t load = builder.site("ld.global.f32"), store = builder.site("st.shared.f32", AccessKind::write),
+  const std::uint32_t load = builder.site("ld.global.f32"),
+                      store = builder.site("st.shared.f32", AccessKind::write),
                       read = builder.site("ld.shared.f32");
   builder.observation.sites[store].fetched_by = load;
   for (std::uint64_t block = 0; block < blocks; ++block) {
@@ -64,7 +65,8 @@ TEST(Observation, ArithmeticIsATermOfItsOwn) {
 
 TEST(Observation, WhatWasNotLoadedIsNotFetched) {
   ObservationBuilder builder(1, 32);
-  const std::uint32_t load = builder.site("ld.global.f32"), store = builder.site("st.shared.f32", AccessKind::write),
+  const std::uint32_t load = builder.site("ld.global.f32"),
+                      store = builder.site("st.shared.f32", AccessKind::write),
                       read = builder.site("ld.shared.f32");
   builder.observation.sites[store].fetched_by = load;
   builder.access(load, {0, 0, 0xffff}, 0x10000, 4);
@@ -78,7 +80,8 @@ TEST(Observation, WhatWasNotLoadedIsNotFetched) {
 
 TEST(Observation, SharedDataThatNoFetchBroughtAreNoReuse) {
   ObservationBuilder builder(1, 32);
-  const std::uint32_t store = builder.site("st.shared.f32", AccessKind::write), read = builder.site("ld.shared.f32");
+  const std::uint32_t store = builder.site("st.shared.f32", AccessKind::write),
+                      read = builder.site("ld.shared.f32");
   builder.access(store, {}, 0, 4);
   builder.access(read, {}, 0, 128);
   const Terms terms = terms_of(analysed(builder).totals, new_machine());
@@ -89,7 +92,8 @@ TEST(Observation, SharedDataThatNoFetchBroughtAreNoReuse) {
 
 TEST(Observation, AWarpDivergesWhereItsLanesReadBothMemories) {
   ObservationBuilder builder(1, 32);
-  const std::uint32_t load = builder.site("ld.global.f32"), store = builder.site("st.shared.f32", AccessKind::write),
+  const std::uint32_t load = builder.site("ld.global.f32"),
+                      store = builder.site("st.shared.f32", AccessKind::write),
                       found = builder.site("ld.shared.f32"), missed = builder.site("ld.global.f32");
   builder.observation.sites[store].fetched_by = load;
   builder.observation.sites[missed].reference = found;

@@ -47,7 +47,8 @@ TEST(Sharing, DistinctVisitorsAsInSets) {
       const std::uint64_t warp = access.block * 3 + access.warp;
       visited_words.insert(address / 4), visited_sectors.insert(address / 32);
       words.emplace(address / 4, warp), sectors.emplace(address / 32, warp);
-      words_of_blocks.emplace(address / 4, access.block), sectors_of_blocks.emplace(address / 32, access.block);
+      words_of_blocks.emplace(address / 4, access.block),
+          sectors_of_blocks.emplace(address / 32, access.block);
     }
   }
   const Sharing sharing = sharing_of(builder.observation);
@@ -91,7 +92,8 @@ TEST(Sharing, StepsAreLinearInWarps) {
   const auto steps = [](std::uint32_t blocks) {
     ObservationBuilder builder = with_array(blocks, 32);
     const std::uint32_t site = builder.site("ld.global.f32");
-    for (std::uint64_t block = 0; block < blocks; ++block) builder.access(site, {block}, base + 128 * block, 4);
+    for (std::uint64_t block = 0; block < blocks; ++block)
+      builder.access(site, {block}, base + 128 * block, 4);
     return sharing_of(builder.observation).steps;
   };
   EXPECT_EQ(steps(128), 2 * steps(64));

@@ -136,7 +136,8 @@ TEST(ObservedRecords, BlocksForTheChannelsAreNotChosen) {
 
 TEST(ObservedRecords, OthersAreRefused) {
   std::vector<report::Record> records = RunRecords().records();
-  std::get<report::LaunchRecord>(records[1]).results.erase(std::get<report::LaunchRecord>(records[1]).results.begin());
+  std::get<report::LaunchRecord>(records[1])
+      .results.erase(std::get<report::LaunchRecord>(records[1]).results.begin());
   const auto found = observations_of(records, [](const std::string&) { return nullptr; });
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().diagnostics[0].message, HasSubstr("'accesses.block'"));

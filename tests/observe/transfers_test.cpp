@@ -15,7 +15,8 @@ using ::testing::Pair;
 Transfers transfers_of(const std::string& body) {
   const std::string head =
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
-      ".reg .f32 %f<20>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .pred %p<9>;\n.shared .align 16 .b8 s[4096];\n";
+      ".reg .f32 %f<20>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .pred %p<9>;\n.shared .align 16 .b8 "
+      "s[4096];\n";
   Result<Transfers> found = find_transfers(head + body + "ret;\n}\n", "k.ptx");
   EXPECT_TRUE(found) << (found ? "" : found.error().diagnostics[0].message);
   if (!found) return {};
@@ -29,63 +30,73 @@ Transfers transfers_of(const std::string& body) {
 TEST(Transfers, AStoreOfWhatWasLoaded) {
   EXPECT_THAT(transfers_of("ld.global.f32 %f1, [%rd1];\nst.shared.f32 [s], %f1;\n").fetched_by,
               ElementsAre(Pair(2, 1)));
-  EXPECT_THAT(transfers_of("ld.global.v2.f32 {%f1, %f2}, [%rd1];\nst.shared.v2.f32 [s], {%f2, %f1};\n").fetched_by,
-              ElementsAre(Pair(2, 1)));
+  EXPECT_THAT(
+      transfers_of("ld.global.v2.f32 {%f1, %f2}, [%rd1];\nst.shared.v2.f32 [s], {%f2, %f1};\n").fetched_by,
+      ElementsAre(Pair(2, 1)));
 }
 
 TEST(Transfers, ThroughMovesSelectionsAndJoins) {
-  EXPECT_THAT(transfers_of("ld.global.f32 %f1, [%rd1];\nmov.f32 %f2, %f1;\nst.shared.f32 [s], %f2;\n").fetched_by,
-              ElementsAre(Pair(3, 1)));
   EXPECT_THAT(
-      transfers_of("ld.global.f32 %f1, [%rd1];\nselp.f32 %f2, %f1, 0f00000000, %p1;\nst.shared.f32 [s], %f2;\n")
+      transfers_of("ld.global.f32 %f1, [%rd1];\nmov.f32 %f2, %f1;\nst.shared.f32 [s], %f2;\n").fetched_by,
+      ElementsAre(Pair(3, 1)));
+  EXPECT_THAT(
+      transfers_of(
+          "ld.global.f32 %f1, [%rd1];\nselp.f32 %f2, %f1, 0f00000000, %p1;\nst.shared.f32 [s], %f2;\n")
           .fetched_by,
       ElementsAre(Pair(3, 1)));
   EXPECT_THAT(transfers_of("mov.f32 %f1, 0f00000000;\n@%p1 bra L;\nld.global.f32 %f1, [%rd1];\nL:\n"
                            "st.shared.f32 [s], %f1;\n")
                   .fetched_by,
               ElementsAre(Pair(5, 3)));
-  EXPECT_THAT(transfers_of("mov.f32 %f1, 0f00000000;\n@%p1 ld.global.f32 %f1, [%rd1];\nst.shared.f32 [s], %f1;\n")
-                  .fetched_by,
-              ElementsAre(Pair(3, 2)));
+  EXPECT_THAT(
+      transfers_of("mov.f32 %f1, 0f00000000;\n@%p1 ld.global.f32 %f1, [%rd1];\nst.shared.f32 [s], %f1;\n")
+          .fetched_by,
+      ElementsAre(Pair(3, 2)));
 }
 
 TEST(Transfers, WhatWasComputedIsNoFetch) {
-  EXPECT_THAT(
-      transfers_of("ld.global.f32 %f1, [%rd1];\nadd.f32 %f2, %f1, %f1;\nst.shared.f32 [s], %f2;\n").fetched_by,
-      IsEmpty());
+  EXPECT_THAT(transfers_of("ld.global.f32 %f1, [%rd1];\nadd.f32 %f2, %f1, %f1;\nst.shared.f32 [s], %f2;\n")
+                  .fetched_by,
+              IsEmpty());
   EXPECT_THAT(transfers_of("ld.global.u32 %r1, [%rd1];\nst.shared.u32 [%r1], %r2;\n").fetched_by, IsEmpty());
   EXPECT_THAT(transfers_of("ld.shared.f32 %f1, [s];\nst.shared.f32 [s+4], %f1;\n").fetched_by, IsEmpty());
   EXPECT_THAT(transfers_of("ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;\n").fetched_by, IsEmpty());
 }
 
 TEST(Transfers, ACopyIsItsOwnFetch) {
-  EXPECT_THAT(transfers_of("cp.async.ca.shared.global [%r1], [%rd1], 16;\ncp.async.commit_group;\n").fetched_by,
-              ElementsAre(Pair(1, 1)));
+  EXPECT_THAT(
+      transfers_of("cp.async.ca.shared.global [%r1], [%rd1], 16;\ncp.async.commit_group;\n").fetched_by,
+      ElementsAre(Pair(1, 1)));
 }
 
 TEST(Transfers, OneOrTheOtherIsOneReference) {
-  EXPECT_THAT(transfers_of("@%p1 bra A;\nld.global.f32 %f1, [%rd1];\nbra.uni B;\nA:\nld.shared.f32 %f1, [s];\nB:\n"
-                           "st.global.f32 [%rd2], %f1;\n")
-                  .reference,
-              ElementsAre(Pair(2, 2), Pair(5, 2)));
-  EXPECT_THAT(transfers_of("ld.shared.f32 %f1, [s];\n@%p1 ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;\n")
-                  .reference,
-              ElementsAre(Pair(1, 1), Pair(2, 1)));
-  EXPECT_THAT(transfers_of("ld.shared.f32 %f1, [s];\nld.global.f32 %f2, [%rd1];\nselp.f32 %f3, %f1, %f2, %p1;\n"
-                           "st.global.f32 [%rd2], %f3;\n")
-                  .reference,
-              ElementsAre(Pair(1, 1), Pair(2, 1)));
+  EXPECT_THAT(
+      transfers_of("@%p1 bra A;\nld.global.f32 %f1, [%rd1];\nbra.uni B;\nA:\nld.shared.f32 %f1, [s];\nB:\n"
+                   "st.global.f32 [%rd2], %f1;\n")
+          .reference,
+      ElementsAre(Pair(2, 2), Pair(5, 2)));
+  EXPECT_THAT(
+      transfers_of("ld.shared.f32 %f1, [s];\n@%p1 ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;\n")
+          .reference,
+      ElementsAre(Pair(1, 1), Pair(2, 1)));
+  EXPECT_THAT(
+      transfers_of("ld.shared.f32 %f1, [s];\nld.global.f32 %f2, [%rd1];\nselp.f32 %f3, %f1, %f2, %p1;\n"
+                   "st.global.f32 [%rd2], %f3;\n")
+          .reference,
+      ElementsAre(Pair(1, 1), Pair(2, 1)));
 }
 
 TEST(Transfers, LoadsOfOneMemoryAreApart) {
-  EXPECT_THAT(transfers_of("@%p1 bra A;\nld.global.f32 %f1, [%rd1];\nbra.uni B;\nA:\nld.global.f32 %f1, [%rd3];\nB:\n"
-                           "st.global.f32 [%rd2], %f1;\n")
-                  .reference,
-              IsEmpty());
+  EXPECT_THAT(
+      transfers_of("@%p1 bra A;\nld.global.f32 %f1, [%rd1];\nbra.uni B;\nA:\nld.global.f32 %f1, [%rd3];\nB:\n"
+                   "st.global.f32 [%rd2], %f1;\n")
+          .reference,
+      IsEmpty());
 }
 
 TEST(Transfers, BadTextIsLocated) {
-  const Result<Transfers> found = find_transfers(".version 8.0\n.target sm_80\n.visible .entry k() {\n ld.global.f32 [;\n}\n", "k.ptx");
+  const Result<Transfers> found =
+      find_transfers(".version 8.0\n.target sm_80\n.visible .entry k() {\n ld.global.f32 [;\n}\n", "k.ptx");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().diagnostics[0].location.line, 5u);  // where the bracket is missed
 }
