@@ -41,8 +41,8 @@ class Aligned {
 };
 
 template <typename... T>
-KernelTime run(LoadedModule& module, const std::string& kernel, const LaunchShape& shape, const Machine& machine,
-               const T&... arguments) {
+KernelTime run(LoadedModule& module, const std::string& kernel, const LaunchShape& shape,
+               const Machine& machine, const T&... arguments) {
   LaunchClock clock(machine);
   const Status status = module.launch(kernel, shape, Arguments(arguments...).bytes(), nullptr, &clock);
   EXPECT_EQ(text_of(status), "");
