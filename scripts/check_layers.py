@@ -53,6 +53,8 @@ LIBRARIES = {
     "ANTLR": (r"antlr4-runtime\.h|(Ptx|Cod|Description)(Lexer|Parser|Visitor|BaseVisitor|Listener|BaseListener)\.h", ["ptx/parser", "cod/syntax", "models"]),
     "LLVM": (r"llvm(-c)?/.*", ["cod/codegen", "device/cpu/simt"]),
     "nlohmann-json": (r"nlohmann/.*", ["report", "device/cpu/runtime", "cli", "models"]),
+    "Eigen": (r"Eigen/.*", ["models"]),
+    "Boost.Math": (r"boost/math/.*", ["models"]),
     "CLI11": (r"CLI/.*", ["cli"]),
     "zstd": (r"zstd.*\.h", ["image"]),
     "LZ4": (r"lz4.*\.h", ["image"]),

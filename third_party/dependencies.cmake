@@ -28,6 +28,12 @@ target_link_libraries(lynxpp_spdlog INTERFACE Threads::Threads)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
+# Statistics of the models; headers only (Eigen: MPL 2.0, Boost: Boost Software License 1.0).
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_path(BOOST_MATH_INCLUDE_DIR boost/math/distributions/students_t.hpp REQUIRED)
+add_library(lynxpp_boost_math INTERFACE)
+target_include_directories(lynxpp_boost_math SYSTEM INTERFACE ${BOOST_MATH_INCLUDE_DIR})
+
 find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
 find_library(ZSTD_STATIC_LIBRARY libzstd.a REQUIRED)
 add_library(lynxpp_zstd INTERFACE)
