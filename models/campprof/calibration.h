@@ -1,0 +1,107 @@
+// What memory transactions cost on a device, from micro-benchmarks: the four equations of CampProf, time as a
+// linear function of active warps and word length, for reads and writes, spread over all partitions and
+// confined to one.
+//
+//   const Result<Calibration> calibration = parse_calibration(text, file);
+//   const Result<Equations> equations = equations_of(*calibration, Form::sums);
+//   const auto ms = equations->milliseconds_of_one(*calibration, Direction::read, Placement::spread, 0, 16);
+//
+// Where the paper is silent or ambiguous:
+// - It adds "the time of each type of transaction" but gives the benchmarks' times only. Here the time of one
+//   transaction is a benchmark's time over all transactions that the device made in it: multiprocessors ×
+//   active warps × transactions of a warp.
+// - "co-efficients can be either 0 or 1" are the values of the indicator variables b2 and b4; their
+//   coefficients are fitted.
+// - The word length enters its equation as a constant, but what a transaction costs a busy memory grows with
+//   its bytes for every warp. Form::products adds w b2 and w b4; Form::sums is as printed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/statistics/regression.h"
+#include "support/result.h"
+
+namespace lynxpp::models::campprof {
+
+enum class Direction { read, write };
+enum class Placement { spread, camped };
+
+/// Bytes of a transaction, by its type's index.
+constexpr std::array<std::uint32_t, 3> transaction_bytes = {32, 64, 128};
+
+/// One run of a benchmark.
+struct Sample {
+  Direction direction = Direction::read;
+  Placement placement = Placement::spread;
+  std::uint32_t type = 0;   ///< index into transaction_bytes
+  std::uint32_t warps = 0;  ///< active on each multiprocessor
+  double milliseconds = 0;
+};
+
+/// A benchmark with arithmetic added beside each transaction, at the most warps: where its time hardly
+/// changes, memory is what it waits for.
+struct Validity {
+  Direction direction = Direction::read;
+  Placement placement = Placement::spread;
+  std::uint32_t type = 0;
+  double ratio = 1;  ///< time with the arithmetic over time without
+};
+constexpr double largest_memory_bound_ratio = 1.1;
+
+struct Calibration {
+  static constexpr std::uint32_t version = 1;
+
+  std::string device;
+  std::string date;         ///< YYYY-MM-DD
+  bool is_modelled = true;  ///< times are a model's, never measured
+  std::uint32_t multiprocessors = 1;
+  std::uint32_t most_warps = 1;  ///< that a multiprocessor can hold
+  std::uint32_t partitions = 1;  ///< over which the spread benchmarks go
+  std::uint32_t partition_bytes = 256;
+  std::uint64_t transactions_per_warp = 1;  ///< in every benchmark
+  std::vector<Sample> samples;
+  std::vector<Validity> validity;
+};
+
+/// Active warps of a multiprocessor that blocks can give: 1 to 16, then the even numbers to `most`.
+std::vector<std::uint32_t> configurations(std::uint32_t most);
+
+enum class Form {
+  sums,      ///< t = a1 w + a2 b2 + a3 b4 + b
+  products,  ///< … + a4 w b2 + a5 w b4
+};
+
+/// The four equations. Variables that are not significant (p above 0.05) are dropped.
+class Equations {
+ public:
+  const statistics::Regression& of(Direction direction, Placement placement) const;
+
+  /// Of one transaction of a type when so many warps of each multiprocessor make such ones; nullopt where the
+  /// equation yields no time above 0, which a straight line may do at few warps.
+  std::optional<double> milliseconds_of_one(const Calibration& calibration, Direction direction,
+                                            Placement placement, std::uint32_t type, double warps) const;
+
+ private:
+  friend Result<Equations> equations_of(const Calibration& calibration, Form form);
+  std::array<statistics::Regression, 4> regressions_;
+};
+
+/// Failure: too few samples of one of the four, or collinear ones; the diagnostics say of which.
+Result<Equations> equations_of(const Calibration& calibration, Form form);
+
+/// One object, indented: what docs/schema/calibration.schema.json describes. The equations in it are for
+/// people; whoever reads it takes the samples.
+Result<std::string> to_json(const Calibration& calibration);
+
+/// Fails on another version, and on members that are missing or out of range, each by its name.
+Result<Calibration> parse_calibration(std::string_view text, const std::string& file);
+
+std::string_view name_of(Direction direction);
+std::string_view name_of(Placement placement);
+
+}  // namespace lynxpp::models::campprof

@@ -1,0 +1,194 @@
+// The band against arithmetic by hand: a device whose benchmarks' times are known straight lines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/campprof/band.h"
+
+namespace lynxpp::models::campprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Times of a device of 10 multiprocessors, 100 transactions a warp: spread 1 + w ms, and 0.5 and 0.25 less
+/// for 32 and 64 bytes; camped 4 times that; writes twice the reads.
+double time_of(Direction direction, Placement placement, std::uint32_t type, double warps) {
+  constexpr double less[] = {0.5, 0.25, 0};
+  return (1 + warps - less[type]) * (placement == Placement::camped ? 4 : 1) *
+         (direction == Direction::write ? 2 : 1);
+}
+
+Calibration straight() {
+  Calibration calibration;
+  calibration.device = "straight";
+  calibration.date = "2026-11-24";
+  calibration.multiprocessors = 10;
+  calibration.most_warps = 32;
+  calibration.partitions = 8;
+  calibration.transactions_per_warp = 100;
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    for (const Placement placement : {Placement::spread, Placement::camped}) {
+      for (std::uint32_t type = 0; type < 3; ++type) {
+        for (const std::uint32_t warps : configurations(32))
+          calibration.samples.push_back(
+              {direction, placement, type, warps, time_of(direction, placement, type, warps)});
+        calibration.validity.push_back({direction, placement, type, 1.01});
+      }
+    }
+  }
+  return calibration;
+}
+
+std::string message_of(const auto& result) {
+  return result ? "" : result.error().diagnostics.front().message;
+}
+
+TEST(CampProf, ConfigurationsAreThoseOfThePaper) {
+  EXPECT_THAT(configurations(24),
+              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24));
+  EXPECT_EQ(configurations(32).size(), 24u);
+  EXPECT_EQ(configurations(7).size(), 7u);
+}
+
+TEST(CampProf, EquationsOfStraightLinesAreTheseLines) {
+  const Calibration calibration = straight();
+  for (const Form form : {Form::sums, Form::products}) {
+    const Result<Equations> equations = equations_of(calibration, form);
+    ASSERT_TRUE(equations) << message_of(equations);
+    const statistics::Regression& reads = equations->of(Direction::read, Placement::spread);
+    EXPECT_NEAR(reads.coefficients[0].value, 1, 1e-12);
+    EXPECT_NEAR(reads.coefficients[1].value, -0.5, 1e-12);
+    EXPECT_NEAR(reads.coefficients[2].value, -0.25, 1e-12);
+    EXPECT_NEAR(reads.intercept.value, 1, 1e-12);
+    // 8 (1 + 6 - 0.25) ms for 10 multiprocessors of 6 warps with 100 transactions.
+    const auto one = equations->milliseconds_of_one(calibration, Direction::write, Placement::camped, 1, 6);
+    ASSERT_TRUE(one);
+    EXPECT_NEAR(*one, 54.0 / 6000, 1e-12);
+  }
+}
+
+TEST(CampProf, ALineIsTheSumOverTheTypes) {
+  const Calibration calibration = straight();
+  const Result<Equations> equations = equations_of(calibration, Form::sums);
+  ASSERT_TRUE(equations);
+  const Kernel kernel{{1000, 0, 3000}, {0, 500, 0}, 8, 16, 70.0};
+  const Result<Band> band = band_of(calibration, *equations, kernel);
+  ASSERT_TRUE(band) << message_of(band);
+  const double reads = (1000 * 8.5 + 3000 * 9) / 8000, writes = 500 * 17.5 / 8000;
+  EXPECT_NEAR(band->here.reads.best, reads, 1e-12);
+  EXPECT_NEAR(band->here.reads.worst, 4 * reads, 1e-12);
+  EXPECT_NEAR(band->here.writes.best, writes, 1e-12);
+  EXPECT_NEAR(band->here.writes.worst, 4 * writes, 1e-12);
+  EXPECT_EQ(band->points.size(), 16u);
+  EXPECT_TRUE(band->left_out.empty());
+}
+
+TEST(CampProf, TheDegreeIsConstantAlongTheApplicationsLine) {
+  const Calibration calibration = straight();
+  const Result<Equations> equations = equations_of(calibration, Form::sums);
+  // 1,000 reads of 128 bytes at w warps: best 1000 (1 + w) / 1000 w.
+  Kernel kernel{{0, 0, 1000}, {}, 4, 20, 1.25 * 2.5};
+  const Result<Band> band = band_of(calibration, *equations, kernel);
+  ASSERT_TRUE(band) << message_of(band);
+  ASSERT_TRUE(band->degree);
+  EXPECT_NEAR(*band->degree, 0.5, 1e-12);
+  EXPECT_NEAR(*band->degree_if_only_reads, 0.5, 1e-12);
+  EXPECT_FALSE(band->degree_if_only_writes);
+  EXPECT_EQ(band->points.size(), 18u);
+  for (const Point& point : band->points) {
+    const double best = (1.0 + point.warps) / point.warps;
+    EXPECT_NEAR(point.all().best, best, 1e-12);
+    ASSERT_TRUE(point.application);
+    EXPECT_NEAR(*point.application, 2.5 * best, 1e-12);
+  }
+  kernel.milliseconds.reset();
+  const Result<Band> untimed = band_of(calibration, *equations, kernel);
+  ASSERT_TRUE(untimed);
+  EXPECT_FALSE(untimed->degree);
+  EXPECT_FALSE(untimed->points[0].application);
+}
+
+TEST(CampProf, ReadsAndWritesAreJudgedApart) {
+  const Calibration calibration = straight();
+  const Result<Equations> equations = equations_of(calibration, Form::sums);
+  // Reads and writes of 128 bytes, so many that at 1 warp the reads take 2 to 8 and the writes 4 to 16 ms.
+  Kernel kernel{{0, 0, 1000}, {0, 0, 1000}, 1, 1, 18.0};
+  const Result<Band> writes_camped = band_of(calibration, *equations, kernel);
+  ASSERT_TRUE(writes_camped) << message_of(writes_camped);
+  EXPECT_NEAR(*writes_camped->degree, 12.0 / 18, 1e-12);
+  EXPECT_NEAR(*writes_camped->degree_if_only_writes, 1, 1e-12);
+  EXPECT_NEAR(*writes_camped->degree_if_only_reads, 2, 1e-12);  // these cannot be it
+}
+
+TEST(CampProf, Refusals) {
+  const Calibration calibration = straight();
+  const Result<Equations> equations = equations_of(calibration, Form::sums);
+  const auto problem = [&](const Kernel& kernel) {
+    return message_of(band_of(calibration, *equations, kernel));
+  };
+  EXPECT_THAT(problem({{}, {}, 4, 4, 1.0}), HasSubstr("no transactions"));
+  EXPECT_THAT(problem({{1}, {}, 0, 4, 1.0}), HasSubstr("no active warps"));
+  EXPECT_THAT(problem({{1}, {}, 8, 4, 1.0}), HasSubstr("8 active warps and could have 4"));
+  EXPECT_THAT(problem({{-1}, {}, 4, 4, 1.0}), HasSubstr("negative"));
+  EXPECT_THAT(problem({{1}, {}, 4, 4, 0.0}), HasSubstr("not above 0"));
+
+  Calibration few = calibration;
+  std::erase_if(few.samples, [](const Sample& each) { return each.placement == Placement::camped; });
+  EXPECT_THAT(message_of(equations_of(few, Form::sums)), HasSubstr("reads, camped: too few points"));
+  Calibration flat = calibration;
+  for (Sample& each : flat.samples)
+    each.milliseconds = time_of(each.direction, Placement::spread, each.type, each.warps);
+  const Result<Equations> same = equations_of(flat, Form::sums);
+  ASSERT_TRUE(same);
+  EXPECT_THAT(message_of(band_of(flat, *same, {{0, 0, 1}, {}, 4, 4, 1.0})), HasSubstr("does not camp"));
+}
+
+TEST(CampProf, ConfigurationsWithoutATimeAreLeftOut) {
+  Calibration calibration = straight();
+  for (Sample& each : calibration.samples)
+    each.milliseconds = each.placement == Placement::spread ? each.warps + 1.0 : 10.0 * each.warps - 25;
+  const Result<Equations> equations = equations_of(calibration, Form::sums);
+  ASSERT_TRUE(equations);
+  const Result<Band> band = band_of(calibration, *equations, {{0, 0, 100}, {}, 8, 8, 1.0});
+  ASSERT_TRUE(band) << message_of(band);
+  EXPECT_THAT(band->left_out, ElementsAre(1, 2));
+  EXPECT_EQ(band->points.front().warps, 3u);
+  EXPECT_THAT(message_of(band_of(calibration, *equations, {{0, 0, 100}, {}, 2, 8, 1.0})),
+              HasSubstr("at 2 active warps the equations yield no time"));
+}
+
+TEST(CampProf, ACalibrationIsReadAsItWasWritten) {
+  const Calibration calibration = straight();
+  const Result<std::string> text = to_json(calibration);
+  ASSERT_TRUE(text) << message_of(text);
+  const Result<Calibration> again = parse_calibration(*text, "c.json");
+  ASSERT_TRUE(again) << message_of(again);
+  EXPECT_EQ(again->device, "straight");
+  EXPECT_TRUE(again->is_modelled);
+  EXPECT_EQ(again->samples.size(), calibration.samples.size());
+  EXPECT_EQ(again->validity.size(), 12u);
+  EXPECT_EQ(*to_json(*again), *text);
+}
+
+TEST(CampProf, WhatIsWrongInACalibrationIsNamed) {
+  const std::string text = *to_json(straight());
+  const auto problem_with = [&](const std::string& old, const std::string& now) {
+    std::string changed = text;
+    changed.replace(changed.find(old), old.size(), now);
+    return message_of(parse_calibration(changed, "c.json"));
+  };
+  EXPECT_EQ(message_of(parse_calibration("[1]", "c.json")), "the file is no calibration");
+  EXPECT_EQ(message_of(parse_calibration("{", "c.json")), "the file is no calibration");
+  EXPECT_EQ(problem_with("\"lynxpp_calibration\": 1", "\"lynxpp_calibration\": 7"),
+            "the calibration is of version 7; this lynxpp reads version 1");
+  EXPECT_EQ(problem_with("\"partitions\": 8", "\"partitions\": 0"),
+            "'partitions' has to be a positive integer");
+  EXPECT_EQ(problem_with("\"date\"", "\"dote\""), "'date' is missing");
+  EXPECT_EQ(problem_with("\"ms\": 1.5", "\"ms\": -1.5"), "'ms' has to be a number above 0");
+  EXPECT_EQ(problem_with("\"direction\": \"read\",\n   \"placement\": \"spread\",\n   \"bytes\": 32",
+                         "\"direction\": \"read\",\n   \"placement\": \"spread\",\n   \"bytes\": 33"),
+            "'bytes' has to be 32, 64 or 128");
+}
+
+}  // namespace
+}  // namespace lynxpp::models::campprof
