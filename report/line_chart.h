@@ -1,0 +1,32 @@
+// Lines over one axis as SVG.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lynxpp::report {
+
+struct LineChart {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  struct Place {
+    double x = 0;
+    double y = 0;
+  };
+  struct Line {
+    std::string name;
+    std::string colour;  ///< "#rrggbb"
+    std::vector<Place> places;
+  };
+  std::vector<Line> lines;
+  std::optional<Place> mark;  ///< a star
+  std::string mark_name;
+};
+
+/// A whole <svg> element. The vertical axis begins at 0; the lines' names stand in a legend, and each place
+/// has a <title> with its values. The chart fits the greatest values; there has to be a place above 0.
+std::string svg_of(const LineChart& chart);
+
+}  // namespace lynxpp::report
