@@ -99,6 +99,16 @@ inline int size_argument(int argc, char** argv, int standard, int limit) {
   return static_cast<int>(value);
 }
 
+/// Threads of a block of programs that do the same work with any: EXAMPLE_BLOCK, a multiple of 32 to 512, or
+/// `standard`.
+inline int block_threads(int standard) {
+  const char* setting = std::getenv("EXAMPLE_BLOCK");
+  const int threads = setting != nullptr ? std::atoi(setting) : standard;
+  if (threads >= 32 && threads <= 512 && threads % 32 == 0) return threads;
+  std::fprintf(stderr, "EXAMPLE_BLOCK has to be a multiple of 32 from 32 to 512\n");
+  std::exit(2);
+}
+
 inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /// Times `launch` when EXAMPLE_REPEAT=N is set: N launches after a few to warm up, each between two events of

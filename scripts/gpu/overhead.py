@@ -20,7 +20,7 @@ LEAST = {"kernel_runtime": 0.1}
 SIZES = {"vecadd": 1 << 25, "matmul": 1024, "reduction": 1 << 26, "mandelbrot": 4096, "histogram": 1 << 24, "symbols": 1 << 23,
          "divergence": 1 << 21, "transpose": 6144, "spmv": 1 << 20, "scan": 1 << 20, "nbody": 8192, "streams": 1 << 23, "strides": 1 << 18, "layouts": 1 << 22, "stencil": 8192, "bitonic": 1 << 23, "bfs": 1 << 20, "banks": 1 << 13,
          "interpreter": 1 << 22, "jacobi": 4096, "em": 1 << 17, "binomial": 1024,
-         "cocluster": 2048, "dxtc": 256}
+         "cocluster": 2048, "dxtc": 256, "partitions": 16, "electrostatics": 1024, "cliques": 200000}
 CPU_SIZES = {"vecadd": 4096}  # for a dry run
 REPEAT = 20     # launches of each kernel in a run
 SKIPPED = 6     # first launches of a kernel: other shapes, and warming up

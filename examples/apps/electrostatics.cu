@@ -1,0 +1,104 @@
+// electrostatics: the potential at points of a molecule's surface, of distant components as wholes and of near
+// ones atom by atom (the approximation of GEM). Every thread reads the components in one order.
+#include "example.h"
+
+constexpr int atoms_each = 8;  // of a component
+
+struct Molecule {
+  const float *x, *y, *z, *charge;  ///< of components; of atoms behind each other, `atoms_each` a component
+};
+
+/// Neither a square root nor a quotient: what the host computes is the same bit for bit. A linear decay.
+__host__ __device__ inline float potential(float charge, float distance) {
+  return charge * (64.0f - distance) * 0.015625f;
+}
+__host__ __device__ inline float apart(float a, float b) { return a < b ? b - a : a - b; }
+
+/// Of one point.
+__device__ float potential_at(float own_x, float own_y, float own_z, Molecule components, Molecule atoms,
+                              int count, float threshold) {
+  float sum = 0;
+  for (int c = 0; c < count; ++c) {
+    const float distance =
+        apart(components.x[c], own_x) + apart(components.y[c], own_y) + apart(components.z[c], own_z);
+    if (distance >= threshold) {
+      sum += potential(components.charge[c], distance);
+      continue;
+    }
+    for (int a = c * atoms_each; a < (c + 1) * atoms_each; ++a) {
+      const float near = apart(atoms.x[a], own_x) + apart(atoms.y[a], own_y) + apart(atoms.z[a], own_z);
+      sum += potential(atoms.charge[a], near);
+    }
+  }
+  return sum;
+}
+
+__global__ void electrostatics(const float* x, const float* y, const float* z, int points,
+                               Molecule components, Molecule atoms, int count, float threshold,
+                               float* result) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < points; i += gridDim.x * blockDim.x)
+    result[i] = potential_at(x[i], y[i], z[i], components, atoms, count, threshold);
+}
+
+/// Coordinates and charges are multiples of 1/4, so that sums do not depend on contraction.
+struct Points {
+  std::vector<float> x, y, z, charge;
+  void add(float px, float py, float pz, float c) {
+    x.push_back(px), y.push_back(py), z.push_back(pz), charge.push_back(c);
+  }
+};
+
+float coordinate(example::Random& random) { return static_cast<float>(random.below(64)) * 0.25f; }
+
+struct DevicePoints {
+  explicit DevicePoints(const Points& points)
+      : x(points.x), y(points.y), z(points.z), charge(points.charge) {}
+  Molecule view() const { return {x.get(), y.get(), z.get(), charge.get()}; }
+  example::DeviceArray<float> x, y, z, charge;
+};
+
+int main(int argc, char** argv) {
+  constexpr int blocks = 30, count = 64;  // components
+  const int threads = example::block_threads(128);
+  const int points = blocks * 32 * example::size_argument(argc, argv, 4, 4096);
+  constexpr float threshold = 4;
+  example::Random random(8);
+  Points surface, components, atoms;
+  for (int i = 0; i < points; ++i) surface.add(coordinate(random), coordinate(random), coordinate(random), 0);
+  for (int c = 0; c < count; ++c) {
+    const float x = coordinate(random), y = coordinate(random), z = coordinate(random);
+    components.add(x, y, z, static_cast<float>(random.below(8)) - 4);
+    for (int a = 0; a < atoms_each; ++a) {
+      atoms.add(x + static_cast<float>(random.below(4)) * 0.25f, y, z, components.charge.back() / atoms_each);
+    }
+  }
+  std::vector<float> expected(points);
+  for (int i = 0; i < points; ++i) {
+    for (int c = 0; c < count; ++c) {
+      const auto distance = [&](const Points& of, int k) {
+        return apart(of.x[k], surface.x[i]) + apart(of.y[k], surface.y[i]) + apart(of.z[k], surface.z[i]);
+      };
+      const float whole = distance(components, c);
+      if (whole >= threshold) {
+        expected[i] += potential(components.charge[c], whole);
+        continue;
+      }
+      for (int a = c * atoms_each; a < (c + 1) * atoms_each; ++a)
+        expected[i] += potential(atoms.charge[a], distance(atoms, a));
+    }
+  }
+  const DevicePoints device_surface(surface), device_components(components), device_atoms(atoms);
+  const example::DeviceArray<float> result(points);
+  const auto launch = [&] {
+    electrostatics<<<blocks, threads>>>(device_surface.x.get(), device_surface.y.get(),
+                                        device_surface.z.get(), points, device_components.view(),
+                                        device_atoms.view(), count, threshold, result.get());
+  };
+  launch();
+  CUDA_CHECK(cudaGetLastError());
+  const std::vector<float> potentials = result.download();
+  const bool right = example::same("electrostatics", potentials, expected);
+  std::printf("electrostatics: %d points, %d components\n", points, count);
+  example::measure("electrostatics", launch);
+  return example::finish("electrostatics", right, example::fnv1a(potentials));
+}
