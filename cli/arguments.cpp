@@ -34,6 +34,8 @@ class HelpFormatter : public CLI::Formatter {
         {"annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
         {"advise", "lynxpp advise [OPTIONS] FILE.access..."},
         {"quality", "lynxpp quality [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"calibrate", "lynxpp calibrate [OPTIONS]"},
+        {"band", "lynxpp band [OPTIONS] [[--] PROGRAM [ARGUMENTS...]]"},
         {"list", "lynxpp list"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
@@ -315,6 +317,76 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
   return quality;
 }
 
+CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
+  CLI::App* calibrate =
+      app.add_subcommand("calibrate", "Find out what memory transactions cost on this machine's GPU");
+  calibrate
+      ->add_option("-m,--machine", arguments.machine,
+                   "A modelled one instead, by name or .json file (see: advise -m list)")
+      ->type_name("MACHINE");
+  calibrate
+      ->add_option("-i,--iterations", arguments.iterations, "Accesses of a thread in each run (default: 512)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(16, 1 << 20).description(""));
+  calibrate->add_option("-o,--output", arguments.output, "Where to keep it (default: the user's data folder)")
+      ->type_name("FILE");
+  calibrate->add_option("--benchmarks", arguments.benchmarks, "Another program that prints the times")
+      ->type_name("FILE");
+  calibrate->footer(
+      "Micro-benchmarks of reads and writes of 32, 64 and 128 bytes, spread over all partitions of memory\n"
+      "and confined to one, give the equations that `lynxpp band` needs. A machine's times are modelled.\n"
+      "The exit code is 1 when there is no such device or its times make no equations.\n\n"
+      "Example: lynxpp calibrate --machine compute_1_3");
+  return calibrate;
+}
+
+void add_transactions(CLI::App& band, BandArguments& arguments) {
+  constexpr const char* sizes[] = {"32", "64", "128"};
+  for (int i = 0; i < 3; ++i) {
+    for (const bool is_load : {true, false}) {
+      const std::string name = std::string(is_load ? "--gld-" : "--gst-") + sizes[i];
+      const std::string what =
+          std::string(is_load ? "Loads" : "Stores") + " of " + sizes[i] + " bytes: transactions of a launch";
+      band.add_option(name, is_load ? arguments.loads[i] : arguments.stores[i], what)
+          ->type_name("NUMBER")
+          ->check(CLI::NonNegativeNumber.description(""));
+    }
+  }
+}
+
+CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
+  CLI::App* band =
+      app.add_subcommand("band", "How much a memory-bound kernel suffers from partition camping");
+  band->add_option("-c,--calibration", arguments.calibration,
+                   "Device by name, or .json file (default: the only one calibrated)")
+      ->type_name("DEVICE");
+  band->add_option("-e,--equation", arguments.equation,
+                   "sums (default; the paper's) or products (of warps and bytes, too)")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"sums", "products"}).description(""));
+  add_filters(*band, arguments.kernels, arguments.launches);
+  add_transactions(*band, arguments);
+  band->add_option("--grid", arguments.blocks, "Blocks of the grid")->type_name("NUMBER");
+  band->add_option("--block", arguments.block_threads, "Threads of a block")->type_name("NUMBER");
+  band->add_option("--warps", arguments.warps, "Active warps of a multiprocessor")->type_name("NUMBER");
+  band->add_option("--most-warps", arguments.most_warps, "… that there can be (default: the device's)")
+      ->type_name("NUMBER");
+  band->add_option("--time", arguments.milliseconds, "Milliseconds that the launch took")
+      ->type_name("MS")
+      ->check(CLI::PositiveNumber.description(""));
+  band->add_flag("--json", arguments.json, "One JSON object for each kernel, one a line");
+  band->add_option("--svg", arguments.svg, "Draw the band of the one kernel into FILE")->type_name("FILE");
+  band->add_option("--html", arguments.html, "Write a page with every band to FILE")->type_name("FILE");
+  band->footer(
+      "CampProf's band: the times of a kernel at every number of active warps, from no transaction camped\n"
+      "to all; its degree of camping; its predicted times. PROGRAM runs twice, for counts and for times;\n"
+      "without one, the numbers given are those of a kernel. `lynxpp calibrate` comes first.\n"
+      "The exit code is 1 when there is no calibration, or no kernel with a band.\n\n"
+      "Example: lynxpp band --gld-64 65536 --gst-64 65536 --warps 16 --time 0.35\n"
+      "         lynxpp band --html band.html -- ./app");
+  return band;
+}
+
 CLI::App* add_list(CLI::App& app) { return app.add_subcommand("list", "List the ready-made specifications"); }
 
 /// Whether `word` is an option of `command` whose value is the next word.
@@ -385,6 +457,10 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const advise_command = add_advise(app, advise);
   QualityArguments quality;
   const CLI::App* const quality_command = add_quality(app, quality);
+  CalibrateArguments calibrate;
+  const CLI::App* const calibrate_command = add_calibrate(app, calibrate);
+  BandArguments band;
+  const CLI::App* const band_command = add_band(app, band);
   add_list(app);
 
   std::vector<std::string> words(values + 1, values + count);
@@ -404,6 +480,8 @@ Arguments parse_arguments(int count, char** values) {
   }
   if (!words.empty() && words[0] == quality_command->get_name())
     quality.command = take_command(*quality_command, words);
+  if (!words.empty() && words[0] == band_command->get_name())
+    band.command = take_command(*band_command, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
@@ -424,6 +502,8 @@ Arguments parse_arguments(int count, char** values) {
       return usage_error("descriptions or a program, not both", command);
     return advise;
   }
+  if (app.got_subcommand(calibrate_command)) return calibrate;
+  if (app.got_subcommand(band_command)) return band;
   if (app.got_subcommand(bench_command)) {
     if (bench.command.empty()) return usage_error("no program to run", command);
     return bench;

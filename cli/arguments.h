@@ -121,6 +121,31 @@ struct QualityArguments {
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 
+/// `lynxpp calibrate`.
+struct CalibrateArguments {
+  std::string machine;     ///< a name or file: the cpu device with its modelled clock; empty: the GPU
+  std::string output;      ///< empty: the user's data folder
+  std::string benchmarks;  ///< the program that runs them; empty: lynxpp's own
+  int iterations = 512;
+};
+
+/// `lynxpp band`: of a program's kernels, or of numbers that were typed.
+struct BandArguments {
+  std::string calibration;        ///< a device's name or a file; empty: the only one there is
+  std::string equation = "sums";  ///< or "products"
+  double loads[3] = {0, 0, 0};    ///< transactions of 32, 64 and 128 bytes
+  double stores[3] = {0, 0, 0};
+  std::uint32_t blocks = 0;         ///< of the grid; 0: not known
+  std::uint32_t block_threads = 0;  ///< 0: not known
+  std::uint32_t warps = 0;          ///< active on a multiprocessor
+  std::uint32_t most_warps = 0;     ///< 0: the device's
+  double milliseconds = 0;          ///< 0: not known
+  bool json = false;
+  std::string svg, html;             ///< files; empty: none
+  std::string kernels, launches;     ///< of the program
+  std::vector<std::string> command;  ///< empty: the numbers above
+};
+
 struct ListArguments {};
 
 /// Nothing to do but leave: help, the version or an error was printed.
@@ -130,7 +155,8 @@ struct Finished {
 
 using Arguments =
     std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments, InstrumentArguments,
-                 PtxArguments, AdviseArguments, QualityArguments, ListArguments>;
+                 PtxArguments, AdviseArguments, QualityArguments, CalibrateArguments, BandArguments,
+                 ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

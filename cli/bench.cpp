@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -40,14 +41,13 @@ class Runner {
     if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     if (!arguments_.device.empty()) variables["LYNXPP_DEVICE"] = arguments_.device;
+    const bool is_native = timing == "original";
+    const Result<ChildRun> made = run_child(program_, arguments_.command, variables, folder_,
+                                            is_native ? "uninstrumented" : "with " + specifications);
+    if (!made) return made.error();
     report::BenchRun run;
-    const Result<double> milliseconds =
-        run_child(program_, arguments_.command, variables, folder_,
-                  timing == "original" ? "uninstrumented" : "with " + specifications);
-    if (!milliseconds) return milliseconds.error();
-    run.program_ms = *milliseconds;
-    std::string output;
-    read_file(folder_.file("stdout"), output);
+    run.program_ms = made->milliseconds;
+    const std::string& output = made->output;
     if (!first_output_) first_output_ = output;
     run.same_output = output == *first_output_;
     if (std::filesystem::exists(records, ignored)) {

@@ -16,8 +16,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// This process's environment without what speaks to lynxpp, and with `variables`.
-std::vector<std::string> environment_with(const Variables& variables) {
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables) {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -46,7 +45,7 @@ std::string last_lines(const std::string& text) {
 WorkFolder::WorkFolder() {
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-  std::string pattern = ((error ? "/tmp" : parent) / "lynxpp-runs-XXXXXX").string();
+  std::string pattern = ((error ? "/tmp" : parent) / "lynxpp-XXXXXX").string();
   if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
 }
 
@@ -55,8 +54,9 @@ WorkFolder::~WorkFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, error);
 }
 
-Result<double> run_child(const std::string& program, const std::vector<std::string>& command,
-                         const Variables& variables, const WorkFolder& folder, const std::string& how) {
+Result<ChildRun> run_child(const std::string& path, const std::vector<std::string>& command,
+                           const std::map<std::string, std::string>& variables, const WorkFolder& folder,
+                           const std::string& how) {
   const std::vector<std::string> environment = environment_with(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -68,20 +68,23 @@ Result<double> run_child(const std::string& program, const std::vector<std::stri
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
   pid_t child = -1;
   const auto begin = std::chrono::steady_clock::now();
-  const int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, pointers_to(command).data(),
+  const int error = ::posix_spawn(&child, path.c_str(), &actions, nullptr, pointers_to(command).data(),
                                   pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return failure("cannot execute " + program + ": " + std::strerror(error));
+  if (error != 0) return failure("cannot execute " + path + ": " + std::strerror(error));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return taken.count();
+  ChildRun run;
+  run.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  read_file(out, run.output);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return run;
   std::string said;
   read_file(err, said);
-  const std::string end = WIFSIGNALED(status)
-                              ? "was ended by signal " + std::to_string(WTERMSIG(status))
-                              : "failed with exit code " + std::to_string(WEXITSTATUS(status));
-  return failure("the program " + end + ", " + how,
+  const std::string ending = WIFSIGNALED(status)
+                                 ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                                 : "failed with exit code " + std::to_string(WEXITSTATUS(status));
+  return failure("the program " + ending + ", " + how,
                  trim(said).empty() ? "" : "it said: " + last_lines(std::string(trim(said))));
 }
 

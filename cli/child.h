@@ -1,4 +1,4 @@
-// Runs of the user's program whose records lynxpp reads itself.
+// Programs that a command starts and waits for.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "report/reader.h"
 #include "support/result.h"
 
 namespace lynxpp::cli {
+
+/// Of an environment.
+using Variables = std::map<std::string, std::string>;
 
 /// A folder for what the runs write, removed at the end.
 class WorkFolder {
@@ -25,12 +29,16 @@ class WorkFolder {
   std::filesystem::path path_;
 };
 
-using Variables = std::map<std::string, std::string>;
+struct ChildRun {
+  double milliseconds = 0;  ///< start to end of the process
+  std::string output;       ///< what it wrote to standard output
+};
 
-/// Runs `program` with `command` as its arguments (the first is its name) and `variables` in its environment,
-/// which has nothing else that speaks to lynxpp; what it prints goes to "stdout" and "stderr" in the folder.
-/// The milliseconds that it took. Failure: it cannot be started or fails; `how` says how it was run.
-Result<double> run_child(const std::string& program, const std::vector<std::string>& command,
-                         const Variables& variables, const WorkFolder& folder, const std::string& how);
+/// Runs `command`, whose program lies at `path`, with this process's environment less what speaks to lynxpp,
+/// and with `variables`. Failure: it cannot be started, or fails; `how`, the end of a sentence, says in which
+/// setting.
+Result<ChildRun> run_child(const std::string& path, const std::vector<std::string>& command,
+                           const Variables& variables, const WorkFolder& folder,
+                           const std::string& how);
 
 }  // namespace lynxpp::cli

@@ -18,6 +18,8 @@ int advise(const AdviseArguments& arguments);
 /// The part of advise() that observes a program.
 int advise_program(const AdviseArguments& arguments);
 int quality(const QualityArguments& arguments);
+int calibrate(const CalibrateArguments& arguments);
+int band(const BandArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);

@@ -34,6 +34,10 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::QualityArguments& arguments) const {
     return lynxpp::cli::quality(arguments);
   }
+  int operator()(const lynxpp::cli::CalibrateArguments& arguments) const {
+    return lynxpp::cli::calibrate(arguments);
+  }
+  int operator()(const lynxpp::cli::BandArguments& arguments) const { return lynxpp::cli::band(arguments); }
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
 };
 

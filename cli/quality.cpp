@@ -46,7 +46,7 @@ Result<std::vector<report::Record>> run_once(const std::string& program, const Q
   if (!arguments.device.empty()) variables["LYNXPP_DEVICE"] = arguments.device;
   if (!arguments.functions.empty()) variables["LYNXPP_RANGE_FUNCTION"] = arguments.functions;
   if (const char* range = std::getenv("LYNXPP_RANGE")) variables["LYNXPP_RANGE"] = range;
-  const Result<double> made =
+  const Result<ChildRun> made =
       run_child(program, arguments.command, variables, folder,
                 timing.empty() ? "with the specification 'quality'" : "uninstrumented");
   if (!made) return made.error();
@@ -58,7 +58,7 @@ Result<std::vector<report::Record>> run_once(const std::string& program, const Q
 
 bool is_of_gpu(const std::vector<report::Record>& records) {
   for (const report::Record& record : records) {
-    if (const auto* device = std::get_if<report::DeviceRecord>(&record)) return device->device != "cpu";
+    if (const auto* device = std::get_if<report::DeviceRecord>(&record)) return !device->device.starts_with("cpu");
   }
   return false;
 }

@@ -39,6 +39,7 @@ TABLE = {
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def", "support/call_stack.h",
                            "support/run_mark.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
+    "calibrate": [],
     "examples/apps": [],
     "examples/primitives": [],
     "examples/cumapz": ["examples/apps"],
@@ -60,8 +61,8 @@ LIBRARIES = {
     "LZ4": (r"lz4.*\.h", ["image"]),
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
-             ["device/cpu/runtime", "device/cpu", "device/cuda", "interposer", "interposer/preload", "examples/apps", "examples/cumapz",
-              "examples/primitives"]),
+             ["device/cpu/runtime", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
+              "examples/apps", "examples/cumapz", "examples/primitives"]),
 }
 # These may show in a header that other folders include.
 OPEN_LIBRARIES = {"spdlog", "CUDA"}

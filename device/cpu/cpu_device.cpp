@@ -212,6 +212,30 @@ class CpuDevice : public Device {
 
   Result<bool> capturing(const Launch&) override { return false; }
 
+  /// Of the machine whose time is modelled, which knows no registers; without one there are no such limits.
+  std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
+    const models::Machine* const machine = modelled_machine();
+    if (machine == nullptr) return std::nullopt;
+    KernelInfo info;
+    if (variant != nullptr) {
+      info = static_cast<const CpuVariant*>(variant)->info;
+    } else {
+      Kernel* kernel = registry().find_kernel(launch.function);
+      std::shared_ptr<const LoadedKernel> loaded;
+      if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return std::nullopt;
+      info = loaded->info;
+    }
+    const auto threads = static_cast<std::uint32_t>(launch.threads_per_block());
+    KernelResources resources;
+    resources.shared_bytes = static_cast<std::uint32_t>(info.static_shared_bytes);
+    resources.blocks_per_sm = static_cast<std::uint32_t>(
+        std::max(0, blocks_of_multiprocessor(info, static_cast<int>(threads), launch.shared_bytes)));
+    const std::uint32_t warps = (threads + machine->warp_size - 1) / machine->warp_size;
+    resources.warps_per_sm = resources.blocks_per_sm * warps;
+    resources.most_warps_per_sm = machine->residency.warps;
+    return resources;
+  }
+
   Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) override {
     Kernel* kernel = registry().find_kernel(launch.function);
     std::shared_ptr<const LoadedKernel> loaded;

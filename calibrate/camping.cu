@@ -1,0 +1,196 @@
+// The micro-benchmarks of `lynxpp calibrate`: what a transaction of 32, 64 or 128 bytes costs, read or
+// written, when the blocks' transactions are spread over all partitions of memory and when all go to one, by
+// the warps that are active on a multiprocessor. After CampProf's Figures 5 and 6; here the loop adds up what
+// it reads, so that each warp has one read in flight, and nothing is written behind the loop.
+//
+//   camping iterations=512 partitions=8 width=256 warps=32 block_warps=16 repeats=5
+//
+// Prints `device NAME`, `multiprocessors N`, `warps N` and `transactions N` (of a warp, in one benchmark), then
+// `sample DIRECTION PLACEMENT BYTES WARPS MILLISECONDS` and `validity DIRECTION PLACEMENT BYTES RATIO` lines.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
+  std::exit(1);
+}
+
+/// Operations beside each transaction, of the runs that show what the others wait for.
+constexpr int operations = 2;
+
+template <bool is_busy>
+__device__ float busy(float value) {
+  for (int i = 0; i < (is_busy ? operations : 0); ++i) value = value * 0.5f + 1.0f;
+  return value;
+}
+
+/// A half warp's 16 elements follow each other and begin at a multiple of 16: one transaction. A thread stays
+/// at its element, as it does not matter where in a partition that is; so next to nothing but accesses is left
+/// of the loop.
+template <typename T>
+__device__ volatile T* element(volatile T* data, int partitions, int elements) {
+  return data + static_cast<int>(blockIdx.x) % partitions * elements + (threadIdx.x & (elements - 1));
+}
+
+template <typename T, bool is_busy>
+__global__ void read_benchmark(volatile T* data, int partitions, int elements, int iterations) {
+  volatile T* const own = element(data, partitions, elements);
+  T sum = 0;
+  float spent = 0;
+#pragma unroll 16
+  for (int i = 0; i < iterations; ++i) {
+    sum += *own;
+    spent = busy<is_busy>(spent);
+  }
+  // Never true, which nobody but us knows: memory holds zeros.
+  if (sum != 0 || spent > 3) data[0] = sum;
+}
+
+template <typename T, bool is_busy>
+__global__ void write_benchmark(volatile T* data, int partitions, int elements, int iterations) {
+  volatile T* const own = element(data, partitions, elements);
+  float spent = 0;
+#pragma unroll 16
+  for (int i = 0; i < iterations; ++i) {
+    *own = 0;
+    spent = busy<is_busy>(spent);
+  }
+  if (spent > 3) data[0] = 1;
+}
+
+struct Settings {
+  int iterations = 512;
+  int partitions = 8;
+  int width = 256;      ///< bytes of a partition, a power of two
+  int warps = 0;        ///< the most of a multiprocessor; 0: what the device says
+  int block_warps = 0;  ///< the most of a block; 0: what the device says
+  int repeats = 5;
+};
+
+Settings settings_of(int count, char** values) {
+  Settings settings;
+  const struct {
+    const char* name;
+    int Settings::*member;
+  } known[] = {{"iterations", &Settings::iterations},
+               {"partitions", &Settings::partitions},
+               {"width", &Settings::width},
+               {"warps", &Settings::warps},
+               {"block_warps", &Settings::block_warps},
+               {"repeats", &Settings::repeats}};
+  for (int i = 1; i < count; ++i) {
+    bool is_known = false;
+    for (const auto& each : known) {
+      const std::size_t length = std::strlen(each.name);
+      if (std::strncmp(values[i], each.name, length) != 0 || values[i][length] != '=') continue;
+      settings.*each.member = std::atoi(values[i] + length + 1);
+      is_known = settings.*each.member > 0;
+    }
+    if (is_known) continue;
+    std::fprintf(stderr, "'%s' is no setting with a positive number\n", values[i]);
+    std::exit(2);
+  }
+  return settings;
+}
+
+class Benchmarks {
+ public:
+  Benchmarks(const Settings& settings, int multiprocessors)
+      : settings_(settings), multiprocessors_(multiprocessors) {
+    const std::size_t bytes = static_cast<std::size_t>(settings.partitions) * settings.width;
+    check(cudaMalloc(&memory_, bytes), "cudaMalloc");
+    check(cudaMemset(memory_, 0, bytes), "cudaMemset");
+    check(cudaEventCreate(&begin_), "cudaEventCreate");
+    check(cudaEventCreate(&end_), "cudaEventCreate");
+  }
+  ~Benchmarks() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+    cudaFree(memory_);
+  }
+  Benchmarks(const Benchmarks&) = delete;
+  Benchmarks& operator=(const Benchmarks&) = delete;
+
+  template <typename T>
+  void run(const char* direction, bool is_write) {
+    for (const bool is_camped : {false, true}) {
+      const char* const placement = is_camped ? "camped" : "spread";
+      const int bytes = static_cast<int>(16 * sizeof(T));
+      float last = 0;
+      for (int warps = 1; warps <= settings_.warps; warps += warps < 16 ? 1 : 2) {
+        last = time<T>(is_write, is_camped, warps, false);
+        std::printf("sample %s %s %d %d %.9g\n", direction, placement, bytes, warps, last);
+        most_ = warps;
+      }
+      const float busy_time = time<T>(is_write, is_camped, most_, true);
+      std::printf("validity %s %s %d %.6g\n", direction, placement, bytes, busy_time / last);
+    }
+  }
+
+ private:
+  /// The median of the repeats, in milliseconds.
+  template <typename T>
+  float time(bool is_write, bool is_camped, int warps, bool is_busy) {
+    const int blocks = warps <= std::min(16, settings_.block_warps) ? 1 : 2;
+    std::vector<float> times;
+    // The first one loads the code and warms the clocks up.
+    for (int i = settings_.repeats > 1 ? -1 : 0; i < settings_.repeats; ++i) {
+      check(cudaEventRecord(begin_), "cudaEventRecord");
+      launch<T>(is_write, blocks, warps / blocks * 32, is_camped ? 1 : settings_.partitions, is_busy);
+      check(cudaEventRecord(end_), "cudaEventRecord");
+      check(cudaEventSynchronize(end_), "a benchmark");
+      float milliseconds = 0;
+      check(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
+      if (i >= 0) times.push_back(milliseconds);
+    }
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+  }
+
+  template <typename T>
+  void launch(bool is_write, int blocks, int threads, int partitions, bool is_busy) {
+    using Kernel = void (*)(volatile T*, int, int, int);
+    const Kernel kernels[] = {read_benchmark<T, false>, read_benchmark<T, true>, write_benchmark<T, false>,
+                              write_benchmark<T, true>};
+    kernels[(is_write ? 2 : 0) + (is_busy ? 1 : 0)]<<<multiprocessors_ * blocks, threads>>>(
+        static_cast<volatile T*>(memory_), partitions, settings_.width / static_cast<int>(sizeof(T)),
+        settings_.iterations);
+    check(cudaGetLastError(), "a launch");
+  }
+
+  const Settings settings_;
+  const int multiprocessors_;
+  int most_ = 1;
+  void* memory_ = nullptr;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace
+
+int main(int count, char** values) {
+  Settings settings = settings_of(count, values);
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  if (settings.warps == 0) settings.warps = properties.maxThreadsPerMultiProcessor / 32;
+  if (settings.block_warps == 0) settings.block_warps = properties.maxThreadsPerBlock / 32;
+  settings.warps = std::min(settings.warps, 2 * settings.block_warps);
+  std::printf("device %s\nmultiprocessors %d\nwarps %d\ntransactions %d\n", properties.name,
+              properties.multiProcessorCount, settings.warps, 2 * settings.iterations);
+  Benchmarks benchmarks(settings, properties.multiProcessorCount);
+  for (const bool is_write : {false, true}) {
+    const char* const direction = is_write ? "write" : "read";
+    benchmarks.run<std::int16_t>(direction, is_write);
+    benchmarks.run<std::int32_t>(direction, is_write);
+    benchmarks.run<std::int64_t>(direction, is_write);
+  }
+  return 0;
+}

@@ -1,0 +1,31 @@
+// A kernel's band as text, JSON and pictures.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/campprof/band.h"
+#include "models/campprof/calibration.h"
+
+namespace lynxpp::cli {
+
+struct KernelBand {
+  std::string name;
+  models::campprof::Kernel kernel;
+  models::campprof::Band band;
+  std::vector<std::string> notes;
+};
+
+/// What all bands have in common.
+struct BandContext {
+  const models::campprof::Calibration& calibration;
+  std::string equation;
+};
+
+std::string band_text(const KernelBand& band, const BandContext& context);
+/// One object and a line end: docs/schema/band.schema.json.
+std::string band_json(const KernelBand& band, const BandContext& context);
+std::string band_svg(const KernelBand& band, const BandContext& context);
+std::string band_html(const std::vector<KernelBand>& bands, const BandContext& context);
+
+}  // namespace lynxpp::cli

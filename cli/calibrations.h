@@ -1,0 +1,21 @@
+// Where calibrations lie: one file for each device in the user's data folder.
+#pragma once
+
+#include <string>
+
+#include "models/campprof/calibration.h"
+#include "support/result.h"
+
+namespace lynxpp::cli {
+
+/// $XDG_DATA_HOME/lynxpp/calibrations, else ~/.local/share/lynxpp/calibrations; empty without a home.
+std::string calibrations_folder();
+
+/// The file of a device there: its name in small letters and digits, with '-' for the rest.
+std::string calibration_file(const std::string& device);
+
+/// Of a device, by its name; a file, when the name has a '/' or ends with ".json"; the only one there is,
+/// when it is empty. Failure: none, or several, with what there is.
+Result<models::campprof::Calibration> find_calibration(const std::string& name);
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,128 @@
+"""CampProf on the modelled device: six types of transactions against the device's own count, calibration, bands.
+
+usage: band_test.py BUILD_FOLDER
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import Build, clean_environment
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = Build(sys.argv.pop())
+MACHINE = "compute_1_3"
+FOLDER = tempfile.TemporaryDirectory()
+CALIBRATION = pathlib.Path(FOLDER.name, "calibration.json")
+
+if not (BUILD.examples / "partitions").exists() or not (BUILD.folder / "libexec/lynxpp/camping-shared").exists():
+    print("SKIP: the example programs are not built (no nvcc)")
+    sys.exit(77)
+
+
+def lynxpp(*arguments, **environment):
+    return subprocess.run([BUILD.command, *map(str, arguments)], capture_output=True, text=True, env={**clean_environment(), **environment})
+
+
+def setUpModule():
+    outcome = lynxpp("calibrate", "--machine", MACHINE, "--iterations", 64, "-o", CALIBRATION)
+    assert outcome.returncode == 0, outcome.stderr
+
+
+def valid(schema, value):
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    jsonschema.Draft202012Validator(json.loads((ROOT / "docs/schema" / schema).read_text())).validate(value)
+
+
+def bands(*arguments):
+    outcome = lynxpp("band", "-c", CALIBRATION, "--json", *arguments)
+    assert outcome.returncode == 0, outcome.stderr
+    found = [json.loads(line) for line in outcome.stdout.splitlines()]
+    for band in found:
+        valid("band.schema.json", band)
+    return {band["kernel"].split("(")[0]: band for band in found}
+
+
+class Transactions(unittest.TestCase):
+    """The specification's counts against those of the clock, which makes transactions itself (models/cumapz)."""
+
+    def check(self, app):
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "counters.jsonl")
+            run = BUILD.run(BUILD.examples / app, environment={"LYNXPP_CPU_CLOCK": MACHINE, "LYNXPP_CPU_COUNTERS": str(output)})
+            self.assertEqual(run.status, 0, run)
+            counted = [json.loads(line) for line in output.read_text().splitlines()]
+        run, records = BUILD.measure(BUILD.examples / app, spec="memory_transactions")
+        self.assertEqual(run.status, 0, run)
+        results = {(record["kernel"], record["launch"]): record["results"] for record in records.launches}
+        self.assertEqual(len(results), len(counted))
+        fitting = [launch for launch in counted if "modelled" in launch]  # blocks of at most 512 threads
+        self.assertTrue(fitting)
+        for launch in fitting:
+            found = results[launch["kernel"], launch["launch"]]
+            own = launch["modelled"]["transactions"]
+            for prefix, kind in (("gld", "loads"), ("gst", "stores")):
+                self.assertEqual([found[f"{prefix}_{size}"] for size in (32, 64, 128)], list(own[kind].values()), (app, launch["kernel"]))
+                self.assertEqual(found[f"{kind[:-1]}_sectors"], launch["global"][kind]["sectors"], (app, launch["kernel"]))
+            self.assertEqual(found["atomic_transactions"], sum(own["atomics"].values()), (app, launch["kernel"]))
+            self.assertEqual(found["without_size"], 0)
+
+    def test_every_size_stride_and_order(self):
+        for app in ("vecadd", "strides", "transpose", "spmv", "reduction", "partitions", "cliques"):
+            with self.subTest(app):
+                self.check(app)
+
+
+class Calibration(unittest.TestCase):
+    def test_its_file(self):
+        calibration = json.loads(CALIBRATION.read_text())
+        valid("calibration.schema.json", calibration)
+        self.assertTrue(calibration["modelled"])
+        self.assertEqual((calibration["multiprocessors"], calibration["partitions"], calibration["most_warps"]), (30, 8, 32))
+        self.assertEqual(len(calibration["samples"]), 12 * 24)
+
+    def test_camped_takes_six_to_eight_times_as_long(self):
+        """At the most warps, as in CampProf's Figure 3."""
+        times = {(s["direction"], s["bytes"], s["placement"]): s["ms"] for s in json.loads(CALIBRATION.read_text())["samples"] if s["warps"] == 32}
+        for direction in ("read", "write"):
+            for size in (32, 64, 128):
+                ratio = times[direction, size, "camped"] / times[direction, size, "spread"]
+                self.assertTrue(6 <= ratio <= 8, (direction, size, ratio))
+
+
+class Bands(unittest.TestCase):
+    def test_the_degree_falls_as_camping_is_removed(self):
+        found = bands("--", BUILD.examples / "partitions", 2)
+        coalesced, diagonal = found["transpose_coalesced"], found["transpose_diagonal"]
+        self.assertTrue(coalesced["modelled"])
+        self.assertEqual(coalesced["loads"], {"32": 0, "64": 1024 * 1024 / 16, "128": 0})
+        self.assertEqual(coalesced["warps"], 32)
+        self.assertGreater(coalesced["degree"], diagonal["degree"])
+        self.assertLess(coalesced["degree"], 0.8)
+        self.assertLessEqual(diagonal["degree"], 0.15)
+
+    def test_a_program_without_kernels(self):
+        outcome = lynxpp("band", "-c", CALIBRATION, "--", "/bin/true")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("launched no kernel", outcome.stderr)
+
+    def test_a_kernel_that_is_not_there(self):
+        outcome = lynxpp("band", "-c", CALIBRATION, "-k", "nobody", "--", BUILD.examples / "vecadd")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("launched no kernel", outcome.stderr)
+
+    def test_launches_of_several_shapes_have_no_one_band(self):
+        outcome = lynxpp("band", "-c", CALIBRATION, "--", BUILD.examples / "vecadd")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("different grids or blocks", outcome.stderr)
+
+
+if __name__ == "__main__":
+    os.environ["TMPDIR"] = FOLDER.name
+    unittest.main(argv=sys.argv[:1])
