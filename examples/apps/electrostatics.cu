@@ -2,10 +2,10 @@
 // ones atom by atom (the approximation of GEM). Every thread reads the components in one order.
 #include "example.h"
 
-constexpr int atoms_each = 8;  // of a component
+constexpr int atoms_each = 5;  // of a component
 
 struct Molecule {
-  const float *x, *y, *z, *charge;  ///< of components; of atoms behind each other, `atoms_each` a component
+  const float *x, *y, *z, *charge;  ///< atoms of a component stand behind each other
 };
 
 /// Neither a square root nor a quotient: what the host computes is the same bit for bit. A linear decay.
@@ -33,11 +33,10 @@ __device__ float potential_at(float own_x, float own_y, float own_z, Molecule co
   return sum;
 }
 
-__global__ void electrostatics(const float* x, const float* y, const float* z, int points,
-                               Molecule components, Molecule atoms, int count, float threshold,
-                               float* result) {
+__global__ void electrostatics(Molecule surface, int points, Molecule components, Molecule atoms, int count,
+                               float threshold, float* result) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < points; i += gridDim.x * blockDim.x)
-    result[i] = potential_at(x[i], y[i], z[i], components, atoms, count, threshold);
+    result[i] = potential_at(surface.x[i], surface.y[i], surface.z[i], components, atoms, count, threshold);
 }
 
 /// Coordinates and charges are multiples of 1/4, so that sums do not depend on contraction.
@@ -50,15 +49,26 @@ struct Points {
 
 float coordinate(example::Random& random) { return static_cast<float>(random.below(64)) * 0.25f; }
 
+/// Coordinates and charges behind each other in one array, as a program would keep them.
 struct DevicePoints {
-  explicit DevicePoints(const Points& points)
-      : x(points.x), y(points.y), z(points.z), charge(points.charge) {}
-  Molecule view() const { return {x.get(), y.get(), z.get(), charge.get()}; }
-  example::DeviceArray<float> x, y, z, charge;
+  explicit DevicePoints(const Points& points) : size(points.x.size()), values(joined(points)) {}
+  Molecule view() const {
+    const float* const first = values.get();
+    return {first, first + size, first + 2 * size, first + 3 * size};
+  }
+  static std::vector<float> joined(const Points& points) {
+    std::vector<float> all = points.x;
+    all.insert(all.end(), points.y.begin(), points.y.end());
+    all.insert(all.end(), points.z.begin(), points.z.end());
+    all.insert(all.end(), points.charge.begin(), points.charge.end());
+    return all;
+  }
+  std::size_t size;
+  example::DeviceArray<float> values;
 };
 
 int main(int argc, char** argv) {
-  constexpr int blocks = 30, count = 64;  // components
+  constexpr int blocks = 30, count = 640;  // components
   const int threads = example::block_threads(128);
   const int points = blocks * 32 * example::size_argument(argc, argv, 4, 4096);
   constexpr float threshold = 4;
@@ -90,8 +100,7 @@ int main(int argc, char** argv) {
   const DevicePoints device_surface(surface), device_components(components), device_atoms(atoms);
   const example::DeviceArray<float> result(points);
   const auto launch = [&] {
-    electrostatics<<<blocks, threads>>>(device_surface.x.get(), device_surface.y.get(),
-                                        device_surface.z.get(), points, device_components.view(),
+    electrostatics<<<blocks, threads>>>(device_surface.view(), points, device_components.view(),
                                         device_atoms.view(), count, threshold, result.get());
   };
   launch();
