@@ -1,12 +1,13 @@
 // The micro-benchmarks of `lynxpp calibrate`: what a transaction of 32, 64 or 128 bytes costs, read or
-// written, when the blocks' transactions are spread over all partitions of memory and when all go to one, by
-// the warps that are active on a multiprocessor. After CampProf's Figures 5 and 6; here the loop adds up what
-// it reads, so that each warp has one read in flight, and nothing is written behind the loop.
+// written, when the blocks' transactions are spread over all partitions of memory and when all go to one,
+// by the warps that are active on a multiprocessor. After CampProf's Figures 5 and 6; here the loop adds
+// up what it reads, so that each warp has one read in flight, and nothing is written behind the loop.
 //
 //   camping iterations=512 partitions=8 width=256 warps=32 block_warps=16 repeats=5
 //
-// Prints `device NAME`, `multiprocessors N`, `warps N` and `transactions N` (of a warp, in one benchmark), then
-// `sample DIRECTION PLACEMENT BYTES WARPS MILLISECONDS` and `validity DIRECTION PLACEMENT BYTES RATIO` lines.
+// Prints `device NAME`, `multiprocessors N`, `warps N` and `transactions N` (of a warp, in one
+// benchmark), then `sample DIRECTION PLACEMENT BYTES WARPS MILLISECONDS` and `validity DIRECTION
+// PLACEMENT BYTES RATIO` lines.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -33,9 +34,9 @@ __device__ float busy(float value) {
   return value;
 }
 
-/// A half warp's 16 elements follow each other and begin at a multiple of 16: one transaction. A thread stays
-/// at its element, as it does not matter where in a partition that is; so next to nothing but accesses is left
-/// of the loop.
+/// A half warp's 16 elements follow each other and begin at a multiple of 16: one transaction. A thread
+/// stays at its element, as it does not matter where in a partition that is; so next to nothing but
+/// accesses is left of the loop.
 template <typename T>
 __device__ volatile T* element(volatile T* data, int partitions, int elements) {
   return data + static_cast<int>(blockIdx.x) % partitions * elements + (threadIdx.x & (elements - 1));

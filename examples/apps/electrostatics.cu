@@ -1,5 +1,5 @@
-// electrostatics: the potential at points of a molecule's surface, of distant components as wholes and of near
-// ones atom by atom (the approximation of GEM). Every thread reads the components in one order.
+// electrostatics: the potential at points of a molecule's surface, of distant components as wholes and of
+// near ones atom by atom (the approximation of GEM). Every thread reads the components in one order.
 #include "example.h"
 
 constexpr int atoms_each = 5;  // of a component

@@ -1,5 +1,5 @@
-// `lynxpp calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` of typed numbers on
-// what it keeps.
+// `lynxpp calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` of typed
+// numbers on what it keeps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// 10 multiprocessors, 8 warps, 100 transactions a warp: reads take 1 + w ms, and 0.5 and 0.25 less for 32 and
-/// 64 bytes; camped 4 times that; writes twice the reads. `warps` is the header's.
+/// 10 multiprocessors, 8 warps, 100 transactions a warp: reads take 1 + w ms, and 0.5 and 0.25 less for
+/// 32 and 64 bytes; camped 4 times that; writes twice the reads. `warps` is the header's.
 std::string benchmarks(const std::string& extra = "") {
   std::string text =
       "#!/bin/sh\ncat <<'END'\ndevice Straight 1000\nmultiprocessors 10\nwarps 8\ntransactions 100\n";
