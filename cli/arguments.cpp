@@ -44,6 +44,9 @@ class HelpFormatter : public CLI::Formatter {
 
 constexpr const char* specification_help = "Ready-made name or .cod file; several with commas or repeated";
 
+constexpr const char* words_help =
+    "How words of memory are counted, e.g. static,plain,shared=8 (default: exactly)";
+
 CLI::Validator compute_capability() { return CLI::Range(50, 200).description(""); }
 
 /// An option that may be repeated but takes one word each time, so that the words after it stay free.
@@ -81,6 +84,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_device(*run, arguments.device);
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
       ->type_name("FOLDER");
+  run->add_option("--words", arguments.words, words_help)->type_name("SCHEME");
   run->add_flag("--timing", arguments.timing,
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->footer(
@@ -184,6 +188,7 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
                        "Only for launches whose thread blocks have a multiple of 32 threads");
   instrument->add_flag("--whole-rows", arguments.launch.has_whole_rows,
                        "Only for launches whose blockDim.x is a multiple of 32");
+  instrument->add_option("--words", arguments.words, words_help)->type_name("SCHEME");
   instrument
       ->add_option("--without", arguments.without, "Leave refinements of counting out (list: names them)")
       ->type_name("NAME,NAME");

@@ -26,6 +26,7 @@ struct RunArguments {
   std::string output;
   std::string device;
   std::string dump;
+  std::string words;  ///< a scheme of counting words (cod/word_scheme.h)
   bool timing = false;
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
@@ -65,6 +66,7 @@ struct InstrumentArguments {
   std::string output;                     ///< empty or "-": standard output
   int sm = 0;                             ///< 0: the module's own target
   ptx::LaunchShape launch;                ///< that the result is for
+  std::string words;                      ///< a scheme of counting words
   std::string without;                    ///< engine::Limits::without, with commas
   std::vector<std::string> print_before;  ///< names of passes, or "all"
   std::vector<std::string> print_after;

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/passes.h"
+#include "cli/preload.h"
 #include "instrumentors/catalogue.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/counting/refinements.h"
@@ -194,6 +195,9 @@ std::optional<int> check_refinements(const std::string& names) {
 
 int instrument(const InstrumentArguments& arguments) {
   if (const std::optional<int> status = check_refinements(arguments.without)) return *status;
+  const Option words = option_or_variable(arguments.words, "--words", "LYNXPP_WORDS");
+  const Result<cod::WordScheme> scheme = cod::parse_word_scheme(words.text, words.option);
+  if (!scheme) return print(scheme.error().diagnostics), exit_usage_error;
   if (!are_passes(arguments.print_before) || !are_passes(arguments.print_after)) return exit_usage_error;
   LoadedSpecifications specifications;
   int exit_code = exit_success;
@@ -220,6 +224,7 @@ int instrument(const InstrumentArguments& arguments) {
     request.specifications = specifications.compiled;
     request.device_sm = arguments.sm;
     request.launch = arguments.launch;
+    request.words = *scheme;
     request.limits.without.merge(engine::names_in(arguments.without));
     request.launch.has_full_warps |= request.launch.has_whole_rows;
     request.observer = printing_observer(arguments);

@@ -15,6 +15,7 @@
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
 #include "cli/program.h"
+#include "cod/word_scheme.h"
 #include "support/result.h"
 #include "support/run_mark.h"
 #include "support/text.h"
@@ -48,6 +49,8 @@ Status check(const RunArguments& arguments) {
   const Filters filters{option_or_variable(arguments.kernels, "--kernels", "LYNXPP_KERNELS"),
                         option_or_variable(arguments.launches, "--launches", "LYNXPP_LAUNCHES")};
   if (Status understood = check_filters(filters); !understood) return understood;
+  const Option words = option_or_variable(arguments.words, "--words", "LYNXPP_WORDS");
+  if (const auto scheme = cod::parse_word_scheme(words.text, words.option); !scheme) return scheme.error();
   return check_device(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
 }
 
@@ -78,6 +81,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   if (!arguments.kernels.empty()) ::setenv("LYNXPP_KERNELS", arguments.kernels.c_str(), 1);
   if (!arguments.launches.empty()) ::setenv("LYNXPP_LAUNCHES", arguments.launches.c_str(), 1);
   if (!arguments.device.empty()) ::setenv("LYNXPP_DEVICE", arguments.device.c_str(), 1);
+  if (!arguments.words.empty()) ::setenv("LYNXPP_WORDS", arguments.words.c_str(), 1);
   if (arguments.timing) ::setenv("LYNXPP_TIMING", "1", 1);
   if (!arguments.dump.empty()) {
     const std::string folder = absolute_path(arguments.dump);

@@ -81,7 +81,8 @@ class CompiledSpecification final : public Specification {
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // Once per compute capability: a program's kernels are mostly made for one.
     const std::lock_guard lock(mutex_);
-    const auto key = std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values);
+    const auto key =
+        std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values, target.words);
     auto found = device_code_.find(key);
     if (found == device_code_.end()) {
       found = device_code_.emplace(key, generate_device_code(*program_, target)).first;
@@ -102,7 +103,7 @@ class CompiledSpecification final : public Specification {
   std::shared_ptr<const Program> program_;
   std::vector<Handler> handlers_;
   mutable std::mutex mutex_;
-  mutable std::map<std::tuple<int, bool, bool, bool>, Result<DeviceCode>> device_code_;
+  mutable std::map<std::tuple<int, bool, bool, bool, WordScheme>, Result<DeviceCode>> device_code_;
   mutable std::optional<Result<std::shared_ptr<const HostReport>>> report_;
 };
 

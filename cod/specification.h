@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cod/site_table.h"
+#include "cod/word_scheme.h"
 #include "ptx/ir/opcode.h"
 #include "support/result.h"
 
@@ -150,6 +151,9 @@ struct Word {
     extent,         ///< value of `extent` for the launch
     dropped,        ///< address of a 64-bit count of accesses out of bounds
     word_map,       ///< address of the numbers that lead from an address to its element (WordMap)
+    /// Bytes from the beginning of dynamic shared memory to the counters that stand for arrays()[index] there
+    /// (WordScheme::shared_bits); 0 where there are none.
+    shared_counters,
   };
   Kind kind = Kind::array_address;
   std::uint32_t index = 0;
@@ -208,6 +212,8 @@ enum class SiteValue {
   banks_of_some_lanes,  ///< hoisted_banks, found out at the access from bank_lanes
   lane_result,          ///< a register that the routine of one of these four writes
   predicate_value,      ///< 1 when the instruction's guard holds or it has none
+  executions,           ///< how many executions of the access the routine stands for; 1 but with
+                        ///< WordScheme::Analysis::invariants
 };
 std::string_view name_of(SiteValue value);  ///< "basic_block_id"
 bool is_wide(SiteValue value);
@@ -328,6 +334,10 @@ struct DeviceTarget {
   bool wide_counters = false;   ///< registers of tallies() have 64 bits
   /// Only handlers that can_use_lane_values are lowered, to code that reads sector_threshold and its kin.
   bool lane_values = false;
+  /// Of countWords(). Routines that sample keep their place in the random sequence in one more state register
+  /// of 32 bits behind those of state(); those with counters in shared memory name one more variable behind
+  /// those of variables(), which is where dynamic shared memory begins.
+  WordScheme words = {};
 };
 
 struct DeviceCode {

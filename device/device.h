@@ -190,6 +190,12 @@ class Device {
   /// Of the launch's own function; nullopt when that is not known.
   virtual std::optional<KernelNeeds> needs(const Launch& /*launch*/) { return std::nullopt; }
 
+  /// How many thread blocks of the same an SM holds at a time; 0 when one does not fit. nullopt: not known.
+  virtual std::optional<std::uint32_t> resident_blocks(const Launch& launch, const Variant* variant) {
+    const std::optional<KernelResources> found = resources(launch, variant);
+    return found ? std::optional(found->blocks_per_sm) : std::nullopt;
+  }
+
   /// Makes the launch as the program asked for it and measures its time. The result holds no bytes. Failure:
   /// nothing was launched.
   virtual Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) = 0;

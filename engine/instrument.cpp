@@ -8,6 +8,7 @@
 #include "engine/sites.h"
 #include "engine/verify.h"
 #include "ptx/parser/parser.h"
+#include "ptx/passes/module/shared_counters.h"
 #include "ptx/passes/pipeline.h"
 #include "support/text.h"
 
@@ -183,11 +184,39 @@ Status add_lane_values(const cod::Specification& specification, const cod::Devic
   return success();
 }
 
+/// What the scheme of counting words wants besides the specification's own state and variables
+/// (cod::DeviceTarget::words). Precondition: these are there, and none of the specification's words is.
+void add_word_counters(const Request& request, std::uint32_t index, ptx::InstrumentationUnit& unit) {
+  const cod::Specification& specification = *request.specifications[index];
+  if (std::ranges::none_of(specification.arrays(), cod::is_of_words)) return;
+  if (request.words.sample > 1) unit.spliced.state_bytes.push_back(4);
+  if (request.words.shared_bits == 0) return;
+  ptx::BlockCounters& counters = unit.block_counters;
+  counters.bits = request.words.shared_bits;
+  const std::vector<cod::Word>& words = specification.words();
+  const auto position_of = [&](cod::Word::Kind kind, std::uint32_t array, cod::Extent extent) {
+    const auto found = std::ranges::find_if(words, [&](const cod::Word& each) {
+      return each.kind == kind && each.index == array && each.extent == extent;
+    });
+    return unit.spliced.words + static_cast<std::uint32_t>(found - words.begin());
+  };
+  for (const cod::Word& word : words) {
+    if (word.kind != cod::Word::Kind::shared_counters) continue;
+    const std::uint32_t array = word.index;
+    counters.extent_word = position_of(cod::Word::Kind::extent, 0, cod::Extent::shared_words);
+    counters.arrays.push_back({position_of(word.kind, array, word.extent),
+                               position_of(cod::Word::Kind::array_address, array, cod::Extent::constant),
+                               cod::size_of(specification.arrays()[array].type) == 8});
+  }
+  counters.variable = static_cast<std::uint32_t>(unit.spliced.variables.size());
+  unit.spliced.variables.push_back({ptx::StateSpace::shared, 0, {}, true});
+}
+
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
     const Result<cod::DeviceCode> code =
-        specification.lower_device({sm, request.plain_counters, request.wide_counters});
+        specification.lower_device({sm, request.plain_counters, request.wide_counters, false, request.words});
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
       return failure("specification '" + specification.name() + "' needs sm_" +
@@ -221,7 +250,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       unit.spliced.probes.push_back(std::move(probe));
     }
     if (request.lane_values) {
-      const cod::DeviceTarget target{sm, request.plain_counters, request.wide_counters, true};
+      const cod::DeviceTarget target{sm, request.plain_counters, request.wide_counters, true, request.words};
       const std::size_t first = unit.spliced.probes.size() - specification.handlers().size();
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
@@ -233,6 +262,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
           {variable.is_shared ? ptx::StateSpace::shared : ptx::StateSpace::global, variable.bytes,
            variable.initial});
     }
+    add_word_counters(request, index, unit);
     for (const cod::Word& word : specification.words())
       result.probe.push_back({ProbeWord::Kind::specification, index, word});
     unit.spliced.words = static_cast<std::uint32_t>(result.probe.size());
@@ -372,6 +402,16 @@ Result<Instrumented> instrument(const Request& request) {
   unit.variant.target.sm = sm;
   unit.variant.target.text = target_text(module->target, sm);
   if (sm >= 80) unit.variant.version = std::max(unit.variant.version, ptx::Version{7, 0});
+  if (request.words.shared_bits != 0) {
+    if (const std::string obstacle = ptx::obstacle_to_shared_counters(unit); !obstacle.empty()) {
+      Request other = request;
+      other.words.shared_bits = 0;
+      Result<Instrumented> made = instrument(other);
+      if (made && made->words != nullptr)
+        made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
+      return made;
+    }
+  }
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
   const std::shared_ptr<Counting> counting = add_counters(request, unit, result);

@@ -48,6 +48,7 @@ struct Request {
   /// counters in registers have 64 bits: for launches in which one may be raised 2^32 times; nor is anything
   /// assumed about array indices
   bool wide_counters = false;
+  cod::WordScheme words;  ///< how words of memory are counted
   /// hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h)
   bool lane_values = true;
   Limits limits = limits_of_environment();

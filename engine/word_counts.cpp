@@ -85,23 +85,38 @@ void find_device_variables(const Request& request, const ptx::InstrumentationUni
   }
 }
 
-/// The accesses of one probe: those that replay follows become uses and lose their probe.
+/// The accesses of one probe: those that replay follows become uses and lose their probe, of the others the
+/// static analysis says which are counted less often than they are made.
 class ProbeSorter {
  public:
-  ProbeSorter(const ptx::InstrumentationUnit& unit, WordCounting& counting)
-      : body_(*unit.reached.kernel().function->body), counting_(counting), unit_(unit) {}
+  ProbeSorter(ptx::InstrumentationUnit& unit, WordCounting& counting) : counting_(counting), unit_(unit) {
+    if (counting.scheme.analysis != cod::WordScheme::Analysis::invariants) return;
+    // A thread that a function ends would take with it what it has kept.
+    const bool may_exit = may_exit_in_calls(unit.reached);
+    const std::vector<bool> together = ptx::functions_entered_together(unit);
+    for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
+      ptx::FunctionAnalyses& analyses = unit.analyses.of(*unit.reached.functions[i].function);
+      if (!may_exit)
+        analyses_.emplace(&unit.reached.functions[i], ptx::WordSiteAnalysis(analyses, together[i]));
+    }
+  }
 
   /// How many uses there are of it.
   std::uint64_t sort(std::uint32_t specification, const std::vector<cod::GlobalArray>& arrays,
                      const std::vector<std::uint32_t>& counted, ptx::Probe& probe) {
     std::set<const ptx::Instruction*> predicted;
+    probe.counts_words = counting_.scheme.analysis == cod::WordScheme::Analysis::invariants;
     for (const ptx::FunctionUnit& function : unit_.reached.functions) {
-      for (const ptx::Instruction& instruction : function.function->body->instructions) {
+      const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
+      for (const ptx::Instruction& instruction : instructions) {
         if (!probe.matches(instruction)) continue;
-        if (&function != &unit_.reached.kernel()) continue;
-        const auto index = static_cast<std::uint32_t>(&instruction - body_.instructions.data());
+        const auto index = static_cast<std::uint32_t>(&instruction - instructions.data());
         const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
-        if (!counting_.program.predicts(index, side)) continue;
+        if (!is_predicted(function, index, side)) {
+          if (probe.counts_words) sort_by_kind(specification, function, index, side);
+          continue;
+        }
+        if (probe.counts_words) ++counting_.kinds[specification].fully_static;
         predicted.insert(&instruction);
         const bool in_shared = space_of(instruction, side) == ptx::StateSpace::shared;
         for (const std::uint32_t array : counted) {
@@ -118,14 +133,40 @@ class ProbeSorter {
   }
 
  private:
+  bool is_predicted(const ptx::FunctionUnit& function, std::uint32_t index, std::uint32_t side) const {
+    if (&function != &unit_.reached.kernel() || !counting_.program.predicts(index, side)) return false;
+    if (counting_.scheme.analysis != cod::WordScheme::Analysis::invariants) return true;
+    const auto analysis = analyses_.find(&function);
+    return analysis != analyses_.end() && analysis->second.is_static(index);
+  }
+
+  void sort_by_kind(std::uint32_t specification, const ptx::FunctionUnit& function, std::uint32_t index,
+                    std::uint32_t side) {
+    const auto analysis = analyses_.find(&function);
+    std::optional<ptx::WordSite> site;
+    if (analysis != analyses_.end() && function.instrumented) {
+      const ptx::Instruction& instruction = function.function->body->instructions[index];
+      site = analysis->second.find(index, ptx::memory_accesses(instruction).access[side]);
+    }
+    WordCounting::Kinds& kinds = counting_.kinds[specification];
+    if (!site) {
+      ++kinds.each_time;
+      return;
+    }
+    const bool is_kept = site->loop != ptx::no_loop;
+    const bool is_each = site->threads == ptx::WordSite::Threads::each;
+    ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.behind_loops : kinds.both);
+    unit_.word_sites[{function.first_instruction + index, side}] = *site;
+  }
+
   /// Replay follows no generic address but those of global memory.
   static ptx::StateSpace space_of(const ptx::Instruction& instruction, std::uint32_t side) {
     return ptx::memory_accesses(instruction).access[side].space;
   }
 
-  const ptx::Body& body_;
   WordCounting& counting_;
-  const ptx::InstrumentationUnit& unit_;
+  ptx::InstrumentationUnit& unit_;
+  std::map<const ptx::FunctionUnit*, ptx::WordSiteAnalysis> analyses_;
 };
 
 /// Counts of one array's memory: a WordCounts for each range that is accessed.
@@ -220,6 +261,20 @@ ptx::ReplayLaunch replay_launch(const WordCounting& counting, const LaunchedWord
   return replayed;
 }
 
+/// What of each specification's accesses was found to be of which kind.
+void note_kinds(const Request& request, const WordCounting& counting, ptx::InstrumentationUnit& unit) {
+  for (std::size_t i = 0; i < request.specifications.size(); ++i) {
+    const cod::Specification& specification = *request.specifications[i];
+    if (std::ranges::none_of(specification.arrays(), cod::is_of_words)) continue;
+    const WordCounting::Kinds& kinds = counting.kinds[i];
+    unit.notes.push_back(
+        specification.name() + ": accesses in the code: " + std::to_string(kinds.fully_static) +
+        " fully static, " + std::to_string(kinds.by_one_thread) + " invariant to the thread, " +
+        std::to_string(kinds.behind_loops) + " invariant to a loop, " + std::to_string(kinds.both) +
+        " to both, " + std::to_string(kinds.each_time) + " counted each time");
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
@@ -229,12 +284,16 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   if (std::ranges::none_of(request.specifications, counts_words)) return nullptr;
   auto counting = std::make_shared<WordCounting>();
   const ptx::Function& kernel = *unit.reached.kernel().function;
-  const bool replays = !request.plain_counters && !unit.options.without.contains(without_replay);
+  counting->scheme = request.words;
+  counting->block_counters = static_cast<std::uint32_t>(unit.block_counters.arrays.size());
+  const bool replays = !request.plain_counters && request.words.analysis != cod::WordScheme::Analysis::none &&
+                       !unit.options.without.contains(without_replay);
   if (replays)
     counting->program =
         ptx::make_replay_program(unit.module, unit.analyses.of(kernel), may_exit_in_calls(unit.reached));
   find_device_variables(request, unit, *counting);
   find_shared_arrays(unit, *counting);
+  counting->kinds.resize(request.specifications.size());
   ProbeSorter sorter(unit, *counting);
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
@@ -245,6 +304,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
           counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
     }
   }
+  if (request.words.analysis == cod::WordScheme::Analysis::invariants) note_kinds(request, *counting, unit);
   return counting;
 }
 
@@ -279,6 +339,38 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
   }
   if (!replayed) return replayed.error();
   return outside;
+}
+
+namespace {
+
+template <typename Element>
+void finish_elements(const cod::WordScheme& scheme, std::span<std::byte> array) {
+  for (std::size_t at = 0; at + sizeof(Element) <= array.size(); at += sizeof(Element)) {
+    Element value = 0;
+    std::memcpy(&value, array.data() + at, sizeof value);
+    if (value == 0) continue;
+    constexpr Element most = std::numeric_limits<Element>::max();
+    value = value > most / scheme.sample ? most : static_cast<Element>(value * scheme.sample);
+    if (scheme.threshold != 0) value = std::min(value, static_cast<Element>(scheme.threshold));
+    std::memcpy(array.data() + at, &value, sizeof value);
+  }
+}
+
+}  // namespace
+
+void finish_counted_words(const cod::WordScheme& scheme,
+                          const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
+                          std::span<const std::vector<std::span<std::byte>>> arrays) {
+  if (scheme.sample == 1 && scheme.threshold == 0) return;
+  for (std::size_t i = 0; i < specifications.size(); ++i) {
+    for (std::size_t k = 0; k < arrays[i].size(); ++k) {
+      const cod::GlobalArray& array = specifications[i]->arrays()[k];
+      if (!cod::is_of_words(array)) continue;
+      cod::size_of(array.type) == sizeof(std::uint64_t)
+          ? finish_elements<std::uint64_t>(scheme, arrays[i][k])
+          : finish_elements<std::uint32_t>(scheme, arrays[i][k]);
+    }
+  }
 }
 
 }  // namespace lynxpp::engine

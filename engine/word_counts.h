@@ -24,6 +24,8 @@ struct Request;
 inline constexpr std::string_view without_replay = ptx::replayed_accesses;
 
 struct WordCounting {
+  cod::WordScheme scheme;
+  std::uint32_t block_counters = 0;  ///< arrays that have counters in shared memory
   /// An access without a probe, and an array that counts its words.
   struct Use {
     std::uint32_t instruction = 0;  ///< index in the kernel's body
@@ -52,6 +54,12 @@ struct WordCounting {
   /// No address of a static shared variable is as high as this. Devices keep a part of a block's shared
   /// memory, below.
   std::uint64_t static_shared_bytes = 0;
+  /// How many accesses the static analysis found of each kind; each is in one of them
+  /// (cod::WordScheme::Analysis::invariants).
+  struct Kinds {
+    std::uint32_t fully_static = 0, by_one_thread = 0, behind_loops = 0, both = 0, each_time = 0;
+  };
+  std::vector<Kinds> kinds;  ///< of each specification
   /// By position in unit.spliced.probes: accesses that are counted without the probe.
   std::vector<std::uint64_t> predicted;
 };
@@ -84,5 +92,11 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays);
+
+/// What is to be done to all counts of words when they are complete: a sampled access stands for several, and
+/// counts stop at the threshold.
+void finish_counted_words(const cod::WordScheme& scheme,
+                          const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
+                          std::span<const std::vector<std::span<std::byte>>> arrays);
 
 }  // namespace lynxpp::engine

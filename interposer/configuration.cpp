@@ -36,6 +36,12 @@ Configuration read_configuration(Diagnostics& problems) {
   } else {
     for (Diagnostic& diagnostic : launches.error().diagnostics) problems.push_back(std::move(diagnostic));
   }
+  Result<cod::WordScheme> words = cod::parse_word_scheme(environment("LYNXPP_WORDS"), "LYNXPP_WORDS");
+  if (words) {
+    configuration.words = *words;
+  } else {
+    for (Diagnostic& diagnostic : words.error().diagnostics) problems.push_back(std::move(diagnostic));
+  }
   configuration.output = environment("LYNXPP_OUTPUT");
   configuration.dump = environment("LYNXPP_DUMP");
   configuration.prints_table = environment("LYNXPP_TABLE") != "0";

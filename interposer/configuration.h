@@ -5,6 +5,7 @@
 #include <regex>
 #include <string>
 
+#include "cod/word_scheme.h"
 #include "device/device.h"
 #include "support/diagnostic.h"
 #include "support/launch_filter.h"
@@ -28,6 +29,7 @@ struct Configuration {
   std::string dump;          ///< LYNXPP_DUMP: folder for PTX, or empty
   Timing timing = Timing::off;
   bool timeline = false;       ///< LYNXPP_TIMELINE: records of the device and of all activities
+  cod::WordScheme words;       ///< LYNXPP_WORDS
   bool wide_counters = false;  ///< LYNXPP_WIDE_COUNTERS: 64 bits from the first launch on
 
   /// Only coverage and times are asked for.

@@ -40,6 +40,18 @@ bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, s
   return std::ranges::any_of(counts, [](std::byte each) { return each != std::byte{0}; });
 }
 
+/// Whether some word of the array has that count.
+bool reaches(std::span<const std::byte> counts, std::uint64_t element_bytes, const cod::MemoryArray& array,
+             std::uint64_t threshold) {
+  for (std::uint64_t i = array.first; i < array.first + array.words; ++i) {
+    if ((i + 1) * element_bytes > counts.size()) break;
+    std::uint64_t count = 0;
+    std::memcpy(&count, counts.data() + i * element_bytes, element_bytes);
+    if (count >= threshold) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
@@ -79,6 +91,22 @@ void LaunchedWords::find_arrays(device::Device& device) {
       arrays_.push_back({each.address, each.bytes, behind_allocations, short_name(each.name), {}});
   }
   std::ranges::sort(arrays_, {}, &Array::address);
+}
+
+LaunchedWords::BlockCounters LaunchedWords::block_counters() const {
+  if (counting_->block_counters == 0) return {};
+  constexpr std::uint64_t alignment = 16;
+  const auto rounded = [](std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
+  BlockCounters counters;
+  counters.first = rounded(dynamic_bytes_) + ptx::BlockCounters::header_bytes;
+  counters.bytes_each = rounded(shared_words_ * counting_->scheme.shared_bits / 8);
+  counters.dynamic_bytes = counters.first + counting_->block_counters * counters.bytes_each;
+  return counters;
+}
+
+void LaunchedWords::add_block_counters(device::Launch& launch) const {
+  if (const BlockCounters counters = block_counters(); counters.dynamic_bytes != 0)
+    launch.shared_bytes = static_cast<std::uint32_t>(counters.dynamic_bytes);
 }
 
 std::span<const std::byte> LaunchedWords::word_map() const {
@@ -185,6 +213,38 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
   return between;
 }
 
+/// What the scheme makes of the numbers.
+void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
+                                     const std::vector<std::span<std::byte>>& counts,
+                                     const cod::LaunchView& view, std::vector<std::string>& notes) const {
+  const cod::WordScheme& scheme = counting_->scheme;
+  if (scheme.sample > 1)
+    notes.push_back("counts of words are an estimate: 1 of " + std::to_string(scheme.sample) +
+                    " accesses was counted, chosen at random (seed " + std::to_string(scheme.seed) + ")");
+  if (scheme.is_plain)
+    notes.push_back(
+        "counts of words are an estimate: what threads count at the same time may be lost "
+        "without atomic operations");
+  if (scheme.threshold == 0) return;
+  const std::string threshold = std::to_string(scheme.threshold);
+  notes.push_back("counts of words stop at " + threshold);
+  std::string reached;
+  std::size_t arrays = 0;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const cod::GlobalArray& array = specification.arrays()[k];
+    if (!cod::is_of_words(array)) continue;
+    const bool is_shared = is_of(array, cod::Extent::shared_words);
+    for (const cod::MemoryArray& each : is_shared ? view.shared_arrays : view.device_arrays) {
+      if (!reaches(counts[k], cod::size_of(array.type), each, scheme.threshold)) continue;
+      reached += (reached.empty() ? "" : "; ") + each.name;
+      ++arrays;
+    }
+  }
+  if (arrays > 1)
+    notes.push_back(std::to_string(arrays) + " arrays reach the threshold of " + threshold +
+                    ", a higher one tells them apart: " + reached);
+}
+
 bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
                            const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
                            std::vector<std::vector<std::string>>& notes) const {
@@ -204,6 +264,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   const Result<std::vector<std::uint64_t>> filled =
       engine::fill_counted_words(*counting_, launched, specifications, arrays);
   notes.assign(specifications.size(), {});
+  engine::finish_counted_words(counting_->scheme, specifications, arrays);
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     if (!filled) {
       notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
@@ -221,6 +282,8 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   add_shared_arrays(addresses, view);
   if (lists_arrays_) place_arrays(addresses, view);
   if (map_ != nullptr) add_device_arrays(layout, buffer, specifications, view);
+  for (std::size_t i = 0; i < specifications.size(); ++i)
+    add_scheme_notes(*specifications[i], arrays[i], view, notes[i]);
   return filled.ok();
 }
 

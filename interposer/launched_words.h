@@ -31,6 +31,16 @@ class LaunchedWords {
   std::uint64_t shared_words() const { return shared_words_; }
   std::uint64_t device_words() const { return map_ == nullptr ? 0 : map_->words(); }
   std::uint64_t shared_addresses() const { return counting_->shared_arrays.size(); }
+  /// Of the block's shared memory, dynamic included, where the variant has counters there: where those of the
+  /// first array begin, from dynamic memory on, the bytes of each, and all dynamic bytes. Else zeros.
+  struct BlockCounters {
+    std::uint64_t first = 0;
+    std::uint64_t bytes_each = 0;
+    std::uint64_t dynamic_bytes = 0;
+  };
+  BlockCounters block_counters() const;
+  /// Makes room for them.
+  void add_block_counters(device::Launch& launch) const;
   /// What the device reads to find elements.
   std::span<const std::byte> word_map() const;
 
@@ -57,6 +67,9 @@ class LaunchedWords {
                          cod::LaunchView& view) const;
   template <typename Visit>
   void visit_pointers(const Array& array, Visit visit) const;
+  void add_scheme_notes(const cod::Specification& specification,
+                        const std::vector<std::span<std::byte>>& counts, const cod::LaunchView& view,
+                        std::vector<std::string>& notes) const;
   std::string name_of(const Array& array) const;
   bool is_carried(const Array& array) const;
   std::uint64_t between_arrays(std::span<const std::byte> counts, std::uint64_t element_bytes) const;

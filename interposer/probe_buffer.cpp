@@ -60,9 +60,16 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
   layout.counters = {take(8 * parts.counters), parts.counters};
   layout.shared_addresses = {take(8 * parts.shared_addresses), parts.shared_addresses};
   layout.word_map = {take(parts.word_map_bytes), parts.word_map_bytes};
+  std::uint64_t shared_counter_arrays = 0;
   for (const engine::SpecificationPtr& specification : specifications) {
     ProbeLayout::Specification placed;
     placed.dropped = take(array_alignment);
+    placed.shared_counters.assign(specification->arrays().size(), 0);
+    for (const cod::Word& word : specification->words()) {
+      if (word.kind != cod::Word::Kind::shared_counters || parts.shared_counters == 0) continue;
+      placed.shared_counters[word.index] =
+          parts.shared_counters + parts.shared_counter_bytes * shared_counter_arrays++;
+    }
     for (const cod::GlobalArray& array : specification->arrays()) {
       const std::uint64_t elements = cod::element_count(array, extents);
       if (elements == 0 || elements > largest_buffer / cod::size_of(array.type) ||
@@ -96,6 +103,9 @@ std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& wor
         values.push_back(cod::value_of({word.word.extent, 1, {}}, layout.extents));
         break;
       case cod::Word::Kind::dropped: values.push_back(address + specification.dropped); break;
+      case cod::Word::Kind::shared_counters:
+        values.push_back(specification.shared_counters[word.word.index]);
+        break;
       case cod::Word::Kind::word_map: values.push_back(address + layout.word_map.first); break;
     }
   }

@@ -18,6 +18,8 @@ struct ProbeLayout {
   struct Specification {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> arrays;  ///< offset, bytes; in the order of arrays()
     std::uint64_t dropped = 0;  ///< offset of the count of accesses out of bounds
+    /// By array: where its counters in shared memory begin (cod::Word::Kind::shared_counters), or 0.
+    std::vector<std::uint64_t> shared_counters;
   };
   std::vector<Specification> specifications;
   std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
@@ -39,6 +41,8 @@ struct SharedParts {
   std::uint64_t counters = 0;          ///< slots
   std::uint64_t shared_addresses = 0;  ///< how many
   std::uint64_t word_map_bytes = 0;
+  std::uint64_t shared_counters = 0;       ///< where those of the first array begin; 0: there are none
+  std::uint64_t shared_counter_bytes = 0;  ///< of each array
 };
 
 /// Failure: an array's size overflows, or the buffer would be larger than 16 GiB.

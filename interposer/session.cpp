@@ -251,6 +251,8 @@ Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device&
     pending.view.device_words = pending.words->device_words();
     parts.shared_addresses = pending.words->shared_addresses();
     parts.word_map_bytes = pending.words->word_map().size();
+    parts.shared_counters = pending.words->block_counters().first;
+    parts.shared_counter_bytes = pending.words->block_counters().bytes_each;
   }
   Result<ProbeLayout> layout =
       lay_out(kernel.attached->specifications, extents_of(launch, pending.view), parts);
@@ -263,17 +265,21 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
                             Pending pending) {
   Seen& seen = *pending.seen;
   const ProbeLayout& layout = pending.layout;
+  device::Launch variant_launch = launch;
+  if (pending.words != nullptr) pending.words->add_block_counters(variant_launch);
   Result<std::unique_ptr<device::Buffer>> buffer = device.allocate_zeroed(layout.bytes, launch);
   if (!buffer) return buffer.error();
   const std::vector<std::uint64_t> words =
       probe_words(kernel.instrumented.probe, layout, (*buffer)->address());
-  if (configuration_.timing != Timing::off) note_resources(seen, device, launch, kernel.variant.get());
+  if (configuration_.timing != Timing::off)
+    note_resources(seen, device, launch, variant_launch, kernel.variant.get());
   if (layout.word_map.second != 0) {
     Status written = device.write(**buffer, layout.word_map.first, pending.words->word_map(), launch);
     if (!written) return written;
   }
   Outstanding outstanding(*this, seen);
-  Status launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, words, **buffer);
+  Status launched =
+      device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
   if (!launched) return launched;
   Result<std::unique_ptr<device::Readback>> readback = device.read_back(std::move(*buffer), launch);
   if (!readback) {
@@ -291,10 +297,10 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
 }
 
 void Session::note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
-                             const device::Variant* variant) {
+                             const device::Launch& variant_launch, const device::Variant* variant) {
   const std::optional<device::KernelResources> original = device.resources(launch, nullptr);
   std::optional<device::KernelResources> of_variant;
-  if (variant != nullptr) of_variant = device.resources(launch, variant);
+  if (variant != nullptr) of_variant = device.resources(variant_launch, variant);
   const State state(state_);
   set_once(seen.timing.original, original);
   set_once(seen.timing.variant, of_variant);
@@ -302,7 +308,7 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
 
 Status Session::time_original(Seen& seen, device::Device& device, const device::Launch& launch,
                               const report::ActivityRecord& activity) {
-  note_resources(seen, device, launch, nullptr);
+  note_resources(seen, device, launch, launch, nullptr);
   Outstanding outstanding(*this, seen);
   Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
   if (!made) return made.error();

@@ -129,7 +129,7 @@ class Session {
   void write(const report::ActivityRecord& activity);
   /// What the kernels take of an SM; `variant` may be null.
   void note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
-                      const device::Variant* variant);
+                      const device::Launch& variant_launch, const device::Variant* variant);
   void add(Pending pending, Outstanding& outstanding);
   void drop_kernels(const std::function<bool(const Kernel&)>& is_dropped);
   /// At level trace, what memory the program has, where that has changed since the last launch.
@@ -138,6 +138,7 @@ class Session {
   // ---- making variants (session_variants.cpp)
   void make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
   Status prepare(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
+  Status keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch, engine::Request& request);
   /// Instruments and loads, unless the text is that which was `refused`.
   Status make_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
                       const engine::Request& request, const std::string& refused = {});

@@ -40,6 +40,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.kernel = source.name;
   request.launch = kernel.shape;
   request.wide_counters = kernel.wide_counters;
+  request.words = configuration_.words;
   if (!kernel.replays) request.limits.without.emplace(engine::without_replay);
   request.specifications = kernel.attached->specifications;
   request.device_sm = device.info().compute_capability;
@@ -56,6 +57,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
     const std::string refused = std::exchange(kernel.instrumented.ptx, {});
     if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
   }
+  if (Status kept = keep_occupancy(seen, kernel, launch, request); !kept) return kept;
   log().info("{}: instrumented, {} basic blocks", demangle(source.name),
              kernel.instrumented.size.basic_blocks);
   if (const auto& registers = kernel.instrumented.registers) {
@@ -72,6 +74,30 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
     for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
       add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
   }
+  return success();
+}
+
+/// Counters in shared memory, if an SM holds as many thread blocks with them; else they go to device memory.
+Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                               engine::Request& request) {
+  device::Device& device = *kernel.device;
+  Result<std::shared_ptr<LaunchedWords>> words =
+      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
+  if (!words) return words.error();
+  if (*words == nullptr || (*words)->block_counters().dynamic_bytes == 0) return success();
+  device::Launch larger = launch;
+  (*words)->add_block_counters(larger);
+  const std::optional<std::uint32_t> before = device.resident_blocks(launch, nullptr);
+  const std::optional<std::uint32_t> after = device.resident_blocks(larger, kernel.variant.get());
+  if (before && after && *after >= *before && *after > 0) return success();
+  request.words.shared_bits = 0;
+  std::string note = "counters of shared memory stay in device memory: ";
+  note += before && after ? "with them an SM would hold " + std::to_string(*after) +
+                                " thread blocks instead of " + std::to_string(*before)
+                          : "nothing is known of the device's occupancy";
+  kernel.variant = nullptr;
+  if (Status made = make_variant(seen, kernel, launch, request); !made) return made;
+  kernel.instrumented.notes.push_back(note);
   return success();
 }
 

@@ -460,6 +460,11 @@ void Analyser::make_words() {
   if (program_.checks_bounds) program_.words.push_back({Word::Kind::dropped, 0, Extent::constant});
   if (used_extents_.contains(Extent::device_words))
     program_.words.push_back({Word::Kind::word_map, 0, Extent::constant});
+  for (std::uint32_t i = 0; i < program_.arrays.size(); ++i) {
+    const std::vector<Dimension>& dimensions = program_.arrays[i].dimensions;
+    if (dimensions.size() == 1 && dimensions[0].extent == Extent::shared_words)
+      program_.words.push_back({Word::Kind::shared_counters, i, Extent::constant});
+  }
 }
 
 Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::string& file,

@@ -392,6 +392,7 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::bank_lanes: return "bank_lanes";
     case SiteValue::banks_of_some_lanes: return "banks_of_some_lanes";
     case SiteValue::lane_result: return "lane_result";
+    case SiteValue::executions: return "executions";
     case SiteValue::predicate_value: break;
   }
   return "predicate_value";

@@ -18,6 +18,7 @@
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/occupancy.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -162,6 +163,18 @@ class CpuDevice : public Device {
     const auto storage = Binary::variable_of(*kernel, name);
     if (!storage) return std::nullopt;
     return reinterpret_cast<std::uint64_t>(storage->address);
+  }
+
+  std::optional<std::uint32_t> resident_blocks(const Launch& launch, const Variant* variant) override {
+    std::shared_ptr<const LoadedKernel> loaded;
+    if (variant == nullptr) {
+      Kernel* kernel = registry().find_kernel(launch.function);
+      if (kernel == nullptr || kernel->binary->load(*kernel, loaded) != cudaSuccess) return std::nullopt;
+    }
+    const KernelInfo& info =
+        variant == nullptr ? loaded->info : static_cast<const CpuVariant*>(variant)->info;
+    const auto threads = static_cast<int>(launch.threads_per_block());
+    return static_cast<std::uint32_t>(cpu::resident_blocks(info, threads, launch.shared_bytes));
   }
 
   Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch&) override {

@@ -12,6 +12,7 @@
 #include "ptx/passes/module/keep_rounding.h"
 #include "ptx/passes/module/share_variables.h"
 #include "ptx/passes/module/shared_addresses.h"
+#include "ptx/passes/module/shared_counters.h"
 #include "ptx/passes/probes/hoist.h"
 #include "ptx/passes/probes/splice.h"
 
@@ -32,6 +33,7 @@ constexpr PassDescription table[] = {
     {make_splice_pass, "probes at their places"},
     {make_keep_contraction_pass, "products and sums that a probe parted are fused as they were"},
     {make_shared_addresses_pass, "where the kernel's shared variables lie is written down"},
+    {make_shared_counters_pass, "counters in shared memory are cleared, and added up by the last to leave"},
     {make_hoist_pass, "what never changes for a thread and probes in loops read, once at the entry"},
     {make_hidden_parameter_pass, "the kernel's parameter for the probes, and the frame of device functions"},
     {make_extract_pass, "what the kernel does not need goes; version, target and the probes' variables"},

@@ -20,6 +20,7 @@
 #include "ptx/passes/analysis_cache.h"
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/memory/sites.h"
+#include "ptx/passes/memory/word_sites.h"
 #include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
@@ -48,6 +49,8 @@ struct Probe {
   /// All that the routine does is to add one to tallies in one lane of each sector of 32 bytes that the
   /// active lanes access.
   bool measures_sectors = false;
+  /// All that the routine does is to count the words of the access, `executions` times.
+  bool counts_words = false;
   bool enabled = true;      ///< false: has no sites
   std::uint64_t sites = 0;  ///< filled in by the splice pass
 };
@@ -67,6 +70,7 @@ struct ModuleVariable {
   StateSpace space = StateSpace::shared;
   std::uint64_t bytes = 0;            ///< 0: no routine names it
   std::vector<std::uint8_t> initial;  ///< `bytes` of them, or none; shared memory has none
+  bool is_dynamic = false;            ///< it begins where dynamic shared memory does, and has no size
 };
 
 /// Which probes' routines become functions (outline.h): those that put at least `instructions` PTX
@@ -164,6 +168,22 @@ struct SharedAddresses {
   std::uint32_t word = 0;
 };
 
+/// Counters of words that lie in each block's shared memory, behind the program's: a header with how many
+/// threads have left, then the counters of each array.
+struct BlockCounters {
+  static constexpr std::uint32_t header_bytes = 16;
+  struct Array {
+    std::uint32_t offset_word =
+        0;                         ///< of the hidden parameter: where its counters begin, from dynamic memory
+    std::uint32_t array_word = 0;  ///< …: the array in device memory
+    bool is_wide = false;          ///< whose elements have 64 bits
+  };
+  std::vector<Array> arrays;  ///< empty: there are none
+  std::uint32_t bits = 32;
+  std::uint32_t variable = 0;     ///< in SplicedCode::variables
+  std::uint32_t extent_word = 0;  ///< of the hidden parameter: how many counters each array has
+};
+
 /// A kernel while its variant is made. Members in the order in which they are filled in: by the engine, by
 /// the planning passes, by those that add code.
 struct InstrumentationUnit {
@@ -178,6 +198,8 @@ struct InstrumentationUnit {
   MemorySites memory;
   KernelCounting counting;
   SharedAddresses shared;
+  BlockCounters block_counters;
+  WordSites word_sites;  ///< of probes that count words: where they need not do so each time
   std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   EditList edits;
   AnalysisCache analyses;

@@ -309,6 +309,7 @@ class Run {
         case Word::Kind::word_map:
           values.push_back(reinterpret_cast<std::uint64_t>(map_.entries().data()));
           break;
+        case Word::Kind::shared_counters: values.push_back(0); break;
         case Word::Kind::dropped:
           values.push_back(reinterpret_cast<std::uint64_t>(&results_[each.specification].dropped));
           break;

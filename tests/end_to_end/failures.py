@@ -50,6 +50,17 @@ def unknown_specification(build):
 
 
 @test
+def scheme_of_words_that_is_none(build):
+    """Where it is wrong, and what is there; nothing is measured by a scheme that nobody asked for."""
+    run = build.run(build.examples / "vecadd", spec="device_memory_profile", environment={"LYNXPP_WORDS": "plain,statc"})
+    expect_words(run, "LYNXPP_WORDS:1:7: error: there is no scheme 'statc'", "did you mean 'static'?")
+    expect_unchanged(build, run)
+    run = build.run(build.command, "run", "-d", "cpu", "-s", "device_memory_profile", "--words", "shared=9", "--", build.examples / "vecadd", preload=False)
+    demand_equal("status of lynxpp run", run.status, 2)
+    expect_words(run, "--words:1:1: error: counters in shared memory have 8, 16 or 32 bits")
+
+
+@test
 def missing_specification_file(build):
     run = build.run(build.examples / "vecadd", spec="./nowhere/my.cod")
     expect_words(run, "nowhere/my.cod")

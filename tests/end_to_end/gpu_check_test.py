@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts" / "gpu"))
 import checks  # noqa: E402
 import cumapz  # noqa: E402
+import gmprof  # noqa: E402
 import overhead  # noqa: E402
 import package  # noqa: E402
 import profiler  # noqa: E402
@@ -106,6 +107,12 @@ class Parts(unittest.TestCase):
         benchmarks.measured("transpose", ["step=1", "N=128"], variant)
         self.assertEqual(len(findings.failures), 1)
         self.assertIn("16384 shared load wavefronts, described are 512", findings.failures[0])
+
+    def test_gmprof_times_every_scheme(self):
+        text = self.good(lambda package, _, budget: gmprof.gmprof(package, ["spmv"], budget, rounds=1))
+        for profile, schemes in gmprof.SCHEMES.items():
+            self.assertIn(f"{profile}: native microseconds", text)
+            self.assertRegex(text, r"\| spmv \| spmv_[a-z_]+ \|" + r" [\d.]+ \|" * (1 + len(schemes)))
 
     def test_overheads_of_several_runs_make_one_table(self):
         entry = {"kernel": "k", "native_ms": 1, "resources": {}}

@@ -27,6 +27,7 @@ class DeviceGenerator final : public FunctionGenerator {
     skips_counted_ = !target.plain_counters;
     wide_counters_ = target.wide_counters;
     uses_lane_values_ = target.lane_values;
+    scheme_ = target.words;
   }
 
   void generate(const HandlerBody& body);
@@ -174,7 +175,17 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* word_of_device(llvm::Value* address);
   llvm::Value* address_in_shared_window();
   llvm::Value* address_in_space();
-  void add_one(const Symbol& array, llvm::Value* element);
+  llvm::Value* is_sampled();
+  void add_to_word(const Symbol& array, llvm::Value* element);
+  llvm::Value* executions();  ///< i32
+  struct WordCounter {
+    llvm::Value* address = nullptr;  ///< i64, in its space
+    std::uint32_t bits = 32;
+    const char* space = "global";
+  };
+  WordCounter counter_of(const Symbol& array, llvm::Value* element);
+  void add_plainly(const WordCounter& counter);
+  void add_in_word(const WordCounter& counter);
 
   // banks.cpp
   struct BankAccess {
@@ -227,6 +238,7 @@ class DeviceGenerator final : public FunctionGenerator {
   int sm_;
   bool wide_counters_ = false;
   bool uses_lane_values_ = false;
+  WordScheme scheme_;
   std::optional<SiteValue> lane_value_;      ///< what the routine is to find out
   llvm::Value* relative_address_ = nullptr;  ///< i32: stands for the address where banks are counted
   int minimum_sm_ = 0;

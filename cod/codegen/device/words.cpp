@@ -1,4 +1,4 @@
-// countWords(): one is added for each 4-byte word that an access touches.
+// countWords(): one is added for each 4-byte word that an access touches, as the scheme says (WordScheme).
 #include "cod/codegen/device/generator.h"
 #include "cod/word_map.h"
 
@@ -28,6 +28,11 @@ void DeviceGenerator::count_words(const Expression& call) {
   llvm::AllocaInst* slot = new_slot(wide_type, "word");
   builder_.CreateCondBr(counts, begin, end);
   builder_.SetInsertPoint(begin);
+  if (scheme_.sample > 1) {
+    llvm::BasicBlock* sampled = new_block("sampled");
+    builder_.CreateCondBr(is_sampled(), sampled, end);
+    builder_.SetInsertPoint(sampled);
+  }
   llvm::Value* address = is_shared ? address_in_shared_window() : site_value(SiteValue::memory_address);
   builder_.CreateStore(builder_.CreateLShr(address, word_bytes_log2), slot);
   llvm::Value* last_byte = builder_.CreateAdd(address, builder_.CreateSub(size, builder_.getInt64(1)));
@@ -35,7 +40,7 @@ void DeviceGenerator::count_words(const Expression& call) {
   builder_.CreateBr(loop);
   builder_.SetInsertPoint(loop);
   llvm::Value* word = builder_.CreateLoad(wide_type, slot);
-  add_one(array, is_shared ? word : word_of_device(word));
+  add_to_word(array, is_shared ? word : word_of_device(word));
   builder_.CreateStore(builder_.CreateAdd(word, builder_.getInt64(1)), slot);
   builder_.CreateCondBr(builder_.CreateICmpULT(word, last), loop, end);
   builder_.SetInsertPoint(end);
@@ -59,22 +64,138 @@ llvm::Value* DeviceGenerator::address_in_space() {
   return builder_.CreateSelect(is_shared, address_in_shared_window(), site_value(SiteValue::memory_address));
 }
 
+/// Whether the random sequence of this thread says that the next access is counted. The thread's place in it
+/// is the state of a generator (Marsaglia, 2003, xorshift), which begins anew in each thread.
+llvm::Value* DeviceGenerator::is_sampled() {
+  const auto place = static_cast<std::uint32_t>(program_.state.size());
+  llvm::Value* before = read_state(place, Type::u32);
+  const auto special = [&](const char* name) {
+    return assembly(std::string("mov.u32 $0, ") + name + ";", builder_.getInt32Ty(), {}, Effect::none);
+  };
+  llvm::Value* thread = builder_.CreateAdd(
+      block_thread_id(), builder_.CreateMul(special("%ctaid.x"), builder_.getInt32(0x9e3779b9)));
+  thread = builder_.CreateAdd(thread, builder_.CreateMul(special("%ctaid.y"), builder_.getInt32(0x85ebca6b)));
+  thread = builder_.CreateAdd(thread, builder_.CreateMul(special("%ctaid.z"), builder_.getInt32(0xc2b2ae35)));
+  llvm::Value* mixed =
+      builder_.CreateMul(builder_.CreateXor(thread, builder_.getInt32(scheme_.seed * 0x27d4eb2du)),
+                         builder_.getInt32(0x9e3779b1));
+  mixed = builder_.CreateXor(mixed, builder_.CreateLShr(mixed, 15));
+  mixed = builder_.CreateOr(builder_.CreateMul(mixed, builder_.getInt32(0x85ebca77)), builder_.getInt32(1));
+  llvm::Value* is_new = builder_.CreateICmpEQ(before, builder_.getInt32(0));
+  llvm::Value* state = builder_.CreateSelect(is_new, mixed, before);
+  state = builder_.CreateXor(state, builder_.CreateShl(state, 13));
+  state = builder_.CreateXor(state, builder_.CreateLShr(state, 17));
+  state = builder_.CreateXor(state, builder_.CreateShl(state, 5));
+  write_state(place, state, Type::u32);
+  return builder_.CreateICmpULT(state, builder_.getInt32(0xffffffffu / scheme_.sample));
+}
+
+llvm::Value* DeviceGenerator::executions() {
+  if (scheme_.analysis != WordScheme::Analysis::invariants) return builder_.getInt32(1);
+  return site_value(SiteValue::executions);
+}
+
+DeviceGenerator::WordCounter DeviceGenerator::counter_of(const Symbol& array, llvm::Value* element) {
+  const bool is_in_block = scheme_.shared_bits != 0 && array.dimensions[0].extent == Extent::shared_words;
+  if (!is_in_block) return {element_address(array, element), 8 * bytes_of(array.type), "global"};
+  const std::string variable = std::string(memory_prefix) + std::to_string(program_.variables.size());
+  llvm::Value* dynamic = assembly("mov.b64 $0, " + variable + ";", builder_.getInt64Ty(), {}, Effect::none);
+  llvm::Value* first =
+      builder_.CreateAdd(dynamic, word(Word::Kind::shared_counters, array.index, Extent::constant));
+  llvm::Value* distance = builder_.CreateMul(element, builder_.getInt64(scheme_.shared_bits / 8));
+  return {builder_.CreateAdd(first, distance), scheme_.shared_bits, "shared"};
+}
+
 /// Counts in an element, or that there is none.
-void DeviceGenerator::add_one(const Symbol& array, llvm::Value* element) {
+void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
   llvm::BasicBlock* inside = new_block("inside");
   llvm::BasicBlock* outside = new_block("outside");
   llvm::BasicBlock* end = new_block("added");
   llvm::Value* extent = extent_value(array.dimensions[0].extent);
   builder_.CreateCondBr(builder_.CreateICmpULT(element, extent), inside, outside);
   builder_.SetInsertPoint(inside);
-  const bool is_wide = bytes_of(array.type) == 8;
-  llvm::Value* one = is_wide ? static_cast<llvm::Value*>(builder_.getInt64(1)) : builder_.getInt32(1);
-  assembly(is_wide ? "red.global.add.u64 [$0], $1;" : "red.global.add.u32 [$0], $1;", builder_.getVoidTy(),
-           {element_address(array, element), one}, Effect::memory);
+  const WordCounter counter = counter_of(array, element);
+  if (scheme_.is_plain) {
+    add_plainly(counter);
+  } else if (counter.bits < 32) {
+    add_in_word(counter);
+  } else {
+    const std::string type = counter.bits == 64 ? "u64" : "u32";
+    llvm::Type* int_type = builder_.getIntNTy(counter.bits);
+    llvm::BasicBlock* done = new_block("done");
+    if (scheme_.threshold != 0) {
+      llvm::Value* count = assembly("ld.volatile." + std::string(counter.space) + "." + type + " $0, [$1];",
+                                    int_type, {counter.address}, Effect::memory);
+      llvm::BasicBlock* below = new_block("below");
+      builder_.CreateCondBr(
+          builder_.CreateICmpULT(count, llvm::ConstantInt::get(int_type, scheme_.threshold)), below, done);
+      builder_.SetInsertPoint(below);
+    }
+    assembly("red." + std::string(counter.space) + ".add." + type + " [$0], $1;", builder_.getVoidTy(),
+             {counter.address, builder_.CreateZExtOrTrunc(executions(), int_type)}, Effect::memory);
+    builder_.CreateBr(done);
+    builder_.SetInsertPoint(done);
+  }
   builder_.CreateBr(end);
   builder_.SetInsertPoint(outside);
   count_dropped();
   builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+/// Reads, adds and writes: what others add meanwhile is lost.
+void DeviceGenerator::add_plainly(const WordCounter& counter) {
+  const std::string place = std::string(counter.space) + ".u" + std::to_string(counter.bits);
+  llvm::Type* type = counter.bits == 64 ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  llvm::Value* count =
+      assembly("ld.volatile." + place + " $0, [$1];", type, {counter.address}, Effect::memory);
+  llvm::Value* added = builder_.CreateZExtOrTrunc(executions(), type);
+  llvm::BasicBlock* end = new_block("stored");
+  if (scheme_.threshold != 0) {
+    llvm::Value* threshold = llvm::ConstantInt::get(type, scheme_.threshold);
+    llvm::BasicBlock* below = new_block("below");
+    builder_.CreateCondBr(builder_.CreateICmpULT(count, threshold), below, end);
+    builder_.SetInsertPoint(below);
+    llvm::Value* room = builder_.CreateSub(threshold, count);
+    added = builder_.CreateSelect(builder_.CreateICmpULT(added, room), added, room);
+  }
+  assembly("st.volatile." + place + " [$0], $1;", builder_.getVoidTy(),
+           {counter.address, builder_.CreateAdd(count, added)}, Effect::memory);
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+/// There are no atomic additions to less than a word, and one of a word would carry from one counter into
+/// the next: the word is compared and swapped until nobody has come between.
+void DeviceGenerator::add_in_word(const WordCounter& counter) {
+  llvm::Type* type = builder_.getInt32Ty();
+  llvm::Value* word_address =
+      builder_.CreateAnd(counter.address, builder_.getInt64(~std::uint64_t{sizeof(std::uint32_t) - 1}));
+  llvm::Value* byte = builder_.CreateAnd(builder_.CreateTrunc(counter.address, type), builder_.getInt32(3));
+  llvm::Value* shift = builder_.CreateShl(byte, 3);
+  llvm::Value* field = builder_.getInt32((1u << counter.bits) - 1);
+  llvm::Value* threshold = builder_.getInt32(scheme_.threshold);
+  llvm::AllocaInst* slot = new_slot(type, "seen");
+  builder_.CreateStore(assembly("ld.volatile.shared.u32 $0, [$1];", type, {word_address}, Effect::memory),
+                       slot);
+  llvm::BasicBlock* attempt = new_block("attempt");
+  llvm::BasicBlock* below = new_block("below");
+  llvm::BasicBlock* end = new_block("swapped");
+  builder_.CreateBr(attempt);
+  builder_.SetInsertPoint(attempt);
+  llvm::Value* seen = builder_.CreateLoad(type, slot);
+  llvm::Value* count = builder_.CreateAnd(builder_.CreateLShr(seen, shift), field);
+  builder_.CreateCondBr(builder_.CreateICmpULT(count, threshold), below, end);
+  builder_.SetInsertPoint(below);
+  llvm::Value* room = builder_.CreateSub(threshold, count);
+  llvm::Value* added = executions();
+  added = builder_.CreateSelect(builder_.CreateICmpULT(added, room), added, room);
+  // No carry: the sum stays below the threshold, which the field holds.
+  llvm::Value* swapped = builder_.CreateAdd(seen, builder_.CreateShl(added, shift));
+  llvm::Value* found =
+      assembly("atom.shared.cas.b32 $0, [$1], $2, $3;", type, {word_address, seen, swapped}, Effect::memory);
+  builder_.CreateStore(found, slot);
+  builder_.CreateCondBr(builder_.CreateICmpEQ(found, seen), end, attempt);
   builder_.SetInsertPoint(end);
 }
 

@@ -35,6 +35,7 @@ class Extract final : public Pass {
     std::string text;
     for (std::uint32_t i = 0; i < unit_->spliced.variables.size(); ++i) {
       const ModuleVariable& variable = unit_->spliced.variables[i];
+      if (variable.is_dynamic) text += ".extern .shared .align 16 .b8 " + variable_name(i) + "[];\n";
       if (variable.bytes == 0) continue;
       text += variable.space == StateSpace::shared ? ".shared" : ".global";
       text += " .align 8 .b8 " + variable_name(i) + "[" + std::to_string(variable.bytes) + "]";

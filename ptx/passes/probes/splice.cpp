@@ -12,6 +12,7 @@
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/site_values.h"
 #include "ptx/passes/probes/tallies.h"
+#include "ptx/passes/probes/word_count_sites.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -50,7 +51,8 @@ class FunctionSplicer {
         values_(unit, function),
         sectors_(unit, function),
         kept_(unit, function),
-        carry_(*function.function, function.graph) {}
+        carry_(*function.function, function.graph),
+        words_(unit, function) {}
 
   void run() {
     declare();
@@ -80,6 +82,7 @@ class FunctionSplicer {
     if (is_kernel_) {
       for (const VirtualRegister state : registers_.states) code.mov(state, 0);
     }
+    words_.add_entry(code);
     frame_.add_entry(code);
     if (is_kernel_) {
       add_probes({ProbePoint::kernel_entry}, code, true);
@@ -105,6 +108,8 @@ class FunctionSplicer {
     CodeBuilder code(names_);
     sectors_.begin_block(compared_in(range, block));
     values_.add_block_start(block, code);
+    for (const WordCountSites::Kept& each : words_.left_where_begins(block))
+      add_kept_words(each, block, code);
     add_probes({ProbePoint::block_entry, block}, code);
     if (range.size() == 0) {
       add_block_exit(block, nullptr, code);
@@ -114,6 +119,7 @@ class FunctionSplicer {
     }
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
       const Instruction& instruction = body_.instructions[i];
+      if (leaves(instruction)) add_kept_words_at_exit(block, instruction, code);
       sectors_.add_before(instruction, code);
       add_instruction_probes(block, instruction, code);
       Code behind = probes_behind(block, instruction, code);
@@ -191,13 +197,96 @@ class FunctionSplicer {
         ++probe.sites;
         continue;
       }
-      add_prepared(probe, site_at(probe, block, instruction), probes);
+      const Site site = site_at(probe, block, instruction);
+      const WordSite* const words = probe.counts_words ? words_.find(lane_site(site)) : nullptr;
+      words != nullptr ? add_words(probe, site, *words, probes) : add_prepared(probe, site, probes);
     }
     if (instruction.traits.kind == OpcodeClass::branch) {
       code.append(probes.take());
     } else {
       add_guarded(predicate_of(instruction.guard), probes.take(), code);
     }
+  }
+
+  /// One thread counts for all of the block, or what is made again and again is counted behind the loop.
+  void add_words(Probe& probe, const Site& site, const WordSite& words, CodeBuilder& code) {
+    if (words.loop != no_loop) {
+      ++probe.sites;
+      values_.add_preparation(probe, site, code);
+      return words_.add_execution(lane_site(site), values_.operand(probe, "memory_address", site), code);
+    }
+    if (words.threads == WordSite::Threads::of_a_warp) return add_words_of_warp(probe, site, code);
+    const Label others = code.fresh_label();
+    code.branch_if(!CodePredicate(words_.is_first_thread()), others);
+    values_.stand_for({CodeOperand(words_.threads()), {}});
+    add_prepared(probe, site, code);
+    values_.stand_for({});
+    code.place(others);
+  }
+
+  /// The lowest lane counts for all that are here and at its address; the others for themselves, should
+  /// hardware ever bring lanes together that are in different iterations.
+  void add_words_of_warp(Probe& probe, const Site& site, CodeBuilder& code) {
+    values_.add_preparation(probe, site, code);
+    const VirtualRegister low = code.fresh(RegisterType::b32);
+    const VirtualRegister high = code.fresh(RegisterType::b32);
+    const CodeOperand address = values_.operand(probe, "memory_address", site);
+    code.emit("cvt.u32.u64", {low, address});
+    const VirtualRegister upper = code.compute(RegisterType::b64, "shr.u64", {address, 32});
+    code.emit("cvt.u32.u64", {high, upper});
+    const VirtualRegister mask = code.active_mask();
+    const VirtualRegister leader =
+        code.compute(RegisterType::b32, "clz.b32", {code.compute(RegisterType::b32, "brev.b32", {mask})});
+    VirtualRegister differs = code.compute(RegisterType::b32, "mov.b32", {0});
+    for (const VirtualRegister half : {low, high}) {
+      const VirtualRegister first =
+          code.compute(RegisterType::b32, "shfl.sync.idx.b32", {half, leader, 31, mask});
+      code.emit("or.b32", {differs, differs, code.compute(RegisterType::b32, "xor.b32", {half, first})});
+    }
+    const VirtualRegister is_same = code.compute(RegisterType::pred, "setp.eq.b32", {differs, 0});
+    const VirtualRegister group = code.compute(RegisterType::b32, "vote.sync.ballot.b32", {is_same, mask});
+    const VirtualRegister lanes = code.compute(RegisterType::b32, "popc.b32", {group});
+    const VirtualRegister number = code.compute(RegisterType::b32, "selp.b32", {lanes, 1, is_same});
+    const VirtualRegister lane = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%laneid"}});
+    const VirtualRegister follows = code.compute(RegisterType::pred, "setp.ne.u32", {lane, leader});
+    code.emit("and.pred", {follows, follows, is_same});
+    const Label counted = code.fresh_label();
+    code.branch_if(CodePredicate(follows), counted);
+    values_.stand_for({CodeOperand(number), {}});
+    add_copy(probe, site, code);
+    values_.stand_for({});
+    code.place(counted);
+  }
+
+  /// What the thread has kept of one access since its loop was entered; nothing where it was not.
+  void add_kept_words(const WordCountSites::Kept& kept, std::uint32_t block, CodeBuilder& code) {
+    const Label done = code.fresh_label();
+    if (kept.site.threads == WordSite::Threads::of_the_block)
+      code.branch_if(!CodePredicate(words_.is_first_thread()), done);
+    code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.eq.u32", {kept.executions, 0})),
+                   done);
+    CodeOperand number = kept.executions;
+    if (kept.site.threads == WordSite::Threads::of_the_block)
+      number = code.compute(RegisterType::b32, "mul.lo.u32", {kept.executions, words_.threads()});
+    for (Probe& probe : unit_.spliced.probes) {
+      if (!probe.counts_words || !stands_at(probe, ProbePoint::instruction, *kept.instruction)) continue;
+      Site site = site_at(probe, block, *kept.instruction);
+      if (site.access != kept.access) continue;
+      values_.add_preparation(probe, site, code);
+      values_.stand_for({number, CodeOperand(kept.address)});
+      add_copy(probe, site, code);
+      --probe.sites;
+      values_.stand_for({});
+    }
+    code.mov(kept.executions, 0);
+    code.place(done);
+  }
+
+  /// Threads that leave the function from within a loop.
+  void add_kept_words_at_exit(std::uint32_t block, const Instruction& exit, CodeBuilder& code) {
+    CodeBuilder words(names_);
+    for (const WordCountSites::Kept& each : words_.kept_in(block)) add_kept_words(each, block, words);
+    add_guarded(predicate_of(exit.guard), words.take(), code);
   }
 
   static bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
@@ -448,6 +537,7 @@ class FunctionSplicer {
   SectorLanes sectors_;
   KeptValues kept_;
   KeptCarry carry_;
+  WordCountSites words_;
 };
 
 class Splice final : public Pass {

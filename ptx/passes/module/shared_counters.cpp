@@ -1,0 +1,187 @@
+#include "ptx/passes/module/shared_counters.h"
+
+#include <algorithm>
+
+#include "ptx/ir/code_builder.h"
+#include "ptx/passes/module/entry.h"
+#include "ptx/passes/probes/routine.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::int64_t header = BlockCounters::header_bytes;
+
+class SharedCountersPass final : public Pass {
+ public:
+  std::string_view name() const override { return "shared-counters"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    if (unit.block_counters.arrays.empty()) return false;
+    const FunctionUnit& kernel = unit.reached.kernel();
+    CodeBuilder code(unit.edits.names(*kernel.function));
+    add_clearing(unit, code);
+    unit.edits.insert_before(entry_position(*kernel.function), code.take());
+    for (const Instruction& instruction : kernel.function->body->instructions) {
+      if (instruction.traits.kind != OpcodeClass::exit) continue;
+      add_flush(unit, instruction, code);
+      unit.edits.insert_before(instruction.text.begin, code.take());
+    }
+    return true;
+  }
+
+ private:
+  static VirtualRegister word(std::uint32_t index, CodeBuilder& code) {
+    return code.compute(RegisterType::b64, "ld.param.b64",
+                        {CodeAddress{Name{std::string(probe_parameter)}, std::int64_t{8} * index}});
+  }
+
+  static VirtualRegister low(VirtualRegister wide, CodeBuilder& code) {
+    return code.compute(RegisterType::b32, "cvt.u32.u64", {wide});
+  }
+
+  /// Where an array's counters begin.
+  static VirtualRegister begin_of(const InstrumentationUnit& unit, const BlockCounters::Array& array,
+                                  CodeBuilder& code) {
+    const VirtualRegister dynamic =
+        code.compute(RegisterType::b32, "mov.u32", {Name{variable_name(unit.block_counters.variable)}});
+    return code.compute(RegisterType::b32, "add.u32", {dynamic, low(word(array.offset_word, code), code)});
+  }
+
+  static VirtualRegister product_of(const char* const (&names)[3], CodeBuilder& code) {
+    VirtualRegister product = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{names[0]}});
+    for (const char* name : {names[1], names[2]})
+      product = code.compute(RegisterType::b32, "mul.lo.u32",
+                             {product, code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}})});
+    return product;
+  }
+
+  static VirtualRegister threads(CodeBuilder& code) {
+    return product_of({"%ntid.x", "%ntid.y", "%ntid.z"}, code);
+  }
+
+  static VirtualRegister thread_in_block(CodeBuilder& code) {
+    const auto special = [&](const char* name) {
+      return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
+    };
+    const VirtualRegister rows = code.compute(RegisterType::b32, "mad.lo.u32",
+                                              {special("%tid.z"), special("%ntid.y"), special("%tid.y")});
+    return code.compute(RegisterType::b32, "mad.lo.u32", {rows, special("%ntid.x"), special("%tid.x")});
+  }
+
+  /// Bytes of one array's counters, a multiple of 16.
+  static VirtualRegister bytes_of(const InstrumentationUnit& unit, CodeBuilder& code) {
+    const VirtualRegister words = low(word(unit.block_counters.extent_word, code), code);
+    const VirtualRegister bytes =
+        code.compute(RegisterType::b32, "mul.lo.u32", {words, unit.block_counters.bits / 8});
+    const VirtualRegister padded = code.compute(RegisterType::b32, "add.u32", {bytes, 15});
+    return code.compute(RegisterType::b32, "and.b32", {padded, 0xfffffff0u});
+  }
+
+  static void add_clearing(const InstrumentationUnit& unit, CodeBuilder& code) {
+    const VirtualRegister first = begin_of(unit, unit.block_counters.arrays.front(), code);
+    const VirtualRegister begin = code.compute(RegisterType::b32, "sub.u32", {first, header});
+    const VirtualRegister bytes = code.compute(
+        RegisterType::b32, "mad.lo.u32", {bytes_of(unit, code), unit.block_counters.arrays.size(), header});
+    const VirtualRegister end = code.compute(RegisterType::b32, "add.u32", {begin, bytes});
+    const VirtualRegister own = code.compute(RegisterType::b32, "shl.b32", {thread_in_block(code), 2});
+    const VirtualRegister at = code.compute(RegisterType::b32, "add.u32", {begin, own});
+    const VirtualRegister step = code.compute(RegisterType::b32, "shl.b32", {threads(code), 2});
+    const Label next = code.fresh_label();
+    const Label done = code.fresh_label();
+    code.place(next);
+    code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ge.u32", {at, end})), done);
+    code.emit("st.shared.b32", {CodeAddress{at, 0}, 0});
+    code.emit("add.u32", {at, at, step});
+    code.branch(next);
+    code.place(done);
+    code.emit("bar.sync", {0});
+  }
+
+  static void add_flush(const InstrumentationUnit& unit, const Instruction& exit, CodeBuilder& code) {
+    const Label stays = code.fresh_label();
+    if (const std::optional<CodePredicate> guard = predicate_of(exit.guard)) code.branch_if(!*guard, stays);
+    const VirtualRegister first = begin_of(unit, unit.block_counters.arrays.front(), code);
+    const VirtualRegister mask = code.active_mask();
+    const VirtualRegister here = code.compute(RegisterType::b32, "popc.b32", {mask});
+    const VirtualRegister rank = code.compute(RegisterType::b32, "popc.b32", {code.lanes_below(mask)});
+    // What this thread has counted is there before it is known to have left.
+    code.emit("membar.cta", {});
+    const VirtualRegister left = code.compute(RegisterType::b32, "mov.b32", {0});
+    const VirtualRegister leads = code.compute(RegisterType::pred, "setp.eq.u32", {rank, 0});
+    code.emit_if(CodePredicate(leads), "atom.shared.add.u32", {left, CodeAddress{first, -header}, here});
+    // Of the other lanes none has more than 0.
+    const VirtualRegister reversed = code.compute(RegisterType::b32, "brev.b32", {mask});
+    const VirtualRegister leader = code.compute(RegisterType::b32, "clz.b32", {reversed});
+    const VirtualRegister before =
+        code.compute(RegisterType::b32, "shfl.sync.idx.b32", {left, leader, 31, mask});
+    const VirtualRegister all = code.compute(RegisterType::b32, "add.u32", {before, here});
+    code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ne.u32", {all, threads(code)})),
+                   stays);
+    code.emit("membar.cta", {});
+    for (const BlockCounters::Array& array : unit.block_counters.arrays)
+      add_array(unit, array, rank, here, code);
+    code.place(stays);
+  }
+
+  /// The lanes that are here take the counters in turns.
+  static void add_array(const InstrumentationUnit& unit, const BlockCounters::Array& array,
+                        VirtualRegister rank, VirtualRegister lanes, CodeBuilder& code) {
+    const std::uint32_t bytes = unit.block_counters.bits / 8;
+    const std::uint32_t array_bytes = array.is_wide ? 8 : 4;
+    const VirtualRegister words = low(word(unit.block_counters.extent_word, code), code);
+    const VirtualRegister counter =
+        code.compute(RegisterType::b32, "mad.lo.u32", {rank, bytes, begin_of(unit, array, code)});
+    const VirtualRegister element =
+        code.compute(RegisterType::b64, "mad.wide.u32", {rank, array_bytes, word(array.array_word, code)});
+    const VirtualRegister counter_step = code.compute(RegisterType::b32, "mul.lo.u32", {lanes, bytes});
+    const VirtualRegister element_step =
+        code.compute(RegisterType::b64, "mul.wide.u32", {lanes, array_bytes});
+    const VirtualRegister at = code.compute(RegisterType::b32, "mov.b32", {rank});
+    const VirtualRegister count = code.fresh(RegisterType::b32);
+    const Label next = code.fresh_label();
+    const Label skip = code.fresh_label();
+    const Label done = code.fresh_label();
+    code.place(next);
+    code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ge.u32", {at, words})), done);
+    code.emit("ld.shared.u" + std::to_string(unit.block_counters.bits), {count, CodeAddress{counter, 0}});
+    code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.eq.u32", {count, 0})), skip);
+    if (array.is_wide) {
+      const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {count});
+      code.emit("red.global.add.u64", {CodeAddress{element, 0}, wide});
+    } else {
+      code.emit("red.global.add.u32", {CodeAddress{element, 0}, count});
+    }
+    code.place(skip);
+    code.emit("add.u32", {at, at, lanes});
+    code.emit("add.u32", {counter, counter, counter_step});
+    code.emit("add.u64", {element, element, element_step});
+    code.branch(next);
+    code.place(done);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_shared_counters_pass() { return std::make_unique<SharedCountersPass>(); }
+
+std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
+  for (const FunctionUnit& function : unit.reached.functions) {
+    const bool is_kernel = &function == &unit.reached.kernel();
+    for (const BasicBlock& block : function.graph.blocks) {
+      const bool falls_off =
+          block.leaves_function &&
+          (block.size() == 0 || !function.function->body->instructions[block.end - 1].traits.ends_block());
+      if (is_kernel && falls_off) return "the kernel's code ends without a return";
+    }
+    for (const Instruction& instruction : function.function->body->instructions) {
+      if (!is_kernel && instruction.traits.is_thread_exit) return "a function that it calls ends the thread";
+      for (const Operand& operand : instruction.operands) {
+        if (operand.name == "%dynamic_smem_size" || operand.name == "%total_smem_size")
+          return "the kernel asks how much shared memory it has";
+      }
+    }
+  }
+  return unit.reached.calls_indirectly ? "it calls functions through pointers" : "";
+}
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,75 @@
+#include "ptx/passes/probes/word_count_sites.h"
+
+#include <algorithm>
+
+namespace lynxpp::ptx {
+
+WordCountSites::WordCountSites(InstrumentationUnit& unit, const FunctionUnit& function)
+    : unit_(unit), graph_(function.graph) {
+  const std::vector<Instruction>& instructions = function.function->body->instructions;
+  NameSource& names = unit.edits.names(*function.function);
+  for (const auto& [id, site] : unit.word_sites) {
+    const std::uint32_t at = id.first - function.first_instruction;
+    if (id.first < function.first_instruction || at >= instructions.size()) continue;
+    if (!has_sites_) {
+      is_first_thread_ = names.fresh(RegisterType::pred);
+      threads_ = names.fresh(RegisterType::b32);
+    }
+    has_sites_ = true;
+    if (site.loop == no_loop) continue;
+    loops_ = &unit.analyses.of(*function.function).loops();
+    kept_[id] = {&instructions[at], id.second, site, names.fresh(RegisterType::b32),
+                 names.fresh(RegisterType::b64)};
+  }
+}
+
+void WordCountSites::add_entry(CodeBuilder& code) const {
+  if (!has_sites_) return;
+  const auto special = [&](const char* name) {
+    return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{name}});
+  };
+  const VirtualRegister any =
+      code.compute(RegisterType::b32, "or.b32", {special("%tid.x"), special("%tid.y")});
+  code.emit("or.b32", {any, any, special("%tid.z")});
+  code.emit("setp.eq.u32", {is_first_thread_, any, 0});
+  code.emit("mul.lo.u32", {threads_, special("%ntid.x"), special("%ntid.y")});
+  code.emit("mul.lo.u32", {threads_, threads_, special("%ntid.z")});
+  for (const auto& [id, kept] : kept_) {
+    code.mov(kept.executions, 0);
+    code.mov(kept.address, 0);
+  }
+}
+
+const WordSite* WordCountSites::find(const LaneSite& site) const {
+  const auto found = unit_.word_sites.find({site.first, site.second});
+  return found == unit_.word_sites.end() ? nullptr : &found->second;
+}
+
+void WordCountSites::add_execution(const LaneSite& site, const CodeOperand& address, CodeBuilder& code) {
+  if (!counted_.insert(site).second) return;
+  const Kept& kept = kept_.at({site.first, site.second});
+  code.emit("add.u32", {kept.executions, kept.executions, 1});
+  code.mov(kept.address, address);
+}
+
+std::vector<WordCountSites::Kept> WordCountSites::left_where_begins(std::uint32_t block) const {
+  std::vector<Kept> left;
+  for (const auto& [id, kept] : kept_) {
+    const bool is_behind = !loops_->contains(kept.site.loop, block) &&
+                           std::ranges::any_of(graph_.blocks[block].predecessors, [&](std::uint32_t each) {
+                             return loops_->contains(kept.site.loop, each);
+                           });
+    if (is_behind) left.push_back(kept);
+  }
+  return left;
+}
+
+std::vector<WordCountSites::Kept> WordCountSites::kept_in(std::uint32_t block) const {
+  std::vector<Kept> inside;
+  for (const auto& [id, kept] : kept_) {
+    if (loops_->contains(kept.site.loop, block)) inside.push_back(kept);
+  }
+  return inside;
+}
+
+}  // namespace lynxpp::ptx

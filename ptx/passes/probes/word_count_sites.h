@@ -1,0 +1,51 @@
+// Registers for accesses whose words are counted less often than they are made (memory/word_sites.h), in one
+// function: how often since its loop was entered, and where.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "ptx/ir/code_builder.h"
+#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/unit.h"
+
+namespace lynxpp::ptx {
+
+class WordCountSites {
+ public:
+  struct Kept {
+    const Instruction* instruction = nullptr;
+    std::uint32_t access = 0;
+    WordSite site;
+    VirtualRegister executions;  ///< b32; a thread that makes the access 2^32 times in one loop is none
+    VirtualRegister address;     ///< b64
+  };
+
+  WordCountSites(InstrumentationUnit& unit, const FunctionUnit& function);
+
+  void add_entry(CodeBuilder& code) const;
+  /// Null: it is counted each time.
+  const WordSite* find(const LaneSite& site) const;
+  /// For all probes that stand there, whichever asks first.
+  void add_execution(const LaneSite& site, const CodeOperand& address, CodeBuilder& code);
+  /// Those whose loop an edge to this block leaves.
+  std::vector<Kept> left_where_begins(std::uint32_t block) const;
+  /// Those whose loop the block is in.
+  std::vector<Kept> kept_in(std::uint32_t block) const;
+  // In the function's first block and behind it.
+  VirtualRegister is_first_thread() const { return is_first_thread_; }  ///< of its block
+  VirtualRegister threads() const { return threads_; }                  ///< of a block, b32
+
+ private:
+  const InstrumentationUnit& unit_;
+  const ControlFlowGraph& graph_;
+  const LoopNest* loops_ = nullptr;  ///< null: nothing is kept
+  bool has_sites_ = false;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Kept> kept_;
+  std::set<LaneSite> counted_;  ///< those that count executions already
+  VirtualRegister is_first_thread_, threads_;
+};
+
+}  // namespace lynxpp::ptx

@@ -1,0 +1,81 @@
+"""What GMProf's schemes of counting words cost on a GPU: its Tables 1 and 2 as ratios of kernel times.
+
+The schemes and programs are those of scripts/gmprof_tables, which counts instructions instead.
+"""
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+from common import Findings, TestFailure
+
+APPS = ["cocluster", "em", "binomial", "jacobi", "spmv", "dxtc"]  # the order of the paper
+SHARED, DEVICE = "shared_memory_profile", "device_memory_profile"
+# {profile: {column: LYNXPP_WORDS}}; the columns of the paper, the exact default, and its baseline, sampling.
+SCHEMES = {
+    SHARED: {"exact (default)": "", "basic": "basic", "SA": "static", "SA-NA": "static,plain", "SA-NA-SM": "static,plain,shared=32",
+             "SA-NA-SM-TH": "static,plain,shared=8,threshold=255", "1/10": "sample=10,shared=32", "1/100": "sample=100,shared=32",
+             "1/1000": "sample=1000,shared=32"},
+    DEVICE: {"exact (default)": "", "basic": "basic", "SA": "static", "SA-NA": "static,plain",
+             "SA-NA-TH": "static,plain,threshold=255"},
+}
+SIZES = {"jacobi": 4096, "em": 1 << 17, "binomial": 1024, "cocluster": 2048, "dxtc": 256, "spmv": 1 << 20}
+REPEAT, SKIPPED = 20, 6  # launches of each kernel in a run, of which so many are not measured
+
+
+def bench(package, app, profile, scheme, rounds, folder):
+    """{kernel: (name, native milliseconds, ratio)}"""
+    output = pathlib.Path(folder, "bench.json")
+    is_gpu = package.device == "cuda"
+    command = ["bench", "-d", package.device, "-r", rounds, "-o", output, "-s", profile]
+    command += ["-l", f"{SKIPPED}-"] if is_gpu else []
+    command += ["--", package.program(app)] + ([SIZES[app]] if is_gpu else [])
+    environment = {"LYNXPP_WORDS": scheme, **({"EXAMPLE_REPEAT": str(REPEAT)} if is_gpu else {})}
+    run = package.run(package.build.command, *command, preload=False, environment=environment)
+    if run.status != 0:
+        raise TestFailure(str(run))
+    setting, = json.loads(output.read_text())["settings"]
+    if not setting["same_output"]:
+        raise TestFailure(f"{app} with {profile}, {scheme or 'default'}: the output changed")
+    return {each["kernel"]: (each["demangled"].split("(")[0], each["native_ms"], each["ratio"]) for each in setting["kernels"]}
+
+
+def gmprof(package, apps, budget, rounds=3):
+    """Kernel times with each of GMProf's schemes over the native ones."""
+    findings = Findings("gmprof", gmprof.__doc__.splitlines()[0])
+    findings.data = {"ratios": {}}
+    began, left_out, longest = time.monotonic(), [], 0
+    measured = {profile: {} for profile in SCHEMES}
+    with tempfile.TemporaryDirectory() as folder:
+        for app in [app for app in APPS if app in apps]:
+            at = time.monotonic()
+            if at - began + longest > budget:
+                left_out.append(app)
+                continue
+            for profile, schemes in SCHEMES.items():
+                for column, scheme in schemes.items():
+                    try:
+                        for kernel, found in bench(package, app, profile, scheme, rounds, folder).items():
+                            measured[profile].setdefault((app, kernel), {})[column] = found
+                    except (TestFailure, subprocess.SubprocessError) as failure:
+                        findings.fail(f"{app}, {profile}, {column}: {failure}")
+            longest = max(longest, time.monotonic() - at)
+    for profile, schemes in SCHEMES.items():
+        rows = []
+        for (app, _), columns in measured[profile].items():
+            name, native, _ = next(iter(columns.values()))
+            rows.append([app, name, f"{1000 * native:.1f}"] + [f"{columns[each][2]:.3f}" if each in columns else "" for each in schemes])
+        means = []
+        for column in schemes:
+            ratios = [columns[column][2] for columns in measured[profile].values() if column in columns]
+            means.append(f"{statistics.geometric_mean(ratios):.3f}" if ratios else "")
+        rows.append(["geometric mean", "", "", *means])
+        findings.table(f"{profile}: native microseconds of a launch, then kernel time over native", ["program", "kernel", "native µs", *schemes], rows)
+        findings.data["ratios"][profile] = {f"{app} {kernel}": {column: found[2] for column, found in columns.items()}
+                                            for (app, kernel), columns in measured[profile].items()}
+        findings.say(f"{profile}: " + ", ".join(f"{column} {mean}" for column, mean in zip(schemes, means)))
+    if left_out:
+        findings.say(f"not measured, the time was up: {', '.join(left_out)} (--apps {','.join(left_out)})")
+    return findings

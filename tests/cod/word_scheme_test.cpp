@@ -1,0 +1,74 @@
+// What LYNXPP_WORDS and --words may say, and where they are wrong.
+#include "cod/word_scheme.h"
+
+#include <gtest/gtest.h>
+
+namespace lynxpp::cod {
+namespace {
+
+WordScheme read(const std::string& text) {
+  const Result<WordScheme> scheme = parse_word_scheme(text, "--words");
+  EXPECT_TRUE(scheme.ok()) << text;
+  return scheme ? *scheme : WordScheme{};
+}
+
+std::string complaint(const std::string& text) {
+  const Result<WordScheme> scheme = parse_word_scheme(text, "--words");
+  return scheme ? "understood" : render(scheme.error().diagnostics);
+}
+
+TEST(WordScheme, NothingIsTheExactDefault) {
+  EXPECT_EQ(read(""), WordScheme{});
+  EXPECT_EQ(read(" , "), WordScheme{});
+  EXPECT_EQ(read("replay"), WordScheme{});
+  EXPECT_FALSE(read("").is_estimate());
+}
+
+TEST(WordScheme, TakesEachScheme) {
+  EXPECT_EQ(read("basic").analysis, WordScheme::Analysis::none);
+  EXPECT_EQ(read("static").analysis, WordScheme::Analysis::invariants);
+  EXPECT_TRUE(read("plain").is_estimate());
+  EXPECT_EQ(read("threshold").threshold, 255u);
+  EXPECT_EQ(read(" threshold = 7 , plain").threshold, 7u);
+  EXPECT_EQ(read("shared=32").threshold, 0u);
+  const WordScheme sampled = read("sample=100,seed=9");
+  EXPECT_EQ(sampled.analysis, WordScheme::Analysis::none);
+  EXPECT_EQ(sampled.sample, 100u);
+  EXPECT_EQ(sampled.seed, 9u);
+}
+
+TEST(WordScheme, SmallCountersStopAtTheirGreatestNumber) {
+  EXPECT_EQ(read("shared=8").threshold, 255u);
+  EXPECT_EQ(read("shared=16").threshold, 65535u);
+  EXPECT_EQ(read("shared=8,threshold=9").threshold, 9u);
+}
+
+TEST(WordScheme, IsWrittenAsItIsRead) {
+  for (const char* text : {"", "basic", "static,plain,shared=8,threshold=255", "shared=32",
+                           "shared=16,threshold=65535,sample=10,seed=3"})
+    EXPECT_EQ(text_of(read(text)), text);
+}
+
+TEST(WordScheme, SaysWhatIsWrongAndWhere) {
+  const auto expect_place = [](const std::string& text, const std::string& column, const std::string& words) {
+    EXPECT_NE(complaint(text).find("--words:1:" + column + ": error: " + words), std::string::npos)
+        << complaint(text);
+  };
+  expect_place("statc", "1", "there is no scheme 'statc'");
+  EXPECT_NE(complaint("statc").find("did you mean 'static'?"), std::string::npos);
+  expect_place("static,basic", "8", "'basic' and 'static' exclude each other");
+  expect_place("plain,plain", "7", "'plain' is given twice");
+  expect_place("plain=1", "1", "'plain' takes no number");
+  expect_place("plain,shared=12", "7", "counters in shared memory have 8, 16 or 32 bits");
+  expect_place("threshold=0", "1", "a threshold is a number");
+  expect_place("threshold=4294967296", "1", "a threshold is a number");
+  expect_place("sample=1", "1", "of how many accesses");
+  expect_place("sample=ten", "1", "of how many accesses");
+  expect_place("seed=4", "1", "a seed is for sampling");
+  expect_place("plain,sample=10", "1", "sampling counts accesses one by one");
+  expect_place("static,sample=10", "1", "sampling counts accesses one by one");
+  expect_place("shared=8,threshold=256", "1", "a counter of 8 bits does not reach 256");
+}
+
+}  // namespace
+}  // namespace lynxpp::cod

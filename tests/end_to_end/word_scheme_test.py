@@ -1,0 +1,125 @@
+"""The schemes of counting words (LYNXPP_WORDS, cod/word_scheme.h) for one example against the cpu device's own counts of words.
+
+usage: word_scheme_test.py BUILD_FOLDER APP
+"""
+import copy
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+import word_checks  # noqa: E402
+from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
+
+PROFILES = ("shared_memory_profile", "device_memory_profile")
+EVERY_SHARED_WORD = pathlib.Path(__file__).with_name("shared_words.cod")
+
+
+def stopped_at(launch, threshold):
+    """What the device counted, as counters say that stop there."""
+    launch = copy.deepcopy(launch)
+    for part in launch["words"]:
+        part["runs"] = [[first, words, min(accesses, threshold)] for first, words, accesses in part["runs"]]
+    return launch
+
+
+class Program:
+    def __init__(self, build, app):
+        self.build, self.app, self.path = build, app, build.examples / app
+        run, self.launches = build.count(self.path)
+        expect(run.status == 0, f"{app} fails\n{run}")
+        self.stdout = run.stdout
+
+    def measure(self, spec, scheme):
+        run, records = self.build.measure(self.path, spec=spec, environment={"LYNXPP_WORDS": scheme})
+        what = f"{self.app} with {scheme}"
+        expect(run.status == 0 and run.stdout == self.stdout, f"{what}: the output changed\n{run}")
+        for entry in records.coverage:
+            expect(entry["instrumented"], f"{what}: {entry['kernel']}: {entry.get('reason')}")
+        name = pathlib.Path(spec).stem
+        table = records.by_launch(name)
+        demand_equal(f"{what}: launches", sorted(table), sorted((each["kernel"], each["launch"]) for each in self.launches))
+        return records, [(f"{what}: {each['kernel']} launch {each['launch']}", table[each["kernel"], each["launch"]], each)
+                         for each in self.launches]
+
+    def check_exact(self, scheme, threshold=None):
+        """Every count is the device's, or the threshold where that is less."""
+        records = None
+        for profile in PROFILES:
+            records, launches = self.measure(profile, scheme)
+            for what, record, launch in launches:
+                word_checks.CHECKS[profile](what, record, launch if threshold is None else stopped_at(launch, threshold))
+                notes = " ".join(record.get("notes", []))
+                expect("estimate" not in notes, f"{what} says: {notes}")
+                expect((f"stop at {threshold}" in notes) == (threshold is not None), f"{what} says: {notes}")
+        records, launches = self.measure(EVERY_SHARED_WORD, scheme)
+        for what, record, launch in launches:
+            word_checks.check_shared_words(what, record, launch if threshold is None else stopped_at(launch, threshold))
+        return records
+
+    def shared_counts(self, scheme):
+        """[(what, counts by word, the device's, notes)]"""
+        found = []
+        for what, record, launch in self.measure(EVERY_SHARED_WORD, scheme)[1]:
+            counted = word_checks.counts_of((word_checks.parts(launch, "shared") or [{"runs": []}])[0])
+            found.append((what, record["results"]["words"]["values"], counted, " ".join(record.get("notes", []))))
+        return found
+
+    def check_plain(self, scheme):
+        """Updates may be lost, none is invented; a word that was accessed has a count."""
+        for what, counts, actual, notes in self.shared_counts(scheme):
+            expect("counts of words are an estimate" in notes, f"{what} says: {notes}")
+            for word, count in enumerate(counts):
+                expect(count <= actual.get(word, 0) and (count > 0) == (actual.get(word, 0) > 0),
+                       f"{what}: word {word} has {count}, the device counted {actual.get(word, 0)}")
+
+    def check_sampling(self):
+        """Counts are multiples of the rate, the same for the same seed and others for another one, and on average near the truth."""
+        one, again, other = (self.shared_counts(f"sample=10,seed={seed}") for seed in (1, 1, 2))
+        demand_equal(f"{self.app}: counts with one seed", [each[1] for each in one], [each[1] for each in again])
+        actual, estimate = sum(sum(each[2].values()) for each in one), sum(sum(each[1]) for each in one)
+        for what, counts, counted, notes in one:
+            expect("estimate: 1 of 10 accesses" in notes, f"{what} says: {notes}")
+            expect(all(count % 10 == 0 for count in counts), f"{what}: a count is no multiple of 10")
+            expect(all(count == 0 or counted.get(word, 0) > 0 for word, count in enumerate(counts)), f"{what}: a word that was not accessed has a count")
+        if actual > 20000:  # five standard deviations are less
+            expect(abs(estimate - actual) < actual / 10, f"{self.app}: {estimate} estimated, {actual} counted")
+            expect([each[1] for each in one] != [each[1] for each in other], f"{self.app}: another seed chose the same accesses")
+
+    def check_kinds(self):
+        """Of each kernel as many accesses as there are, whatever the scheme makes of them."""
+        for profile in PROFILES:
+            records, _ = self.measure(profile, "static")
+            basic = {entry["kernel"]: entry["sites"] for entry in self.measure(profile, "basic")[0].coverage}
+            for entry in records.coverage:
+                notes = [note for note in entry.get("notes", []) if "accesses in the code" in note]
+                demand_equal(f"{self.app}: {entry['kernel']}: notes of kinds", len(notes), 1)
+                kinds = [int(number) for number in re.findall(r"\d+", notes[0])]
+                demand_equal(f"{self.app}: {entry['kernel']}: {notes[0]}", (len(kinds), sum(kinds)), (5, basic[entry["kernel"]]))
+                print(f"{self.app}: {entry['kernel']}: {notes[0]}")
+
+
+def main():
+    build, app = Build(sys.argv[1]), sys.argv[2]
+    if not (build.examples / app).exists():
+        print("skipped: no examples (they need nvcc)")
+        return 77
+    try:
+        program = Program(build, app)
+        for scheme in ("basic", "static", "shared=32", "basic,shared=32", "static,shared=32"):
+            program.check_exact(scheme)
+        for scheme, threshold in (("threshold=3", 3), ("basic,threshold", 255), ("static,shared=8", 255), ("basic,shared=16,threshold=9", 9),
+                                  ("basic,shared=8,threshold=2", 2)):
+            program.check_exact(scheme, threshold)
+        for scheme in ("basic,plain", "static,plain", "basic,plain,shared=32", "static,plain,shared=8"):
+            program.check_plain(scheme)
+        program.check_sampling()
+        program.check_kinds()
+    except TestFailure as failure:
+        print(f"FAIL: {failure}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
