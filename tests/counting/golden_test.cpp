@@ -66,6 +66,9 @@ void instrument_golden(const std::string& path, Golden& golden) {
     ASSERT_TRUE(compiled.ok()) << render(compiled.error().diagnostics, each.source);
     request.specifications.push_back(std::move(*compiled));
   }
+  const Result<cod::WordScheme> words = cod::parse_word_scheme(value_of(text, "words"), path);
+  ASSERT_TRUE(words.ok()) << render(words.error().diagnostics, text);
+  request.words = *words;
   const std::string launch = value_of(text, "launch");
   ASSERT_THAT(launch, ::testing::AnyOf("any", "full_warps", "whole_rows"));
   request.launch = {launch != "any", launch == "whole_rows"};
