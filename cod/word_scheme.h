@@ -20,8 +20,8 @@ struct WordScheme {
   };
   Analysis analysis = Analysis::replay;
   bool is_plain = false;  ///< NA: updates may be lost, counts are an estimate
-  /// SM: counters of shared memory have so many bits and lie in the block's shared memory. 0: as declared, in
-  /// device memory.
+  /// SM: counters of shared memory have so many bits and lie in the block's shared memory. 0: as declared,
+  /// in device memory.
   std::uint32_t shared_bits = 0;
   std::uint32_t threshold = 0;  ///< TH: counters stop there; 0: none
   std::uint32_t sample = 1;     ///< of so many accesses of a thread one is counted, and stands for all
@@ -36,7 +36,7 @@ struct WordScheme {
 ///
 ///   replay | basic | static    the analysis; replay is the default
 ///   plain                      without atomic operations; not with sample
-///   shared=32 | 16 | 8         counters of less than 32 bits stop at their greatest number, or at a threshold
+///   shared=32 | 16 | 8         counters of fewer bits stop at their greatest number or a threshold
 ///   threshold[=N]              N from 1 to 2^31 - 1; 255 without a number
 ///   sample=N, seed=N           N from 2 on; the analysis is `basic` then
 ///
