@@ -1,5 +1,6 @@
 // What is known of every instruction and basic block of an instrumented kernel: the key to arrays with the
-// extents INSTRUCTIONS and BASIC_BLOCKS. It depends on the kernel's PTX alone, not on what is attached.
+// extents INSTRUCTIONS and BASIC_BLOCKS. It depends on the kernel's PTX alone, not on what is attached, but
+// for the labels of transfers, which are found out when a specification asks.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,17 @@
 
 namespace lynxpp::cod {
 
-/// The filter labels an instruction answers to: bits of InstructionClass, AddressSpace and DataKind.
+/// The filter labels an instruction answers to: bits of InstructionClass, AddressSpace, DataKind and
+/// TransferKind.
 struct InstructionLabels {
   std::uint32_t classes = 0;
   std::uint32_t spaces = 0;
   std::uint32_t data = 0;
+  std::uint32_t transfers = 0;
   bool operator==(const InstructionLabels&) const = default;
 };
 
+/// Without those of transfers, which no instruction tells by itself.
 InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded);
 
 /// A copy has two sets, one for its source and one for its destination; every other instruction has one. A

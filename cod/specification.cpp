@@ -77,6 +77,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<SiteCounter>& counters() const override { return program_->counters; }
   const std::vector<Tally>& tallies() const override { return program_->tallies; }
   bool lists_arrays() const override { return program_->lists_arrays; }
+  bool asks_for_transfers() const override { return program_->asks_for_transfers; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // Once per compute capability: a program's kernels are mostly made for one.

@@ -60,6 +60,8 @@ enum AddressSpace : std::uint32_t {
   space_generic = 1u << 6,
 };
 enum DataKind : std::uint32_t { integer = 1u << 0, floating_point = 1u << 1 };
+/// Ends of transfers between device memory and shared memory (ptx/analysis/transfers).
+enum TransferKind : std::uint32_t { transfer_in = 1u << 0, transfer_out = 1u << 1 };
 
 /// A regular expression; for names as linked and as written.
 struct NamePattern {
@@ -72,6 +74,7 @@ struct InstructionFilter {
   std::uint32_t classes = 0;
   std::uint32_t spaces = 0;
   std::uint32_t data = 0;
+  std::uint32_t transfers = 0;
 
   bool matches(const InstructionLabels& labels) const;
   bool matches(const ptx::OpcodeTraits& traits, bool guarded) const {
@@ -470,6 +473,8 @@ class Specification {
   virtual const std::vector<Tally>& tallies() const = 0;
   /// Whether its report asks where the program's arrays are: LaunchView::placed_arrays.
   virtual bool lists_arrays() const = 0;
+  /// Whether some filter asks which instructions transfer.
+  virtual bool asks_for_transfers() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 

@@ -131,16 +131,17 @@ std::uint32_t space_code(ptx::StateSpace space) {
 }
 
 /// What a handler's filter makes of instructions.
-void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module, ptx::Probe& probe) {
-  probe.matches = [filter, &module](const ptx::Instruction& instruction) {
-    return chooses(filter, module, instruction);
+void set_filter(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
+                ptx::Probe& probe) {
+  probe.matches = [filter, &unit](const ptx::Instruction& instruction) {
+    return chooses(filter, unit, instruction);
   };
-  probe.access = [filter](const ptx::Instruction& instruction) {
-    return filter.choose(cod::labels_of(instruction)).value_or(0);
+  probe.access = [filter, &unit](const ptx::Instruction& instruction) {
+    return filter.choose(labels_of(unit, instruction)).value_or(0);
   };
-  probe.constant = [](std::string_view name, const ptx::Instruction& instruction) -> std::uint64_t {
+  probe.constant = [&unit](std::string_view name, const ptx::Instruction& instruction) -> std::uint64_t {
     const std::optional<cod::InstructionFilter> asked = cod::filter_of_value(name);
-    return asked && asked->choose(cod::labels_of(instruction)) ? 1 : 0;
+    return asked && asked->choose(labels_of(unit, instruction)) ? 1 : 0;
   };
 }
 
@@ -243,7 +244,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       if (probe.enabled && handler.syncs_at_exit) {
         if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
       }
-      set_filter(handler.filter, unit.module, probe);
+      set_filter(handler.filter, unit, probe);
       probe.first_word = unit.spliced.words;
       probe.first_state = static_cast<std::uint32_t>(unit.spliced.state_bytes.size());
       probe.first_variable = static_cast<std::uint32_t>(unit.spliced.variables.size());
@@ -398,6 +399,9 @@ Result<Instrumented> instrument(const Request& request) {
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.spent.parse_ms = watch.lap();
 
+  find_transfers(std::ranges::any_of(request.specifications,
+                                     [](const SpecificationPtr& each) { return each->asks_for_transfers(); }),
+                 unit);
   const int sm = choose_sm(module->target, request.device_sm);
   unit.variant.target.sm = sm;
   unit.variant.target.text = target_text(module->target, sm);

@@ -89,7 +89,7 @@ class PlaceFinder {
     const bool stays = instruction.traits.kind != ptx::OpcodeClass::branch &&
                        instruction.traits.kind != ptx::OpcodeClass::exit;
     return (stays || handler_.target == cod::TargetKind::instruction) &&
-           chooses(handler_.filter, unit_.module, instruction);
+           chooses(handler_.filter, unit_, instruction);
   }
 
   static const ptx::Instruction* first_of(const ptx::FunctionUnit& function, std::uint32_t block) {
@@ -140,16 +140,17 @@ class PlaceFinder {
     cod::InstructionFilter without_space = filter;
     without_space.spaces = 0;
     for_each_instruction([&](const ptx::Instruction& instruction) {
-      const cod::LabelSets labels = cod::labels_of(instruction);
+      const cod::LabelSets labels = labels_of(unit_, instruction);
       has_any |= filter.choose(labels).has_value();
       if (!without_space.choose(labels)) return;
-      for (const std::string_view name : cod::names_of({0, cod::united(labels).spaces, 0}))
+      for (const std::string_view name : cod::names_of({0, cod::united(labels).spaces, 0, 0}))
         spaces.emplace(name);
     });
     if (has_any) return {};
-    const std::string wanted = joined(cod::names_of({filter.classes, 0, filter.data}));
+    const std::string wanted = joined(cod::names_of({filter.classes, 0, filter.data, filter.transfers}));
     if (filter.spaces == 0 || spaces.empty())
-      return "no instruction is " + joined(cod::names_of({filter.classes, filter.spaces, filter.data}));
+      return "no instruction is " +
+             joined(cod::names_of({filter.classes, filter.spaces, filter.data, filter.transfers}));
     std::string text = (wanted.empty() ? "accesses" : wanted) + " in this kernel: " + joined(spaces);
     if (spaces.contains("GENERIC")) text += "; add GENERIC, and ask accessSpace() where its pointers lead";
     return text;
@@ -209,21 +210,45 @@ class PlaceFinder {
 
 }  // namespace
 
-bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module,
+void find_transfers(bool is_asked, ptx::InstrumentationUnit& unit) {
+  if (!is_asked) return;
+  std::vector<ptx::FunctionAnalyses*> analyses;
+  for (const ptx::FunctionUnit& function : unit.reached.functions)
+    analyses.push_back(&unit.analyses.of(*function.function));
+  unit.transfers = ptx::find_transfers(unit.module, analyses);
+}
+
+cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction) {
+  const auto bits = [&](std::uint32_t side) {
+    const ptx::TransferSet set = unit.transfers.of(instruction, side);
+    std::uint32_t transfers = 0;
+    if ((set & ptx::transfer_into_shared) != 0) transfers |= cod::transfer_in;
+    if ((set & ptx::transfer_into_device) != 0) transfers |= cod::transfer_out;
+    return transfers;
+  };
+  cod::LabelSets labels = cod::labels_of(instruction);
+  labels.first.transfers = bits(0);
+  if (labels.second) labels.second->transfers = bits(1);
+  return labels;
+}
+
+bool chooses(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
              const ptx::Instruction& instruction) {
-  if (!filter.choose(cod::labels_of(instruction)) || !filter.matches_opcode(instruction.opcode)) return false;
+  if (!filter.choose(labels_of(unit, instruction)) || !filter.matches_opcode(instruction.opcode))
+    return false;
   if (!filter.call_targets.empty()) {
     const bool is_call = instruction.traits.kind == ptx::OpcodeClass::call;
-    const std::string callee(is_call ? ptx::direct_callee(module, instruction) : std::string_view());
+    const std::string callee(is_call ? ptx::direct_callee(unit.module, instruction) : std::string_view());
     if (!filter.matches_callee(callee.empty() ? nullptr : &callee)) return false;
   }
-  return filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
+  return filter.matches_source(unit.module.find_file(instruction.source_file), instruction.source_line);
 }
 
 Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
                                                const cod::Specification& specification) {
   ptx::InstrumentationUnit unit(module);
   if (Status reached = find_reachable(module, kernel, unit); !reached) return reached.error();
+  find_transfers(specification.asks_for_transfers(), unit);
   std::vector<HandlerPlaces> result;
   for (std::uint32_t i = 0; i < specification.handlers().size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];

@@ -12,8 +12,14 @@
 
 namespace lynxpp::engine {
 
-/// Whether a handler with this filter stands at `instruction` of `module`.
-bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module,
+/// Fills unit.transfers of the functions that are reached, when a specification asks for them.
+void find_transfers(bool is_asked, ptx::InstrumentationUnit& unit);
+
+/// What an instruction of the unit answers to, transfers included.
+cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction);
+
+/// Whether a handler with this filter stands at `instruction` of the unit.
+bool chooses(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
              const ptx::Instruction& instruction);
 
 struct Place {

@@ -3,6 +3,8 @@
 #include <map>
 #include <string_view>
 
+#include "engine/places.h"
+
 namespace lynxpp::engine {
 namespace {
 
@@ -42,7 +44,7 @@ cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
       cod::SiteTable::Instruction& site = table.instructions.emplace_back();
       site.block = function.first_block + function.graph.block_of[i];
       site.opcode = opcodes.index_of(instruction.opcode);
-      site.labels = cod::labels_of(instruction);
+      site.labels = labels_of(unit, instruction);
       site.ptx_line = instruction.line;
       const std::string* file = unit.module.find_file(instruction.source_file);
       if (file == nullptr) continue;

@@ -16,6 +16,8 @@ namespace {
 
 /// What devices may keep below the first shared variable: 1024 bytes from sm_80 on.
 constexpr std::uint64_t reserved_shared_bytes = 1024;
+/// Of a specification's array.
+constexpr std::uint64_t most_alignment = 16;
 
 bool is_of_shared_words(const cod::GlobalArray& array) {
   return array.dimensions.size() == 1 && array.dimensions[0].extent == cod::Extent::shared_words;
@@ -57,6 +59,11 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, WordCounting& counting) 
   }
   for (const ptx::Variable& variable : unit.module.variables) {
     if (variable.space == ptx::StateSpace::shared && named.contains(variable.name)) add_static(variable);
+  }
+  // Arrays of the specifications may lie before those of the program.
+  for (const ptx::ModuleVariable& variable : unit.spliced.variables) {
+    if (variable.space == ptx::StateSpace::shared && variable.bytes != 0)
+      counting.static_shared_bytes += variable.bytes + most_alignment;
   }
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     if (!function.instrumented) continue;

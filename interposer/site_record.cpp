@@ -13,8 +13,9 @@ class LabelSets {
   explicit LabelSets(report::SitesRecord& record) : sets_(record.labels) {}
 
   std::uint32_t index_of(const cod::InstructionLabels& labels) {
-    const auto [entry, is_new] = known_.emplace(std::tuple(labels.classes, labels.spaces, labels.data),
-                                                static_cast<std::uint32_t>(sets_.size()));
+    const auto [entry, is_new] =
+        known_.emplace(std::tuple(labels.classes, labels.spaces, labels.data, labels.transfers),
+                       static_cast<std::uint32_t>(sets_.size()));
     if (is_new) {
       std::vector<std::string>& set = sets_.emplace_back();
       for (const std::string_view name : cod::names_of(labels)) set.emplace_back(name);
@@ -24,7 +25,7 @@ class LabelSets {
 
  private:
   std::vector<std::vector<std::string>>& sets_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_;
 };
 
 }  // namespace

@@ -142,6 +142,7 @@ struct Program {
   std::vector<Word> words;
   std::vector<ModuleVariable> variables;
   std::uint32_t every_launch = 1;
+  bool asks_for_transfers = false;
   bool checks_bounds = false;  ///< some array's accesses may have to be dropped and counted
   bool lists_arrays = false;   ///< a report asks where the program's arrays are
   std::vector<HandlerBody> handlers;

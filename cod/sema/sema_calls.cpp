@@ -207,6 +207,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::words: words_argument(*expression.operands[0], api); break;
     case ApiArguments::emit_words: emit_words_call(expression, api); break;
     case ApiArguments::emit_arrays: emit_arrays_call(expression); break;
+    case ApiArguments::emit_ranges: emit_ranges_call(expression); break;
   }
   return api.result;
 }
@@ -238,6 +239,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::collection:
     case ApiArguments::words: least = most = 1; break;
     case ApiArguments::emit_words: least = 2, most = 3; break;
+    case ApiArguments::emit_ranges: least = most = 5; break;
     case ApiArguments::bin:
     case ApiArguments::entry: least = most = 2; break;
   }

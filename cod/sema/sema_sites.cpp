@@ -40,6 +40,7 @@ void Analyser::label_arguments(Expression& expression, const ApiFunction& api, s
     error(label.position, std::string(api.name) + "() compares with filter labels",
           is_name ? suggestion(label.text, filter_names()) : "write 'instructionIs(i, MEM_READ, GLOBAL)'");
   }
+  program_.asks_for_transfers |= filter.transfers != 0;
   expression.value = pack(filter);
 }
 

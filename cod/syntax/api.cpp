@@ -75,6 +75,8 @@ constexpr std::array filters{
     Named<FilterBit>{"GENERIC", {&InstructionFilter::spaces, space_generic}},
     Named<FilterBit>{"INTEGER", {&InstructionFilter::data, integer}},
     Named<FilterBit>{"FLOATING_POINT", {&InstructionFilter::data, floating_point}},
+    Named<FilterBit>{"TRANSFER_IN", {&InstructionFilter::transfers, transfer_in}},
+    Named<FilterBit>{"TRANSFER_OUT", {&InstructionFilter::transfers, transfer_out}},
 };
 
 template <typename Table>
@@ -209,7 +211,7 @@ bool add_filter(std::string_view label, InstructionFilter& filter) {
 }
 
 InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded) {
-  return {class_bits(traits, guarded), space_bits(traits), data_bits(traits)};
+  return {class_bits(traits, guarded), space_bits(traits), data_bits(traits), 0};
 }
 
 LabelSets labels_of(const ptx::Instruction& instruction) {
@@ -231,6 +233,7 @@ InstructionLabels united(const LabelSets& sets) {
   labels.classes |= sets.second->classes;
   labels.spaces |= sets.second->spaces;
   labels.data |= sets.second->data;
+  labels.transfers |= sets.second->transfers;
   return labels;
 }
 
@@ -245,6 +248,7 @@ std::vector<std::string_view> names_of(const InstructionLabels& labels) {
   bits.classes = labels.classes;
   bits.spaces = labels.spaces;
   bits.data = labels.data;
+  bits.transfers = labels.transfers;
   std::vector<std::string_view> names;
   for (const auto& entry : filters) {
     if ((bits.*(entry.value.kind) & entry.value.bit) != 0) names.push_back(entry.name);
@@ -261,7 +265,8 @@ std::optional<std::uint32_t> find_space(std::string_view name) {
 bool InstructionFilter::matches(const InstructionLabels& labels) const {
   if (classes != 0 && (classes & labels.classes) == 0) return false;
   if (spaces != 0 && (spaces & labels.spaces) == 0) return false;
-  return data == 0 || (data & labels.data) != 0;
+  if (data != 0 && (data & labels.data) == 0) return false;
+  return transfers == 0 || (transfers & labels.transfers) != 0;
 }
 
 namespace {

@@ -54,7 +54,8 @@ enum class ApiArguments : std::uint8_t {
   emit_table,
   words,
   emit_words,
-  emit_arrays
+  emit_arrays,
+  emit_ranges,
 };
 
 struct ApiFunction {
@@ -98,13 +99,15 @@ std::optional<std::uint32_t> find_space(std::string_view name);
 
 /// The bits of a filter in one number, for generated code.
 constexpr std::uint64_t pack(const InstructionFilter& filter) {
-  return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32;
+  return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32 |
+         std::uint64_t{filter.transfers} << 48;
 }
 constexpr InstructionFilter unpack(std::uint64_t bits) {
   InstructionFilter filter;
   filter.classes = bits & 0xffff;
   filter.spaces = bits >> 16 & 0xffff;
-  filter.data = static_cast<std::uint32_t>(bits >> 32);
+  filter.data = bits >> 32 & 0xffff;
+  filter.transfers = static_cast<std::uint32_t>(bits >> 48);
   return filter;
 }
 

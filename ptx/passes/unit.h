@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ptx/analysis/control_flow_graph.h"
+#include "ptx/analysis/transfers/transfers.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/analysis_cache.h"
@@ -200,6 +201,7 @@ struct InstrumentationUnit {
   SharedAddresses shared;
   BlockCounters block_counters;
   WordSites word_sites;  ///< of probes that count words: where they need not do so each time
+  Transfers transfers;                               ///< empty: nobody asks
   std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   EditList edits;
   AnalysisCache analyses;

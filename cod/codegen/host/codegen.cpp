@@ -161,6 +161,9 @@ class HostGenerator final : public FunctionGenerator {
       case ApiArguments::emit_table:
         call_runtime(&host_emit_table, builder_.getVoidTy(), {pointer_to(call)});
         return nullptr;
+      case ApiArguments::emit_ranges:
+        call_runtime(&host_emit_ranges, builder_.getVoidTy(), {pointer_to(call)});
+        return nullptr;
       case ApiArguments::emit_words: {
         llvm::Value* unit = call.operands.size() > 2 ? text_of(*call.operands[2]) : builder_.getInt64(0);
         call_runtime(&host_emit_words, builder_.getVoidTy(),

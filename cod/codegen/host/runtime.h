@@ -65,6 +65,8 @@ void host_emit_table(HostRun* run, const Expression* call);
 void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
 /// Where the program's arrays are: a table with a row for each.
 void host_emit_arrays(HostRun* run, const std::string* name);
+/// Of live ranges of words of shared memory: a table of the program's arrays, and one of records.
+void host_emit_ranges(HostRun* run, const Expression* call);
 void host_out_of_range(HostRun* run, const Expression* place);
 void host_division_by_zero(HostRun* run, const Expression* place);
 /// `unit` may be null.

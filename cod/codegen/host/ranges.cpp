@@ -1,0 +1,209 @@
+// emitRanges(): live ranges of words ▶ a summary for each of the program's arrays, and a table of records, in
+// each of which the words of an array that lived from one time to another stand together.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "cod/codegen/host/runtime.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// How a range ended; the numbers stand in the table of records.
+enum Ending : std::uint64_t { stored = 0, overwritten = 1, open_at_exit = 2, endings = 3 };
+
+/// A word of a thread block that held a value from device memory from `begin` to `end`. `begin` is 0 of what
+/// it was accessed before it held one; `left` is 0 when no value of it went to device memory, else when the
+/// last one did.
+struct WordRange {
+  std::uint64_t word, block, begin, end, left, accesses;
+  bool is_open;  ///< at the block's exit
+};
+
+struct RecordKey {
+  std::uint64_t array, block, begin, end, ending;
+  auto operator<=>(const RecordKey&) const = default;
+};
+
+struct Tally {
+  std::uint64_t words = 0, accesses = 0, least = ~std::uint64_t{0}, greatest = 0;
+  void add(std::uint64_t count) {
+    ++words;
+    accesses += count;
+    least = std::min(least, count);
+    greatest = std::max(greatest, count);
+  }
+};
+
+struct ArrayTally {
+  Tally of_ranges;
+  std::uint64_t ended[endings] = {};
+  std::uint64_t records = 0;
+  std::uint64_t outside = 0;  ///< accesses while a word held nothing from device memory
+};
+
+template <typename Element>
+std::uint64_t element(const HostRun& run, const Symbol& array, std::uint64_t index) {
+  Element value = 0;
+  std::memcpy(&value, run.launch.arrays[array.index].data() + index * sizeof value, sizeof value);
+  return value;
+}
+
+class Ranges {
+ public:
+  Ranges(HostRun& run, const Expression& call)
+      : run_(run),
+        closed_(*call.operands[1]->symbol->collection),
+        open_(*call.operands[2]->symbol),
+        left_(*call.operands[3]->symbol),
+        last_(*call.operands[4]->symbol),
+        tallies_(run.launch.shared_arrays.size()) {}
+
+  void collect() {
+    for (const std::uint64_t place : entry_places(run_, closed_)) {
+      const auto field = [&](std::size_t i) {
+        return element<std::uint32_t>(run_, *closed_.leaves[i], place);
+      };
+      add({field(0), field(1), field(2), field(3), field(4), field(5), false});
+    }
+    constexpr unsigned half = 32;
+    const std::uint64_t words = run_.extents.shared_words;
+    for (std::uint64_t block = 0; block < run_.extents.blocks; ++block) {
+      const auto last = element<std::uint32_t>(run_, last_, block);
+      for (std::uint64_t word = 0; word < words; ++word) {
+        const auto state = element<std::uint64_t>(run_, open_, block * words + word);
+        if (state == 0) continue;
+        const auto left = element<std::uint32_t>(run_, left_, block * words + word);
+        add({word, block, state >> half, last, left, state & 0xffffffff, true});
+      }
+    }
+    for (const auto& [key, tally] : records_) ++tallies_[key.array].records;
+  }
+
+  void emit(const std::string& name) {
+    if (outside_of_arrays_ != 0 && run_.launch.print)
+      run_.launch.print(std::to_string(outside_of_arrays_) +
+                        " accesses outside of all known arrays were not counted");
+    emit_arrays(name);
+    emit_records(name);
+  }
+
+ private:
+  void add(const WordRange& range) {
+    const auto& arrays = run_.launch.shared_arrays;
+    const auto next = std::ranges::upper_bound(arrays, range.word, {}, &MemoryArray::first);
+    if (next == arrays.begin() || range.word - (next - 1)->first >= (next - 1)->words) {
+      outside_of_arrays_ += range.accesses;
+      return;
+    }
+    const auto array = static_cast<std::uint64_t>(next - 1 - arrays.begin());
+    if (range.begin == 0) {
+      tallies_[array].outside += range.accesses;
+      return;
+    }
+    const Ending ending = range.left != 0 ? stored : range.is_open ? open_at_exit : overwritten;
+    const std::uint64_t end = ending == stored ? range.left : range.end;
+    tallies_[array].of_ranges.add(range.accesses);
+    ++tallies_[array].ended[ending];
+    records_[{array, range.block, range.begin, end, ending}].add(range.accesses);
+  }
+
+  void emit_column(Emitted row, const char* column, std::vector<std::uint64_t> values,
+                   const std::string& unit, Folding folding) {
+    row.name = row.table + "." + column;
+    row.values = std::move(values);
+    row.unit = unit;
+    row.folding = folding;
+    run_.emit(std::move(row));
+  }
+
+  template <typename Value>
+  std::vector<std::uint64_t> of_arrays(Value value) const {
+    std::vector<std::uint64_t> values;
+    for (const ArrayTally& each : tallies_) values.push_back(value(each));
+    return values;
+  }
+
+  void emit_arrays(const std::string& name) {
+    Emitted row;
+    row.table = run_.take_name(name);
+    if (tallies_.empty()) return;
+    row.dimensions = {tallies_.size()};
+    row.dimension_names = {"arrays"};
+    std::vector<std::uint64_t> words;
+    for (const MemoryArray& array : run_.launch.shared_arrays) {
+      row.labels.push_back(array.name);
+      words.push_back(array.words);
+    }
+    const auto ended = [&](Ending ending) {
+      return of_arrays([ending](const ArrayTally& each) { return each.ended[ending]; });
+    };
+    const auto ranges = of_arrays([](const ArrayTally& each) { return each.of_ranges.words; });
+    emit_column(row, "words", words, "words", Folding::mean);
+    emit_column(row, "records", of_arrays([](const ArrayTally& each) { return each.records; }), "ranges",
+                Folding::sum);
+    emit_column(row, "ranges", ranges, "ranges of a word", Folding::sum);
+    emit_column(row, "stored", ended(stored), "ranges of a word", Folding::sum);
+    emit_column(row, "overwritten", ended(overwritten), "ranges of a word", Folding::sum);
+    emit_column(row, "open_at_exit", ended(open_at_exit), "ranges of a word", Folding::sum);
+    const auto accesses = of_arrays([](const ArrayTally& each) { return each.of_ranges.accesses; });
+    emit_column(row, "accesses", accesses, "accesses", Folding::sum);
+    Emitted mean = row;
+    mean.denominators = ranges;
+    emit_column(mean, "mean", accesses, "accesses per word and range", Folding::by_name);
+    const auto least = of_arrays(
+        [](const ArrayTally& each) { return each.of_ranges.words == 0 ? 0 : each.of_ranges.least; });
+    emit_column(row, "least", least, "accesses", Folding::least);
+    emit_column(row, "greatest", of_arrays([](const ArrayTally& each) { return each.of_ranges.greatest; }),
+                "accesses", Folding::greatest);
+    emit_column(row, "outside", of_arrays([](const ArrayTally& each) { return each.outside; }), "accesses",
+                Folding::sum);
+  }
+
+  template <typename Value>
+  std::vector<std::uint64_t> of_records(Value value) const {
+    std::vector<std::uint64_t> values;
+    for (const auto& [key, tally] : records_) values.push_back(value(key, tally));
+    return values;
+  }
+
+  void emit_records(const std::string& name) {
+    Emitted row;
+    row.table = run_.take_name(name + "_records");
+    row.dimensions = {records_.size()};
+    const auto column = [&](const char* of, const std::string& unit, auto value) {
+      emit_column(row, of, of_records(value), unit, Folding::by_name);
+    };
+    column("array", "id", [](const RecordKey& key, const Tally&) { return key.array; });
+    column("block", "id", [](const RecordKey& key, const Tally&) { return key.block; });
+    column("begin", "transfers", [](const RecordKey& key, const Tally&) { return key.begin; });
+    column("end", "transfers", [](const RecordKey& key, const Tally&) { return key.end; });
+    column("ending", "id", [](const RecordKey& key, const Tally&) { return key.ending; });
+    column("words", "words", [](const RecordKey&, const Tally& tally) { return tally.words; });
+    column("accesses", "accesses", [](const RecordKey&, const Tally& tally) { return tally.accesses; });
+    column("least", "accesses", [](const RecordKey&, const Tally& tally) { return tally.least; });
+    column("greatest", "accesses", [](const RecordKey&, const Tally& tally) { return tally.greatest; });
+    Emitted mean = row;
+    mean.denominators = of_records([](const RecordKey&, const Tally& tally) { return tally.words; });
+    emit_column(mean, "mean", of_records([](const RecordKey&, const Tally& tally) { return tally.accesses; }),
+                "accesses per word", Folding::by_name);
+  }
+
+  HostRun& run_;
+  const Collection& closed_;
+  const Symbol &open_, &left_, &last_;
+  std::vector<ArrayTally> tallies_;
+  std::map<RecordKey, Tally> records_;
+  std::uint64_t outside_of_arrays_ = 0;
+};
+
+}  // namespace
+
+void host_emit_ranges(HostRun* run, const Expression* call) {
+  Ranges ranges(*run, *call);
+  ranges.collect();
+  ranges.emit(call->operands[0]->text);
+}
+
+}  // namespace lynxpp::cod
