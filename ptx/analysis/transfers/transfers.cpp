@@ -221,7 +221,8 @@ class TransferFinder {
     accesses_.push_back(std::move(nodes));
   }
 
-  /// Local memory is one node, parameters and results of functions have one each. Constants come from nowhere.
+  /// Local memory is one node, parameters and results of functions have one each. Constants come from
+  /// nowhere.
   void add_private_access(std::size_t index, std::uint32_t at, const MemoryAccess& access,
                           const AccessNodes& nodes) {
     Node memory = local_;

@@ -9,9 +9,9 @@
 //
 // Device memory is global memory, textures and surfaces. Of a generic access both is supposed unless its
 // address tells (made by cvta of a shared variable, or by nothing that leads there); the access itself knows
-// where it leads. Atomic operations that combine their operand with what is there (add, min, …) take values to
-// device memory, but bring none into shared memory, where they only go on with what is there; exch and cas do.
-// Copies (cp.async, bulk copies) between the two are transfers.
+// where it leads. Atomic operations that combine their operand with what is there (add, min, …) take values
+// to device memory, but bring none into shared memory, where they only go on with what is there; exch and cas
+// do. Copies (cp.async, bulk copies) between the two are transfers.
 #pragma once
 
 #include <array>
