@@ -155,10 +155,9 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments =
-    std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments, InstrumentArguments,
-                 PtxArguments, AdviseArguments, QualityArguments, CalibrateArguments, BandArguments,
-                 ListArguments>;
+using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments,
+                               InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
+                               CalibrateArguments, BandArguments, ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -38,7 +38,6 @@ struct ChildRun {
 /// and with `variables`. Failure: it cannot be started, or fails; `how`, the end of a sentence, says in which
 /// setting.
 Result<ChildRun> run_child(const std::string& path, const std::vector<std::string>& command,
-                           const Variables& variables, const WorkFolder& folder,
-                           const std::string& how);
+                           const Variables& variables, const WorkFolder& folder, const std::string& how);
 
 }  // namespace lynxpp::cli

@@ -58,7 +58,8 @@ Result<std::vector<report::Record>> run_once(const std::string& program, const Q
 
 bool is_of_gpu(const std::vector<report::Record>& records) {
   for (const report::Record& record : records) {
-    if (const auto* device = std::get_if<report::DeviceRecord>(&record)) return !device->device.starts_with("cpu");
+    if (const auto* device = std::get_if<report::DeviceRecord>(&record))
+      return !device->device.starts_with("cpu");
   }
   return false;
 }

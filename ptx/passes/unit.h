@@ -201,7 +201,7 @@ struct InstrumentationUnit {
   SharedAddresses shared;
   BlockCounters block_counters;
   WordSites word_sites;  ///< of probes that count words: where they need not do so each time
-  Transfers transfers;                               ///< empty: nobody asks
+  Transfers transfers;   ///< empty: nobody asks
   std::shared_ptr<const LaneValuePlan> lane_values;  ///< null: none are at hand
   EditList edits;
   AnalysisCache analyses;

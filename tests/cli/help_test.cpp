@@ -14,9 +14,8 @@
 namespace lynxpp::cli {
 namespace {
 
-const std::vector<std::string> subcommands{"run", "bench",  "report",  "check",     "instrument",
-                                           "ptx", "advise", "quality", "calibrate", "band",
-                                           "list"};
+const std::vector<std::string> subcommands{"run",    "bench",   "report",    "check", "instrument", "ptx",
+                                           "advise", "quality", "calibrate", "band",  "list"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});
