@@ -1,5 +1,6 @@
 #include "report/table_sink.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
