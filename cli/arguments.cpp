@@ -44,8 +44,7 @@ class HelpFormatter : public CLI::Formatter {
 
 constexpr const char* specification_help = "Ready-made name or .cod file; several with commas or repeated";
 
-constexpr const char* words_help =
-    "How words of memory are counted, e.g. static,plain,shared=8 (default: exactly)";
+constexpr const char* words_help = "How words of memory are counted (default: exactly), e.g. static,plain";
 
 CLI::Validator compute_capability() { return CLI::Range(50, 200).description(""); }
 

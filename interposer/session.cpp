@@ -323,14 +323,15 @@ Status Session::time_original(Seen& seen, device::Device& device, const device::
 }
 
 void Session::add(Pending pending, Outstanding& outstanding) {
+  bool is_crowded = false;
   {
     const State state(state_);
     outstanding.settled_later();
     pending_bytes_ += pending.layout.bytes;
     pending_.push_back(std::move(pending));
-    if (pending_bytes_ <= outstanding_bytes_limit && pending_.size() <= outstanding_launches_limit)
-      return worker_ != nullptr ? worker_->wake() : void();
+    is_crowded = pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
   }
+  if (!is_crowded) return worker_ != nullptr ? worker_->wake() : void();
   const std::lock_guard taking(taking_);
   drain(false);
 }

@@ -103,7 +103,7 @@ class Session {
   class Launching;
   class Outstanding;
   using KernelPtr = std::shared_ptr<Kernel>;
-  using State = std::unique_lock<std::timed_mutex>;
+  using State = std::unique_lock<std::recursive_timed_mutex>;
 
   // ---- launching (session.cpp)
   Seen& seen(const std::string& kernel);
@@ -172,9 +172,10 @@ class Session {
   std::atomic<int> launching_ = 0;  // threads in the midst of a launch
 
   // Three locks, taken in this order.
-  OwnedMutex taking_;                    // held by who takes results, so that their order is kept
-  std::timed_mutex records_;             // while records are written: guards the sink and what reports keep
-  std::timed_mutex state_;               // guards what follows; never held while a compiler or a device works
+  OwnedMutex taking_;         // held by who takes results, so that their order is kept
+  std::timed_mutex records_;  // while records are written: guards the sink and what reports keep
+  // Recursive, since a signal handler may end the program in the midst of a launch.
+  std::recursive_timed_mutex state_;     // guards what follows; never held while a compiler or a device works
   std::condition_variable_any changed_;  // a variant has been made
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;

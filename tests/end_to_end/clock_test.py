@@ -108,7 +108,7 @@ class Clock(unittest.TestCase):
     def test_what_cannot_be_modelled_is_said(self):
         native = BUILD.run(BUILD.examples / "transpose")
         for name, message in (("compute_1_4", "there is no machine 'compute_1_4'; hint: did you mean 'compute_1_3'?"),
-                              ("./absent.json", "cannot read './absent.json'")):
+                              ("./absent.json", "cannot read ./absent.json")):
             run, launches = modelled("transpose", name)
             self.assertEqual((run.status, run.stdout), (0, native.stdout))
             self.assertEqual(run.stderr.count("no time is modelled"), 1)
