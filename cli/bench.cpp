@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -41,6 +42,7 @@ class Runner {
     if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     if (!arguments_.device.empty()) variables["LYNXPP_DEVICE"] = arguments_.device;
+    if (const char* const scheme = std::getenv("LYNXPP_WORDS")) variables["LYNXPP_WORDS"] = scheme;
     const bool is_native = timing == "original";
     const Result<ChildRun> made = run_child(program_, arguments_.command, variables, folder_,
                                             is_native ? "uninstrumented" : "with " + specifications);
