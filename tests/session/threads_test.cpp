@@ -268,8 +268,12 @@ TEST(Worker, IsThroughWhenItIsDestroyed) {
   EXPECT_FALSE(is_used);
 }
 
-TEST(Worker, ThatIsNeverWokenHasNoThread) {
-  const ResultsWorker worker([] { return true; });
+TEST(Worker, ThatIsNeverWokenIsNotAtWork) {
+  bool is_asked = false;
+  {
+    const ResultsWorker worker([&] { return is_asked = true; });
+  }
+  EXPECT_FALSE(is_asked);
 }
 
 }  // namespace
