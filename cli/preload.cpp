@@ -26,6 +26,18 @@ std::string joined(const std::vector<std::string>& texts) {
   return list;
 }
 
+/// Of a GPU. Not closed: the driver does not like to be unloaded, and this process is to be another one's
+/// soon.
+bool opens_driver() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  return library != nullptr && ::dlsym(library, "lynxpp_stands_in_for_driver") == nullptr;
+}
+
+bool has_gpu() {
+  const auto exists = [](const char* path) { return ::access(path, F_OK) == 0; };
+  return (exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg")) && opens_driver();
+}
+
 }  // namespace
 
 Result<std::string> specification_list(const std::vector<std::string>& specifications) {
@@ -88,8 +100,7 @@ Option option_or_variable(const std::string& value, const char* option, const ch
 
 Status check_device(const std::string& device) {
   if (device != "cuda") return success();
-  // Not closed: the driver does not like to be unloaded, and this process is to be another one's soon.
-  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr) return success();
+  if (opens_driver()) return success();
   return failure("there is no NVIDIA driver (libcuda.so.1) on this machine",
                  "-d cpu runs the kernels on the built-in device");
 }
@@ -104,6 +115,15 @@ Result<std::string> preload_library() {
                    "install lynxpp in another folder");
   }
   return path;
+}
+
+void let_find_cpu_driver(const std::string& device) {
+  if (device == "cuda" || (device != "cpu" && has_gpu())) return;
+  const std::string folder = absolute_path(executable_folder() + "/../lib/cpu-driver");
+  if (::access((folder + "/libcuda.so.1").c_str(), R_OK) != 0) return;
+  const char* const others = std::getenv("LD_LIBRARY_PATH");
+  const bool has_others = others != nullptr && *others != '\0';
+  ::setenv("LD_LIBRARY_PATH", (has_others ? folder + ":" + others : folder).c_str(), 1);
 }
 
 std::string with_other_preloads(const std::string& library) {

@@ -37,6 +37,10 @@ Status check_device(const std::string& device);
 /// The preload library of this build or installation.
 Result<std::string> preload_library();
 
+/// Has the program to be started find the cpu device's libcuda.so.1, where `device` (an option's value) or
+/// the lack of a driver says that it is to run there.
+void let_find_cpu_driver(const std::string& device);
+
 /// `library` and behind it what LD_PRELOAD holds already.
 std::string with_other_preloads(const std::string& library);
 

@@ -76,6 +76,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
     ask_for_last_word();
   }
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
+  let_find_cpu_driver(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
   ::setenv("NVTX_INJECTION64_PATH", library->c_str(), 0);  // a user's own tool goes first
 
   if (!arguments.kernels.empty()) ::setenv("LYNXPP_KERNELS", arguments.kernels.c_str(), 1);

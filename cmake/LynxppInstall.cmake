@@ -1,5 +1,5 @@
 # What `cmake --install` makes: a folder that may be moved anywhere and needs nothing but glibc 2.36.
-#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
+#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/libcuda.so.1  share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
 # Included last: the targets of the folders exist by now. `cmake --install … --strip` leaves symbols out.
 include(GNUInstallDirs)
 # One lib folder on every distribution: liblynxpp.so finds the engine beside itself and bin/lynxpp finds both in ../lib.
@@ -28,6 +28,10 @@ foreach(target lynxpp_cli lynxpp_preload lynxpp_engine_so)
     RUNTIME DESTINATION bin
     LIBRARY DESTINATION lib)
 endforeach()
+
+if(TARGET lynxpp_cpu_driver)
+  install(TARGETS lynxpp_cpu_driver LIBRARY DESTINATION lib/cpu-driver)
+endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/specs/ DESTINATION share/lynxpp/specs FILES_MATCHING PATTERN "*.cod")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/advise DESTINATION share/lynxpp FILES_MATCHING PATTERN "*.access")

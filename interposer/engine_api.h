@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 5
+#define LYNXPP_ENGINE_ABI 6
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -122,6 +122,9 @@ typedef struct lynxpp_engine {
 
   /// The program has called for a copy.
   void (*copied)(const lynxpp_copy* copy);
+
+  /// What the cpu device's libcuda.so.1 exports, `*count` entries sorted by name.
+  const lynxpp_cpu_function* (*cpu_driver_functions)(size_t* count);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "device/cpu/driver/driver.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cuda/cuda_device.h"
 #include "interposer/allocations.h"
@@ -292,6 +293,12 @@ const lynxpp_cpu_function* cpu_functions(size_t* count) {
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
 }
 
+const lynxpp_cpu_function* cpu_driver_functions(size_t* count) {
+  const std::span<const device::cpu::ApiFunction> functions = device::cpu::driver_functions();
+  *count = functions.size();
+  return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
+}
+
 constexpr lynxpp_engine table{
     .abi = LYNXPP_ENGINE_ABI,
     .use_allocations = &use_allocations,
@@ -305,6 +312,7 @@ constexpr lynxpp_engine table{
     .cpu_refusal = &device::cpu::unknown_function,
     .use_ranges = &use_ranges,
     .copied = &copied,
+    .cpu_driver_functions = &cpu_driver_functions,
 };
 
 }  // namespace

@@ -30,11 +30,13 @@ TABLE = {
     "device": ["support"],  # device.h, the interface
     "device/cpu/simt": ["support", "models", "ptx/ir", "ptx/parser", "ptx/analysis"],
     "device/cpu/runtime": ["support", "models", "image", "device", "device/cpu/simt"],
+    "device/cpu/driver": ["support", "image", "device", "device/cpu/simt", "device/cpu/runtime"],
+    "device/cpu/driver/library": ["interposer/engine_api.h", "device/cpu/driver"],
     "device/cpu": ["support", "models", "image", "device", "device/cpu/simt", "device/cpu/runtime"],
     "device/cuda": ["support", "device"],
     "engine": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/replay", "ptx/passes", "ptx/emitter", "cod", "device"],
     "instrumentors": ["support", "engine", "report"],
-    "interposer": ["support", "image", "ptx/ir", "ptx/parser", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/runtime",
+    "interposer": ["support", "image", "ptx/ir", "ptx/parser", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/driver", "device/cpu/runtime",
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/driver_api.def", "support/call_stack.h",
                            "support/run_mark.h"],
@@ -61,7 +63,7 @@ LIBRARIES = {
     "LZ4": (r"lz4.*\.h", ["image"]),
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
-             ["device/cpu/runtime", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
+             ["device/cpu/runtime", "device/cpu/driver", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
               "examples/apps", "examples/cumapz", "examples/primitives"]),
 }
 # These may show in a header that other folders include.

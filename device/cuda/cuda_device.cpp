@@ -437,9 +437,9 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
     driver.cuDeviceGetAttribute(&value, id, device);
     return value;
   };
-  info.name = name.data();
+  info.name = driver.is_cpu_device ? "cpu" : name.data();
   info.ordinal = device;
-  info.contracts = true;
+  info.contracts = !driver.is_cpu_device;
   info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   info.multiprocessors = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));

@@ -14,6 +14,7 @@ Result<Driver> Driver::load(void* (*lookup)(const char* name)) {
 #define LYNXPP_FIND(name) find(driver.name, #name);
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_FIND)
 #undef LYNXPP_FIND
+  driver.is_cpu_device = lookup("lynxpp_stands_in_for_driver") != nullptr;
   if (missing != nullptr) return failure(std::string("the driver has no ") + missing);
   return driver;
 }

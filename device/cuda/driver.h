@@ -47,6 +47,7 @@ namespace lynxpp::device::cuda {
   X(cuThreadExchangeStreamCaptureMode)
 
 struct Driver {
+  bool is_cpu_device = false;  ///< it is the stand-in of device/cpu/driver
 #define LYNXPP_MEMBER(name) decltype(&::name) name = nullptr;
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_MEMBER)
 #undef LYNXPP_MEMBER

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/preload/driver.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/loaded_object.h"
 #include "interposer/preload/process.h"
@@ -217,7 +218,12 @@ void bind_to_cpu_device() {
   });
   only_older_runtimes = !has_current_runtime;
   missing.report();
-  engine->attach(settings.specifications);
+  if (settings.specifications != nullptr) {
+    attached_flag.store(1, std::memory_order_relaxed);
+    attached_engine();
+  } else {
+    engine->attach(nullptr);
+  }
   finish_at_exit();
 }
 
@@ -227,14 +233,12 @@ void* looked_up_cpu_function(const char* name) {
   return address == nullptr && cpu_function(name) != nullptr ? refusal : address;
 }
 
-void explain_static_runtime(const char* library, const void* caller) {
-  const char* slash = strrchr(library, '/');
-  if (strncmp(slash != nullptr ? slash + 1 : library, "libcuda.so", 10) != 0) return;
-  const bool wants_cpu = settings.device == DeviceChoice::cpu ||
-                         (settings.device == DeviceChoice::automatic && !driver_present());
-  if (!wants_cpu) return;
+namespace {
+
+/// Says why the static runtime that is asking cannot run on the cpu device. False when none is asking.
+bool explain_static_runtime(const void* caller) {
   const Asking asking = asking_object(caller);
-  if (!asking.holds_runtime) return;
+  if (!asking.holds_runtime) return false;
   const char* const no_driver = driver_present() ? "" : " (there is no NVIDIA driver on this machine)";
   if (asking.name[0] != '\0') {
     if (is_first(asking.file)) {
@@ -242,22 +246,39 @@ void explain_static_runtime(const char* library, const void* caller) {
           "there%s",
           asking.name, no_driver);
     }
-    return;
+    return true;
   }
-  if (explained.exchange(true)) return;
+  if (explained.exchange(true)) return true;
   say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu "
       "device; "
       "rebuild the program with `nvcc -cudart shared`%s",
       no_driver);
+  return true;
+}
+
+}  // namespace
+
+const char* driver_to_open(const char* library, const void* caller) {
+  const char* slash = strrchr(library, '/');
+  if (strncmp(slash != nullptr ? slash + 1 : library, "libcuda.so", 10) != 0) return nullptr;
+  const bool wants_cpu = settings.device == DeviceChoice::cpu ||
+                         (settings.device == DeviceChoice::automatic && !driver_present());
+  if (!wants_cpu) return nullptr;
+  // A static runtime is to find no driver, wherever it looks.
+  if (explain_static_runtime(caller)) return "/nonexistent/libcuda.so.1";
+  return stand_in_driver();
 }
 
 bool has_explained() { return explained.load(); }
 
 void explain_driver_use() {
-  if (settings.device != DeviceChoice::cpu || explained.exchange(true)) return;
-  say("LYNXPP_DEVICE is cpu, but this program calls the CUDA driver directly, for which the cpu device does "
-      "not stand in; "
-      "it runs on the GPU, uninstrumented");
+  if (settings.device != DeviceChoice::cpu || driver_is_stand_in()) return;
+  attached_flag.store(0, std::memory_order_relaxed);
+  if (explained.exchange(true)) return;
+  say("LYNXPP_DEVICE is cpu, but this program has loaded the driver of the GPU; it runs there, "
+      "uninstrumented. "
+      "`lynxpp run -d cpu`, or LD_LIBRARY_PATH=%s, gives it the cpu device's",
+      stand_in_folder());
 }
 
 }  // namespace lynxpp::preload

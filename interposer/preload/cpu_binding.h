@@ -18,12 +18,13 @@ void bind_to_cpu_device();
 /// process is not on the cpu device.
 void* looked_up_cpu_function(const char* name);
 
-/// Tells the user, once, when `caller` is a program, or a library of it, whose CUDA runtime is linked
-/// statically and asks for a driver that the cpu device cannot stand in for.
-void explain_static_runtime(const char* library, const void* caller);
+/// What dlopen is to open where `caller` asks for `library`: the cpu device's libcuda.so.1 in place of the
+/// driver, in a process that is to run on the cpu device; null: what was asked for. A CUDA runtime that is
+/// linked statically finds none, since it needs private tables of the driver; the user is told so once.
+const char* driver_to_open(const char* library, const void* caller);
 
-/// Tells the user, once, when a program that is to run on the cpu device loads device code into the CUDA
-/// driver all the same.
+/// Tells the user, once, when a program that is to run on the cpu device loads device code into the driver of
+/// a GPU all the same, which is not instrumented then.
 void explain_driver_use();
 
 /// Whether one of the two has said why the program cannot be measured.

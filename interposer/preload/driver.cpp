@@ -115,6 +115,11 @@ bool belongs_to_this_library(const void* address) {
 
 bool driver_loaded() { return driver_library() != nullptr; }
 
+bool driver_is_stand_in() {
+  void* const library = driver_library();
+  return library != nullptr && real_dlsym(library, "lynxpp_stands_in_for_driver") != nullptr;
+}
+
 bool exists_without_us(Slot slot) {
   return driver_library() != nullptr ||
          real_dlsym(RTLD_NEXT, function_names[static_cast<unsigned>(slot)].exported) != nullptr;

@@ -56,6 +56,9 @@ bool belongs_to_this_library(const void* address);
 /// Whether the process has the CUDA driver library open.
 bool driver_loaded();
 
+/// Whether that library is the cpu device's stand-in.
+bool driver_is_stand_in();
+
 /// Whether some library other than this one offers the function to the process.
 bool exists_without_us(Slot slot);
 

@@ -116,8 +116,7 @@ void specifications_changed(const char* specifications) {
     finish_at_exit();
   }
   engine_with_specifications.store(attaches ? opened : nullptr, std::memory_order_release);
-  // On the cpu device the engine sees every launch by itself.
-  if (settings.device != DeviceChoice::cpu) attached_flag.store(attaches ? 1 : 0, std::memory_order_relaxed);
+  attached_flag.store(attaches ? 1 : 0, std::memory_order_relaxed);
 }
 
 const lynxpp_engine* opened_engine() { return engine.load(std::memory_order_acquire); }

@@ -79,13 +79,15 @@ dlopen:
         subq    $8, %rsp
         .cfi_adjust_cfa_offset 8
         movq    %rdx, %rsi
-        call    lynxpp_observe_dlopen   // (name, caller)
+        call    lynxpp_observe_dlopen   // (name, caller): another name, or null
         addq    $8, %rsp
         .cfi_adjust_cfa_offset -8
         popq    %rsi
         .cfi_adjust_cfa_offset -8
         popq    %rdi
         .cfi_adjust_cfa_offset -8
+        testq   %rax, %rax
+        cmovnzq %rax, %rdi
         jmp     *lynxpp_real_dlopen(%rip)
         .cfi_endproc
         .size   dlopen, . - dlopen

@@ -43,7 +43,8 @@ const char* reason() {
   if (has_explained()) return "for the reason above";
   if (driver_loaded()) return "the CUDA driver was loaded, and nothing launched";
   if (on_cpu)
-    return "the program is not linked with CUDA's runtime library, which the cpu device stands in for";
+    return "the program neither is linked with CUDA's runtime library nor opened the driver, which the cpu "
+           "device stands in for";
   if (!driver_present()) return "there is no NVIDIA driver on this machine";
   return "the program never loaded the CUDA driver";
 }

@@ -45,11 +45,16 @@ bool exists(const char* path) { return access(path, F_OK) == 0; }
 /// Of the kernel driver, or of WSL.
 bool has_device_nodes() { return exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg"); }
 
+/// What LD_LIBRARY_PATH leads to may be the cpu device's.
+bool opens_real_driver() {
+  void* const library = real_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  return library != nullptr && real_dlsym(library, "lynxpp_stands_in_for_driver") == nullptr;
+}
+
 /// Containers may have the nodes and not the library. Where it usually is, it need not be opened to know.
 bool has_driver_library() {
   return exists("/usr/lib/x86_64-linux-gnu/libcuda.so.1") || exists("/usr/lib64/libcuda.so.1") ||
-         exists("/usr/lib/libcuda.so.1") || exists("/usr/lib/wsl/lib/libcuda.so.1") ||
-         real_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
+         exists("/usr/lib/libcuda.so.1") || exists("/usr/lib/wsl/lib/libcuda.so.1") || opens_real_driver();
 }
 
 }  // namespace
@@ -114,6 +119,22 @@ void remember_own_path() {
 const char* own_path() {
   static char resolved[PATH_MAX];
   return realpath(own_path_buffer, resolved) != nullptr ? resolved : own_path_buffer;
+}
+
+const char* stand_in_folder() {
+  static char folder[PATH_MAX + sizeof "/cpu-driver"];
+  if (folder[0] == '\0') {
+    snprintf(folder, PATH_MAX, "%s", own_path());
+    if (char* const slash = strrchr(folder, '/')) *slash = '\0';
+    strcat(folder, "/cpu-driver");
+  }
+  return folder;
+}
+
+const char* stand_in_driver() {
+  static char path[PATH_MAX + sizeof "/cpu-driver/libcuda.so.1"];
+  snprintf(path, sizeof path, "%s/libcuda.so.1", stand_in_folder());
+  return exists(path) ? path : nullptr;
 }
 
 void lynxpp_resolve_real_functions() {

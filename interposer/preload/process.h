@@ -28,6 +28,10 @@ void keep_stderr();
 /// place.
 bool driver_present();
 
+/// Of the cpu device's libcuda.so.1: the folder, and its path, null when it is not there.
+const char* stand_in_folder();
+const char* stand_in_driver();
+
 /// The path of this library with every symbolic link followed, or an empty string.
 const char* own_path();
 /// Remembers the path while the working directory is still the one LD_PRELOAD was written for.

@@ -57,8 +57,7 @@ Leave real_quick_exit = nullptr;
     bind_to_cpu_device();
     return;
   }
-  if (settings.specifications != nullptr && settings.device != DeviceChoice::cpu)
-    attached_flag.store(1, std::memory_order_relaxed);
+  if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -84,10 +83,12 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
   return exists_without_us(slot) ? nullptr : lynxpp_no_symbol;
 }
 
-extern "C" [[gnu::visibility("hidden")]] void lynxpp_observe_dlopen(const char* name, const void* caller) {
+/// What to open in place of `name`; null: that itself.
+extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const char* name,
+                                                                           const void* caller) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_resolve_real_functions();
-  if (name != nullptr) explain_static_runtime(name, caller);
+  return name != nullptr ? driver_to_open(name, caller) : nullptr;
 }
 
 LYNXPP_EXPORT void _exit(int status) { lynxpp::preload::leave(lynxpp::preload::real_exit_now, status); }

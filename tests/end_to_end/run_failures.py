@@ -82,7 +82,7 @@ def runs_without_a_launch(build):
             expect_words(run, words)
             demand_equal("lines", len(run.stderr.splitlines()), 1)
     run = lynxpp_run(build, "/bin/sh", "-c", "/bin/true; exit 3", options=("-d", "cpu"))
-    expect_words(run, "nor in its child processes", "is not linked with CUDA's runtime library")
+    expect_words(run, "nor in its child processes", "neither is linked with CUDA's runtime library")
 
 
 @test

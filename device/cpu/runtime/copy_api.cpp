@@ -7,6 +7,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/copies.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
@@ -21,7 +22,7 @@ void set_copy_observer(CopyObserver observer) { copy_observer = observer; }
 
 }  // namespace lynxpp::device::cpu
 
-namespace lynxpp::device::cpu::api {
+namespace lynxpp::device::cpu {
 namespace {
 
 enum class Side { device, host, any };
@@ -56,20 +57,6 @@ cudaError_t sides_of(cudaMemcpyKind kind, Side& destination, Side& source) {
   return cudaErrorInvalidMemcpyDirection;
 }
 
-/// A box of `width` bytes × `height` rows × `depth` slices.
-struct Box {
-  size_t width = 0, height = 1, depth = 1;
-  bool empty() const { return width == 0 || height == 0 || depth == 0; }
-};
-
-/// Where a box lies in memory.
-struct Place {
-  std::byte* first = nullptr;
-  size_t pitch = 0;        ///< bytes from row to row
-  size_t slice_pitch = 0;  ///< bytes from slice to slice
-  std::byte* row(size_t y, size_t z) const { return first + z * slice_pitch + y * pitch; }
-};
-
 /// Bytes from a box's first to its last; nullopt when they cannot be addressed.
 std::optional<size_t> span_of(const Box& box, const Place& place) {
   size_t rows = 0;
@@ -82,9 +69,6 @@ std::optional<size_t> span_of(const Box& box, const Place& place) {
   }
   return span;
 }
-
-/// When a call returns: what CUDA promises of copies between device memory, and of fills, is the latter, too.
-enum class Returns { when_done, at_once };
 
 bool is_device_only(const void* pointer) {
   const auto found = allocations().find(pointer);
@@ -141,11 +125,21 @@ cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMe
   return turn.status();
 }
 
-cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind, cudaStream_t stream,
-                 Returns returns) {
+void fill_row(std::byte* row, size_t bytes, const FillValue& value) {
+  if (value.bytes == 1) {
+    std::memset(row, static_cast<int>(value.value), bytes);
+    return;
+  }
+  for (size_t x = 0; x < bytes; x += value.bytes) std::memcpy(row + x, &value.value, value.bytes);
+}
+
+}  // namespace
+
+cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+                     cudaStream_t stream, Returns returns) {
   bool is_asynchronous = false;
   const cudaError_t error = make_copy(to, from, box, kind, stream, returns, is_asynchronous);
-  const CopyObserver observer = copy_observer.load();
+  const CopyObserver observer = DriverCall::active() ? nullptr : copy_observer.load();
   if (error != cudaSuccess || box.empty() || observer == nullptr) return error;
   // Memory that both reach is where the copy says; managed memory is the device's.
   const auto is_device = [](const Place& place, bool says_host) {
@@ -160,19 +154,46 @@ cudaError_t copy(const Place& to, const Place& from, const Box& box, cudaMemcpyK
   return error;
 }
 
+cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cudaStream_t stream,
+                     Returns returns) {
+  const cudaError_t admitted = streams().admit(stream);
+  if (admitted != cudaSuccess || box.empty()) return admitted;
+  const auto span = span_of(box, to);
+  if (!span) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check_side(to.first, *span, Side::device); error != cudaSuccess) return error;
+  OperationPtr filled;
+  const cudaError_t error = streams().enqueue(
+      stream,
+      [=] {
+        for (size_t z = 0; z < box.depth; ++z) {
+          for (size_t y = 0; y < box.height; ++y) fill_row(to.row(y, z), box.width, value);
+        }
+      },
+      &filled);
+  // What the host can read is filled when the call returns.
+  if (error != cudaSuccess || returns == Returns::at_once || is_device_only(to.first)) return error;
+  streams().wait_for(filled);
+  return sticky_error();
+}
+
+namespace api {
+namespace {
+
 Place place(const void* pointer, size_t pitch = 0) {
   return {const_cast<std::byte*>(static_cast<const std::byte*>(pointer)), pitch, 0};
 }
 
+FillValue bytes_of(int value) { return {static_cast<std::uint8_t>(value), 1}; }
+
 cudaError_t copy_linear(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
                         Returns returns) {
-  return copy(place(to), place(from), {bytes}, kind, stream, returns);
+  return copy_box(place(to), place(from), {bytes}, kind, stream, returns);
 }
 
 cudaError_t copy_2d(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
                     cudaStream_t stream, Returns returns) {
   if (box.width > to.pitch || box.width > from.pitch) return cudaErrorInvalidPitchValue;
-  return copy(to, from, box, kind, stream, returns);
+  return copy_box(to, from, box, kind, stream, returns);
 }
 
 cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, const cudaExtent& extent,
@@ -207,41 +228,20 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream, Re
       error != cudaSuccess) {
     return error;
   }
-  return copy(to, from, {extent.width, extent.height, extent.depth}, parameters->kind, stream, returns);
-}
-
-cudaError_t fill(const Place& to, const Box& box, int value, cudaStream_t stream, Returns returns) {
-  const cudaError_t admitted = streams().admit(stream);
-  if (admitted != cudaSuccess || box.empty()) return admitted;
-  const auto span = span_of(box, to);
-  if (!span) return cudaErrorInvalidValue;
-  if (const cudaError_t error = check_side(to.first, *span, Side::device); error != cudaSuccess) return error;
-  OperationPtr filled;
-  const cudaError_t error = streams().enqueue(
-      stream,
-      [=] {
-        for (size_t z = 0; z < box.depth; ++z) {
-          for (size_t y = 0; y < box.height; ++y) std::memset(to.row(y, z), value, box.width);
-        }
-      },
-      &filled);
-  // What the host can read is filled when the call returns.
-  if (error != cudaSuccess || returns == Returns::at_once || is_device_only(to.first)) return error;
-  streams().wait_for(filled);
-  return sticky_error();
+  return copy_box(to, from, {extent.width, extent.height, extent.depth}, parameters->kind, stream, returns);
 }
 
 cudaError_t fill_2d(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
                     Returns returns) {
   if (width > pitch) return cudaErrorInvalidPitchValue;
-  return fill(place(pointer, pitch), {width, height}, value, stream, returns);
+  return fill_box(place(pointer, pitch), {width, height}, bytes_of(value), stream, returns);
 }
 
 cudaError_t fill_3d(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t stream,
                     Returns returns) {
   Place to;
   if (const cudaError_t error = place_3d(pointer, {}, extent, to); error != cudaSuccess) return error;
-  return fill(to, {extent.width, extent.height, extent.depth}, value, stream, returns);
+  return fill_box(to, {extent.width, extent.height, extent.depth}, bytes_of(value), stream, returns);
 }
 
 /// The storage of the variable a symbol stands for.
@@ -339,10 +339,10 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes
 }
 
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  return fill(place(pointer), {bytes}, value, nullptr, Returns::when_done);
+  return fill_box(place(pointer), {bytes}, bytes_of(value), nullptr, Returns::when_done);
 }
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  return fill(place(pointer), {bytes}, value, stream, Returns::at_once);
+  return fill_box(place(pointer), {bytes}, bytes_of(value), stream, Returns::at_once);
 }
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
   return fill_2d(pointer, pitch, value, width, height, nullptr, Returns::when_done);
@@ -375,4 +375,5 @@ cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
   return error;
 }
 
-}  // namespace lynxpp::device::cpu::api
+}  // namespace api
+}  // namespace lynxpp::device::cpu

@@ -10,6 +10,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
+thread_local bool runtime_used = false;
 thread_local cudaError_t last_error = cudaSuccess;
 std::atomic<cudaError_t> process_error{cudaSuccess};
 
@@ -54,6 +55,9 @@ cudaError_t take_last_error() {
   last_error = cudaSuccess;
   return error;
 }
+
+void note_use_of_runtime() { runtime_used = true; }
+bool uses_runtime() { return runtime_used; }
 
 void set_sticky_error(cudaError_t error) { process_error.store(error, std::memory_order_relaxed); }
 cudaError_t sticky_error() { return process_error.load(std::memory_order_relaxed); }

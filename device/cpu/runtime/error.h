@@ -19,6 +19,10 @@ cudaError_t record_error(cudaError_t error);
 cudaError_t take_last_error();
 cudaError_t peek_last_error();
 
+/// Whether the calling thread has called the runtime, whose context is the device's primary one.
+void note_use_of_runtime();
+bool uses_runtime();
+
 /// The error of a kernel that died half-way: every later call reports it, as on hardware, because memory can
 /// no longer be trusted.
 void set_sticky_error(cudaError_t error);

@@ -167,7 +167,7 @@ cudaError_t error_of(const Failure& failure) {
   return cudaErrorLaunchFailure;
 }
 
-cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
+cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception interception) {
   launch.function = &kernel;
   launch.per_thread_stream = PerThreadDefaultStream::active();
   if (const cudaError_t error = check_shape(launch); error != cudaSuccess) return error;
@@ -183,7 +183,8 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch) {
   const cudaError_t admitted = streams().admit(static_cast<cudaStream_t>(launch.stream));
   if (admitted != cudaSuccess) return admitted;
   launch.number = kernel.launches++;
-  if (const LaunchInterceptor intercept = interceptor; intercept != nullptr) {
+  const LaunchInterceptor intercept = interception == Interception::allowed ? interceptor.load() : nullptr;
+  if (intercept != nullptr) {
     set_variant_error(cudaSuccess);
     if (intercept(launch, KernelIdentity{&kernel.name, loaded->ptx.get()})) return take_variant_error();
   }

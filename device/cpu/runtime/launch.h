@@ -16,7 +16,8 @@ namespace lynxpp::device::cpu {
 /// filled in. It runs when its turn in the stream has come; that it died is then the sticky error. Errors:
 /// cudaErrorInvalidConfiguration, cudaErrorInvalidValue (shared memory, attributes), those of Binary::load
 /// and Streams::admit, cudaErrorNotSupported when the cpu device cannot run it.
-cudaError_t launch_kernel(Kernel& kernel, Launch launch);
+enum class Interception { allowed, none };
+cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception interception = Interception::allowed);
 
 /// The CUDA error for a failure of the executor.
 cudaError_t error_of(const Failure& failure);

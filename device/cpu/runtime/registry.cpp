@@ -176,6 +176,32 @@ std::optional<LoadedModule::VariableStorage> Binary::variable_of(Kernel& kernel,
   return loaded->module->variable(name);
 }
 
+cudaError_t Binary::load_all(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t error = decode(); error != cudaSuccess) return error;
+  for (Module& module : modules_) {
+    if (const cudaError_t error = load_module_of(module, name); error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+std::vector<std::string> Binary::kernel_names() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const Module& module : modules_) {
+    for (std::string& name : module.loaded->kernel_names()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  for (const Module& module : modules_) {
+    if (const auto found = module.loaded->variable(name)) return found;
+  }
+  return std::nullopt;
+}
+
 void Binary::restore_variables() {
   const std::lock_guard lock(mutex_);
   for (const auto& variable : variables) {
@@ -227,15 +253,15 @@ void Registry::remove_binary(Binary* binary) {
   binary->retire(gone);
 }
 
-void Registry::add_kernel(Binary* binary, const void* host_function, const char* name) {
+Kernel* Registry::add_kernel(Binary* binary, const void* host_function, const char* name) {
   auto kernel = std::make_unique<Kernel>();
   kernel->binary = binary;
   kernel->host_function = host_function;
   kernel->name = name;
   const std::unique_lock lock(mutex_);
-  kernel_of_[host_function] = kernel.get();
+  if (host_function != nullptr) kernel_of_[host_function] = kernel.get();
   kernel_of_[kernel.get()] = kernel.get();
-  kernels_.push_back(std::move(kernel));
+  return kernels_.emplace_back(std::move(kernel)).get();
 }
 
 void Registry::add_variable(Binary* binary, std::unique_ptr<Variable> variable) {

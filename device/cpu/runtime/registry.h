@@ -77,6 +77,12 @@ class Binary {
   /// Any variable of the kernel's module, registered or not.
   static std::optional<LoadedModule::VariableStorage> variable_of(Kernel& kernel, const std::string& name);
 
+  /// Loads everything now. Errors: those of load(); logged.
+  cudaError_t load_all(const std::string& name);
+  /// Of all its modules. Precondition of this and find_variable(): load_all() has succeeded.
+  std::vector<std::string> kernel_names();
+  std::optional<LoadedModule::VariableStorage> find_variable(const std::string& name);
+
   /// Gives every variable its initial value back.
   void restore_variables();
   /// Lets go of modules and storage; `kernels` (its own) and its variables are not usable any more.
@@ -112,7 +118,8 @@ class Registry {
   void remove_binary(Binary* binary);
   bool is_binary(const Binary* binary) const;
 
-  void add_kernel(Binary* binary, const void* host_function, const char* name);
+  /// `host_function` is null for a kernel that has none.
+  Kernel* add_kernel(Binary* binary, const void* host_function, const char* name);
   void add_variable(Binary* binary, std::unique_ptr<Variable> variable);
 
   /// By the host function or by the handle; null when it is neither.

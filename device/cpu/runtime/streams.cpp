@@ -24,6 +24,7 @@ std::atomic<WaitObserver> wait_observer{nullptr};
 
 thread_local bool null_is_per_thread = false;
 thread_local bool in_callback = false;
+thread_local bool in_driver_call = false;
 
 // A static destructor may still use the API after the thread's own objects are gone.
 thread_local bool own_stream_gone = false;
@@ -36,7 +37,12 @@ struct OwnStream {
 
 void set_wait_observer(WaitObserver observer) { wait_observer = observer; }
 
+DriverCall::DriverCall() : before_(std::exchange(in_driver_call, true)) {}
+DriverCall::~DriverCall() { in_driver_call = before_; }
+bool DriverCall::active() { return in_driver_call; }
+
 void program_has_waited() {
+  if (in_driver_call) return;
   if (const WaitObserver observer = wait_observer) observer();
 }
 

@@ -183,6 +183,20 @@ class Streams {
   std::unordered_map<const Stream*, OperationPtr> last_;  ///< of each stream with something to do
 };
 
+/// While it lives on a thread, the thread is in a function of the driver API: whoever stands before the
+/// driver sees waits and copies by itself, so that observers (runtime.h) are not told.
+class DriverCall {
+ public:
+  DriverCall();
+  ~DriverCall();
+  DriverCall(const DriverCall&) = delete;
+  DriverCall& operator=(const DriverCall&) = delete;
+  static bool active();
+
+ private:
+  bool before_;
+};
+
 /// To be called by the API's functions when the program has waited for the device.
 void program_has_waited();
 

@@ -45,6 +45,7 @@ struct Recorded<function, sticky> {
  private:
   static cudaError_t recorded(const void* caller, Arguments... arguments) noexcept {
     const ProgramCall scope(caller);
+    note_use_of_runtime();
     return guarded([&] {
       const cudaError_t standing = sticky == Sticky::fails ? sticky_error() : cudaSuccess;
       return standing != cudaSuccess ? standing : function(arguments...);

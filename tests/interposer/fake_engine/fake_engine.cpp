@@ -118,9 +118,9 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
 void use_ranges(lynxpp_range_source) {}
 void copied(const lynxpp_copy*) {}
 
-constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach,     launch,
-                                       forget_image,    save_results,    collect,    finish,
-                                       cpu_functions,   cpu_refusal,     use_ranges, copied};
+constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach, launch,        forget_image,
+                                       save_results,    collect,         finish, cpu_functions, cpu_refusal,
+                                       use_ranges,      copied,          nullptr};
 
 }  // namespace
 

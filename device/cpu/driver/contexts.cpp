@@ -1,0 +1,166 @@
+#include "device/cpu/driver/contexts.h"
+
+#include <utility>
+#include <vector>
+
+#include "device/cpu/driver/modules.h"
+#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/streams.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+thread_local std::vector<CUcontext> context_stack;
+
+}  // namespace
+
+CUresult result_of(cudaError_t error) {
+  switch (error) {
+    // Numbers below 100 that the driver has, too.
+    case cudaSuccess:
+    case cudaErrorInvalidValue:
+    case cudaErrorMemoryAllocation:
+    case cudaErrorInitializationError:
+    case cudaErrorCudartUnloading: return static_cast<CUresult>(error);
+    case cudaErrorInvalidDeviceFunction: return CUDA_ERROR_INVALID_HANDLE;
+    case cudaErrorInvalidSymbol: return CUDA_ERROR_NOT_FOUND;
+    default: break;
+  }
+  constexpr int first_common = 100;
+  return error < first_common ? CUDA_ERROR_INVALID_VALUE : static_cast<CUresult>(error);
+}
+
+std::atomic<bool>& driver_initialized() {
+  static std::atomic<bool> initialized{false};
+  return initialized;
+}
+
+Contexts& contexts() {
+  static auto* const all = new Contexts;
+  return *all;
+}
+
+/// Precondition: `mutex_` is held.
+CUcontext Contexts::add(unsigned flags, bool is_primary) {
+  auto context = std::make_shared<Context>();
+  context->is_primary = is_primary;
+  context->flags = flags;
+  context->id = next_id_++;
+  auto* const handle = reinterpret_cast<CUcontext>(context.get());
+  contexts_[handle] = std::move(context);
+  return handle;
+}
+
+CUcontext Contexts::create(unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  return add(flags, false);
+}
+
+std::shared_ptr<Context> Contexts::find(CUcontext handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = contexts_.find(handle);
+  return found != contexts_.end() ? found->second : nullptr;
+}
+
+void Contexts::end(CUcontext handle) {
+  streams().wait_for_all();
+  std::shared_ptr<Context> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = contexts_.find(handle);
+    if (found == contexts_.end()) return;
+    gone = std::move(found->second);
+    contexts_.erase(found);
+  }
+  for (DriverModule* const module : gone->modules) driver_modules().remove(module);
+  for (CUstream const stream : gone->streams) streams().destroy(stream);
+  for (void* const pointer : gone->memory) {
+    if (allocations().release(pointer, MemoryKind::device, MemoryKind::managed) != cudaSuccess)
+      allocations().release(pointer, MemoryKind::pinned_host, MemoryKind::pinned_host);
+  }
+  // What a kernel that died has left behind was the context's.
+  clear_sticky_error();
+}
+
+bool Contexts::destroy(CUcontext handle) {
+  const auto context = find(handle);
+  if (context == nullptr || context->is_primary) return false;
+  end(handle);
+  std::erase(context_stack, handle);
+  return true;
+}
+
+CUcontext Contexts::retain_primary() {
+  const std::lock_guard lock(mutex_);
+  if (primary_ == nullptr) primary_ = add(primary_flags_, true);
+  ++primary_holders_;
+  return primary_;
+}
+
+bool Contexts::release_primary() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (primary_holders_ == 0) return false;
+    if (--primary_holders_ != 0) return true;
+  }
+  reset_primary();
+  return true;
+}
+
+void Contexts::reset_primary() {
+  CUcontext ended = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    ended = std::exchange(primary_, nullptr);
+    primary_holders_ = 0;
+  }
+  if (ended != nullptr) end(ended);
+}
+
+bool Contexts::primary_active() {
+  const std::lock_guard lock(mutex_);
+  return primary_ != nullptr;
+}
+
+unsigned Contexts::primary_flags() {
+  const std::lock_guard lock(mutex_);
+  return primary_flags_;
+}
+
+void Contexts::set_primary_flags(unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  primary_flags_ = flags;
+  if (primary_ != nullptr) contexts_[primary_]->flags = flags;
+}
+
+CUcontext Contexts::primary_of_runtime() {
+  const std::lock_guard lock(mutex_);
+  if (primary_ == nullptr) {
+    primary_ = add(primary_flags_, true);
+    ++primary_holders_;  // the runtime's own
+  }
+  return primary_;
+}
+
+CUcontext current_context() {
+  if (context_stack.empty()) return uses_runtime() ? contexts().primary_of_runtime() : nullptr;
+  return contexts().find(context_stack.back()) != nullptr ? context_stack.back() : nullptr;
+}
+
+void push_context(CUcontext handle) { context_stack.push_back(handle); }
+
+CUcontext pop_context() {
+  if (context_stack.empty()) return nullptr;
+  CUcontext const top = context_stack.back();
+  context_stack.pop_back();
+  return top;
+}
+
+void set_current_context(CUcontext handle) {
+  pop_context();
+  if (handle != nullptr) push_context(handle);
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,91 @@
+// Contexts of the stand-in for the driver, and which of them is a thread's current one.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "device/cpu/driver/api.h"
+
+namespace lynxpp::device::cpu {
+
+class DriverModule;  // modules.h
+
+/// The driver's number of an error of the runtime.
+CUresult result_of(cudaError_t error);
+
+/// One device's state for one part of the program. All contexts share the device's memory and default stream;
+/// what a context has given out goes away with it.
+struct Context {
+  bool is_primary = false;
+  unsigned flags = 0;
+  std::uint64_t id = 0;
+
+  // Guarded by Contexts.
+  std::set<void*> memory;        ///< allocated and not freed
+  std::set<CUstream> streams;    ///< created and not destroyed
+  std::set<DriverModule*> modules;
+};
+
+/// Thread safe.
+class Contexts {
+ public:
+  CUcontext create(unsigned flags);
+  /// Waits for the device and frees what the context owns. False when it is none, or a primary context.
+  bool destroy(CUcontext handle);
+  /// The context of a handle; null when it is none.
+  std::shared_ptr<Context> find(CUcontext handle);
+
+  CUcontext retain_primary();
+  bool release_primary();  ///< false when it is not retained
+  void reset_primary();
+  bool primary_active();
+  unsigned primary_flags();
+  void set_primary_flags(unsigned flags);
+  /// Of every thread that has called the runtime: its context is the primary one.
+  CUcontext primary_of_runtime();
+
+  template <typename Change>
+  void with(CUcontext handle, Change change) {
+    const std::lock_guard lock(mutex_);
+    const auto found = contexts_.find(handle);
+    if (found != contexts_.end()) change(*found->second);
+  }
+  /// Of the context, whichever it is, that holds the object.
+  template <typename Change>
+  void with_all(Change change) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [handle, context] : contexts_) change(*context);
+  }
+
+ private:
+  CUcontext add(unsigned flags, bool is_primary);
+  void end(CUcontext handle);
+
+  std::mutex mutex_;
+  std::uint64_t next_id_ = 1;
+  std::map<CUcontext, std::shared_ptr<Context>> contexts_;
+  CUcontext primary_ = nullptr;
+  unsigned primary_flags_ = 0;
+  unsigned primary_holders_ = 0;
+};
+
+/// The process's contexts. Never destroyed.
+Contexts& contexts();
+
+/// The calling thread's stack of contexts. current_context() is null when it is empty or its top is destroyed.
+CUcontext current_context();
+void push_context(CUcontext handle);
+CUcontext pop_context();  ///< null when the stack is empty
+/// Replaces the top.
+void set_current_context(CUcontext handle);
+
+/// Whether cuInit was called.
+std::atomic<bool>& driver_initialized();
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,265 @@
+// Modules, libraries, the linker.
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "device/cpu/driver/api.h"
+#include "device/cpu/driver/contexts.h"
+#include "device/cpu/driver/modules.h"
+#include "support/log.h"
+
+namespace lynxpp::device::cpu::driver_api {
+namespace {
+
+CUresult load_image(CUmodule* module, const void* image) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  DriverModule* loaded = nullptr;
+  if (const CUresult error = driver_modules().load(image, loaded); error != CUDA_SUCCESS) return error;
+  contexts().with(current_context(), [&](Context& context) { context.modules.insert(loaded); });
+  *module = reinterpret_cast<CUmodule>(loaded);
+  return CUDA_SUCCESS;
+}
+
+/// The file's bytes and zeros behind them.
+CUresult read_image(const char* path, std::vector<char>& bytes) {
+  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+  bytes.assign(std::istreambuf_iterator<char>(file), {});
+  if (bytes.empty()) return CUDA_ERROR_INVALID_IMAGE;
+  constexpr std::size_t margin = 64;  // a damaged header is looked at, too
+  bytes.insert(bytes.end(), margin, '\0');
+  return CUDA_SUCCESS;
+}
+
+CUresult unload_module(DriverModule* module) {
+  if (driver_modules().find(module) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  contexts().with_all([&](Context& context) { context.modules.erase(module); });
+  driver_modules().remove(module);
+  return CUDA_SUCCESS;
+}
+
+/// A kernel by its name, as whichever handle.
+template <typename Handle>
+CUresult give_kernel(Handle* handle, const void* module, const char* name) {
+  if (handle == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  DriverModule* const found = driver_modules().find(module);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  Kernel* const kernel = found->kernel(name);
+  if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
+  *handle = reinterpret_cast<Handle>(kernel);
+  return CUDA_SUCCESS;
+}
+
+CUresult count_kernels(unsigned* count, const void* module) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  DriverModule* const found = driver_modules().find(module);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *count = static_cast<unsigned>(found->kernel_names().size());
+  return CUDA_SUCCESS;
+}
+
+template <typename Handle>
+CUresult list_kernels(Handle* handles, unsigned count, const void* module) {
+  if (handles == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  DriverModule* const found = driver_modules().find(module);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  for (const std::string& name : found->kernel_names()) {
+    if (count-- == 0) break;
+    *handles++ = reinterpret_cast<Handle>(found->kernel(name));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult give_variable(CUdeviceptr* address, size_t* bytes, const void* module, const char* name) {
+  if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  DriverModule* const found = driver_modules().find(module);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const auto storage = found->variable(name);
+  if (!storage) return CUDA_ERROR_NOT_FOUND;
+  if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(storage->address);
+  if (bytes != nullptr) *bytes = storage->bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult load_library(CUlibrary* library, const void* image) {
+  if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  DriverModule* loaded = nullptr;
+  if (const CUresult error = driver_modules().load(image, loaded); error != CUDA_SUCCESS) return error;
+  *library = reinterpret_cast<CUlibrary>(loaded);
+  return CUDA_SUCCESS;
+}
+
+/// Links one text: what the linker gives out is the text itself, which the device takes as an image.
+struct Link {
+  std::vector<char> image;
+};
+std::mutex links_mutex;
+std::map<CUlinkState, std::unique_ptr<Link>> links;
+
+Link* find_link(CUlinkState state) {
+  const std::lock_guard lock(links_mutex);
+  const auto found = links.find(state);
+  return found != links.end() ? found->second.get() : nullptr;
+}
+
+CUresult create_link(CUlinkState* state) {
+  if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  auto link = std::make_unique<Link>();
+  *state = reinterpret_cast<CUlinkState>(link.get());
+  const std::lock_guard lock(links_mutex);
+  links[*state] = std::move(link);
+  return CUDA_SUCCESS;
+}
+
+CUresult add_to_link(CUlinkState state, CUjitInputType type, const void* data, size_t bytes) {
+  Link* const link = find_link(state);
+  if (link == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (data == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY) {
+    log().error("the cpu device links PTX only");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  if (!link->image.empty()) {
+    log().error("the cpu device does not link several modules into one");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  const auto* const first = static_cast<const char*>(data);
+  link->image.assign(first, first + bytes);
+  link->image.push_back('\0');
+  return CUDA_SUCCESS;
+}
+
+CUresult add_file_to_link(CUlinkState state, CUjitInputType type, const char* path) {
+  std::vector<char> bytes;
+  if (const CUresult error = read_image(path, bytes); error != CUDA_SUCCESS) return error;
+  return add_to_link(state, type, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- modules
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_image(module, image); }
+
+// Of the options the compiler takes, none changes what a program computes; there is no log but the device's.
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count, CUjit_option* options,
+                            void** values) {
+  if (count != 0 && (options == nullptr || values == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  return load_image(module, image);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load_image(module, image); }
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+  std::vector<char> bytes;
+  if (const CUresult error = read_image(path, bytes); error != CUDA_SUCCESS) return error;
+  return load_image(module, bytes.data());
+}
+
+CUresult cuModuleUnload(CUmodule module) { return unload_module(reinterpret_cast<DriverModule*>(module)); }
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return give_kernel(function, module, name);
+}
+CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule module) {
+  return count_kernels(count, module);
+}
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int count, CUmodule module) {
+  return list_kernels(functions, count, module);
+}
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+  return give_variable(address, bytes, module, name);
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *mode = CU_MODULE_LAZY_LOADING;  // kernels are compiled when they are first launched
+  return CUDA_SUCCESS;
+}
+
+// ---------------------------------------------------------------- libraries
+
+CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned int,
+                           CUlibraryOption*, void**, unsigned int) {
+  return load_library(library, image);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned int,
+                               CUlibraryOption*, void**, unsigned int) {
+  std::vector<char> bytes;
+  if (const CUresult error = read_image(path, bytes); error != CUDA_SUCCESS) return error;
+  return load_library(library, bytes.data());
+}
+
+CUresult cuLibraryUnload(CUlibrary library) {
+  return unload_module(reinterpret_cast<DriverModule*>(library));
+}
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+  return give_kernel(kernel, library, name);
+}
+CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
+  return count_kernels(count, library);
+}
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count, CUlibrary library) {
+  return list_kernels(kernels, count, library);
+}
+
+CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (driver_modules().find(library) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *module = reinterpret_cast<CUmodule>(library);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  return give_variable(address, bytes, library, name);
+}
+CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  return give_variable(address, bytes, library, name);
+}
+
+// ---------------------------------------------------------------- the linker
+
+CUresult cuLinkCreate(unsigned int, CUjit_option*, void**, CUlinkState* state) { return create_link(state); }
+CUresult cuLinkCreate_v2(unsigned int, CUjit_option*, void**, CUlinkState* state) {
+  return create_link(state);
+}
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t bytes, const char*,
+                       unsigned int, CUjit_option*, void**) {
+  return add_to_link(state, type, data, bytes);
+}
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t bytes, const char*,
+                          unsigned int, CUjit_option*, void**) {
+  return add_to_link(state, type, data, bytes);
+}
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned int, CUjit_option*,
+                       void**) {
+  return add_file_to_link(state, type, path);
+}
+CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path, unsigned int,
+                          CUjit_option*, void**) {
+  return add_file_to_link(state, type, path);
+}
+
+CUresult cuLinkComplete(CUlinkState state, void** image, size_t* bytes) {
+  Link* const link = find_link(state);
+  if (link == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (image == nullptr || link->image.empty()) return CUDA_ERROR_INVALID_VALUE;
+  *image = link->image.data();
+  if (bytes != nullptr) *bytes = link->image.size();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLinkDestroy(CUlinkState state) {
+  const std::lock_guard lock(links_mutex);
+  return links.erase(state) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace lynxpp::device::cpu::driver_api

@@ -1,0 +1,349 @@
+// The stand-in for the driver: functions are found as a program finds them, by cuGetProcAddress.
+#include <cuda.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "device/cpu/driver/driver.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+void* exported(const char* name) {
+  for (const ApiFunction& each : driver_functions()) {
+    if (std::strcmp(each.name, name) == 0) return each.address;
+  }
+  return nullptr;
+}
+
+CUresult look_up(const char* name, void** function, int version = CUDA_VERSION, cuuint64_t flags = 0,
+                 CUdriverProcAddressQueryResult* status = nullptr) {
+  const auto get = reinterpret_cast<decltype(&::cuGetProcAddress)>(exported("cuGetProcAddress_v2"));
+  return get(name, function, version, flags, status);
+}
+
+template <typename Function>
+Function* found(const char* name) {
+  void* address = nullptr;
+  EXPECT_EQ(look_up(name, &address), CUDA_SUCCESS) << name;
+  return reinterpret_cast<Function*>(address);
+}
+
+// The newest version of a function, called with the type that cuda.h gives its name. Not for names that are
+// macros for one of several exported versions.
+#define CALL(name, ...) found<std::remove_pointer_t<decltype(&::name)>>(#name)(__VA_ARGS__)
+
+constexpr const char* ptx = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.global .u32 factor = 3;
+.visible .entry scale(.param .u64 p, .param .u32 n) {
+  .reg .pred %p;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd0, [p];
+  ld.param.u32 %r0, [n];
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p, %r1, %r0;
+  @%p ret;
+  mul.wide.u32 %rd1, %r1, 4;
+  add.u64 %rd0, %rd0, %rd1;
+  ld.global.u32 %r2, [%rd0];
+  ld.global.u32 %r3, [factor];
+  mul.lo.u32 %r2, %r2, %r3;
+  st.global.u32 [%rd0], %r2;
+  ret;
+}
+)";
+
+class DriverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(CALL(cuInit, 0), CUDA_SUCCESS);
+    ASSERT_EQ(CALL(cuDevicePrimaryCtxRetain, &context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(CALL(cuCtxSetCurrent, context), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);
+    found<CUresult(CUdevice)>("cuDevicePrimaryCtxReset")(0);
+  }
+
+  CUfunction load_scale() {
+    EXPECT_EQ(CALL(cuModuleLoadData, &module, ptx), CUDA_SUCCESS);
+    CUfunction function = nullptr;
+    EXPECT_EQ(CALL(cuModuleGetFunction, &function, module, "scale"), CUDA_SUCCESS);
+    return function;
+  }
+
+  static CUdeviceptr allocate(std::size_t bytes) {
+    CUdeviceptr address = 0;
+    EXPECT_EQ(found<CUresult(CUdeviceptr*, std::size_t)>("cuMemAlloc")(&address, bytes), CUDA_SUCCESS);
+    return address;
+  }
+
+  static CUresult launch(CUfunction function, CUdeviceptr data, unsigned n, unsigned threads = 64) {
+    void* parameters[] = {&data, &n};
+    return CALL(cuLaunchKernel, function, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr);
+  }
+
+  static std::vector<unsigned> read(CUdeviceptr from, std::size_t count) {
+    std::vector<unsigned> values(count);
+    EXPECT_EQ(found<CUresult(void*, CUdeviceptr, std::size_t)>("cuMemcpyDtoH")(values.data(), from, 4 * count),
+              CUDA_SUCCESS);
+    return values;
+  }
+
+  static CUresult fill(CUdeviceptr to, unsigned value, std::size_t count) {
+    return found<CUresult(CUdeviceptr, unsigned, std::size_t)>("cuMemsetD32")(to, value, count);
+  }
+
+  CUcontext context = nullptr;
+  CUmodule module = nullptr;
+};
+
+TEST_F(DriverTest, AModuleOfPtxRuns) {
+  CUfunction const scale = load_scale();
+  const CUdeviceptr data = allocate(40 * 4);
+  ASSERT_EQ(fill(data, 5, 40), CUDA_SUCCESS);
+  ASSERT_EQ(launch(scale, data, 33), CUDA_SUCCESS);
+  const auto values = read(data, 40);
+  EXPECT_EQ(std::count(values.begin(), values.end(), 15u), 33);
+  EXPECT_EQ(std::count(values.begin() + 33, values.end(), 5u), 7);
+
+  CUdeviceptr factor = 0;
+  std::size_t bytes = 0;
+  using GetGlobal = CUresult(CUdeviceptr*, std::size_t*, CUmodule, const char*);
+  ASSERT_EQ(found<GetGlobal>("cuModuleGetGlobal")(&factor, &bytes, module, "factor"), CUDA_SUCCESS);
+  EXPECT_EQ(bytes, 4u);
+  ASSERT_EQ(fill(factor, 10, 1), CUDA_SUCCESS);
+  ASSERT_EQ(launch(scale, data, 40), CUDA_SUCCESS);
+  EXPECT_EQ(read(data, 40)[39], 50u);
+}
+
+TEST_F(DriverTest, ParametersMayLieInABuffer) {
+  CUfunction const scale = load_scale();
+  const CUdeviceptr data = allocate(4);
+  ASSERT_EQ(fill(data, 7, 1), CUDA_SUCCESS);
+  struct {
+    CUdeviceptr data;
+    unsigned n;
+  } buffer{data, 1};
+  std::size_t bytes = sizeof buffer;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                   CU_LAUNCH_PARAM_END};
+  ASSERT_EQ(CALL(cuLaunchKernel, scale, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
+  EXPECT_EQ(read(data, 1)[0], 21u);
+}
+
+TEST_F(DriverTest, LibrariesShareTheirKernelsWithTheirModule) {
+  CUlibrary library = nullptr;
+  ASSERT_EQ(CALL(cuLibraryLoadData, &library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  unsigned count = 0;
+  ASSERT_EQ(CALL(cuLibraryGetKernelCount, &count, library), CUDA_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  CUkernel kernel = nullptr;
+  ASSERT_EQ(CALL(cuLibraryGetKernel, &kernel, library, "scale"), CUDA_SUCCESS);
+  CUfunction function = nullptr;
+  ASSERT_EQ(CALL(cuKernelGetFunction, &function, kernel), CUDA_SUCCESS);
+  const char* name = nullptr;
+  ASSERT_EQ(CALL(cuFuncGetName, &name, function), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "scale");
+  CUlibrary owner = nullptr;
+  ASSERT_EQ(CALL(cuKernelGetLibrary, &owner, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(owner, library);
+  const CUdeviceptr data = allocate(4);
+  ASSERT_EQ(fill(data, 2, 1), CUDA_SUCCESS);
+  ASSERT_EQ(launch(function, data, 1), CUDA_SUCCESS);
+  EXPECT_EQ(read(data, 1)[0], 6u);
+  EXPECT_EQ(CALL(cuLibraryUnload, library), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuLibraryUnload, library), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(launch(function, data, 1), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(DriverTest, TheLinkerPassesOneTextOn) {
+  CUlinkState state = nullptr;
+  using Create = CUresult(unsigned, CUjit_option*, void**, CUlinkState*);
+  using Add = CUresult(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned, CUjit_option*, void**);
+  ASSERT_EQ(found<Create>("cuLinkCreate")(0, nullptr, nullptr, &state), CUDA_SUCCESS);
+  std::string text = ptx;
+  const auto add = [&] {
+    return found<Add>("cuLinkAddData")(state, CU_JIT_INPUT_PTX, text.data(), text.size() + 1, "a", 0, nullptr,
+                                       nullptr);
+  };
+  EXPECT_EQ(add(), CUDA_SUCCESS);
+  EXPECT_EQ(add(), CUDA_ERROR_NOT_SUPPORTED);
+  void* image = nullptr;
+  std::size_t bytes = 0;
+  ASSERT_EQ(CALL(cuLinkComplete, state, &image, &bytes), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuModuleLoadData, &module, image), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuLinkDestroy, state), CUDA_SUCCESS);
+}
+
+TEST_F(DriverTest, CopiesAndFills) {
+  const CUdeviceptr a = allocate(64 * 8);
+  ASSERT_EQ(found<CUresult(CUdeviceptr, unsigned short, std::size_t)>("cuMemsetD16")(a, 0x1234, 256), CUDA_SUCCESS);
+  EXPECT_EQ(read(a, 1)[0], 0x12341234u);
+  using Fill2D = CUresult(CUdeviceptr, std::size_t, unsigned, std::size_t, std::size_t);
+  ASSERT_EQ(found<Fill2D>("cuMemsetD2D32")(a, 64, 9, 2, 8), CUDA_SUCCESS);
+  EXPECT_EQ(read(a, 32)[17], 9u);
+  EXPECT_EQ(read(a, 32)[18], 0x12341234u);
+  CUDA_MEMCPY2D copy{};
+  std::vector<unsigned> column(8);
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = a;
+  copy.srcPitch = 64;
+  copy.srcXInBytes = 4;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = column.data();
+  copy.WidthInBytes = 4;
+  copy.Height = 8;
+  ASSERT_EQ(found<CUresult(const CUDA_MEMCPY2D*)>("cuMemcpy2D")(&copy), CUDA_SUCCESS);
+  EXPECT_THAT(column, testing::Each(9u));
+  using CopyBytes = CUresult(CUdeviceptr, CUdeviceptr, std::size_t);
+  EXPECT_EQ(found<CopyBytes>("cuMemcpyDtoD")(a, a + 4, 64 * 8), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(DriverTest, StreamsAndEvents) {
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+  ASSERT_EQ(CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuEventCreate, &event, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  int told = 0;
+  ASSERT_EQ(CALL(cuLaunchHostFunc, stream, [](void* data) { *static_cast<int*>(data) = 1; }, &told), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuEventRecord, event, stream), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuEventSynchronize, event), CUDA_SUCCESS);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(CALL(cuEventQuery, event), CUDA_SUCCESS);
+  CUcontext owner = nullptr;
+  EXPECT_EQ(found<CUresult(CUstream, CUcontext*, CUgreenCtx*)>("cuStreamGetCtx")(stream, &owner, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(owner, context);
+  EXPECT_EQ(found<CUresult(CUstream)>("cuStreamDestroy")(stream), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuStreamSynchronize, stream), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(DriverTest, ContextsAreAStackAndTakeTheirMemoryWithThem) {
+  CUcontext own = nullptr;
+  using Create = CUresult(CUcontext*, CUctxCreateParams*, unsigned, CUdevice);
+  ASSERT_EQ(found<Create>("cuCtxCreate")(&own, nullptr, 0, 0), CUDA_SUCCESS);
+  CUcontext current = nullptr;
+  ASSERT_EQ(CALL(cuCtxGetCurrent, &current), CUDA_SUCCESS);
+  EXPECT_EQ(current, own);
+  const CUdeviceptr data = allocate(16);
+  CUfunction const scale = load_scale();
+  CUcontext popped = nullptr;
+  ASSERT_EQ(found<CUresult(CUcontext*)>("cuCtxPopCurrent")(&popped), CUDA_SUCCESS);
+  EXPECT_EQ(popped, own);
+  ASSERT_EQ(CALL(cuCtxGetCurrent, &current), CUDA_SUCCESS);
+  EXPECT_EQ(current, context);
+  EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxDestroy")(own), CUDA_SUCCESS);
+  EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxDestroy")(own), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(found<CUresult(CUdeviceptr)>("cuMemFree")(data), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(scale, data, 1), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(DriverTest, BadCallsGetTheDocumentedErrors) {
+  CUdevice device = 0;
+  EXPECT_EQ(CALL(cuDeviceGet, &device, 1), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(CALL(cuModuleLoadData, &module, ".version 7.0\n.target sm_75\n.entry broken( {"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(CALL(cuModuleLoad, &module, "/nonexistent/module.ptx"), CUDA_ERROR_FILE_NOT_FOUND);
+  CUfunction const scale = load_scale();
+  CUfunction missing = nullptr;
+  EXPECT_EQ(CALL(cuModuleGetFunction, &missing, module, "missing"), CUDA_ERROR_NOT_FOUND);
+  const CUdeviceptr data = allocate(4);
+  EXPECT_EQ(launch(scale, data, 1, 2048), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(nullptr, data, 1), CUDA_ERROR_INVALID_HANDLE);
+  CUdeviceptr nothing = 0;
+  EXPECT_EQ(found<CUresult(CUdeviceptr*, std::size_t)>("cuMemAlloc")(&nothing, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(found<CUresult(CUdeviceptr)>("cuMemFree")(data + 1), CUDA_ERROR_INVALID_VALUE);
+  const void* table = nullptr;
+  const CUuuid id{};
+  EXPECT_EQ(CALL(cuGetExportTable, &table, &id), CUDA_ERROR_NOT_SUPPORTED);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(CALL(cuGraphCreate, &graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+  ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(DriverTest, AKernelThatDiesFailsItsContext) {
+  CUfunction const scale = load_scale();
+  ASSERT_EQ(launch(scale, 8, 1), CUDA_SUCCESS);
+  EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(launch(scale, 8, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+  found<CUresult(CUdevice)>("cuDevicePrimaryCtxReset")(0);
+  ASSERT_EQ(CALL(cuDevicePrimaryCtxRetain, &context, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuCtxSetCurrent, context), CUDA_SUCCESS);
+  EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_SUCCESS);
+}
+
+TEST_F(DriverTest, AttributesAndOccupancy) {
+  CUfunction const scale = load_scale();
+  int value = 0;
+  ASSERT_EQ(CALL(cuFuncGetAttribute, &value, CU_FUNC_ATTRIBUTE_PTX_VERSION, scale), CUDA_SUCCESS);
+  EXPECT_EQ(value, 75);
+  ASSERT_EQ(CALL(cuDeviceGetAttribute, &value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0), CUDA_SUCCESS);
+  EXPECT_EQ(value, 9);
+  ASSERT_EQ(CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &value, scale, 1024, 0), CUDA_SUCCESS);
+  EXPECT_EQ(value, 2);
+  int grid = 0;
+  int block = 0;
+  ASSERT_EQ(CALL(cuOccupancyMaxPotentialBlockSize, &grid, &block, scale, nullptr, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(block, 1024);
+  EXPECT_EQ(grid % 2, 0);
+}
+
+TEST_F(DriverTest, PointersAreKnown) {
+  const CUdeviceptr data = allocate(100);
+  CUmemorytype type{};
+  ASSERT_EQ(CALL(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, data + 4), CUDA_SUCCESS);
+  EXPECT_EQ(type, CU_MEMORYTYPE_DEVICE);
+  CUdeviceptr base = 0;
+  std::size_t bytes = 0;
+  using Range = CUresult(CUdeviceptr*, std::size_t*, CUdeviceptr);
+  ASSERT_EQ(found<Range>("cuMemGetAddressRange")(&base, &bytes, data + 99), CUDA_SUCCESS);
+  EXPECT_EQ(base, data);
+  EXPECT_EQ(bytes, 100u);
+  int on_host = 0;
+  EXPECT_EQ(CALL(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                 reinterpret_cast<CUdeviceptr>(&on_host)),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST(DriverLookUp, GivesTheVersionThatIsAskedFor) {
+  void* function = nullptr;
+  CUdriverProcAddressQueryResult status{};
+  ASSERT_EQ(look_up("cuCtxCreate", &function, 13000), CUDA_SUCCESS);
+  EXPECT_EQ(function, exported("cuCtxCreate_v4"));
+  ASSERT_EQ(look_up("cuCtxCreate", &function, 12000), CUDA_SUCCESS);
+  EXPECT_EQ(function, exported("cuCtxCreate_v3"));
+  ASSERT_EQ(look_up("cuCtxGetDevice", &function, 12080), CUDA_SUCCESS);
+  EXPECT_EQ(function, exported("cuCtxGetDevice"));
+  ASSERT_EQ(look_up("cuLaunchKernel", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), CUDA_SUCCESS);
+  EXPECT_EQ(function, exported("cuLaunchKernel_ptsz"));
+  ASSERT_EQ(look_up("cuMemcpyDtoH", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), CUDA_SUCCESS);
+  EXPECT_EQ(function, exported("cuMemcpyDtoH_v2_ptds"));
+  ASSERT_EQ(look_up("cuMemAlloc", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), CUDA_SUCCESS);
+  EXPECT_EQ(function, exported("cuMemAlloc_v2"));
+  EXPECT_EQ(look_up("cuLibraryLoadData", &function, 11000, 0, &status), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+  EXPECT_EQ(look_up("cuNoSuchFunction", &function, 13000, 0, &status), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+}
+
+TEST(DriverErrors, HaveNamesAndTexts) {
+  const char* text = nullptr;
+  ASSERT_EQ(CALL(cuGetErrorName, CUDA_ERROR_ILLEGAL_ADDRESS, &text), CUDA_SUCCESS);
+  EXPECT_STREQ(text, "CUDA_ERROR_ILLEGAL_ADDRESS");
+  ASSERT_EQ(CALL(cuGetErrorString, CUDA_ERROR_ILLEGAL_ADDRESS, &text), CUDA_SUCCESS);
+  EXPECT_STREQ(text, "an illegal memory access was encountered");
+  EXPECT_EQ(CALL(cuGetErrorName, static_cast<CUresult>(12345), &text), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(text, nullptr);
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu

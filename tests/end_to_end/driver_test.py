@@ -1,0 +1,48 @@
+"""Programs of the driver's API on the cpu device: they run, their launches are instrumented by the hooks that a
+GPU's driver has, and what is counted is what is counted of the same kernel in a program of the runtime.
+
+Arguments: the build folder, the program, its arguments.
+"""
+import pathlib
+import sys
+import tempfile
+
+from harness import Build, TestFailure, demand_equal, expect, read_json_lines
+
+COUNTS = ("thread_instructions", "warp_instructions")
+
+
+def counts_of(path):
+    return [[record["grid"], record["block"]] + [record["results"][name] for name in COUNTS]
+            for record in read_json_lines(path) if record["record"] == "launch"]
+
+
+def measured(build, folder, name, program, *arguments):
+    output = pathlib.Path(folder, name + ".jsonl")
+    run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "-o", output, "--", program, *arguments,
+                    preload=False)
+    demand_equal(f"status of {run}", run.status, 0)
+    expect(output.exists(), f"no records\n{run}")
+    return run, counts_of(output)
+
+
+def main():
+    build = Build(sys.argv[1])
+    program, arguments = sys.argv[2], sys.argv[3:]
+    native = build.run(build.command, "run", "-d", "cpu", "--", program, *arguments, preload=False)
+    demand_equal(f"status of {native}", native.status, 0)
+    demand_equal("output", native.stdout, b"ok\n")
+    with tempfile.TemporaryDirectory() as folder:
+        _, expected = measured(build, folder, "runtime", build.examples / "vecadd")
+        run, found = measured(build, folder, "driver", program, *arguments)
+        demand_equal("output", run.stdout, b"ok\n")
+        demand_equal("launches", len(found), 5)
+        demand_equal("counts", found, expected[:5])
+    print(f"{len(found)} launches, {found[3][2]:,} thread instructions in the fourth")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TestFailure as failure:
+        sys.exit(f"failed: {failure}")
