@@ -133,6 +133,33 @@ const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emi
       {"nanosleep", &F::emit_nothing},
       {"pmevent", &F::emit_nothing},
       {"griddepcontrol", &F::emit_nothing},
+      {"ldmatrix", &F::emit_operation},
+      {"stmatrix", &F::emit_operation},
+      {"movmatrix", &F::emit_operation},
+      {"mma", &F::emit_operation},
+      {"wmma", &F::emit_operation},
+      {"mbarrier", &F::emit_operation},
+      {"cp", &F::emit_operation},
+      {"createpolicy", &F::emit_operation},
+      {"setmaxnreg", &F::emit_operation},
+      {"vadd", &F::emit_operation},
+      {"vsub", &F::emit_operation},
+      {"vabsdiff", &F::emit_operation},
+      {"vmin", &F::emit_operation},
+      {"vmax", &F::emit_operation},
+      {"vset", &F::emit_operation},
+      {"vadd2", &F::emit_operation},
+      {"vsub2", &F::emit_operation},
+      {"vabsdiff2", &F::emit_operation},
+      {"vmin2", &F::emit_operation},
+      {"vmax2", &F::emit_operation},
+      {"vset2", &F::emit_operation},
+      {"vadd4", &F::emit_operation},
+      {"vsub4", &F::emit_operation},
+      {"vabsdiff4", &F::emit_operation},
+      {"vmin4", &F::emit_operation},
+      {"vmax4", &F::emit_operation},
+      {"vset4", &F::emit_operation},
   };
   return table;
 }
@@ -220,7 +247,9 @@ void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
   if (guard_ != nullptr && program_.counting) emit_guard_count();
   const auto emitter = emitters().find(opcode_->root);
   if (emitter == emitters().end()) return unsupported();
+  modifiers_are_known_ = false;
   (this->*emitter->second)();
+  if (modifiers_are_known_) return;
   if (const std::string_view modifier = opcode_->unknown_modifier(); !modifier.empty())
     unsupported("its modifier '." + std::string(modifier) + "' is not known");
 }

@@ -20,6 +20,7 @@
 
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
+#include "device/cpu/simt/operations/operation.h"
 #include "ptx/ir/array_element.h"
 
 namespace lynxpp::device::cpu {
@@ -216,6 +217,7 @@ class FunctionCodegen {
                        unsigned bytes);
   void emit_load();
   void emit_store();
+  void emit_wide_access();
   void emit_uniform_load(Value* pointer, const ptx::Operand& destination, ptx::DataType type, unsigned count);
   void emit_atomic();
   void emit_convert_address();
@@ -232,6 +234,18 @@ class FunctionCodegen {
   void emit_elect();
   void emit_breakpoint();
   static unsigned vector_count(const DecodedOpcode& opcode);
+
+  // --- operations in C++ (codegen_operations.cpp)
+  struct OperationSources {
+    std::vector<SourceSlot> slots;
+    std::vector<Value*> values;  ///< <32 x i64>; null for an address until it is resolved
+    std::vector<const ptx::Operand*> operands;
+  };
+  void emit_operation();
+  std::optional<RegisterSlot> selected_register(const ptx::Operand& operand, std::string_view& selector);
+  void add_source(const ptx::Operand& operand, OperationSources& sources);
+  void resolve_addresses_of(Operation& operation, OperationSources& sources);
+  void write_result(const ptx::Operand& destination, Value* place, unsigned& at);
 
   llvm::Module& module_;
   const ptx::Module& ptx_;
@@ -251,6 +265,7 @@ class FunctionCodegen {
   Value* guard_ = nullptr;  // <32 x i1> or null
   std::array<llvm::AllocaInst*, 5> buffers_{};
   bool meets_ = false;  // the segment is a meeting
+  bool modifiers_are_known_ = false;  // all of the instruction at hand: its operation has taken them
   const ptx::Instruction* instruction_ = nullptr;
   std::optional<DecodedOpcode> opcode_;
   std::uint32_t scope_ = 0;

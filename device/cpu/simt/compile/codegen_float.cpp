@@ -1,4 +1,6 @@
 // Floating point and conversions.
+#include <algorithm>
+
 #include "device/cpu/simt/compile/codegen.h"
 
 namespace lynxpp::device::cpu {
@@ -107,6 +109,7 @@ void FunctionCodegen::emit_float_add_multiply(DataType type) {
 void FunctionCodegen::emit_fma() {
   const DataType type = opcode_->type();
   if (emit_narrow_float(type)) return;
+  if (type == DataType::f32x2) return emit_operation();
   if (!is_vector_float(type)) return unsupported();
   Value* const a = read_float(1, type);
   Value* const b = read_float(2, type);
@@ -213,7 +216,9 @@ void FunctionCodegen::emit_testp() {
 // ---------------------------------------------------------------- cvt
 
 void FunctionCodegen::emit_convert() {
-  if (opcode_->types.size() != 2 || opcode_->has("pack")) return unsupported();
+  const auto of_operation = [](DataType type) { return type == DataType::opaque || type == DataType::tf32; };
+  if (opcode_->has("pack") || std::ranges::any_of(opcode_->types, of_operation)) return emit_operation();
+  if (opcode_->types.size() != 2) return unsupported();
   const DataType to = opcode_->type(0);
   const DataType from = opcode_->type(1);
   if (is_narrow(to) || is_narrow(from)) return convert_narrow(to, from);

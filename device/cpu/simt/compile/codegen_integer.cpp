@@ -22,12 +22,13 @@ void FunctionCodegen::emit_add_sub() {
   const DataType type = opcode_->type();
   if (type == DataType::integer_pair) return emit_integer_pair();
   if (is_vector_float(type)) return emit_float_add_multiply(type);
+  if (type == DataType::f32x2) return emit_operation();
   if (emit_narrow_float(type)) return;
   const std::string_view root = opcode_->root;
   const bool subtracts = root.starts_with("sub");
   const bool carry_in = root.ends_with('c');
   const unsigned bits = bits_of(type);
-  if (bits == 0 || type == DataType::f32x2) return unsupported();
+  if (bits == 0) return unsupported();
   Value* const a = read(1, type);
   Value* const b = read(2, type);
   if (type == DataType::s32 && opcode_->has("sat")) {
@@ -74,6 +75,7 @@ Value* FunctionCodegen::multiply(DataType type, bool& wide) {
 /// mul, mad, madc.
 void FunctionCodegen::emit_multiply() {
   const DataType type = opcode_->type();
+  if (type == DataType::f32x2) return emit_operation();
   if (is_vector_float(type)) return opcode_->root == "mul" ? emit_float_add_multiply(type) : emit_fma();
   if (emit_narrow_float(type)) return;
   if (bits_of(type) < 16 || bits_of(type) > 64 || ptx::is_floating(type)) return unsupported();
@@ -355,7 +357,7 @@ void FunctionCodegen::emit_dot_product() {
 void FunctionCodegen::emit_move() {
   const DataType type = opcode_->type();
   const unsigned bits = bits_of(type);
-  if (bits == 0 || bits > 64) return unsupported();
+  if (bits == 0) return unsupported();
   if (operand(0).kind == ptx::OperandKind::vector) return emit_unpack();
   const ptx::Operand& source = operand(1);
   if (source.kind != ptx::OperandKind::vector) return write(0, type, read(source, type));
@@ -375,7 +377,8 @@ void FunctionCodegen::emit_unpack() {
   if (destination.elements.empty() || bits % destination.elements.size() != 0) return unsupported();
   const auto width = static_cast<unsigned>(bits / destination.elements.size());
   Value* const source = read_bits(operand(1), bits);
-  const DataType part_type = width == 32   ? DataType::b32
+  const DataType part_type = width == 64   ? DataType::b64
+                             : width == 32 ? DataType::b32
                              : width == 16 ? DataType::b16
                              : width == 8  ? DataType::b8
                                            : DataType::none;

@@ -175,6 +175,7 @@ void FunctionCodegen::emit_load() {
   const DataType type = opcode_->type();
   const unsigned bits = bits_of(type);
   const unsigned count = vector_count(*opcode_);
+  if (bits == 128 && count == 1) return emit_wide_access();
   if (bits < 8 || bits > 64) return unsupported();
   const ptx::Operand& destination = operand(0);
   if (count > 1 && destination.elements.size() != count) return unsupported("malformed destination");
@@ -195,10 +196,41 @@ void FunctionCodegen::emit_load() {
   }
 }
 
+/// ld.b128, st.b128: two halves of 64 bits in one access.
+void FunctionCodegen::emit_wide_access() {
+  const bool loads = opcode_->root != "st";
+  const Access access = address_of(operand(loads ? 1 : 0), space_of(*opcode_), 16);
+  if (access.uniform != nullptr) {
+    if (!loads) return unsupported("a kernel parameter cannot be written");
+    return emit_uniform_load(access.uniform, operand(0), DataType::b128, 1);
+  }
+  Value* const addresses = spill(4, access.addresses);
+  count_access_of(access, addresses, active(), space_of(*opcode_), 16);
+  Value* const halves = buffer(loads ? 0 : 1, warp_size * 16);
+  Value* const upper = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), halves, warp_size * 8);
+  const void* helper = nullptr;
+  if (loads) {
+    helper = reinterpret_cast<const void*>(find_load(access.kind, 8, 2));
+  } else {
+    Value* const value = read(1, DataType::b128);
+    helper = reinterpret_cast<const void*>(find_store(access.kind, 8, 2));
+    builder_.CreateAlignedStore(resize(value, 64, false), halves, llvm::Align(64));
+    builder_.CreateAlignedStore(resize(builder_.CreateLShr(value, splat(128, 64)), 64, false), upper,
+                                llvm::Align(64));
+  }
+  call_helper(helper, builder_.getVoidTy(), {warp_, halves, addresses, active(), access_site(access, 16)});
+  if (!loads) return;
+  const auto half = [&](Value* place) {
+    return resize(builder_.CreateAlignedLoad(vector_type(64), place, llvm::Align(64)), 128, false);
+  };
+  write(0, DataType::b128, builder_.CreateOr(half(halves), builder_.CreateShl(half(upper), splat(128, 64))));
+}
+
 void FunctionCodegen::emit_store() {
   const DataType type = opcode_->type();
   const unsigned bits = bits_of(type);
   const unsigned count = vector_count(*opcode_);
+  if (bits == 128 && count == 1 && !opcode_->has("async")) return emit_wide_access();
   if (bits < 8 || bits > 64 || opcode_->has("async") || opcode_->has("bulk")) return unsupported();
   const ptx::Operand& source = operand(1);
   if (count > 1 && source.elements.size() != count) return unsupported("malformed source");
@@ -221,6 +253,8 @@ void FunctionCodegen::emit_store() {
 
 /// atom.op.type d, [a], b {, c}; red.op.type [a], b.
 void FunctionCodegen::emit_atomic() {
+  if (!opcode_->has("async") && (vector_count(*opcode_) != 1 || opcode_->type() == DataType::b128))
+    return emit_operation();
   const bool reduction = opcode_->root == "red";
   const std::size_t first = reduction ? 0 : 1;
   const std::string_view op =

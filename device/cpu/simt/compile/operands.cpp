@@ -258,7 +258,7 @@ Value* FunctionCodegen::read_bits(const ptx::Operand& operand, unsigned bits) {
 Value* FunctionCodegen::read(const ptx::Operand& operand, DataType type) {
   if (type == DataType::pred) return read_predicate(operand);
   const unsigned bits = bits_of(type);
-  if (bits == 0 || bits > 64) {
+  if (bits == 0 || bits > 128) {
     unsupported();
     return splat(32, 0);
   }
@@ -363,6 +363,8 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   if (name == "%dynamic_smem_size") return scalar(offsetof(WarpContext, dynamic_shared_bytes));
   if (name == "%total_smem_size" || name == "%aggr_smem_size")
     return scalar(offsetof(WarpContext, total_shared_bytes));
+  // Nothing of shared memory is reserved.
+  if (name.starts_with("%reserved_smem_offset_")) return splat(bits, 0);
   if (name.starts_with("%envreg")) return splat(bits, 0);
   if (Value* const time = read_time(name, bits); time != nullptr) return time;
   unsupported("'" + std::string(name) + "'");

@@ -23,6 +23,7 @@
 #include "device/cpu/simt/compile/register_file.h"
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/operations/operation.h"
 #include "ptx/analysis/control_flow_graph.h"
 #include "ptx/ir/module.h"
 #include "support/result.h"
@@ -138,7 +139,8 @@ struct Program {
   std::uint32_t site_count = 0;       ///< instructions of all functions
   bool counting = false;
   bool timed = false;
-  std::deque<AccessSite> accesses;  ///< compiled code holds their addresses
+  std::deque<AccessSite> accesses;   ///< compiled code holds their addresses
+  std::deque<Operation> operations;  ///< likewise
   std::shared_ptr<Jit> code;        ///< keeps the machine code alive
 
   /// By index in ptx::Module::functions; null when it is not part of the program.

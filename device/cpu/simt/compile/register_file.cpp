@@ -5,7 +5,7 @@ namespace {
 
 /// 0 when the type cannot be held in a register of the cpu device.
 std::uint32_t slot_bits(ptx::DataType type) {
-  return type == ptx::DataType::pred ? 1 : ptx::size_of(type) <= 8 ? ptx::size_of(type) * 8 : 0;
+  return type == ptx::DataType::pred ? 1 : ptx::size_of(type) <= 16 ? ptx::size_of(type) * 8 : 0;
 }
 
 }  // namespace

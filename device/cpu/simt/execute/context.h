@@ -44,7 +44,8 @@ enum class FaultKind : std::uint32_t {
   illegal_address,
   misaligned_address,
   wrong_space,  ///< .global and an address of shared or local memory
-  breakpoint
+  breakpoint,
+  apart  ///< lanes of the warp were elsewhere at an instruction that all must execute together
 };
 
 struct SiteCounts;    // counters.h
@@ -57,7 +58,7 @@ struct Fault {
   std::uint32_t line = 0;  ///< PTX line
   std::uint32_t lane = 0;
   std::uint64_t address = 0;
-  const AccessSite* site = nullptr;  ///< null for a breakpoint
+  const AccessSite* site = nullptr;  ///< null where no access is at fault
 };
 
 /// State of one warp that compiled code reads and writes; compiled code knows its members by offsetof.
@@ -84,6 +85,8 @@ struct WarpContext {
   std::uint32_t members[warp_size] = {};    ///< of the meeting at which a lane has arrived
   std::uint64_t exchanged[warp_size] = {};  ///< what the lane brings there: a value, or a predicate as 0 or 1
   std::uint32_t participants = 0;           ///< lanes that have met and exchange now
+  std::uint32_t live = 0;    ///< lanes that have not exited
+  std::uint32_t yields = 0;  ///< set by an operation that waits for other warps: the turn may end
   std::uint32_t tid[3][warp_size] = {};
   std::uint32_t ntid[3] = {};
   std::uint32_t ctaid[3] = {};

@@ -154,6 +154,7 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.ranges = ranges_.data();
   context.known = ranges_.data() + program_.accesses.size();
   context.fault = {};
+  context.yields = 0;
   warp.live = threads - first >= warp_size ? ~0u : (1u << (threads - first)) - 1;
   warp.depth = 0;
   warp.meeting = 0;
@@ -194,6 +195,10 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     moved = true;
     spins |= warp.top().function->segments[group.pc].may_spin;
     if (step(warp) == Turn::failed) return Turn::failed;
+    if (warp.context.yields == 0) continue;
+    warp.context.yields = 0;
+    spins = true;
+    break;
   }
   warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
   const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
@@ -245,6 +250,7 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   context.registers = frame.registers;
   context.frame = frame.local;
   context.barrier_result = group.barrier_result;
+  context.live = warp.live;
   forget_removed_ranges();
   if (warp.recorder) warp.recorder->begin_segment(*frame.function, segment);
   const std::uint32_t taken = segment.run(&context, mask);

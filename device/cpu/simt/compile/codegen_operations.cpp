@@ -1,0 +1,151 @@
+// Instructions that operations (device/cpu/simt/operations) compute: their operands on the way in and out.
+#include "device/cpu/simt/compile/codegen.h"
+
+namespace lynxpp::device::cpu {
+
+using ptx::DataType;
+using ptx::OperandKind;
+using Value = llvm::Value;
+
+namespace {
+
+constexpr unsigned slot_bytes = sizeof(Lanes);
+
+/// "%r1" of "%r1.b3".
+std::string_view without_selector(std::string_view name) { return name.substr(0, name.rfind('.')); }
+
+/// The operands below vectors and pairs.
+void flatten(const ptx::Operand& operand, std::vector<const ptx::Operand*>& values) {
+  if (operand.kind != OperandKind::vector && operand.kind != OperandKind::pair) {
+    values.push_back(&operand);
+    return;
+  }
+  for (const ptx::Operand& element : operand.elements) flatten(element, values);
+}
+
+}  // namespace
+
+/// The register that an operand names, with or without a selector.
+std::optional<RegisterSlot> FunctionCodegen::selected_register(const ptx::Operand& operand,
+                                                               std::string_view& selector) {
+  if (operand.kind != OperandKind::identifier) return std::nullopt;
+  if (const auto slot = find_register(operand.name)) return slot;
+  if (operand.name.find('.') == std::string_view::npos) return std::nullopt;
+  const auto slot = find_register(without_selector(operand.name));
+  if (slot) selector = operand.name.substr(operand.name.rfind('.') + 1);
+  return slot;
+}
+
+/// Appends what stands for one operand: of 128 bits two values.
+void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& sources) {
+  SourceSlot slot;
+  std::string_view selector;
+  const auto add = [&](Value* value) {
+    sources.slots.push_back(slot);
+    sources.values.push_back(value);
+    sources.operands.push_back(&operand);
+  };
+  if (operand.kind == OperandKind::address) {
+    slot.kind = SourceSlot::Kind::address;
+    return add(nullptr);
+  }
+  const auto found = selected_register(operand, selector);
+  if (!found) {
+    slot.kind = SourceSlot::Kind::constant;
+    slot.constant = operand.integer;
+    return add(read_bits(operand, 64));
+  }
+  slot.bits = found->bits;
+  slot.selector = selector;
+  if (found->bits == 1) {
+    slot.kind = SourceSlot::Kind::predicate;
+    return add(resize(read_predicate(operand), 64, false));
+  }
+  Value* const value = read_register(*found);
+  add(resize(value, 64, false));
+  if (found->bits == 128) add(resize(builder_.CreateLShr(value, splat(128, 64)), 64, false));
+}
+
+void FunctionCodegen::write_result(const ptx::Operand& destination, Value* place, unsigned& at) {
+  const auto load = [&] {
+    Value* const slot = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), place, at++ * slot_bytes);
+    return builder_.CreateAlignedLoad(vector_type(64), slot, llvm::Align(64));
+  };
+  Value* value = load();
+  std::string_view selector;
+  const auto slot = selected_register(destination, selector);
+  if (!slot) return;
+  if (slot->bits == 1)
+    return write_register(*slot, builder_.CreateICmpNE(value, splat(64, 0)));
+  value = resize(value, slot->bits, false);
+  if (slot->bits == 128)
+    value = builder_.CreateOr(value, builder_.CreateShl(resize(load(), 128, false), splat(128, 64)));
+  write_register(*slot, value);
+}
+
+/// Their addresses become values, and access sites of the operation.
+void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSources& sources) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < sources.slots.size(); ++i) {
+    if (sources.slots[i].kind != SourceSlot::Kind::address) continue;
+    const Operation::Address& address = operation.addresses[next++];
+    const Access access = address_of(*sources.operands[i], address.space, address.bytes);
+    sources.values[i] = access.uniform != nullptr
+                            ? splat(builder_.CreatePtrToInt(access.uniform, builder_.getInt64Ty()))
+                            : access.addresses;
+    AccessSite& site = program_.accesses.emplace_back();
+    site.index = static_cast<std::uint32_t>(program_.accesses.size() - 1);
+    site.bytes = address.bytes;
+    site.kind = access.kind;
+    site.space = address.space;
+    site.opcode = instruction_->opcode;
+    site.function = function_.name;
+    site.line = instruction_->line;
+    if (const std::string* const file = ptx_.find_file(instruction_->source_file)) {
+      site.source_file = *file;
+      site.source_line = instruction_->source_line;
+    }
+    operation.sites.push_back(&site);
+  }
+}
+
+void FunctionCodegen::emit_operation() {
+  modifiers_are_known_ = true;
+  const std::size_t destinations =
+      std::min<std::size_t>(instruction_->traits.destinations, instruction_->operands.size());
+  std::vector<const ptx::Operand*> results;
+  std::vector<const ptx::Operand*> operands;
+  for (std::size_t i = 0; i < instruction_->operands.size(); ++i)
+    flatten(operand(i), i < destinations ? results : operands);
+  OperationSources sources;
+  for (const ptx::Operand* const each : operands) add_source(*each, sources);
+  OperationRequest request{OpcodeWords(instruction_->opcode), 0, sources.slots};
+  request.line = instruction_->line;
+  for (const ptx::Operand* const each : results) {
+    std::string_view selector;
+    const auto slot = selected_register(*each, selector);
+    if (!slot && each->kind != OperandKind::sink)
+      return unsupported("destination '" + std::string(ptx_.text(each->text)) + "'");
+    request.results += slot && slot->bits == 128 ? 2 : 1;
+    request.result_selectors.push_back(selector);
+  }
+  const unsigned written = request.results;
+  Result<Operation> made = make_operation(std::move(request));
+  if (!made) return unsupported(made.error().diagnostics.front().message);
+  Operation& operation = program_.operations.emplace_back(std::move(*made));
+  resolve_addresses_of(operation, sources);
+  Value* const in = buffer(1, std::max<unsigned>(1, static_cast<unsigned>(sources.values.size())) * slot_bytes);
+  for (std::size_t i = 0; i < sources.values.size(); ++i) {
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), in, i * slot_bytes);
+    builder_.CreateAlignedStore(sources.values[i], place, llvm::Align(64));
+  }
+  Value* const out = buffer(0, std::max(1u, written) * slot_bytes);
+  Value* const self = llvm::ConstantExpr::getIntToPtr(
+      builder_.getInt64(reinterpret_cast<std::uintptr_t>(&operation)), builder_.getPtrTy());
+  call_helper(reinterpret_cast<const void*>(&run_operation), builder_.getVoidTy(),
+              {warp_, active(), in, out, self});
+  unsigned at = 0;
+  for (const ptx::Operand* const each : results) write_result(*each, out, at);
+}
+
+}  // namespace lynxpp::device::cpu

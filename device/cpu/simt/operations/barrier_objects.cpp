@@ -1,0 +1,177 @@
+// mbarrier: barriers that are objects in shared memory.
+//
+// The 64 bits of an object, from the lowest: pending arrivals (20), bytes that are still to come (22, two's
+// complement), expected arrivals (20), the phase's parity (1). A phase ends when nothing is pending and no
+// bytes are to come.
+#include "device/cpu/simt/operations/barrier_objects.h"
+
+#include <cstring>
+
+#include "device/cpu/simt/lanes/lane_loop.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+constexpr std::uint32_t count_bits = 20;
+constexpr std::uint32_t byte_bits = 22;
+constexpr std::uint64_t count_mask = (1u << count_bits) - 1;
+constexpr std::uint64_t byte_mask = (1u << byte_bits) - 1;
+
+struct BarrierObject {
+  std::int64_t pending = 0;
+  std::int64_t bytes = 0;
+  std::int64_t expected = 0;
+  std::uint64_t parity = 0;
+
+  explicit BarrierObject(std::uint64_t word)
+      : pending(static_cast<std::int64_t>(word & count_mask)),
+        bytes(static_cast<std::int64_t>(word >> count_bits & byte_mask)),
+        expected(static_cast<std::int64_t>(word >> (count_bits + byte_bits) & count_mask)),
+        parity(word >> 62 & 1) {
+    if (bytes >> (byte_bits - 1) != 0) bytes -= std::int64_t{1} << byte_bits;
+  }
+  std::uint64_t word() const {
+    return (static_cast<std::uint64_t>(pending) & count_mask) |
+           (static_cast<std::uint64_t>(bytes) & byte_mask) << count_bits |
+           (static_cast<std::uint64_t>(expected) & count_mask) << (count_bits + byte_bits) | parity << 62;
+  }
+  void end_phase_if_complete() {
+    if (pending > 0 || bytes != 0) return;
+    pending = expected;
+    parity ^= 1;
+  }
+};
+
+template <typename Change>
+std::uint64_t change(std::byte* place, const Change& apply) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, place, 8);
+  BarrierObject object(word);
+  apply(object);
+  object.end_phase_if_complete();
+  const std::uint64_t after = object.word();
+  std::memcpy(place, &after, 8);
+  return word;
+}
+
+void take_order(OpcodeWords& words) {
+  words.take_of({"release", "acquire", "relaxed"});
+  words.take_of({"cta", "cluster"});
+}
+
+/// The object's memory for each active lane in turn.
+template <typename Visit>
+void visit_objects(const OperationCall& call, const Visit& visit) {
+  for_each_lane(call.mask, [&](std::uint32_t lane) {
+    if (std::byte* const place = call.place(0, call.in[0][lane], lane, 8, 8); place != nullptr)
+      visit(lane, place);
+  });
+}
+
+Result<Operation> on_object(ptx::StateSpace space, std::function<void(const OperationCall&)> run) {
+  return Operation{.run = std::move(run), .addresses = {{space, 8}}};
+}
+
+/// init, inval: no phase ends by them.
+Result<Operation> make_init(OperationRequest& request, bool inits) {
+  const ptx::StateSpace space = take_space(request.words);
+  if (!request.words.take("b64") || request.sources.size() != (inits ? 2 : 1)) return refuse(request);
+  return on_object(space, [inits](const OperationCall& call) {
+    visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
+      BarrierObject object(0);
+      if (inits) object.pending = object.expected = static_cast<std::int64_t>(call.in[1][lane] & count_mask);
+      const std::uint64_t word = object.word();
+      std::memcpy(place, &word, 8);
+    });
+  });
+}
+
+Result<Operation> make_bytes(OperationRequest& request, int sign) {
+  take_order(request.words);
+  const ptx::StateSpace space = take_space(request.words);
+  if (!request.words.take("b64") || request.sources.size() != 2) return refuse(request);
+  return on_object(space, [sign](const OperationCall& call) {
+    visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
+      const auto bytes = static_cast<std::int64_t>(call.in[1][lane] & 0xffff'ffff);
+      change(place, [&](BarrierObject& object) { object.bytes += sign * bytes; });
+    });
+  });
+}
+
+Result<Operation> make_arrive(OperationRequest& request, bool drops) {
+  OpcodeWords& words = request.words;
+  const bool expects = words.take("expect_tx");
+  words.take("noComplete");
+  take_order(words);
+  const ptx::StateSpace space = take_space(words);
+  if (!words.take("b64") || request.sources.size() > 2 || (expects && request.sources.size() != 2))
+    return refuse(request);
+  const bool counts = request.sources.size() == 2 && !expects;
+  const bool has_result = request.results != 0;
+  return on_object(space, [=](const OperationCall& call) {
+    visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
+      const std::int64_t count = counts ? static_cast<std::int64_t>(call.in[1][lane] & count_mask) : 1;
+      const std::uint64_t before = change(place, [&](BarrierObject& object) {
+        if (expects) object.bytes += static_cast<std::int64_t>(call.in[1][lane] & 0xffff'ffff);
+        object.pending -= count;
+        if (drops) object.expected -= count;
+      });
+      if (has_result) call.out[0][lane] = before;
+    });
+  });
+}
+
+/// test_wait, try_wait: true when the phase of a state, or that of a parity, has ended.
+Result<Operation> make_wait(OperationRequest& request, bool may_suspend) {
+  OpcodeWords& words = request.words;
+  const bool by_parity = words.take("parity");
+  take_order(words);
+  const ptx::StateSpace space = take_space(words);
+  const std::size_t sources = request.sources.size();
+  if (!words.take("b64") || request.results != 1 || sources < 2 || sources > (may_suspend ? 3u : 2u))
+    return refuse(request);
+  return on_object(space, [by_parity](const OperationCall& call) {
+    bool any = false;
+    visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, place, 8);
+      const std::uint64_t parity = by_parity ? call.in[1][lane] & 1 : BarrierObject(call.in[1][lane]).parity;
+      const bool ended = BarrierObject(word).parity != parity;
+      call.out[0][lane] = ended ? 1 : 0;
+      any |= ended;
+    });
+    if (!any) call.warp->yields = 1;
+  });
+}
+
+}  // namespace
+
+void arrive_at(std::byte* place) {
+  change(place, [](BarrierObject& object) { --object.pending; });
+}
+
+void complete_bytes(std::byte* place, std::uint64_t bytes) {
+  change(place, [&](BarrierObject& object) { object.bytes -= static_cast<std::int64_t>(bytes); });
+}
+
+Result<Operation> make_mbarrier(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  if (words.take("init")) return make_init(request, true);
+  if (words.take("inval")) return make_init(request, false);
+  if (words.take("expect_tx")) return make_bytes(request, 1);
+  if (words.take("complete_tx")) return make_bytes(request, -1);
+  if (words.take("arrive")) return make_arrive(request, false);
+  if (words.take("arrive_drop")) return make_arrive(request, true);
+  if (words.take("test_wait")) return make_wait(request, false);
+  if (words.take("try_wait")) return make_wait(request, true);
+  if (!words.take("pending_count") || !words.take("b64") || request.sources.size() != 1 ||
+      request.results != 1)
+    return refuse(request);
+  return Operation{.run = [](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      call.out[0][lane] = static_cast<std::uint64_t>(BarrierObject(call.in[0][lane]).pending);
+    });
+  }};
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,141 @@
+// Asynchronous copies. They are made at once, which the ISA allows: nobody may look at what they touch before
+// their group or barrier says that they are done. So groups have nothing to wait for.
+#include <algorithm>
+#include <cstring>
+
+#include "device/cpu/simt/lanes/lane_loop.h"
+#include "device/cpu/simt/operations/barrier_objects.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+using ptx::StateSpace;
+
+Operation nothing() {
+  return Operation{.run = [](const OperationCall&) {}};
+}
+
+bool takes_shared(OpcodeWords& words) { return !words.take_of({"shared", "shared::cta"}).empty(); }
+
+/// cp.async.{ca,cg}.shared.global{.hints} [to], [from], size{, source size or ignore}{, policy}
+Result<Operation> make_small_copy(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  const bool bypasses = words.take("cg");
+  if ((!bypasses && !words.take("ca")) || !takes_shared(words) || !words.take("global"))
+    return refuse(request);
+  const bool has_policy = words.take("L2::cache_hint");
+  words.take_of({"L2::64B", "L2::128B", "L2::256B"});
+  const std::size_t sources = request.sources.size() - (has_policy ? 1 : 0);
+  if (sources < 3 || sources > 4) return failure("malformed operands");
+  const std::int64_t bytes = request.sources[2].constant;
+  if (bytes != 16 && (bypasses || (bytes != 4 && bytes != 8))) return failure("a size that is not known");
+  const bool has_extent = sources == 4;
+  const bool ignores = has_extent && request.sources[3].kind == SourceSlot::Kind::predicate;
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const auto run = [=](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      std::uint64_t taken = size;
+      if (ignores) taken = call.in[3][lane] != 0 ? 0 : size;
+      if (has_extent && !ignores) taken = std::min<std::uint64_t>(call.in[3][lane] & 0xffff'ffff, size);
+      std::byte* const to = call.place(0, call.in[0][lane], lane, size, size);
+      const std::byte* from = nullptr;
+      if (taken != 0) from = call.place(1, call.in[1][lane], lane, taken, size);
+      if (to == nullptr || (taken != 0 && from == nullptr)) return;
+      if (taken != 0) std::memcpy(to, from, taken);
+      std::memset(to + taken, 0, size - taken);
+    });
+  };
+  return Operation{.run = run,
+                   .addresses = {{StateSpace::shared, static_cast<unsigned>(size)}, {StateSpace::global, 4}}};
+}
+
+/// cp.async.bulk.to.from.completion{.hint} [to], [from], size{, [barrier]}{, policy}
+Result<Operation> make_bulk_copy(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  if (words.take("commit_group")) return nothing();
+  if (words.take("wait_group")) {
+    words.take("read");
+    return nothing();
+  }
+  const auto take = [&words] {
+    if (!words.take_of({"shared::cta", "shared::cluster"}).empty()) return StateSpace::shared;
+    return words.take("global") ? StateSpace::global : StateSpace::none;
+  };
+  const StateSpace to = take();
+  const StateSpace from = take();
+  if (to == StateSpace::none || from == StateSpace::none || to == from) return refuse(request);
+  const bool has_barrier = words.take("mbarrier::complete_tx::bytes");
+  if (has_barrier != (to == StateSpace::shared) || (!has_barrier && !words.take("bulk_group")))
+    return refuse(request);
+  const bool has_policy = words.take("L2::cache_hint");
+  const std::size_t sources = 3 + (has_barrier ? 1 : 0) + (has_policy ? 1 : 0);
+  if (request.sources.size() != sources) return failure("malformed operands");
+  const auto run = [has_barrier](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      const std::uint64_t bytes = call.in[2][lane] & 0xffff'ffff;
+      if (bytes != 0) {
+        std::byte* const target = call.place(0, call.in[0][lane], lane, bytes, 16);
+        const std::byte* const source = call.place(1, call.in[1][lane], lane, bytes, 16);
+        if (target == nullptr || source == nullptr) return;
+        std::memcpy(target, source, bytes);
+      }
+      if (!has_barrier) return;
+      if (std::byte* const barrier = call.place(2, call.in[3][lane], lane, 8, 8); barrier != nullptr)
+        complete_bytes(barrier, bytes);
+    });
+  };
+  Operation made{.run = run, .addresses = {{to, 16}, {from, 16}}};
+  if (has_barrier) made.addresses.push_back({StateSpace::shared, 8});
+  return made;
+}
+
+/// cp.async.mbarrier.arrive{.noinc}.shared.b64: copies are done, so without .noinc it adds an arrival to the
+/// pending ones and takes it away again.
+Result<Operation> make_copy_arrival(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  if (!words.take("arrive")) return refuse(request);
+  const bool arrives = words.take("noinc");
+  const StateSpace space = take_space(words);
+  if (!words.take("b64")) return refuse(request);
+  const auto run = [arrives](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      std::byte* const barrier = call.place(0, call.in[0][lane], lane, 8, 8);
+      if (arrives && barrier != nullptr) arrive_at(barrier);
+    });
+  };
+  return Operation{.run = run, .addresses = {{space, 8}}};
+}
+
+}  // namespace
+
+Result<Operation> make_copy(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  if (!words.take("async")) return refuse(request);
+  if (words.take("commit_group") || words.take("wait_group") || words.take("wait_all")) return nothing();
+  if (words.take("mbarrier")) return make_copy_arrival(request);
+  return words.take("bulk") ? make_bulk_copy(request) : make_small_copy(request);
+}
+
+/// Policies are hints, and registers are as many as a program asks for.
+Result<Operation> make_hint(OperationRequest& request) {
+  OpcodeWords& words = request.words;
+  if (words.root() == "setmaxnreg") {
+    if (words.take_of({"inc", "dec"}).empty()) return refuse(request);
+    for (const std::string_view word : {"sync", "aligned", "u32"}) {
+      if (!words.take(word)) return refuse(request);
+    }
+    return nothing();
+  }
+  const bool is_fraction = words.take("fractional");
+  if (!is_fraction && words.take_of({"range", "cvt"}).empty()) return refuse(request);
+  while (words.front().starts_with("L2")) words.take_any();
+  words.take("global");
+  if (!words.take("b64") || request.results != 1) return refuse(request);
+  Operation made{.run = [](const OperationCall& call) { call.out[0].fill(0); }};
+  for (const SourceSlot& source : request.sources) {
+    if (source.kind == SourceSlot::Kind::address) made.addresses.push_back({StateSpace::global, 1});
+  }
+  return made;
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,116 @@
+#include "device/cpu/simt/operations/operation.h"
+
+#include <algorithm>
+#include <map>
+
+#include "device/cpu/simt/lanes/access_check.h"
+
+namespace lynxpp::device::cpu {
+
+OpcodeWords::OpcodeWords(std::string_view opcode) {
+  root_ = opcode.substr(0, opcode.find('.'));
+  std::size_t begin = root_.size();
+  while (begin < opcode.size()) {
+    const std::size_t end = std::min(opcode.find('.', begin + 1), opcode.size());
+    words_.push_back(opcode.substr(begin + 1, end - begin - 1));
+    begin = end;
+  }
+}
+
+bool OpcodeWords::take(std::string_view word) {
+  if (next_ >= words_.size() || words_[next_] != word) return false;
+  ++next_;
+  return true;
+}
+
+std::string_view OpcodeWords::take_of(std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (take(word)) return word;
+  }
+  return {};
+}
+
+std::string_view OpcodeWords::take_any() {
+  return next_ < words_.size() ? words_[next_++] : std::string_view();
+}
+
+Failure refuse(const OperationRequest& request) {
+  const std::string_view word = request.words.front();
+  return failure(word.empty() ? "this form is not known"
+                              : "its modifier '." + std::string(word) + "' is not known there");
+}
+
+ptx::StateSpace take_space(OpcodeWords& words) {
+  if (!words.take_of({"shared", "shared::cta", "shared::cluster"}).empty()) return ptx::StateSpace::shared;
+  return words.take("global") ? ptx::StateSpace::global : ptx::StateSpace::generic;
+}
+
+Result<Operation> make_operation(OperationRequest request) {
+  using Maker = Result<Operation> (*)(OperationRequest&);
+  static const std::map<std::string_view, Maker> makers = {
+      {"mma", &make_mma},
+      {"ldmatrix", &make_ldmatrix},
+      {"stmatrix", &make_stmatrix},
+      {"movmatrix", &make_movmatrix},
+      {"wmma", &make_wmma},
+      {"mbarrier", &make_mbarrier},
+      {"cp", &make_copy},
+      {"createpolicy", &make_hint},
+      {"setmaxnreg", &make_hint},
+      {"cvt", &make_conversion},
+      {"add", &make_packed},
+      {"sub", &make_packed},
+      {"mul", &make_packed},
+      {"fma", &make_packed},
+      {"atom", &make_wide_atomic},
+      {"red", &make_wide_atomic},
+  };
+  const bool is_video = request.words.root().starts_with('v');
+  const auto found = makers.find(request.words.root());
+  if (found == makers.end() && !is_video) return refuse(request);
+  const std::uint32_t line = request.line;
+  Result<Operation> made = is_video ? make_video(request) : found->second(request);
+  if (!made) return made;
+  if (!request.words.front().empty()) return refuse(request);
+  const auto addresses = std::ranges::count(request.sources, SourceSlot::Kind::address, &SourceSlot::kind);
+  if (static_cast<std::size_t>(addresses) != made->addresses.size()) return failure("malformed operands");
+  made->line = line;
+  return made;
+}
+
+void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes* out,
+                   const Operation* operation) {
+  if (mask == 0) return;
+  if (operation->whole_warp && mask != warp->live) {
+    if (warp->fault.kind == FaultKind::none)
+      warp->fault = {.kind = FaultKind::apart, .line = operation->line};
+    return;
+  }
+  operation->run({warp, mask, in, out, &operation->sites});
+}
+
+std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::uint32_t lane,
+                                std::uint64_t bytes, std::uint64_t alignment) const {
+  const AccessSite* const site = (*sites)[index];
+  if (address % alignment != 0) {
+    raise(warp, FaultKind::misaligned_address, site, address, lane);
+    return nullptr;
+  }
+  if (site->kind == AddressKind::shared) {
+    if (AddressRange{0, warp->shared_bytes}.holds(address, bytes)) return warp->shared + address;
+  } else if (site->kind == AddressKind::local) {
+    if (AddressRange{0, warp->local_stride}.holds(address, bytes))
+      return warp->local + lane * warp->local_stride + address;
+  } else {
+    const AddressRange& known = warp->known[known_index(address)];
+    if (site->space == ptx::StateSpace::global && known.holds(address, bytes))
+      return reinterpret_cast<std::byte*>(address);
+    if (!find_range(warp, site, address, lane)) return nullptr;
+    if (bytes <= site->bytes || generic_range(*warp, address, lane).holds(address, bytes))
+      return reinterpret_cast<std::byte*>(address);
+  }
+  raise(warp, FaultKind::illegal_address, site, address, lane);
+  return nullptr;
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,111 @@
+// Instructions that are computed in C++ for a whole warp: matrices, barriers in memory, asynchronous copies,
+// packed and video arithmetic, and whatever else has more operands than a lane operation takes.
+//
+// An operation is made once for each instruction of a kernel, from its opcode and the shape of its operands,
+// and refuses, by a reason, what it does not know. Values travel as 64 bits for each lane: registers are
+// extended with zeros, predicates are 0 or 1.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/cpu/simt/execute/context.h"
+#include "support/result.h"
+
+namespace lynxpp::device::cpu {
+
+/// One value of each lane.
+using Lanes = std::array<std::uint64_t, warp_size>;
+
+/// The parts of an opcode behind its root, taken from the front.
+class OpcodeWords {
+ public:
+  explicit OpcodeWords(std::string_view opcode);
+  std::string_view root() const { return root_; }
+  bool take(std::string_view word);
+  /// The word at the front if it is one of these; else empty.
+  std::string_view take_of(std::initializer_list<std::string_view> words);
+  /// The word at the front, whatever it is; empty at the end.
+  std::string_view take_any();
+  /// The word at the front; empty at the end.
+  std::string_view front() const { return next_ < words_.size() ? words_[next_] : std::string_view(); }
+
+ private:
+  std::string_view root_;
+  std::vector<std::string_view> words_;
+  std::size_t next_ = 0;
+};
+
+/// What stands for one value of an instruction's sources.
+struct SourceSlot {
+  enum class Kind { reg, predicate, address, constant } kind = Kind::reg;
+  unsigned bits = 0;               ///< reg
+  std::string_view selector = {};  ///< "b3" of `%r1.b3`
+  std::int64_t constant = 0;
+};
+
+struct OperationRequest {
+  OpcodeWords words;
+  unsigned results = 0;  ///< values that are written
+  std::vector<SourceSlot> sources;
+  std::vector<std::string_view> result_selectors = {};  ///< "b3" of a destination `%r1.b3`
+  std::uint32_t line = 0;
+};
+
+struct OperationCall {
+  WarpContext* warp = nullptr;
+  std::uint32_t mask = 0;  ///< active lanes; not 0
+  const Lanes* in = nullptr;
+  Lanes* out = nullptr;
+  const std::vector<const AccessSite*>* sites = nullptr;  ///< of the addresses, in their order
+
+  /// The memory that `lane` accesses by its address; null, and a fault, when it may not.
+  std::byte* place(std::size_t site, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,
+                   std::uint64_t alignment) const;
+};
+
+struct Operation {
+  struct Address {
+    ptx::StateSpace space = ptx::StateSpace::generic;
+    unsigned bytes = 0;  ///< of one access, for diagnostics
+  };
+  std::function<void(const OperationCall&)> run;
+  std::vector<Address> addresses = {};      ///< one for each source that is an address
+  bool whole_warp = false;                  ///< `.aligned`: all lanes of the warp execute it together
+  std::uint32_t line = 0;                   ///< PTX line
+  std::vector<const AccessSite*> sites = {};  ///< filled in when code is generated
+};
+
+/// Failure: the instruction is not supported; the message says why and may be empty.
+Result<Operation> make_operation(OperationRequest request);
+
+/// What compiled code calls.
+void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes* out,
+                   const Operation* operation);
+
+// Of one root each; registered in operation.cpp.
+Result<Operation> make_mma(OperationRequest& request);
+Result<Operation> make_ldmatrix(OperationRequest& request);
+Result<Operation> make_stmatrix(OperationRequest& request);
+Result<Operation> make_movmatrix(OperationRequest& request);
+Result<Operation> make_wmma(OperationRequest& request);
+Result<Operation> make_mbarrier(OperationRequest& request);
+Result<Operation> make_copy(OperationRequest& request);
+Result<Operation> make_hint(OperationRequest& request);
+Result<Operation> make_conversion(OperationRequest& request);
+Result<Operation> make_packed(OperationRequest& request);
+Result<Operation> make_video(OperationRequest& request);
+Result<Operation> make_wide_atomic(OperationRequest& request);
+
+/// The refusal of a form, with the word that is not known.
+Failure refuse(const OperationRequest& request);
+
+/// `.shared{::cta,::cluster}`, `.global` or, when there is none, generic.
+ptx::StateSpace take_space(OpcodeWords& words);
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,204 @@
+// Video instructions: scalar ones on bytes and halves that selectors pick, and those on two or four elements.
+#include <algorithm>
+#include <cstdlib>
+
+#include "device/cpu/simt/lanes/lane_loop.h"
+#include "device/cpu/simt/operations/operation.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// Bits from `position` on of one operand.
+struct Field {
+  unsigned position = 0;
+  unsigned bits = 32;
+
+  std::int64_t get(std::uint64_t word, bool sign) const {
+    const std::uint64_t value = word >> position & ((std::uint64_t{1} << bits) - 1);
+    if (!sign || (value >> (bits - 1)) == 0) return static_cast<std::int64_t>(value);
+    return static_cast<std::int64_t>(value) - (std::int64_t{1} << bits);
+  }
+};
+
+/// "b3" or "h1"; empty stands for the whole word.
+bool parse_field(std::string_view selector, Field& field) {
+  if (selector.empty()) return true;
+  if (selector.size() != 2 || (selector[0] != 'b' && selector[0] != 'h')) return false;
+  field.bits = selector[0] == 'b' ? 8 : 16;
+  const auto index = static_cast<unsigned>(selector[1] - '0');
+  field.position = index * field.bits;
+  return field.position < 32;
+}
+
+std::int64_t saturated(std::int64_t value, unsigned bits, bool sign) {
+  const std::int64_t highest = (std::int64_t{1} << (sign ? bits - 1 : bits)) - 1;
+  return std::clamp(value, sign ? -highest - 1 : std::int64_t{0}, highest);
+}
+
+bool compares(std::string_view comparison, std::int64_t a, std::int64_t b) {
+  if (comparison == "eq") return a == b;
+  if (comparison == "ne") return a != b;
+  if (comparison == "lt") return a < b;
+  if (comparison == "le") return a <= b;
+  if (comparison == "gt") return a > b;
+  return a >= b;
+}
+
+struct VideoForm {
+  std::string_view name;  ///< "add", "sub", "absdiff", "min", "max", "set"
+  bool d_signed = false;
+  bool a_signed = false;
+  bool b_signed = false;
+  bool saturates = false;
+  std::string_view comparison = {};
+  std::string_view second = {};  ///< the operation with c: "add", "min", "max"
+
+  std::int64_t compute(std::int64_t a, std::int64_t b) const {
+    if (name == "add") return a + b;
+    if (name == "sub") return a - b;
+    if (name == "absdiff") return std::abs(a - b);
+    if (name == "min") return std::min(a, b);
+    if (name == "max") return std::max(a, b);
+    return compares(comparison, a, b) ? 1 : 0;
+  }
+};
+
+bool take_form(OpcodeWords& words, VideoForm& form, bool is_scalar) {
+  const auto take_sign = [&words](bool& sign) {
+    const std::string_view type = words.take_of({"s32", "u32"});
+    sign = type == "s32";
+    return !type.empty();
+  };
+  const bool is_set = form.name == "set";
+  if (!is_set && !take_sign(form.d_signed)) return false;
+  if (!take_sign(form.a_signed) || !take_sign(form.b_signed)) return false;
+  if (is_set) {
+    form.comparison = words.take_of({"eq", "ne", "lt", "le", "gt", "ge"});
+    if (form.comparison.empty()) return false;
+  } else {
+    form.saturates = words.take("sat");
+  }
+  form.second = is_scalar ? words.take_of({"add", "min", "max"}) : words.take_of({"add"});
+  return words.front().empty();
+}
+
+std::uint64_t second_operation(const VideoForm& form, std::int64_t value, std::uint64_t c) {
+  const auto low = static_cast<std::uint32_t>(value);
+  const auto other = static_cast<std::uint32_t>(c);
+  if (form.second == "add") return low + other;
+  const bool less = form.d_signed ? static_cast<std::int32_t>(low) < static_cast<std::int32_t>(other)
+                                  : low < other;
+  return less == (form.second == "min") ? low : other;
+}
+
+Result<Operation> make_scalar(OperationRequest& request, const VideoForm& form) {
+  Field fields[2];
+  Field merged;
+  for (unsigned i = 0; i < 2; ++i) {
+    if (!parse_field(request.sources[i].selector, fields[i])) return failure("a selector is not known");
+  }
+  if (!parse_field(request.result_selectors[0], merged)) return failure("a selector is not known");
+  const bool merges = merged.bits != 32;
+  if (request.sources.size() != (merges || !form.second.empty() ? 3u : 2u) ||
+      (merges && !form.second.empty()))
+    return failure("malformed operands");
+  return Operation{.run = [=, a = fields[0], b = fields[1]](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      std::int64_t value =
+          form.compute(a.get(call.in[0][lane], form.a_signed), b.get(call.in[1][lane], form.b_signed));
+      if (form.saturates) value = saturated(value, merged.bits, form.d_signed);
+      std::uint64_t result = static_cast<std::uint32_t>(value);
+      if (merges) {
+        const std::uint64_t mask = (std::uint64_t{1} << merged.bits) - 1;
+        result = (call.in[2][lane] & ~(mask << merged.position)) | (result & mask) << merged.position;
+      } else if (!form.second.empty()) {
+        result = second_operation(form, value, call.in[2][lane]);
+      }
+      call.out[0][lane] = result;
+    });
+  }};
+}
+
+/// Which elements of the two operands, one behind the other, an operand's selector picks; "b7654" picks the
+/// second operand's four, the lowest last.
+bool parse_elements(std::string_view selector, unsigned count, unsigned fallback, unsigned* elements) {
+  for (unsigned i = 0; i < count; ++i) elements[i] = fallback + i;
+  if (selector.empty()) return true;
+  if (selector.size() != count + 1 || selector[0] != (count == 4 ? 'b' : 'h')) return false;
+  for (unsigned i = 0; i < count; ++i) {
+    elements[i] = static_cast<unsigned>(selector[count - i] - '0');
+    if (elements[i] >= 2 * count) return false;
+  }
+  return true;
+}
+
+/// Which elements are written; all when there is no selector.
+bool parse_mask(std::string_view selector, unsigned count, unsigned& mask) {
+  mask = (1u << count) - 1;
+  if (selector.empty()) return true;
+  if (selector[0] != (count == 4 ? 'b' : 'h')) return false;
+  mask = 0;
+  for (const char digit : selector.substr(1)) {
+    const auto element = static_cast<unsigned>(digit - '0');
+    if (element >= count) return false;
+    mask |= 1u << element;
+  }
+  return mask != 0;
+}
+
+struct Elements {
+  unsigned of_a[4] = {};
+  unsigned of_b[4] = {};
+  unsigned written = 0;
+};
+
+Result<Operation> make_vector(OperationRequest& request, const VideoForm& form, unsigned count) {
+  Elements elements;
+  if (!parse_elements(request.sources[0].selector, count, 0, elements.of_a) ||
+      !parse_elements(request.sources[1].selector, count, count, elements.of_b) ||
+      !parse_mask(request.result_selectors[0], count, elements.written))
+    return failure("a selector is not known");
+  if (request.sources.size() != 3) return failure("malformed operands");
+  const unsigned bits = 32 / count;
+  const bool sums = !form.second.empty();
+  return Operation{.run = [=](const OperationCall& call) {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      const std::uint64_t both = (call.in[0][lane] & 0xffff'ffff) | call.in[1][lane] << 32;
+      std::uint64_t result = call.in[2][lane];
+      for (unsigned i = 0; i < count; ++i) {
+        if ((elements.written >> i & 1) == 0) continue;
+        const std::int64_t a = Field{elements.of_a[i] * bits, bits}.get(both, form.a_signed);
+        const std::int64_t b = Field{elements.of_b[i] * bits, bits}.get(both, form.b_signed);
+        std::int64_t value = form.compute(a, b);
+        if (form.saturates) value = saturated(value, bits, form.d_signed);
+        const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+        if (sums) {
+          result += static_cast<std::uint64_t>(
+              Field{0, bits}.get(static_cast<std::uint64_t>(value), form.d_signed));
+        } else {
+          result &= ~(mask << (i * bits));
+          result |= (static_cast<std::uint64_t>(value) & mask) << (i * bits);
+        }
+      }
+      call.out[0][lane] = result & 0xffff'ffff;
+    });
+  }};
+}
+
+}  // namespace
+
+Result<Operation> make_video(OperationRequest& request) {
+  VideoForm form{.name = request.words.root().substr(1)};
+  unsigned count = 1;
+  if (form.name.ends_with('2') || form.name.ends_with('4')) {
+    count = static_cast<unsigned>(form.name.back() - '0');
+    form.name.remove_suffix(1);
+  }
+  static constexpr std::string_view known[] = {"add", "sub", "absdiff", "min", "max", "set"};
+  if (std::ranges::find(known, form.name) == std::end(known)) return failure({});
+  if (!take_form(request.words, form, count == 1)) return refuse(request);
+  if (request.results != 1 || request.sources.size() < 2) return failure("malformed operands");
+  return count == 1 ? make_scalar(request, form) : make_vector(request, form, count);
+}
+
+}  // namespace lynxpp::device::cpu
