@@ -116,15 +116,13 @@ TEST_P(Mma, MultipliesWholeMatrices) {
   const auto run = [](const std::string& type) { return std::max(1u, 32 / bits_of_type(type)); };
   for (unsigned k = 0; k < form.k; ++k) {
     for (unsigned m = 0; m < form.m; ++m)
-      put(in, 0, place_in_a(m, k, run(form.a), form.m == 16), bits_of_type(form.a),
-          encode(form.a, a[m][k]));
+      put(in, 0, place_in_a(m, k, run(form.a), form.m == 16), bits_of_type(form.a), encode(form.a, a[m][k]));
     for (unsigned n = 0; n < form.n; ++n)
       put(in, group_a.count, place_in_b(k, n, run(form.b)), bits_of_type(form.b), encode(form.b, b[k][n]));
   }
   for (unsigned m = 0; m < form.m; ++m) {
     for (unsigned n = 0; n < form.n; ++n)
-      put(in, group_a.count + group_b.count, place_in_c(m, n), bits_of_type(form.c),
-          encode(form.c, c[m][n]));
+      put(in, group_a.count + group_b.count, place_in_c(m, n), bits_of_type(form.c), encode(form.c, c[m][n]));
   }
   const std::string shape =
       "m" + std::to_string(form.m) + "n" + std::to_string(form.n) + "k" + std::to_string(form.k);
@@ -202,11 +200,11 @@ TEST(Matrix, SaturatesWhereAsked) {
 }
 
 TEST(Matrix, IsRefusedByNameWhereUnknown) {
-  for (const char* opcode :
-       {"mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32",
-        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-        "mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32",
-        "mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16"}) {
+  for (const char* opcode : {"mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+                             "mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32",
+                             "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                             "mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32",
+                             "mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16"}) {
     const auto module = load(kernel_of({opcode, {{4, 32}}, {{4, 32}, {2, 32}, {4, 32}}}));
     ASSERT_NE(module, nullptr);
     const Status compiled = module->compile("test", {});
@@ -236,7 +234,8 @@ std::string matrix_kernel(unsigned count, bool transposes) {
          "  .reg .b32 %r<4>, %t, %a, %b;\n  .reg .b64 %x, %y, %at;\n  .reg .b64 %v<2>;\n"
          "  ld.param.u64 %x, [p0];\n  ld.param.u64 %y, [p1];\n  mov.u32 %t, %tid.x;\n"
          "  mul.wide.u32 %at, %t, 16;\n  add.u64 %x, %x, %at;\n  add.u64 %y, %y, %at;\n"
-         "  mov.u32 %a, from;\n  mad.lo.u32 %a, %t, 16, %a;\n  mov.u32 %b, to;\n  mad.lo.u32 %b, %t, 16, %b;\n"
+         "  mov.u32 %a, from;\n  mad.lo.u32 %a, %t, 16, %a;\n  mov.u32 %b, to;\n  mad.lo.u32 %b, %t, 16, "
+         "%b;\n"
          "  ld.global.v2.b64 {%v0, %v1}, [%x];\n  st.shared.v2.b64 [%a], {%v0, %v1};\n  bar.sync 0;\n"
          "  ldmatrix.sync.aligned.m8n8" +
          x + ".shared.b16 " + registers +
@@ -244,7 +243,8 @@ std::string matrix_kernel(unsigned count, bool transposes) {
          "  stmatrix.sync.aligned.m8n8.x" +
          std::to_string(count) + ".shared.b16 [%b], " + registers +
          ";\n"
-         "  bar.sync 0;\n  ld.shared.v2.b64 {%v0, %v1}, [%b];\n  st.global.v2.b64 [%y], {%v0, %v1};\n  ret;\n}\n";
+         "  bar.sync 0;\n  ld.shared.v2.b64 {%v0, %v1}, [%b];\n  st.global.v2.b64 [%y], {%v0, %v1};\n  "
+         "ret;\n}\n";
 }
 
 TEST(Matrix, MovesBetweenSharedMemoryAndRegisters) {
@@ -257,8 +257,8 @@ TEST(Matrix, MovesBetweenSharedMemoryAndRegisters) {
       ASSERT_NE(module, nullptr);
       const auto* const source = from.data();
       auto* const target = to.data();
-      ASSERT_EQ(text_of(module->launch("test", {{1, 1, 1}, {32, 1, 1}, 0},
-                                       Arguments(source, target).bytes(), nullptr)),
+      ASSERT_EQ(text_of(module->launch("test", {{1, 1, 1}, {32, 1, 1}, 0}, Arguments(source, target).bytes(),
+                                       nullptr)),
                 "");
       for (unsigned i = 0; i < count * 64; ++i) {
         const unsigned row = i / 8 % 8;
@@ -324,26 +324,34 @@ TEST_P(Wmma, MultipliesWholeMatrices) {
   const unsigned c_registers = registers_for(form.m, form.n, form.c).count;
   const unsigned d_registers = registers_for(form.m, form.n, form.d).count;
   const std::string width = form.a == "f64" ? ".b64" : ".b32";
-  const std::string types = form.a == "f16" ? form.d + "." + form.c
-                                            : form.d + "." + form.a + "." + form.a + "." + form.c;
+  const std::string types =
+      form.a == "f16" ? form.d + "." + form.c : form.d + "." + form.a + "." + form.a + "." + form.c;
   const std::string n = std::to_string(form.n);
   const std::string k = std::to_string(form.k);
   const auto module = load(
       ".visible .entry test(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3) {\n"
-      "  .reg .b64 %p<4>;\n  .reg " + width + " %a<8>, %b<8>, %c<8>, %d<8>;\n"
+      "  .reg .b64 %p<4>;\n  .reg " +
+      width +
+      " %a<8>, %b<8>, %c<8>, %d<8>;\n"
       "  ld.param.u64 %p0, [p0];\n  ld.param.u64 %p1, [p1];\n  ld.param.u64 %p2, [p2];\n"
       "  ld.param.u64 %p3, [p3];\n"
-      "  wmma.load.a.sync.aligned.row." + shape + ".global." + form.a + " " +
-      register_list("a", form.a_registers) + ", [%p0], " + k + ";\n"
-      "  wmma.load.b.sync.aligned.col." + shape + ".global." + form.a + " " +
-      register_list("b", form.b_registers) + ", [%p1], " + k + ";\n"
-      "  wmma.load.c.sync.aligned.row." + shape + "." + form.c + " " + register_list("c", c_registers) +
-      ", [%p2], " + n + ";\n"
-      "  wmma.mma" + form.combination + ".sync.aligned.row.col." + shape + "." + types + " " +
+      "  wmma.load.a.sync.aligned.row." +
+      shape + ".global." + form.a + " " + register_list("a", form.a_registers) + ", [%p0], " + k +
+      ";\n"
+      "  wmma.load.b.sync.aligned.col." +
+      shape + ".global." + form.a + " " + register_list("b", form.b_registers) + ", [%p1], " + k +
+      ";\n"
+      "  wmma.load.c.sync.aligned.row." +
+      shape + "." + form.c + " " + register_list("c", c_registers) + ", [%p2], " + n +
+      ";\n"
+      "  wmma.mma" +
+      form.combination + ".sync.aligned.row.col." + shape + "." + types + " " +
       register_list("d", d_registers) + ", " + register_list("a", form.a_registers) + ", " +
-      register_list("b", form.b_registers) + ", " + register_list("c", c_registers) + ";\n"
-      "  wmma.store.d.sync.aligned.row." + shape + ".global." + form.d + " [%p3], " +
-      register_list("d", d_registers) + ", " + n + ";\n  ret;\n}\n");
+      register_list("b", form.b_registers) + ", " + register_list("c", c_registers) +
+      ";\n"
+      "  wmma.store.d.sync.aligned.row." +
+      shape + ".global." + form.d + " [%p3], " + register_list("d", d_registers) + ", " + n +
+      ";\n  ret;\n}\n");
   ASSERT_NE(module, nullptr);
   const std::vector<std::uint8_t> memory[3] = {packed(a, form.a, false), packed(b, form.a, true),
                                                packed(c, form.c, false)};
@@ -355,33 +363,26 @@ TEST_P(Wmma, MultipliesWholeMatrices) {
     }
   }
   std::vector<std::uint8_t> result(packed(expected, form.d, false).size());
-  ASSERT_EQ(text_of(module->launch("test", {{1, 1, 1}, {32, 1, 1}, 0},
-                                   Arguments(memory[0].data(), memory[1].data(), memory[2].data(),
-                                             result.data())
-                                       .bytes(),
-                                   nullptr)),
-            "");
+  ASSERT_EQ(
+      text_of(module->launch(
+          "test", {{1, 1, 1}, {32, 1, 1}, 0},
+          Arguments(memory[0].data(), memory[1].data(), memory[2].data(), result.data()).bytes(), nullptr)),
+      "");
   EXPECT_EQ(result, packed(expected, form.d, false));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, Wmma,
-    ::testing::Values(WmmaCase{16, 16, 16, "f32", "f16", "f32", 8, 8},
-                      WmmaCase{16, 16, 16, "f16", "f16", "f16", 8, 8},
-                      WmmaCase{32, 8, 16, "f32", "f16", "f16", 8, 8},
-                      WmmaCase{8, 32, 16, "f16", "f16", "f32", 8, 8},
-                      WmmaCase{16, 16, 16, "f32", "bf16", "f32", 4, 4},
-                      WmmaCase{8, 32, 16, "f32", "bf16", "f32", 2, 8},
-                      WmmaCase{32, 8, 16, "f32", "bf16", "f32", 8, 2},
-                      WmmaCase{16, 16, 8, "f32", "tf32", "f32", 4, 4},
-                      WmmaCase{8, 8, 4, "f64", "f64", "f64", 1, 1},
-                      WmmaCase{16, 16, 16, "s32", "s8", "s32", 2, 2},
-                      WmmaCase{32, 8, 16, "s32", "u8", "s32", 4, 1},
-                      WmmaCase{8, 32, 16, "s32", "s8", "s32", 1, 4},
-                      WmmaCase{8, 8, 32, "s32", "s4", "s32", 1, 1},
-                      WmmaCase{8, 8, 32, "s32", "u4", "s32", 1, 1},
-                      WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".xor.popc"},
-                      WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".and.popc"}));
+    ::testing::Values(
+        WmmaCase{16, 16, 16, "f32", "f16", "f32", 8, 8}, WmmaCase{16, 16, 16, "f16", "f16", "f16", 8, 8},
+        WmmaCase{32, 8, 16, "f32", "f16", "f16", 8, 8}, WmmaCase{8, 32, 16, "f16", "f16", "f32", 8, 8},
+        WmmaCase{16, 16, 16, "f32", "bf16", "f32", 4, 4}, WmmaCase{8, 32, 16, "f32", "bf16", "f32", 2, 8},
+        WmmaCase{32, 8, 16, "f32", "bf16", "f32", 8, 2}, WmmaCase{16, 16, 8, "f32", "tf32", "f32", 4, 4},
+        WmmaCase{8, 8, 4, "f64", "f64", "f64", 1, 1}, WmmaCase{16, 16, 16, "s32", "s8", "s32", 2, 2},
+        WmmaCase{32, 8, 16, "s32", "u8", "s32", 4, 1}, WmmaCase{8, 32, 16, "s32", "s8", "s32", 1, 4},
+        WmmaCase{8, 8, 32, "s32", "s4", "s32", 1, 1}, WmmaCase{8, 8, 32, "s32", "u4", "s32", 1, 1},
+        WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".xor.popc"},
+        WmmaCase{8, 8, 128, "s32", "b1", "s32", 1, 1, ".and.popc"}));
 
 }  // namespace
 }  // namespace lynxpp::device::cpu::test

@@ -44,8 +44,8 @@ std::string kernel_of(const InstructionForm& form) {
     }
   };
   const auto declare = [&](const std::string& name, unsigned bits) {
-    declarations += bits == 1 ? "  .reg .pred " + name + ";\n"
-                              : "  .reg .b" + std::to_string(bits) + " " + name + ";\n";
+    declarations +=
+        bits == 1 ? "  .reg .pred " + name + ";\n" : "  .reg .b" + std::to_string(bits) + " " + name + ";\n";
   };
   each(form.sources, [&](unsigned at, unsigned bits) {
     const std::string name = "%s" + std::to_string(at);
@@ -72,9 +72,8 @@ std::string kernel_of(const InstructionForm& form) {
          declarations +
          "  mov.u32 %t, %tid.x;\n  mul.wide.u32 %at, %t, 8;\n  ld.param.u64 %in, [p0];\n"
          "  ld.param.u64 %out, [p1];\n  add.u64 %in, %in, %at;\n  add.u64 %out, %out, %at;\n" +
-         before + "  " + form.opcode + " " + results +
-         (!results.empty() && !sources.empty() ? ", " : "") + sources + form.tail + ";\n" + after +
-         "  ret;\n}\n";
+         before + "  " + form.opcode + " " + results + (!results.empty() && !sources.empty() ? ", " : "") +
+         sources + form.tail + ";\n" + after + "  ret;\n}\n";
 }
 
 std::vector<WarpValues> run_form(const InstructionForm& form, const std::vector<WarpValues>& in) {

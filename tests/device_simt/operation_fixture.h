@@ -18,8 +18,8 @@ struct InstructionForm {
   std::string opcode;
   std::vector<OperandGroup> results;
   std::vector<OperandGroup> sources;
-  std::string tail = {};              ///< further operands, as text: ", 3"
-  std::string result_selector = {};   ///< ".b3"
+  std::string tail = {};                    ///< further operands, as text: ", 3"
+  std::string result_selector = {};         ///< ".b3"
   std::vector<std::string> selectors = {};  ///< of the sources
 };
 

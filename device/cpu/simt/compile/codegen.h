@@ -264,7 +264,7 @@ class FunctionCodegen {
   Value* mask_vector_ = nullptr;
   Value* guard_ = nullptr;  // <32 x i1> or null
   std::array<llvm::AllocaInst*, 5> buffers_{};
-  bool meets_ = false;  // the segment is a meeting
+  bool meets_ = false;                // the segment is a meeting
   bool modifiers_are_known_ = false;  // all of the instruction at hand: its operation has taken them
   const ptx::Instruction* instruction_ = nullptr;
   std::optional<DecodedOpcode> opcode_;

@@ -11,9 +11,6 @@ namespace {
 
 constexpr unsigned slot_bytes = sizeof(Lanes);
 
-/// "%r1" of "%r1.b3".
-std::string_view without_selector(std::string_view name) { return name.substr(0, name.rfind('.')); }
-
 /// The operands below vectors and pairs.
 void flatten(const ptx::Operand& operand, std::vector<const ptx::Operand*>& values) {
   if (operand.kind != OperandKind::vector && operand.kind != OperandKind::pair) {
@@ -29,10 +26,9 @@ void flatten(const ptx::Operand& operand, std::vector<const ptx::Operand*>& valu
 std::optional<RegisterSlot> FunctionCodegen::selected_register(const ptx::Operand& operand,
                                                                std::string_view& selector) {
   if (operand.kind != OperandKind::identifier) return std::nullopt;
-  if (const auto slot = find_register(operand.name)) return slot;
-  if (operand.name.find('.') == std::string_view::npos) return std::nullopt;
-  const auto slot = find_register(without_selector(operand.name));
-  if (slot) selector = operand.name.substr(operand.name.rfind('.') + 1);
+  const std::size_t dot = operand.name.rfind('.');
+  const auto slot = find_register(operand.name.substr(0, dot));
+  if (slot && dot != std::string_view::npos) selector = operand.name.substr(dot + 1);
   return slot;
 }
 
@@ -75,8 +71,7 @@ void FunctionCodegen::write_result(const ptx::Operand& destination, Value* place
   std::string_view selector;
   const auto slot = selected_register(destination, selector);
   if (!slot) return;
-  if (slot->bits == 1)
-    return write_register(*slot, builder_.CreateICmpNE(value, splat(64, 0)));
+  if (slot->bits == 1) return write_register(*slot, builder_.CreateICmpNE(value, splat(64, 0)));
   value = resize(value, slot->bits, false);
   if (slot->bits == 128)
     value = builder_.CreateOr(value, builder_.CreateShl(resize(load(), 128, false), splat(128, 64)));
@@ -134,7 +129,8 @@ void FunctionCodegen::emit_operation() {
   if (!made) return unsupported(made.error().diagnostics.front().message);
   Operation& operation = program_.operations.emplace_back(std::move(*made));
   resolve_addresses_of(operation, sources);
-  Value* const in = buffer(1, std::max<unsigned>(1, static_cast<unsigned>(sources.values.size())) * slot_bytes);
+  Value* const in =
+      buffer(1, std::max<unsigned>(1, static_cast<unsigned>(sources.values.size())) * slot_bytes);
   for (std::size_t i = 0; i < sources.values.size(); ++i) {
     Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), in, i * slot_bytes);
     builder_.CreateAlignedStore(sources.values[i], place, llvm::Align(64));

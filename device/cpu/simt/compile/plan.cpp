@@ -33,7 +33,8 @@ bool reads_clock(const ptx::Instruction& instruction) {
 
 bool may_spin(const ptx::Instruction& instruction) {
   if (instruction.traits.kind == ptx::OpcodeClass::atomic) return true;
-  for (const std::string_view modifier : {".volatile", ".relaxed", ".acquire", ".mmio", ".cg", ".cv", "_wait."}) {
+  for (const std::string_view modifier :
+       {".volatile", ".relaxed", ".acquire", ".mmio", ".cg", ".cv", "_wait."}) {
     if (instruction.opcode.find(modifier) != std::string_view::npos) return true;
   }
   return false;

@@ -141,7 +141,7 @@ struct Program {
   bool timed = false;
   std::deque<AccessSite> accesses;   ///< compiled code holds their addresses
   std::deque<Operation> operations;  ///< likewise
-  std::shared_ptr<Jit> code;        ///< keeps the machine code alive
+  std::shared_ptr<Jit> code;         ///< keeps the machine code alive
 
   /// By index in ptx::Module::functions; null when it is not part of the program.
   const CompiledFunction* find(std::uint32_t module_function) const;

@@ -85,7 +85,7 @@ struct WarpContext {
   std::uint32_t members[warp_size] = {};    ///< of the meeting at which a lane has arrived
   std::uint64_t exchanged[warp_size] = {};  ///< what the lane brings there: a value, or a predicate as 0 or 1
   std::uint32_t participants = 0;           ///< lanes that have met and exchange now
-  std::uint32_t live = 0;    ///< lanes that have not exited
+  std::uint32_t live = 0;                   ///< lanes that have not exited
   std::uint32_t yields = 0;  ///< set by an operation that waits for other warps: the turn may end
   std::uint32_t tid[3][warp_size] = {};
   std::uint32_t ntid[3] = {};

@@ -90,9 +90,10 @@ bool BlockRunner::check_fault(Warp& warp) {
   if (fault.kind == FaultKind::none) return true;
   if (fault.kind == FaultKind::breakpoint) return fail("the kernel executed brkpt", fault.line);
   if (fault.kind == FaultKind::apart) {
-    return fail("an instruction that all lanes of a warp must execute together was executed while some were "
-                "elsewhere",
-                fault.line);
+    return fail(
+        "an instruction that all lanes of a warp must execute together was executed while some were "
+        "elsewhere",
+        fault.line);
   }
   const AccessSite& site = *fault.site;
   std::string message = fault.kind == FaultKind::misaligned_address ? "misaligned address: "

@@ -133,9 +133,7 @@ struct QuadPairs {
   bool b_in_columns = false;
 
   static unsigned half(unsigned lane) { return lane / 16 * 4; }
-  static unsigned lane_of(unsigned pair, unsigned index) {
-    return pair * 4 + index % 4 + index / 4 * 16;
-  }
+  static unsigned lane_of(unsigned pair, unsigned index) { return pair * 4 + index % 4 + index / 4 * 16; }
   /// Of A by rows, and of B by columns: a line in each lane; else a column of four of each half.
   Cell cell(bool line_in_lane, unsigned lane, unsigned element) const {
     if (line_in_lane) return {lane % 4 + half(lane), element};
@@ -204,11 +202,15 @@ struct Product {
         }
       }
     };
-    gather(a, call.in, [&](Cell cell) -> auto& { return rows[cell.row * shape.k + cell.column]; });
-    gather(b, call.in + a.registers,
-           [&](Cell cell) -> auto& { return columns[cell.column * shape.k + cell.row]; });
-    gather(c, call.in + a.registers + b.registers,
-           [&](Cell cell) -> auto& { return sums[cell.row * shape.n + cell.column]; });
+    gather(
+        a, call.in, [&](Cell cell) -> auto& { return rows[cell.row * shape.k + cell.column]; });
+    gather(
+        b,
+        call.in + a.registers, [&](Cell cell) -> auto& { return columns[cell.column * shape.k + cell.row]; });
+    gather(
+        c, call.in + a.registers + b.registers, [&](Cell cell) -> auto& {
+          return sums[cell.row * shape.n + cell.column];
+        });
     for (unsigned lane = 0; lane < warp_size; ++lane) {
       for (unsigned reg = 0; reg < d.registers; ++reg) {
         for (unsigned element = 0; element < d.elements; ++element) {
@@ -279,12 +281,13 @@ Result<Operation> make_mma(OperationRequest& request) {
     return Operation{.run = [=](const OperationCall& call) { pairs.run(call, types); }, .whole_warp = true};
   }
   if (a_layout != "row" || b_layout != "col" || !known_shape(types.a, shape)) return refuse(request);
-  const Product product{.shape = shape,
-                        .types = types,
-                        .a = fragment_of(shape.m, shape.k, types.a, shape.m == 8 ? &cell_of_a8 : &cell_of_a16),
-                        .b = fragment_of(shape.k, shape.n, types.b, &cell_of_b),
-                        .c = fragment_of_c(shape, types.c),
-                        .d = fragment_of_c(shape, types.d)};
+  const Product product{
+      .shape = shape,
+      .types = types,
+      .a = fragment_of(shape.m, shape.k, types.a, shape.m == 8 ? &cell_of_a8 : &cell_of_a16),
+      .b = fragment_of(shape.k, shape.n, types.b, &cell_of_b),
+      .c = fragment_of_c(shape, types.c),
+      .d = fragment_of_c(shape, types.d)};
   if (request.results != product.d.registers ||
       request.sources.size() != product.a.registers + product.b.registers + product.c.registers)
     return failure("malformed operands");

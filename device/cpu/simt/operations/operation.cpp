@@ -48,22 +48,14 @@ ptx::StateSpace take_space(OpcodeWords& words) {
 Result<Operation> make_operation(OperationRequest request) {
   using Maker = Result<Operation> (*)(OperationRequest&);
   static const std::map<std::string_view, Maker> makers = {
-      {"mma", &make_mma},
-      {"ldmatrix", &make_ldmatrix},
-      {"stmatrix", &make_stmatrix},
-      {"movmatrix", &make_movmatrix},
-      {"wmma", &make_wmma},
-      {"mbarrier", &make_mbarrier},
-      {"cp", &make_copy},
-      {"createpolicy", &make_hint},
-      {"setmaxnreg", &make_hint},
-      {"cvt", &make_conversion},
-      {"add", &make_packed},
-      {"sub", &make_packed},
-      {"mul", &make_packed},
-      {"fma", &make_packed},
-      {"atom", &make_wide_atomic},
-      {"red", &make_wide_atomic},
+      {"mma", &make_mma},           {"ldmatrix", &make_ldmatrix},
+      {"stmatrix", &make_stmatrix}, {"movmatrix", &make_movmatrix},
+      {"wmma", &make_wmma},         {"mbarrier", &make_mbarrier},
+      {"cp", &make_copy},           {"createpolicy", &make_hint},
+      {"setmaxnreg", &make_hint},   {"cvt", &make_conversion},
+      {"add", &make_packed},        {"sub", &make_packed},
+      {"mul", &make_packed},        {"fma", &make_packed},
+      {"atom", &make_wide_atomic},  {"red", &make_wide_atomic},
   };
   const bool is_video = request.words.root().starts_with('v');
   const auto found = makers.find(request.words.root());

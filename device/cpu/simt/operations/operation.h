@@ -75,9 +75,9 @@ struct Operation {
     unsigned bytes = 0;  ///< of one access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
-  std::vector<Address> addresses = {};      ///< one for each source that is an address
-  bool whole_warp = false;                  ///< `.aligned`: all lanes of the warp execute it together
-  std::uint32_t line = 0;                   ///< PTX line
+  std::vector<Address> addresses = {};        ///< one for each source that is an address
+  bool whole_warp = false;                    ///< `.aligned`: all lanes of the warp execute it together
+  std::uint32_t line = 0;                     ///< PTX line
   std::vector<const AccessSite*> sites = {};  ///< filled in when code is generated
 };
 

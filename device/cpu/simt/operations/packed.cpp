@@ -119,8 +119,8 @@ Result<Operation> make_to_pair(OperationRequest& request, Format to, bool relu) 
     const auto narrow = [&](double value) -> std::uint64_t {
       return encode_small(to, relu && value < 0 ? 0.0 : value);
     };
-    const double high = from_floats ? decode_float(Format::f32, in[0][lane])
-                                    : decode_float(Format::f16, in[0][lane] >> 16);
+    const double high =
+        from_floats ? decode_float(Format::f32, in[0][lane]) : decode_float(Format::f16, in[0][lane] >> 16);
     const double low =
         from_floats ? decode_float(Format::f32, in[1][lane]) : decode_float(Format::f16, in[0][lane]);
     return narrow(high) << width_in_pair(to) | narrow(low);

@@ -86,8 +86,8 @@ std::uint64_t second_operation(const VideoForm& form, std::int64_t value, std::u
   const auto low = static_cast<std::uint32_t>(value);
   const auto other = static_cast<std::uint32_t>(c);
   if (form.second == "add") return low + other;
-  const bool less = form.d_signed ? static_cast<std::int32_t>(low) < static_cast<std::int32_t>(other)
-                                  : low < other;
+  const bool less =
+      form.d_signed ? static_cast<std::int32_t>(low) < static_cast<std::int32_t>(other) : low < other;
   return less == (form.second == "min") ? low : other;
 }
 

@@ -28,8 +28,7 @@ bool take_form(OpcodeWords& words, AtomicForm& form) {
       form.count = static_cast<unsigned>(vector[1] - '0');
     } else if (const std::string_view name = words.take_of({"add", "exch", "cas"}); !name.empty()) {
       form.operation = name;
-    } else if (const std::string_view type =
-                   words.take_of({"f32", "f16", "bf16", "f16x2", "bf16x2", "b128"});
+    } else if (const std::string_view type = words.take_of({"f32", "f16", "bf16", "f16x2", "bf16x2", "b128"});
                !type.empty()) {
       form.type = type;
     } else if (const ptx::StateSpace space = take_space(words); space != ptx::StateSpace::generic) {
@@ -50,8 +49,7 @@ std::mutex& wide_mutex() {
 Result<Operation> make_128(OperationRequest& request, const AtomicForm& form) {
   const bool compares = form.operation == "cas";
   const std::size_t sources = 3 + (compares ? 2 : 0) + (form.has_policy ? 1 : 0);
-  if (form.count != 1 || form.operation == "add" || request.sources.size() != sources ||
-      request.results != 2)
+  if (form.count != 1 || form.operation == "add" || request.sources.size() != sources || request.results != 2)
     return failure("malformed operands");
   const auto run = [compares](const OperationCall& call) {
     const std::lock_guard lock(wide_mutex());

@@ -116,8 +116,7 @@ Result<Operation> make_transfer(OperationRequest& request, char which, bool load
     }
     for_each_element(layout, in_columns, has_stride ? call.in[sources][0] : dense,
                      [&](unsigned lane, unsigned reg, unsigned element, std::uint64_t bit) {
-                       std::byte* const place =
-                           call.place(0, call.in[0][lane] + bit / 8, lane, bytes, bytes);
+                       std::byte* const place = call.place(0, call.in[0][lane] + bit / 8, lane, bytes, bytes);
                        if (place == nullptr) return;
                        const unsigned shift = element * layout.bits();
                        const unsigned inside = bit % 8;
