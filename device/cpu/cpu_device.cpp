@@ -273,7 +273,8 @@ class CpuDevice : public Device {
   static LaunchShape shape_of(const Launch& launch) {
     return {{launch.grid[0], launch.grid[1], launch.grid[2]},
             {launch.block[0], launch.block[1], launch.block[2]},
-            launch.shared_bytes};
+            launch.shared_bytes,
+            launch.cooperative};
   }
 
   /// Failure: the stream does not take it, which is then the variant error.

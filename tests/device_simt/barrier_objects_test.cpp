@@ -21,10 +21,11 @@ std::array<std::uint64_t, 6> results_of(const std::string& code) {
   std::string stores;
   for (int i = 0; i < 6; ++i)
     stores += "  st.global.b64 [%x+" + std::to_string(8 * i) + "], %o" + std::to_string(i) + ";\n";
-  launch(".visible .entry test(.param .u64 p0) {\n  .shared .align 8 .b64 bar;\n  .reg .b64 %x, %o<6>, %s<4>;\n"
-         "  .reg .b32 %r<4>;\n  .reg .pred %p;\n  ld.param.u64 %x, [p0];\n" +
-             code + stores + "  ret;\n}\n",
-         1, Arguments(out.data()).bytes());
+  launch(
+      ".visible .entry test(.param .u64 p0) {\n  .shared .align 8 .b64 bar;\n  .reg .b64 %x, %o<6>, %s<4>;\n"
+      "  .reg .b32 %r<4>;\n  .reg .pred %p;\n  ld.param.u64 %x, [p0];\n" +
+          code + stores + "  ret;\n}\n",
+      1, Arguments(out.data()).bytes());
   return out;
 }
 
@@ -195,15 +196,17 @@ TEST(AsynchronousCopies, MoveWhatTheyAreAskedTo) {
     std::uint32_t words, odd_words;  ///< copied; the rest of the copy's size is zero
     std::uint32_t size;
   };
-  for (const Case& form : {
-           Case{"cp.async.ca.shared.global [%to], [%from], 4;\n cp.async.commit_group;\n cp.async.wait_group 0;", 1, 1, 1},
-           {"cp.async.ca.shared::cta.global.L2::128B [%to], [%from], 8;\n cp.async.wait_all;", 2, 2, 2},
-           {"cp.async.cg.shared.global [%to], [%from], 16;\n cp.async.wait_all;", 4, 4, 4},
-           {"shl.b32 %n, %n, 3;\n cp.async.ca.shared.global [%to], [%from], 16, %n;\n cp.async.wait_all;", 0, 2, 4},
-           {"cp.async.ca.shared.global [%to], [%from], 16, %odd;\n cp.async.wait_all;", 4, 0, 4},
-           {"createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;\n"
-            "cp.async.cg.shared.global.L2::cache_hint [%to], [%from], 16, %policy;\n cp.async.wait_all;",
-            4, 4, 4}}) {
+  for (const Case& form :
+       {Case{"cp.async.ca.shared.global [%to], [%from], 4;\n cp.async.commit_group;\n cp.async.wait_group 0;",
+             1, 1, 1},
+        {"cp.async.ca.shared::cta.global.L2::128B [%to], [%from], 8;\n cp.async.wait_all;", 2, 2, 2},
+        {"cp.async.cg.shared.global [%to], [%from], 16;\n cp.async.wait_all;", 4, 4, 4},
+        {"shl.b32 %n, %n, 3;\n cp.async.ca.shared.global [%to], [%from], 16, %n;\n cp.async.wait_all;", 0, 2,
+         4},
+        {"cp.async.ca.shared.global [%to], [%from], 16, %odd;\n cp.async.wait_all;", 4, 0, 4},
+        {"createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;\n"
+         "cp.async.cg.shared.global.L2::cache_hint [%to], [%from], 16, %policy;\n cp.async.wait_all;",
+         4, 4, 4}}) {
     const auto to = copied(form.code);
     for (std::uint32_t i = 0; i < 128; ++i) {
       const std::uint32_t word = i % 4;
@@ -240,16 +243,19 @@ again:
 
 TEST(AsynchronousCopies, AreRefusedByNameWhereUnknown) {
   for (const char* instruction :
-       {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%from, {%n}], [bar]",
+       {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%from, {%n}], "
+        "[bar]",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%from], [%to], 16",
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%to], [%from], 16, "
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%to], "
+        "[%from], 16, "
         "[bar], %n",
         "cp.async.ca.shared.global [%to], [%from], 12"}) {
-    const auto module = load(
-        ".visible .entry test() {\n  .shared .b64 bar;\n  .reg .b64 %from;\n  .reg .b32 %to, %n;\n  " +
-        std::string(instruction) + ";\n  ret;\n}\n");
+    const auto module =
+        load(".visible .entry test() {\n  .shared .b64 bar;\n  .reg .b64 %from;\n  .reg .b32 %to, %n;\n  " +
+             std::string(instruction) + ";\n  ret;\n}\n");
     ASSERT_NE(module, nullptr);
-    EXPECT_NE(text_of(module->compile("test", {})).find("is not supported by the cpu device"), std::string::npos)
+    EXPECT_NE(text_of(module->compile("test", {})).find("is not supported by the cpu device"),
+              std::string::npos)
         << instruction;
   }
 }
@@ -293,6 +299,42 @@ TEST(WideAtomics, ExchangeAndCompare128Bits) {
 })",
          1, Arguments(words.data()).bytes());
   EXPECT_EQ(words, (std::array<std::uint64_t, 8>{1, 2, 1, 2, 7, 8, 1, 2}));
+}
+
+TEST(CooperativeLaunches, HaveAWorkspaceForTheirGrid) {
+  // Every block counts itself at the workspace's second word and waits until all have.
+  const std::string body = R"(.visible .entry test(.param .u64 p0) {
+  .reg .b64 %x, %at, %w;
+  .reg .b32 %high, %low, %n, %b;
+  .reg .pred %p;
+  ld.param.u64 %x, [p0];
+  mov.u32 %high, %envreg1;
+  mov.u32 %low, %envreg2;
+  mov.b64 %w, {%low, %high};
+  mov.u32 %b, %ctaid.x;
+  mul.wide.u32 %at, %b, 4;
+  add.u64 %x, %x, %at;
+  mov.u32 %n, 0;
+  setp.eq.u64 %p, %w, 0;
+  @%p bra done;
+  atom.add.u32 %n, [%w+4], 1;
+wait:
+  ld.acquire.gpu.u32 %n, [%w+4];
+  setp.lt.u32 %p, %n, 5;
+  @%p bra wait;
+done:
+  st.global.u32 [%x], %n;
+  ret;
+})";
+  const auto module = load(body);
+  ASSERT_NE(module, nullptr);
+  for (const bool cooperative : {true, false}) {
+    std::array<std::uint32_t, 5> out{};
+    ASSERT_EQ(text_of(module->launch("test", {{5, 1, 1}, {1, 1, 1}, 0, cooperative},
+                                     Arguments(out.data()).bytes(), nullptr)),
+              "");
+    for (const std::uint32_t count : out) EXPECT_EQ(count, cooperative ? 5u : 0u);
+  }
 }
 
 }  // namespace

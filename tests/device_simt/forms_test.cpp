@@ -33,10 +33,38 @@ float float_of(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std
 const Registers& floats() {
   static const Registers values = [] {
     Registers bits;
-    for (const float value : {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1.5f, 1.25f, 1.125f, 1.0625f, 1.1875f, -2.5f,
-                              3.25f, 4.75f, 5.0f, 6.0f, 7.0f, 7.75f, 28.0f, 29.0f, 448.0f, 463.0f, 465.0f,
-                              57344.0f, 61440.0f, 1e30f, -1e30f, 0.001f, 0.0019f, 1e-5f, -3e-6f,
-                              std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+    for (const float value : {0.0f,
+                              -0.0f,
+                              1.0f,
+                              -1.0f,
+                              0.5f,
+                              1.5f,
+                              1.25f,
+                              1.125f,
+                              1.0625f,
+                              1.1875f,
+                              -2.5f,
+                              3.25f,
+                              4.75f,
+                              5.0f,
+                              6.0f,
+                              7.0f,
+                              7.75f,
+                              28.0f,
+                              29.0f,
+                              448.0f,
+                              463.0f,
+                              465.0f,
+                              57344.0f,
+                              61440.0f,
+                              1e30f,
+                              -1e30f,
+                              0.001f,
+                              0.0019f,
+                              1e-5f,
+                              -3e-6f,
+                              std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()})
       bits.push_back(bits_of(value));
     return bits;
   }();
@@ -86,7 +114,7 @@ double value_of(const Small& format, std::uint32_t magnitude) {
 /// By search: the nearest of all magnitudes, of two the one whose last bit is 0.
 std::uint32_t nearest(const Small& format, float value, bool relu) {
   if (std::isnan(value)) return format.has_nan ? 0x7f : format.largest;
-  if (relu && value < 0) value = 0;
+  if (relu && std::signbit(value)) value = 0;
   const double magnitude = std::fabs(static_cast<double>(value));
   std::uint32_t best = 0;
   for (std::uint32_t candidate = 1; candidate <= format.largest; ++candidate) {
@@ -103,13 +131,14 @@ void add_small_formats(std::vector<FormCase>& cases) {
     const OperandGroup pair{1, 2 * format.width};
     for (const bool relu : {false, true}) {
       const std::string suffix = relu ? ".relu" : "";
-      cases.push_back({"cvt_" + format.name + (relu ? "_relu" : ""),
-                       {"cvt.rn.satfinite" + suffix + "." + format.name + "x2.f32", {pair}, {{1, 32}, {1, 32}}},
-                       {floats(), rotated(floats(), 5)},
-                       [format, relu](const Registers& in) -> Registers {
-                         return {nearest(format, float_of(in[0]), relu) << format.width |
-                                 nearest(format, float_of(in[1]), relu)};
-                       }});
+      cases.push_back(
+          {"cvt_" + format.name + (relu ? "_relu" : ""),
+           {"cvt.rn.satfinite" + suffix + "." + format.name + "x2.f32", {pair}, {{1, 32}, {1, 32}}},
+           {floats(), rotated(floats(), 5)},
+           [format, relu](const Registers& in) -> Registers {
+             return {nearest(format, float_of(in[0]), relu) << format.width |
+                     nearest(format, float_of(in[1]), relu)};
+           }});
     }
     Registers halves;
     const std::uint32_t codes = 2u << (format.exponent + format.mantissa);
@@ -137,7 +166,8 @@ void add_small_formats(std::vector<FormCase>& cases) {
 
 void add_tf32(std::vector<FormCase>& cases) {
   Registers values = floats();
-  for (const std::uint32_t bits : {0x3f800fffu, 0x3f801000u, 0x3f801001u, 0x3f803000u, 0xbf801000u, 0x7f7fffffu})
+  for (const std::uint32_t bits :
+       {0x3f800fffu, 0x3f801000u, 0x3f801001u, 0x3f803000u, 0xbf801000u, 0x7f7fffffu})
     values.push_back(bits);
   for (const char* mode : {"rna", "rn", "rz"}) {
     cases.push_back({std::string("cvt_tf32_") + mode,
@@ -145,7 +175,7 @@ void add_tf32(std::vector<FormCase>& cases) {
                      {values},
                      [mode = std::string(mode)](const Registers& in) -> Registers {
                        const float value = float_of(in[0]);
-                       if (std::isnan(value)) return {0x7fffffff};
+                       if (std::isnan(value)) return {mode == "rna" ? in[0] : 0x7fffe000};
                        if (std::isinf(value) || value == 0) return {in[0]};
                        const int exponent = std::max(std::ilogb(value), -126) - 10;
                        const double scaled = std::ldexp(static_cast<double>(value), -exponent);
@@ -157,14 +187,77 @@ void add_tf32(std::vector<FormCase>& cases) {
   }
 }
 
+/// Halves as the ISA's `cvt` to integral values rounds them, and operations on signs.
+void add_halves(std::vector<FormCase>& cases) {
+  Registers halves;
+  for (const std::uint32_t bits : {0x0000u, 0x8000u, 0x3800u, 0xb800u, 0x3e00u, 0xbe00u, 0x4100u, 0xc100u,
+                                   0x7bffu, 0x0001u, 0x8001u, 0x7c00u, 0xfc00u, 0x7e00u, 0x3c01u, 0x63ffu})
+    halves.push_back(bits);
+  const std::pair<const char*, double (*)(double)> modes[] = {
+      {"rni", [](double value) { return std::nearbyint(value); }},
+      {"rzi", [](double value) { return std::trunc(value); }},
+      {"rmi", [](double value) { return std::floor(value); }},
+      {"rpi", [](double value) { return std::ceil(value); }}};
+  for (const auto& [mode, compute] : modes) {
+    cases.push_back({std::string("cvt_f16_") + mode,
+                     {std::string("cvt.") + mode + ".f16.f16", {{1, 16}}, {{1, 16}}},
+                     {halves},
+                     [compute = compute](const Registers& in) -> Registers {
+                       const auto half = std::bit_cast<_Float16>(static_cast<std::uint16_t>(in[0]));
+                       if (std::isnan(static_cast<double>(half))) return {0x7fff};
+                       const double value = compute(static_cast<double>(half));
+                       return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))};
+                     }});
+  }
+  cases.push_back({"cvt_relu_f16",
+                   {"cvt.rn.relu.f16.f32", {{1, 16}}, {{1, 32}}},
+                   {floats()},
+                   [](const Registers& in) -> Registers {
+                     const float value = float_of(in[0]);
+                     if (std::isnan(value)) return {0x7fff};
+                     if (std::signbit(value)) return {0};
+                     return {std::bit_cast<std::uint16_t>(static_cast<_Float16>(value))};
+                   }});
+  for (const bool minimum : {true, false}) {
+    cases.push_back({minimum ? "min_xorsign" : "max_xorsign",
+                     {minimum ? "min.xorsign.abs.f32" : "max.xorsign.abs.f32", {{1, 32}}, {{1, 32}, {1, 32}}},
+                     {floats(), rotated(floats(), 13)},
+                     [minimum](const Registers& in) -> Registers {
+                       const float a = std::fabs(float_of(in[0]));
+                       const float b = std::fabs(float_of(in[1]));
+                       const float value = minimum ? std::fmin(a, b) : std::fmax(a, b);
+                       return {bits_of(value) | ((in[0] ^ in[1]) & 0x80000000)};
+                     }});
+  }
+  for (const char* combination : {"and", "or"}) {
+    cases.push_back({std::string("lop3_") + combination,
+                     {"{ .reg .pred %p; setp.lt.s32 %p, %s0, 0; lop3." + std::string(combination) +
+                          ".b32 %d0|%d1, %s0, %s1, %s2, 0x80, %p; } //",
+                      {{1, 32}, {1, 1}},
+                      {{1, 32}, {1, 32}, {1, 32}}},
+                     {words(), rotated(words(), 3), rotated(words(), 7)},
+                     [both = std::string(combination) == "and"](const Registers& in) -> Registers {
+                       const std::uint64_t value = in[0] & in[1] & in[2];
+                       const bool negative = (in[0] >> 31 & 1) != 0;
+                       const bool set = value != 0;
+                       return {value, std::uint64_t{both ? set && negative : set || negative}};
+                     }});
+  }
+}
+
 void add_packs(std::vector<FormCase>& cases) {
   struct Pack {
     const char* type;
     int bits;
     std::int64_t low, high;
   };
-  for (const Pack& pack : {Pack{"u16", 16, 0, 65535}, {"s16", 16, -32768, 32767}, {"u8", 8, 0, 255},
-                           {"s8", 8, -128, 127}, {"u4", 4, 0, 15}, {"s4", 4, -8, 7}, {"u2", 2, 0, 3},
+  for (const Pack& pack : {Pack{"u16", 16, 0, 65535},
+                           {"s16", 16, -32768, 32767},
+                           {"u8", 8, 0, 255},
+                           {"s8", 8, -128, 127},
+                           {"u4", 4, 0, 15},
+                           {"s4", 4, -8, 7},
+                           {"u2", 2, 0, 3},
                            {"s2", 2, -2, 1}}) {
     const bool third = pack.bits < 16;
     Registers values = words();
@@ -173,18 +266,19 @@ void add_packs(std::vector<FormCase>& cases) {
     std::vector<OperandGroup> sources(third ? 3 : 2);
     std::vector<Registers> inputs = {values, rotated(values, 9)};
     if (third) inputs.push_back(words());
-    cases.push_back({std::string("cvt_pack_") + pack.type,
-                     {std::string("cvt.pack.sat.") + pack.type + ".s32" + (third ? ".b32" : ""), {{1, 32}}, sources},
-                     inputs,
-                     [pack, third](const Registers& in) -> Registers {
-                       const auto clamp = [&](std::uint64_t word) {
-                         const std::int64_t value = static_cast<std::int32_t>(word);
-                         return static_cast<std::uint64_t>(std::clamp(value, pack.low, pack.high)) &
-                                ((1u << pack.bits) - 1);
-                       };
-                       const std::uint64_t above = third ? in[2] << (2 * pack.bits) : 0;
-                       return {(above | clamp(in[0]) << pack.bits | clamp(in[1])) & 0xffffffff};
-                     }});
+    cases.push_back(
+        {std::string("cvt_pack_") + pack.type,
+         {std::string("cvt.pack.sat.") + pack.type + ".s32" + (third ? ".b32" : ""), {{1, 32}}, sources},
+         inputs,
+         [pack, third](const Registers& in) -> Registers {
+           const auto clamp = [&](std::uint64_t word) {
+             const std::int64_t value = static_cast<std::int32_t>(word);
+             return static_cast<std::uint64_t>(std::clamp(value, pack.low, pack.high)) &
+                    ((1u << pack.bits) - 1);
+           };
+           const std::uint64_t above = third ? in[2] << (2 * pack.bits) : 0;
+           return {(above | clamp(in[0]) << pack.bits | clamp(in[1])) & 0xffffffff};
+         }});
   }
 }
 
@@ -213,8 +307,7 @@ void add_scalar_video(std::vector<FormCase>& cases, const std::string& name, boo
   const std::string opcode = "v" + name + type + type + type + (saturates ? ".sat" : "");
   const std::string test = "v" + name + (sign ? "_s" : "_u") + (saturates ? "_sat" : "");
   const auto result = [=](const Registers& in) {
-    const std::int64_t value =
-        video(name, field(in[0], 8, 8, sign), field(in[1], 16, 16, sign));
+    const std::int64_t value = video(name, field(in[0], 8, 8, sign), field(in[1], 16, 16, sign));
     return saturates ? clamp_to(value, 32, sign) : value;
   };
   InstructionForm form{opcode, {{1, 32}}, {{1, 32}, {1, 32}}, "", "", {".b1", ".h1"}};
@@ -253,9 +346,25 @@ void add_vector_video(std::vector<FormCase>& cases, const std::string& name, uns
                    }});
 }
 
+/// Sums of the results, which are not cut to the elements' width: as an H100 adds them.
+void add_video_sums(std::vector<FormCase>& cases, const std::string& name, bool sign) {
+  const std::string type = sign ? ".s32" : ".u32";
+  cases.push_back({"v" + name + "4" + (sign ? "_s" : "_u") + "_accumulates",
+                   {"v" + name + "4" + type + type + type + ".add", {{1, 32}}, {{1, 32}, {1, 32}, {1, 32}}},
+                   {words(), rotated(words(), 3), rotated(words(), 7)},
+                   [=](const Registers& in) -> Registers {
+                     std::uint64_t sum = in[2];
+                     for (unsigned i = 0; i < 32; i += 8)
+                       sum += static_cast<std::uint64_t>(
+                           video(name, field(in[0], i, 8, sign), field(in[1], i, 8, sign)));
+                     return {sum & 0xffffffff};
+                   }});
+}
+
 void add_video(std::vector<FormCase>& cases) {
   for (const char* name : {"add", "sub", "absdiff", "min", "max"}) {
     for (const bool sign : {false, true}) {
+      add_video_sums(cases, name, sign);
       for (const bool saturates : {false, true}) {
         add_scalar_video(cases, name, sign, saturates);
         for (const unsigned count : {2u, 4u}) add_vector_video(cases, name, count, sign, saturates);
@@ -278,7 +387,8 @@ void add_video(std::vector<FormCase>& cases) {
                        [=](const Registers& in) -> Registers {
                          std::uint64_t result = 0;
                          for (unsigned i = 0; i < 32; i += 8)
-                           result |= std::uint64_t{holds(field(in[0], i, 8, sign), field(in[1], i, 8, sign))} << i;
+                           result |= std::uint64_t{holds(field(in[0], i, 8, sign), field(in[1], i, 8, sign))}
+                                     << i;
                          return {result};
                        }});
     }
@@ -295,13 +405,16 @@ void add_wide_moves(std::vector<FormCase>& cases) {
                     {{1, 64}, {1, 64}},
                     {{1, 64}, {1, 64}}},
                    {longs, rotated(longs, 4)},
-                   [](const Registers& in) -> Registers { return {in[0], in[1]}; }});
+                   [](const Registers& in) -> Registers {
+                     return {in[0], in[1]};
+                   }});
 }
 
 std::vector<FormCase> form_cases() {
   std::vector<FormCase> cases;
   add_small_formats(cases);
   add_tf32(cases);
+  add_halves(cases);
   add_packs(cases);
   add_video(cases);
   add_wide_moves(cases);

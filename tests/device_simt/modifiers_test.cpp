@@ -232,7 +232,7 @@ TEST(Modifiers, OfOtherFormsAreRefused) {
                                   "add.rn.f32.f16 %r1, %h2, %r3",
                                   "fma.rn.f32.bf16 %r1, %h2, %h3, %r4",
                                   "fma.rn.relu.f32 %r1, %r2, %r3, %r4",
-                                  "min.xorsign.abs.f32 %r1, %r2, %r3",
+                                  "min.xorsign.f32 %r1, %r2, %r3",
                                   "redux.sync.min.abs.NaN.f32 %r1, %r2, -1",
                                   "add.sat.u32 %r1, %r2, %r3",
                                   "add.sat.s64 %l1, %l2, %l3",

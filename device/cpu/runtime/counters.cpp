@@ -206,7 +206,8 @@ void write_counters(const std::string& path, const CountedLaunch& launch, const 
   for (const SiteCounters& site : counters.sites) {
     if (site.warp_issues != 0) sites.push_back(to_json(site));
   }
-  const auto& [grid, block, shared_bytes] = launch.shape;
+  const Dim3& grid = launch.shape.grid;
+  const Dim3& block = launch.shape.block;
   Json line = {{"kernel", launch.kernel},
                {"launch", launch.number},
                {"grid", {grid.x, grid.y, grid.z}},

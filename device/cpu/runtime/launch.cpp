@@ -119,7 +119,8 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
   const auto path = counters_path();
   const LaunchShape shape{{launch.grid[0], launch.grid[1], launch.grid[2]},
                           {launch.block[0], launch.block[1], launch.block[2]},
-                          launch.shared_bytes};
+                          launch.shared_bytes,
+                          launch.cooperative};
   const CodeKind kind = code_kind(*loaded.module, kernel.name, shape);
   if (Status compiled = loaded.module->compile(kernel.name, kind); !compiled) {
     log_failure(kernel, compiled.error());

@@ -86,9 +86,10 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrMemoryPoolsSupported:
     case cudaDevAttrGpuOverlap:
     case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrAsyncEngineCount: return 1;
 
-    // Nothing of the kind: no textures and surfaces, no clusters, no grid-wide synchronisation, no bus.
+    // Nothing of the kind: no textures and surfaces, no clusters, no bus.
     case cudaDevAttrKernelExecTimeout:
     case cudaDevAttrEccEnabled:
     case cudaDevAttrPciBusId:
@@ -98,7 +99,6 @@ std::optional<int> device_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrIsMultiGpuBoard:
     case cudaDevAttrMultiGpuBoardGroupID:
     case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrCanFlushRemoteWrites:
     case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
     case cudaDevAttrMaxPersistingL2CacheSize:

@@ -188,6 +188,7 @@ class FunctionCodegen {
   void emit_fma();
   void emit_float_divide(ptx::DataType type);
   void emit_float_min_max(ptx::DataType type);
+  void emit_xorsign(ptx::DataType type, bool minimum);
   Value* float_min_max(Value* a, Value* b, ptx::DataType type, bool minimum);
   void emit_root();  ///< sqrt, rcp, rsqrt
   void emit_transcendental();

@@ -146,11 +146,25 @@ Value* FunctionCodegen::float_min_max(Value* a, Value* b, DataType type, bool mi
 }
 
 void FunctionCodegen::emit_float_min_max(DataType type) {
-  if (opcode_->has("xorsign")) return unsupported();
   const bool minimum = opcode_->root == "min";
+  if (opcode_->has("xorsign")) return emit_xorsign(type, minimum);
   Value* result = float_min_max(read_float(1, type), read_float(2, type), type, minimum);
   if (instruction_->operands.size() > 3) result = float_min_max(result, read_float(3, type), type, minimum);
   finish_float(type, result);
+}
+
+/// min, max of magnitudes, with the product of the signs.
+void FunctionCodegen::emit_xorsign(DataType type, bool minimum) {
+  if (type != DataType::f32 || !opcode_->has("abs") || instruction_->operands.size() > 3)
+    return unsupported();
+  Value* const a = read_float(1, type);
+  Value* const b = read_float(2, type);
+  const auto magnitude = [&](Value* value) {
+    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+  };
+  Value* const result = float_min_max(magnitude(a), magnitude(b), type, minimum);
+  Value* const sign = builder_.CreateAnd(builder_.CreateXor(as_bits(a), as_bits(b)), splat(32, 0x80000000));
+  finish_float(type, as_float(builder_.CreateOr(as_bits(result), sign), type));
 }
 
 /// sqrt, rcp, rsqrt.
@@ -311,7 +325,8 @@ void FunctionCodegen::convert_narrow(DataType to, DataType from) {
     if (opcode_->has("satfinite")) return unsupported();
     if (opcode_->has("relu")) flags += ".relu";
     if (opcode_->has("sat")) flags += ".sat";
-    if (!opcode_->first_of({"rni", "rzi", "rmi", "rpi"}).empty()) return unsupported();
+    const std::string_view integral = opcode_->first_of({"rni", "rzi", "rmi", "rpi"});
+    if (!integral.empty() && (pair || !is_narrow(from))) return unsupported();
     const auto narrow = [&](std::size_t index) -> Value* {
       if (is_vector_float(from)) {
         Value* source = read_float(index, from);
@@ -319,7 +334,8 @@ void FunctionCodegen::convert_narrow(DataType to, DataType from) {
         return call_lane("cvt" + flags + "." + element + ".f64", {source});
       }
       if (is_narrow(from)) {
-        Value* const source = call_lane("cvt.f64." + type_name(from), {read(index, from)});
+        Value* source = as_float(call_lane("cvt.f64." + type_name(from), {read(index, from)}), f64);
+        if (!integral.empty()) source = round_to_integral(source, integral);
         return call_lane("cvt" + flags + "." + element + ".f64", {source});
       }
       Value* const source = resize(read(index, from), 64, is_signed(from));

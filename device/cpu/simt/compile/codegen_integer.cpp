@@ -230,9 +230,11 @@ void FunctionCodegen::emit_logic() {
 
 /// d = F(a, b, c), the truth table as an immediate: bit 4a + 2b + c.
 void FunctionCodegen::emit_lop3() {
-  if (!opcode_->modifiers.empty() && !opcode_->first_of({"and", "or"}).empty()) {
-    return unsupported("the form with a predicate");
-  }
+  // lop3.op.b32 d|p, a, b, c, table, q: p is whether any bit is set, combined with q.
+  const std::string_view combination = opcode_->first_of({"and", "or"});
+  const ptx::Operand& destination = operand(0);
+  const bool has_predicate = destination.kind == ptx::OperandKind::pair;
+  if (has_predicate == combination.empty()) return unsupported("malformed operands");
   const ptx::Operand& table = operand(4);
   if (table.kind != ptx::OperandKind::integer) return unsupported("its table is no constant");
   Value* const inputs[3] = {read(1, DataType::b32), read(2, DataType::b32), read(3, DataType::b32)};
@@ -247,7 +249,12 @@ void FunctionCodegen::emit_lop3() {
     }
     result = builder_.CreateOr(result, term);
   }
-  write(0, DataType::b32, result);
+  if (!has_predicate) return write(0, DataType::b32, result);
+  Value* const set = builder_.CreateICmpNE(result, splat(32, 0));
+  Value* const other = read_predicate(operand(5));
+  write(destination.elements[0], DataType::b32, result);
+  write_predicate(destination.elements[1],
+                  combination == "and" ? builder_.CreateAnd(set, other) : builder_.CreateOr(set, other));
 }
 
 /// Amounts beyond the width give 0, or the sign for shr.s.

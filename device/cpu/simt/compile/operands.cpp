@@ -365,6 +365,11 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
     return scalar(offsetof(WarpContext, total_shared_bytes));
   // Nothing of shared memory is reserved.
   if (name.starts_with("%reserved_smem_offset_")) return splat(bits, 0);
+  if (name == "%envreg1" || name == "%envreg2") {
+    Value* const place = splat(context_load(offsetof(WarpContext, workspace), 64));
+    return resize(name == "%envreg2" ? resize(place, 32, false) : builder_.CreateLShr(place, splat(64, 32)),
+                  bits, false);
+  }
   if (name.starts_with("%envreg")) return splat(bits, 0);
   if (Value* const time = read_time(name, bits); time != nullptr) return time;
   unsupported("'" + std::string(name) + "'");

@@ -98,6 +98,7 @@ struct WarpContext {
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t total_shared_bytes = 0;
   std::uint64_t gridid = 0;
+  std::uint64_t workspace = 0;           ///< of a cooperative launch
   const std::byte* constants = nullptr;  ///< the range of all .const variables
   std::uint64_t constant_bytes = 0;
   std::uint64_t parameter_bytes = 0;

@@ -53,6 +53,14 @@ std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kerne
   return largest_block;
 }
 
+/// Null for a launch that is not cooperative, or when there is no memory. Kernels may access it.
+auto make_workspace(const LaunchShape& shape, GlobalMemory& memory) {
+  const auto release = [&memory](GridWorkspace* workspace) { memory.free_for_kernel(workspace); };
+  void* const place = shape.cooperative ? memory.allocate_for_kernel(sizeof(GridWorkspace)) : nullptr;
+  return std::unique_ptr<GridWorkspace, decltype(release)>(
+      place != nullptr ? new (place) GridWorkspace : nullptr, release);
+}
+
 class SimtModule final : public LoadedModule {
  public:
   SimtModule(ptx::Module module, ModuleStorage storage, std::string name, GlobalMemory& memory)
@@ -183,6 +191,10 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   launch.memory = &memory_;
   launch.grid_id = launches.fetch_add(1) + 1;
   launch.name = name_;
+  const auto workspace = make_workspace(shape, memory_);
+  if (shape.cooperative && workspace == nullptr)
+    return failure("kernel '" + kernel_name + "': no memory for the barrier of its grid");
+  launch.workspace = workspace.get();
   launch.local_bytes = launch.program->local_bytes;
   if (launch.program->has_unbounded_calls) launch.local_bytes += align_up(stack_limit(), 16);
   launch.resident_blocks = static_cast<std::size_t>(

@@ -30,6 +30,7 @@ struct Dim3 {
 struct LaunchShape {
   Dim3 grid, block;
   std::uint32_t shared_bytes = 0;  ///< dynamic
+  bool cooperative = false;        ///< its blocks may wait for one another, all of them
 };
 
 /// Exact counts of one launch, computed by the executor itself. Block indices are those of ptx/analysis'

@@ -25,6 +25,10 @@ std::string name_of_access(const AccessSite& site) {
   const std::string bytes = std::to_string(site.bytes) + (site.bytes == 1 ? " byte" : " bytes");
   if (site.opcode.starts_with("ld")) return "a load of " + bytes + " from";
   if (site.opcode.starts_with("st")) return "a store of " + bytes + " to";
+  if (site.opcode.starts_with("cp.")) return "a copy of " + bytes + " from or to";
+  if (site.opcode.starts_with("mbarrier")) return "a barrier operation on " + bytes + " at";
+  if (site.opcode.starts_with("wmma.load")) return "a load of " + bytes + " from";
+  if (site.opcode.starts_with("wmma.store")) return "a store of " + bytes + " to";
   return "an atomic operation on " + bytes + " at";
 }
 

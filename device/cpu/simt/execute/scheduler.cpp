@@ -145,6 +145,7 @@ void BlockRunner::start_warp(Warp& warp, std::uint32_t index) {
   context.dynamic_shared_bytes = shape.shared_bytes;
   context.total_shared_bytes = static_cast<std::uint32_t>(context.shared_bytes);
   context.gridid = launch_.grid_id;
+  context.workspace = reinterpret_cast<std::uintptr_t>(launch_.workspace);
   context.sites = counts_ != nullptr ? counts_->sites.data() : nullptr;
   context.words = counts_ != nullptr && counts_->words ? &*counts_->words : nullptr;
   context.constants = program_.constants.address;

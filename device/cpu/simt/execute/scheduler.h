@@ -23,6 +23,13 @@ struct RunningReport {
   std::atomic<std::chrono::steady_clock::duration> next;
 };
 
+/// Where the blocks of a cooperative launch meet: what %envreg1 and %envreg2 tell cooperative groups the
+/// address of.
+struct GridWorkspace {
+  std::uint32_t bytes = sizeof(GridWorkspace);
+  std::uint32_t arrived = 0;
+};
+
 /// What the threads of one launch share.
 struct LaunchState {
   const Program* program = nullptr;
@@ -30,7 +37,8 @@ struct LaunchState {
   const std::byte* parameters = nullptr;
   GlobalMemory* memory = nullptr;
   std::uint64_t grid_id = 0;
-  std::string name;  ///< of the module, in diagnostics
+  GridWorkspace* workspace = nullptr;  ///< of a cooperative launch
+  std::string name;                    ///< of the module, in diagnostics
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
   std::atomic<bool> spins{false};        ///< lanes have been seen to wait for lanes of their warp

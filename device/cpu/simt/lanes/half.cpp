@@ -119,6 +119,9 @@ struct BF16 {
 
 enum Flags : unsigned { flush = 1, saturate = 2, relu = 4 };
 
+/// -0 is; NaN is not.
+bool is_negative(double value) { return std::signbit(value) && !std::isnan(value); }
+
 double flush_subnormal(double value, const HalfFormat& format) {
   return std::fabs(value) < std::ldexp(1.0, 1 - bias(format)) ? std::copysign(0.0, value) : value;
 }
@@ -134,7 +137,7 @@ std::uint16_t compute(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
   if constexpr ((flags & saturate) != 0)
     result = std::isnan(result) ? 0 : std::fmin(std::fmax(result, 0.0), 1.0);
   if constexpr ((flags & relu) != 0) {
-    if (result < 0) result = 0;
+    if (is_negative(result)) result = 0;
   }
   const std::uint16_t half = double_to_half(result, Format::format, HalfRounding::nearest_even);
   if constexpr ((flags & flush) != 0) {
@@ -218,7 +221,7 @@ template <typename Format, HalfRounding mode, unsigned flags>
 struct Narrow {
   std::uint16_t operator()(double a) const {
     if ((flags & saturate) != 0) a = std::isnan(a) ? 0 : std::fmin(std::fmax(a, 0.0), 1.0);
-    if ((flags & relu) != 0 && a < 0) a = 0;
+    if ((flags & relu) != 0 && is_negative(a)) a = 0;
     return double_to_half(a, Format::format, mode);
   }
   /// 64-bit integers do not all fit a double: fold what does not into a sticky last bit.

@@ -78,7 +78,7 @@ Operation for_each_result(Compute compute) {
 
 std::uint32_t to_tf32(std::uint32_t bits, std::string_view mode, bool relu, bool saturates) {
   constexpr std::uint32_t infinity = 0x7f80'0000;
-  if ((bits & 0x7fff'ffff) > infinity) return 0x7fff'ffff;
+  if ((bits & 0x7fff'ffff) > infinity) return mode == "rna" ? bits : 0x7fff'e000;
   if (relu && (bits >> 31) != 0) return 0;
   if ((bits & 0x7fff'ffff) != infinity) {
     const std::uint32_t odd = bits >> 13 & 1;
@@ -99,6 +99,9 @@ Result<Operation> make_tf32(OperationRequest& request, std::string_view mode, bo
   });
 }
 
+/// Of .relu: zero is positive, too, and NaN stays.
+double positive(double value) { return std::signbit(value) && !std::isnan(value) ? 0.0 : value; }
+
 /// The format of "e4m3x2" and its like.
 std::optional<Format> pair_format(std::string_view word) {
   if (!word.ends_with("x2")) return std::nullopt;
@@ -117,7 +120,7 @@ Result<Operation> make_to_pair(OperationRequest& request, Format to, bool relu) 
   if (request.sources.size() != (from_floats ? 2u : 1u)) return failure("malformed operands");
   return for_each_result([=](const Lanes* in, std::uint32_t lane) {
     const auto narrow = [&](double value) -> std::uint64_t {
-      return encode_small(to, relu && value < 0 ? 0.0 : value);
+      return encode_small(to, relu ? positive(value) : value);
     };
     const double high =
         from_floats ? decode_float(Format::f32, in[0][lane]) : decode_float(Format::f16, in[0][lane] >> 16);
@@ -133,7 +136,7 @@ Result<Operation> make_from_pair(OperationRequest& request, Format from, bool re
   return for_each_result([=](const Lanes* in, std::uint32_t lane) {
     const auto widen = [&](std::uint64_t bits) {
       const double value = decode_float(from, bits);
-      return encode_float(Format::f16, relu && value < 0 ? 0.0 : value);
+      return encode_float(Format::f16, relu ? positive(value) : value);
     };
     const std::uint64_t low_mask = (std::uint64_t{1} << width_in_pair(from)) - 1;
     return widen(in[0][lane] >> width_in_pair(from) & low_mask) << 16 | widen(in[0][lane] & low_mask);

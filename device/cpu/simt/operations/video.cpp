@@ -173,8 +173,7 @@ Result<Operation> make_vector(OperationRequest& request, const VideoForm& form, 
         if (form.saturates) value = saturated(value, bits, form.d_signed);
         const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
         if (sums) {
-          result += static_cast<std::uint64_t>(
-              Field{0, bits}.get(static_cast<std::uint64_t>(value), form.d_signed));
+          result += static_cast<std::uint64_t>(value);  // not cut to the element's bits
         } else {
           result &= ~(mask << (i * bits));
           result |= (static_cast<std::uint64_t>(value) & mask) << (i * bits);
