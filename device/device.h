@@ -130,11 +130,20 @@ struct ModelledTime {
   std::optional<Cache> l1, l2;            ///< of sectors, where the machine has them
 };
 
+/// While it lives, what several calls of its thread have in common is done once. Others made meanwhile go
+/// before it.
+class Together {
+ public:
+  virtual ~Together() = default;
+};
+
 /// A copy of device memory on its way to the host. Thread safe towards its device, so that any thread may
 /// take the result.
 class Readback {
  public:
   virtual ~Readback() = default;
+  /// For calls of this one and of others of the same device.
+  virtual std::unique_ptr<Together> together() { return nullptr; }
   virtual bool ready() = 0;
   /// Blocks until the launch and the copy are through. Failure: the device reported an error.
   virtual Result<std::span<std::byte>> wait() = 0;
@@ -172,6 +181,9 @@ class Device {
 
   /// How to measure the launches to come (Readback::kernel_milliseconds).
   virtual void measure_kernels(KernelTimes /*how*/) {}
+
+  /// For the calls that make one launch.
+  virtual std::unique_ptr<Together> together() { return nullptr; }
 
   virtual DeviceLimits limits() { return {}; }
 

@@ -70,6 +70,15 @@ class CudaBuffer final : public Buffer {
   CUcontext context_;
 };
 
+/// The calls that make a launch, in the program's context.
+class LaunchTogether final : public Together {
+ public:
+  explicit LaunchTogether(const Driver& driver) : relaxed_(driver) {}
+
+ private:
+  const CaptureRelaxed relaxed_;
+};
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(const Driver& driver, CUcontext context, DeviceInfo info, std::uint32_t warps_per_sm,
@@ -86,6 +95,7 @@ class CudaDevice final : public Device {
     return source_ ? source_() : std::make_shared<const LiveAllocations>();
   }
   void measure_kernels(KernelTimes how) override { times_ = how; }
+  std::unique_ptr<Together> together() override { return std::make_unique<LaunchTogether>(driver_); }
 
   DeviceLimits limits() override {
     const auto attribute = [&](CUdevice_attribute id) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "device/cuda/our_calls.h"
+
 namespace lynxpp::device::cuda {
 namespace {
 
@@ -22,7 +24,9 @@ Result<Pool::Block> Pool::device_memory(std::size_t size, CUstream stream) {
 }
 
 void Pool::give_back_device_memory(const Block& block) {
-  if (!keep(device_, block)) driver_.cuMemFreeAsync(block.address, CU_STREAM_PER_THREAD);
+  if (keep(device_, block)) return;
+  const InContext ours(driver_, context_);
+  driver_.cuMemFreeAsync(block.address, CU_STREAM_PER_THREAD);
 }
 
 Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
@@ -36,7 +40,9 @@ Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
 }
 
 void Pool::give_back_pinned_memory(const Block& block) {
-  if (!keep(pinned_, block)) driver_.cuMemFreeHost(reinterpret_cast<void*>(block.address));
+  if (keep(pinned_, block)) return;
+  const InContext ours(driver_, context_);
+  driver_.cuMemFreeHost(reinterpret_cast<void*>(block.address));
 }
 
 CUevent Pool::recorded_event(CUstream stream) {

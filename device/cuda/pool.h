@@ -13,7 +13,8 @@
 
 namespace lynxpp::device::cuda {
 
-/// One for each context, thread safe. The context is to be current in every call.
+/// One for each context, thread safe. The context is to be current where something is asked for; giving back
+/// may come from anywhere.
 class Pool {
  public:
   Pool(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {}

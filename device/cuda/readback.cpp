@@ -14,36 +14,66 @@ std::optional<double> elapsed(const Driver& driver, CUevent begin, CUevent end) 
   return milliseconds;
 }
 
-/// A launch whose end an event tells.
+class SettledTogether final : public Together {
+ public:
+  SettledTogether(const Driver& driver, CUcontext context) : ours_(driver, context) {}
+
+ private:
+  const InContext ours_;
+};
+
+/// A launch whose end an event tells. Once that is known, the driver is not asked again.
 class PendingLaunch : public Readback {
  public:
-  PendingLaunch(const Driver& driver, Pool& pool, CUevent over, const LaunchEvents& timing)
-      : driver_(driver), pool_(pool), over_(over), timing_(timing) {}
+  PendingLaunch(const Driver& driver, Pool& pool, CUevent end, const LaunchEvents& timing)
+      : driver_(driver), pool_(pool), end_(end), timing_(timing) {}
+  ~PendingLaunch() override {
+    if (wait_for_end() != CUDA_SUCCESS) return;
+    for (CUevent event : {timing_.cleared_from, timing_.begin, timing_.end}) pool_.give_back(event);
+  }
+
+  std::unique_ptr<Together> together() override {
+    return std::make_unique<SettledTogether>(driver_, pool_.context());
+  }
 
   /// An error of the query says nothing of the launch.
   bool ready() override {
-    if (over_ == nullptr) return false;
+    if (is_over_) return true;
+    if (end_ == nullptr) return false;
     const InContext ours(driver_, pool_.context());
-    return driver_.cuEventQuery(over_) == CUDA_SUCCESS;
+    return has_ended(driver_.cuEventQuery(end_)) == CUDA_SUCCESS;
   }
 
-  std::optional<double> kernel_milliseconds() override { return between(timing_.begin, timing_.end); }
+  std::optional<double> kernel_milliseconds() override { return kernel_; }
 
  protected:
   CUresult wait_for_end() {
-    if (over_ == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (is_over_) return CUDA_SUCCESS;
+    if (end_ == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const InContext ours(driver_, pool_.context());
-    return driver_.cuEventSynchronize(over_);
+    return has_ended(driver_.cuEventSynchronize(end_));
   }
   std::optional<double> between(CUevent begin, CUevent end) {
+    if (begin == nullptr || end == nullptr) return std::nullopt;
     const InContext ours(driver_, pool_.context());
     return elapsed(driver_, begin, end);
   }
 
   const Driver& driver_;
   Pool& pool_;
-  CUevent over_;
+  CUevent end_;
   LaunchEvents timing_;
+
+ private:
+  CUresult has_ended(CUresult answer) {
+    if (answer != CUDA_SUCCESS) return answer;
+    is_over_ = true;
+    kernel_ = elapsed(driver_, timing_.begin, timing_.end);
+    return answer;
+  }
+
+  bool is_over_ = false;
+  std::optional<double> kernel_;
 };
 
 class CudaReadback final : public PendingLaunch {
@@ -52,10 +82,9 @@ class CudaReadback final : public PendingLaunch {
       : PendingLaunch(driver, pool, memory.done, timing), memory_(memory) {}
   ~CudaReadback() override {
     if (wait_for_end() != CUDA_SUCCESS) return;
-    const InContext ours(driver_, pool_.context());
     pool_.give_back_device_memory(memory_.device);
     pool_.give_back_pinned_memory(memory_.pinned);
-    for (CUevent event : {over_, timing_.cleared_from, timing_.begin, timing_.end}) pool_.give_back(event);
+    pool_.give_back(end_);
   }
 
   Result<std::span<std::byte>> wait() override {
@@ -66,11 +95,11 @@ class CudaReadback final : public PendingLaunch {
 
   std::optional<double> most_milliseconds() override {
     const std::optional<double> kernel = kernel_milliseconds();
-    return kernel ? kernel : between(timing_.cleared_from, over_);
+    return kernel ? kernel : between(timing_.cleared_from, end_);
   }
   std::optional<double> buffer_milliseconds() override {
     const std::optional<double> clearing = between(timing_.cleared_from, timing_.begin);
-    const std::optional<double> copying = between(timing_.end, over_);
+    const std::optional<double> copying = between(timing_.end, end_);
     if (!clearing || !copying) return std::nullopt;
     return *clearing + *copying;
   }
@@ -83,11 +112,6 @@ class TimedLaunch final : public PendingLaunch {
  public:
   TimedLaunch(const Driver& driver, Pool& pool, const LaunchEvents& timing)
       : PendingLaunch(driver, pool, timing.end, timing) {}
-  ~TimedLaunch() override {
-    if (wait_for_end() != CUDA_SUCCESS) return;
-    pool_.give_back(timing_.begin);
-    pool_.give_back(timing_.end);
-  }
 
   Result<std::span<std::byte>> wait() override {
     const CUresult result = wait_for_end();

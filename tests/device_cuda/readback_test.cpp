@@ -84,6 +84,47 @@ Driver answering_driver() {
   return driver;
 }
 
+int calls = 0;
+Driver* counted = nullptr;
+
+template <auto member, typename Function>
+struct Counted;
+template <auto member, typename... Arguments>
+struct Counted<member, CUresult (*)(Arguments...)> {
+  static CUresult call(Arguments... arguments) {
+    ++calls;
+    return (counted->*member)(arguments...);
+  }
+};
+
+/// Every call of the result is counted and then answered by `answering`, which must outlive it.
+Driver counting_driver(Driver& answering) {
+  counted = &answering;
+  Driver driver;
+#define LYNXPP_COUNT(name) driver.name = &Counted<&Driver::name, decltype(Driver::name)>::call;
+  LYNXPP_DRIVER_FUNCTIONS(LYNXPP_COUNT)
+#undef LYNXPP_COUNT
+  return driver;
+}
+
+void answer_for_kernels(Driver& driver) {
+  driver.cuModuleLoadDataEx = [](CUmodule*, const void*, unsigned, CUjit_option*, void**) {
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleUnload = [](CUmodule) { return CUDA_SUCCESS; };
+  driver.cuModuleGetFunction = [](CUfunction*, CUmodule, const char*) { return CUDA_SUCCESS; };
+  driver.cuFuncGetAttribute = [](int*, CUfunction_attribute, CUfunction) { return CUDA_ERROR_INVALID_VALUE; };
+  driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
+  driver.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int*, CUfunction, int, std::size_t) {
+    return CUDA_ERROR_INVALID_VALUE;
+  };
+  driver.cuLaunchKernelEx = [](const CUlaunchConfig*, CUfunction, void**, void**) { return CUDA_SUCCESS; };
+  driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus* status) {
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  };
+}
+
 class Readbacks : public testing::Test {
  protected:
   void SetUp() override {
@@ -161,6 +202,51 @@ TEST_F(Readbacks, LeaveCapturesOfOtherThreadsAloneAndAskInTheirOwnContext) {
   EXPECT_THAT(answers_.unsafe, IsEmpty());
   EXPECT_THAT(answers_.strange, IsEmpty());
   EXPECT_EQ(answers_.mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "as the program had it";
+}
+
+/// In the order in which a launch session calls.
+std::unique_ptr<Readback> launched(Device& device, Variant& variant) {
+  const auto together = device.together();
+  EXPECT_FALSE(*device.capturing({}));
+  auto buffer = std::move(*device.allocate_zeroed(64, {}));
+  EXPECT_TRUE(device.launch(variant, {}, {}, {}, *buffer).ok());
+  return std::move(*device.read_back(std::move(buffer), {}));
+}
+
+void settle(std::unique_ptr<Readback> readback) {
+  EXPECT_TRUE(readback->ready());
+  EXPECT_TRUE(readback->wait().ok());
+  readback->kernel_milliseconds();
+  readback->buffer_milliseconds();
+}
+
+TEST_F(Readbacks, CallTheDriverSeldom) {
+  answer_for_kernels(driver_);
+  const Driver driver = counting_driver(driver_);
+  const auto device = std::move(*make_device(driver));
+  const auto variant = std::move(*device->load("", "k", {}, 0));
+  settle(launched(*device, *variant));  // makes memory and events for the next ones
+
+  calls = 0;
+  std::vector<std::unique_ptr<Readback>> made;
+  made.push_back(launched(*device, *variant));
+  // The mode of captures twice, whether the stream is captured, event, clearing, kernel, copy, event.
+  EXPECT_EQ(calls, 8);
+
+  settle(launched(*device, *variant));
+  made.push_back(launched(*device, *variant));
+  made.push_back(launched(*device, *variant));
+  calls = 0;
+  settle(std::move(made[0]));
+  EXPECT_EQ(calls, 5) << "the mode of captures and the context, twice, and the event";
+
+  calls = 0;
+  {
+    const auto together = made[1]->together();
+    settle(std::move(made[1]));
+    settle(std::move(made[2]));
+  }
+  EXPECT_EQ(calls, 6) << "one event more";
 }
 
 }  // namespace
