@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 6
+#define LYNXPP_ENGINE_ABI 7
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -125,6 +125,9 @@ typedef struct lynxpp_engine {
 
   /// What the cpu device's libcuda.so.1 exports, `*count` entries sorted by name.
   const lynxpp_cpu_function* (*cpu_driver_functions)(size_t* count);
+
+  /// The program has launched the kernel so many times in a way that is never instrumented ("by graphs").
+  void (*launched_natively)(const char* kernel, uint64_t launches, const char* way);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

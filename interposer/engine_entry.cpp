@@ -205,6 +205,13 @@ void copied(const lynxpp_copy* copy) {
   });
 }
 
+void launched_natively(const char* kernel, uint64_t launches, const char* way) {
+  contained("a launch", 0, [&] {
+    engine().session->launched_natively(kernel, launches, way);
+    return 0;
+  });
+}
+
 void use_ranges(lynxpp_range_source source) { range_source.store(source); }
 
 void use_allocations(const lynxpp_allocation_source* source) { allocation_source.store(source); }
@@ -244,7 +251,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     source.name = request->kernel;
     source.image = request->image != nullptr ? request->image->id : 0;
     const int sm = device->info().compute_capability;
-    source.ptx = [&, sm] { return engine().module_text(request->image, source.name, sm); };
+    source.ptx = [request, sm] { return engine().module_text(request->image, request->kernel, sm); };
     *result = CUDA_SUCCESS;
     return engine().session->launch(*device, made, source) ? 1 : 0;
   });
@@ -313,6 +320,7 @@ constexpr lynxpp_engine table{
     .use_ranges = &use_ranges,
     .copied = &copied,
     .cpu_driver_functions = &cpu_driver_functions,
+    .launched_natively = &launched_natively,
 };
 
 }  // namespace

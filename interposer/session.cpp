@@ -73,11 +73,22 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   const std::uint64_t number = known.coverage.launches;
   const bool is_wanted = wanted(known).has_value();
   state.unlock();
-  report::ActivityRecord activity = timeline_.launch(launch, source.name, number);
+  if (!is_wanted && !configuration_.timeline) return false;
+  report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
   note_device(device, launch, activity);
   const bool made = is_wanted && make_launch(known, device, launch, source, activity);
   if (!made) write(activity);
   return made;
+}
+
+void Session::launched_natively(std::string_view kernel, std::uint64_t launches, const std::string& way) {
+  const State state(state_);
+  if (finished_ || attached_ == nullptr) return;
+  has_seen_launches_ = true;
+  Seen& known = seen(kernel);
+  known.natively[way] += launches;
+  known.coverage.launches += launches;
+  if (known.coverage.instrumented_launches == 0) known.coverage.reason = "launched " + way;
 }
 
 void Session::note_device(device::Device& device, const device::Launch& launch,
@@ -108,6 +119,7 @@ bool Session::make_launch(Seen& known, device::Device& device, const device::Lau
   State state(state_);
   report::CoverageRecord& coverage = known.coverage;
   if (!captured || *captured) {
+    if (captured) ++known.captured;
     add_once(coverage.notes, captured ? "launches captured into a graph run uninstrumented"
                                       : "launches run uninstrumented: " + first_message(captured.error()));
     return false;
@@ -165,17 +177,16 @@ void Session::log_allocations(device::Device& device) {
   for (const std::string_view line : split(list, '\n')) log().trace("{}", line);
 }
 
-Session::Seen& Session::seen(const std::string& kernel) {
-  std::unique_ptr<Seen>& slot = seen_[kernel];
-  if (slot == nullptr) {
-    slot = std::make_unique<Seen>();
-    slot->coverage.kernel = kernel;
-    slot->timing.kernel = kernel;
-    slot->wide_counters = configuration_.wide_counters;
-    slot->wanted = !configuration_.kernels || std::regex_search(kernel, *configuration_.kernels) ||
-                   std::regex_search(demangle(kernel), *configuration_.kernels);
-  }
-  return *slot;
+Session::Seen& Session::seen(std::string_view kernel) {
+  if (const auto known = seen_.find(kernel); known != seen_.end()) return *known->second;
+  auto made = std::make_unique<Seen>();
+  const std::string name(kernel);
+  made->coverage.kernel = name;
+  made->timing.kernel = name;
+  made->wide_counters = configuration_.wide_counters;
+  made->wanted = !configuration_.kernels || std::regex_search(name, *configuration_.kernels) ||
+                 std::regex_search(demangle(name), *configuration_.kernels);
+  return *seen_.emplace(name, std::move(made)).first->second;
 }
 
 Session::KernelPtr Session::kernel_for(State& state, Seen& seen, device::Device& device,
@@ -229,6 +240,7 @@ Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device&
     if (record.registers_are_estimated) record.registers = kernel.instrumented.registers->original;
   }
   pending.sites = kernel.sites;
+  pending.on = &device;
   pending.device = device.info();
   pending.view.basic_blocks = kernel.instrumented.size.basic_blocks;
   pending.view.instructions = kernel.instrumented.size.instructions;
@@ -265,6 +277,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
                             Pending pending) {
   Seen& seen = *pending.seen;
   const ProbeLayout& layout = pending.layout;
+  const std::unique_ptr<device::Together> together = device.together();
   device::Launch variant_launch = launch;
   if (pending.words != nullptr) pending.words->add_block_counters(variant_launch);
   Result<std::unique_ptr<device::Buffer>> buffer = device.allocate_zeroed(layout.bytes, launch);
@@ -316,6 +329,7 @@ Status Session::time_original(Seen& seen, device::Device& device, const device::
   pending.seen = &seen;
   pending.launch = activity.launch->launch;
   pending.activity = activity;
+  pending.on = &device;
   pending.device = device.info();
   pending.readback = std::move(*made);
   add(std::move(pending), outstanding);

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +36,7 @@ namespace lynxpp::interposer {
 
 /// The kernel a launch names.
 struct KernelSource {
-  std::string name;         ///< mangled
+  std::string_view name;    ///< mangled; valid during the call, as are all of these
   std::uint64_t image = 0;  ///< identity of the program image
   /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there
   /// is none.
@@ -63,6 +64,9 @@ class Session {
   /// Makes the launch with the instrumented variant. Its results are taken later, by another thread. False:
   /// the caller makes the original one (the reason stands in the coverage record).
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source);
+
+  /// The program has launched the kernel so many times in a way that is never instrumented ("by graphs").
+  void launched_natively(std::string_view kernel, std::uint64_t launches, const std::string& way);
 
   /// Writes the records of launches that are over. Waits for no launch; for another thread that writes
   /// records, so that what was over before the call is written behind it.
@@ -101,12 +105,13 @@ class Session {
   struct Pending;
   struct Seen;
   class Launching;
+  struct SettledTogether;
   class Outstanding;
   using KernelPtr = std::shared_ptr<Kernel>;
   using State = std::unique_lock<std::recursive_timed_mutex>;
 
   // ---- launching (session.cpp)
-  Seen& seen(const std::string& kernel);
+  Seen& seen(std::string_view kernel);
   /// The number of a launch that is wanted. Precondition of these: `state_` is held.
   std::optional<std::uint64_t> wanted(Seen& seen) const;
   /// Made by this call where it is missing, or by another thread that is waited for. Lets go of `state`
@@ -150,7 +155,7 @@ class Session {
   /// Precondition of this and the next: `taking_` is held.
   void drain(bool wait);
   /// The first outstanding launch, if its results are there or `wait`, or when too many are outstanding.
-  std::optional<Pending> take(bool wait);
+  std::optional<Pending> take(bool wait, SettledTogether& together);
   /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
   void report(Pending& pending, std::span<std::byte> bytes);
@@ -181,7 +186,10 @@ class Session {
   std::shared_ptr<const Attached> attached_;
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
   bool ever_attached_ = false;
-  std::unordered_map<std::string, std::unique_ptr<Seen>> seen_;  // by kernel name
+  struct NameHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, std::unique_ptr<Seen>, NameHash, std::equal_to<>> seen_;  // by kernel name
   std::deque<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;

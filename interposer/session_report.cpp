@@ -50,8 +50,9 @@ bool Session::collect_in_background() {
 }
 
 void Session::drain(bool wait) {
+  SettledTogether together;
   while (wait || !ending_) {
-    std::optional<Pending> taken = take(wait);
+    std::optional<Pending> taken = take(wait, together);
     if (!taken) return;
     // Without a lock on the records: finish_now() may come while this launch is waited for.
     const Result<std::span<std::byte>> bytes = taken->readback->wait();
@@ -60,7 +61,7 @@ void Session::drain(bool wait) {
   }
 }
 
-std::optional<Session::Pending> Session::take(bool wait) {
+std::optional<Session::Pending> Session::take(bool wait, SettledTogether& together) {
   State state(state_);
   if (pending_.empty() || finished_) return std::nullopt;
   const bool crowded =
@@ -68,6 +69,10 @@ std::optional<Session::Pending> Session::take(bool wait) {
   Pending taken = std::move(pending_.front());
   pending_.pop_front();
   state.unlock();
+  if (together.on != taken.on) {
+    together.calls.reset();
+    together = {taken.on, taken.readback->together()};
+  }
   const bool is_wanted = wait || crowded || taken.readback->ready();
   state.lock();
   if (is_wanted) {
@@ -99,11 +104,13 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   if (configuration_.times_only()) return;
   if (pending.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
-    // Where the device knows nothing, the time until the launch was seen to be over is an upper bound.
+    // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
     const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
+    const auto may_wrap = [&](double milliseconds) {
+      return engine::may_wrap(*pending.counting, milliseconds, pending.device.clock_khz);
+    };
     pending.counters_may_have_wrapped =
-        engine::may_wrap(*pending.counting, pending.readback->most_milliseconds().value_or(passed.count()),
-                         pending.device.clock_khz);
+        may_wrap(passed.count()) && may_wrap(pending.readback->most_milliseconds().value_or(passed.count()));
     pending.indices_may_have_wrapped =
         engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(bytes));
   }
@@ -295,6 +302,13 @@ void Session::close_books() {
   const State state(state_);
   if (!ever_attached_) return;
   report_ends();
+  for (const auto& [name, seen] : seen_) {
+    report::CoverageRecord& coverage = seen->coverage;
+    coverage.launches -= seen->captured;
+    for (const auto& [way, launches] : seen->natively)
+      coverage.notes.push_back(std::to_string(launches) + (launches == 1 ? " launch " : " launches ") + way +
+                               (launches == 1 ? " was" : " were") + " not counted");
+  }
   std::vector<const Seen*> sorted;
   for (const auto& [name, seen] : seen_) sorted.push_back(seen.get());
   std::sort(sorted.begin(), sorted.end(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,7 +79,9 @@ struct Session::Seen {
   bool wide_counters = false;
   bool replays = true;  ///< false: replaying a launch has failed
   std::string logged_problem;
-  std::uint64_t outstanding = 0;  ///< launches made whose results have not been taken
+  std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
+  std::uint64_t captured = 0;                     ///< calls that launched nothing but were captured
+  std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
   report::CoverageRecord coverage;
   report::TimingRecord timing;
   std::vector<KernelPtr> kernels;
@@ -105,7 +108,8 @@ struct Session::Pending {
   Seen* seen = nullptr;
   std::uint64_t launch = 0;
   report::ActivityRecord activity;
-  std::size_t sites = 0;  ///< of Seen::sites
+  std::size_t sites = 0;               ///< of Seen::sites
+  const device::Device* on = nullptr;  ///< compared only
   device::DeviceInfo device;
   cod::LaunchView view;
   std::shared_ptr<const engine::Counting> counting;
@@ -117,6 +121,12 @@ struct Session::Pending {
   bool indices_may_have_wrapped = false;
   ProbeLayout layout;
   std::unique_ptr<device::Readback> readback;
+};
+
+/// Of launches of one device that are settled behind each other.
+struct Session::SettledTogether {
+  const device::Device* on = nullptr;
+  std::unique_ptr<device::Together> calls;
 };
 
 /// Results are taken by who launches when more is outstanding.

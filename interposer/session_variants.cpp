@@ -25,7 +25,7 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
     const State state(state_);
     if (std::exchange(seen.logged_problem, kernel.problem) == kernel.problem) return;
   }
-  log().warn("{} runs uninstrumented: {}{}", demangle(source.name), kernel.problem,
+  log().warn("{} runs uninstrumented: {}{}", demangle(seen.coverage.kernel), kernel.problem,
              has_hint ? "; " + diagnostics.front().hint : "");
 }
 
@@ -34,10 +34,10 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   device::Device& device = *kernel.device;
   const Result<std::string> text = source.ptx();
   if (!text) return text.error();
-  dump(source.name, ".ptx", *text);
+  dump(seen.coverage.kernel, ".ptx", *text);
   engine::Request request;
   request.ptx = &*text;
-  request.kernel = source.name;
+  request.kernel = std::string(source.name);
   request.launch = kernel.shape;
   request.wide_counters = kernel.wide_counters;
   request.words = configuration_.words;
@@ -58,10 +58,10 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
     if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
   }
   if (Status kept = keep_occupancy(seen, kernel, launch, request); !kept) return kept;
-  log().info("{}: instrumented, {} basic blocks", demangle(source.name),
+  log().info("{}: instrumented, {} basic blocks", demangle(seen.coverage.kernel),
              kernel.instrumented.size.basic_blocks);
   if (const auto& registers = kernel.instrumented.registers) {
-    log().debug("{}: live registers {} to {} (estimate)", demangle(source.name), registers->original,
+    log().debug("{}: live registers {} to {} (estimate)", demangle(seen.coverage.kernel), registers->original,
                 registers->instrumented);
   }
 

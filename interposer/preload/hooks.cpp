@@ -2,6 +2,7 @@
 
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
+#include "interposer/preload/file_content.h"
 #include "interposer/preload/memory_hooks.h"
 #include "interposer/preload/registry.h"
 
@@ -59,7 +60,7 @@ void tell_engine_of(const Registry::Removed& removed) {
 }
 
 void remember_module(void* module, const void* image) {
-  if (Passthrough::active()) return;
+  if (Passthrough::active() || image == nullptr) return;
   explain_driver_use();
   quietly([&] {
     // A handle that is known already belonged to a module that died with its context.
@@ -89,6 +90,26 @@ CUresult module_load_data_ex(CUmodule* module, const void* image, unsigned count
                              void** values) {
   const CUresult result = original<slot, door, ModuleLoadDataEx>()(module, image, count, options, values);
   if (result == cuda_success && module != nullptr) remember_module(*module, image);
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult module_load_file(CUmodule* module, const char* path) {
+  using Load = CUresult (*)(CUmodule*, const char*);
+  const CUresult result = original<slot, door, Load>()(module, path);
+  if (result == cuda_success && module != nullptr && !Passthrough::active())
+    quietly([&] { remember_module(*module, FileContent(path).image()); });
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult library_load_file(CUlibrary* library, const char* path, int* jit_options, void** jit_values,
+                           unsigned jit_count, int* options, void** values, unsigned count) {
+  using Load = CUresult (*)(CUlibrary*, const char*, int*, void**, unsigned, int*, void**, unsigned);
+  const auto load = original<slot, door, Load>();
+  const CUresult result = load(library, path, jit_options, jit_values, jit_count, options, values, count);
+  if (result == cuda_success && library != nullptr && !Passthrough::active())
+    quietly([&] { remember_module(*library, FileContent(path).image()); });
   return result;
 }
 
@@ -172,6 +193,14 @@ KernelPtr ask_driver(void* function) {
   if (kernel == nullptr) kernel = registry().add_late_function(function, nullptr, "(unnamed kernel)");
   return kernel;
 }
+
+}  // namespace
+}  // namespace lynxpp::preload
+
+#include "interposer/preload/graph_hooks.h"
+
+namespace lynxpp::preload {
+namespace {
 
 // ---- contexts --------------------------------------------------------------------------------------------
 

@@ -94,8 +94,9 @@ class DriverTest : public testing::Test {
 
   static std::vector<unsigned> read(CUdeviceptr from, std::size_t count) {
     std::vector<unsigned> values(count);
-    EXPECT_EQ(found<CUresult(void*, CUdeviceptr, std::size_t)>("cuMemcpyDtoH")(values.data(), from, 4 * count),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        found<CUresult(void*, CUdeviceptr, std::size_t)>("cuMemcpyDtoH")(values.data(), from, 4 * count),
+        CUDA_SUCCESS);
     return values;
   }
 
@@ -169,7 +170,8 @@ TEST_F(DriverTest, LibrariesShareTheirKernelsWithTheirModule) {
 TEST_F(DriverTest, TheLinkerPassesOneTextOn) {
   CUlinkState state = nullptr;
   using Create = CUresult(unsigned, CUjit_option*, void**, CUlinkState*);
-  using Add = CUresult(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned, CUjit_option*, void**);
+  using Add =
+      CUresult(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned, CUjit_option*, void**);
   ASSERT_EQ(found<Create>("cuLinkCreate")(0, nullptr, nullptr, &state), CUDA_SUCCESS);
   std::string text = ptx;
   const auto add = [&] {
@@ -187,7 +189,8 @@ TEST_F(DriverTest, TheLinkerPassesOneTextOn) {
 
 TEST_F(DriverTest, CopiesAndFills) {
   const CUdeviceptr a = allocate(64 * 8);
-  ASSERT_EQ(found<CUresult(CUdeviceptr, unsigned short, std::size_t)>("cuMemsetD16")(a, 0x1234, 256), CUDA_SUCCESS);
+  ASSERT_EQ(found<CUresult(CUdeviceptr, unsigned short, std::size_t)>("cuMemsetD16")(a, 0x1234, 256),
+            CUDA_SUCCESS);
   EXPECT_EQ(read(a, 1)[0], 0x12341234u);
   using Fill2D = CUresult(CUdeviceptr, std::size_t, unsigned, std::size_t, std::size_t);
   ASSERT_EQ(found<Fill2D>("cuMemsetD2D32")(a, 64, 9, 2, 8), CUDA_SUCCESS);
@@ -215,13 +218,16 @@ TEST_F(DriverTest, StreamsAndEvents) {
   ASSERT_EQ(CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   ASSERT_EQ(CALL(cuEventCreate, &event, CU_EVENT_DEFAULT), CUDA_SUCCESS);
   int told = 0;
-  ASSERT_EQ(CALL(cuLaunchHostFunc, stream, [](void* data) { *static_cast<int*>(data) = 1; }, &told), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(
+                cuLaunchHostFunc, stream, [](void* data) { *static_cast<int*>(data) = 1; }, &told),
+            CUDA_SUCCESS);
   ASSERT_EQ(CALL(cuEventRecord, event, stream), CUDA_SUCCESS);
   ASSERT_EQ(CALL(cuEventSynchronize, event), CUDA_SUCCESS);
   EXPECT_EQ(told, 1);
   EXPECT_EQ(CALL(cuEventQuery, event), CUDA_SUCCESS);
   CUcontext owner = nullptr;
-  EXPECT_EQ(found<CUresult(CUstream, CUcontext*, CUgreenCtx*)>("cuStreamGetCtx")(stream, &owner, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(found<CUresult(CUstream, CUcontext*, CUgreenCtx*)>("cuStreamGetCtx")(stream, &owner, nullptr),
+            CUDA_SUCCESS);
   EXPECT_EQ(owner, context);
   EXPECT_EQ(found<CUresult(CUstream)>("cuStreamDestroy")(stream), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuStreamSynchronize, stream), CUDA_ERROR_INVALID_HANDLE);
@@ -250,7 +256,8 @@ TEST_F(DriverTest, ContextsAreAStackAndTakeTheirMemoryWithThem) {
 TEST_F(DriverTest, BadCallsGetTheDocumentedErrors) {
   CUdevice device = 0;
   EXPECT_EQ(CALL(cuDeviceGet, &device, 1), CUDA_ERROR_INVALID_DEVICE);
-  EXPECT_EQ(CALL(cuModuleLoadData, &module, ".version 7.0\n.target sm_75\n.entry broken( {"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(CALL(cuModuleLoadData, &module, ".version 7.0\n.target sm_75\n.entry broken( {"),
+            CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(CALL(cuModuleLoad, &module, "/nonexistent/module.ptx"), CUDA_ERROR_FILE_NOT_FOUND);
   CUfunction const scale = load_scale();
   CUfunction missing = nullptr;
@@ -286,7 +293,8 @@ TEST_F(DriverTest, AttributesAndOccupancy) {
   int value = 0;
   ASSERT_EQ(CALL(cuFuncGetAttribute, &value, CU_FUNC_ATTRIBUTE_PTX_VERSION, scale), CUDA_SUCCESS);
   EXPECT_EQ(value, 75);
-  ASSERT_EQ(CALL(cuDeviceGetAttribute, &value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuDeviceGetAttribute, &value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0),
+            CUDA_SUCCESS);
   EXPECT_EQ(value, 9);
   ASSERT_EQ(CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &value, scale, 1024, 0), CUDA_SUCCESS);
   EXPECT_EQ(value, 2);
@@ -323,11 +331,14 @@ TEST(DriverLookUp, GivesTheVersionThatIsAskedFor) {
   EXPECT_EQ(function, exported("cuCtxCreate_v3"));
   ASSERT_EQ(look_up("cuCtxGetDevice", &function, 12080), CUDA_SUCCESS);
   EXPECT_EQ(function, exported("cuCtxGetDevice"));
-  ASSERT_EQ(look_up("cuLaunchKernel", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), CUDA_SUCCESS);
+  ASSERT_EQ(look_up("cuLaunchKernel", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM),
+            CUDA_SUCCESS);
   EXPECT_EQ(function, exported("cuLaunchKernel_ptsz"));
-  ASSERT_EQ(look_up("cuMemcpyDtoH", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), CUDA_SUCCESS);
+  ASSERT_EQ(look_up("cuMemcpyDtoH", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM),
+            CUDA_SUCCESS);
   EXPECT_EQ(function, exported("cuMemcpyDtoH_v2_ptds"));
-  ASSERT_EQ(look_up("cuMemAlloc", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), CUDA_SUCCESS);
+  ASSERT_EQ(look_up("cuMemAlloc", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM),
+            CUDA_SUCCESS);
   EXPECT_EQ(function, exported("cuMemAlloc_v2"));
   EXPECT_EQ(look_up("cuLibraryLoadData", &function, 11000, 0, &status), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);

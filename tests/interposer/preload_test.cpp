@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "support/text.h"
 #include "tests/interposer/preload_run.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp {
 namespace {
@@ -18,6 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 using testing::StartsWith;
 
 // ---- doors -----------------------------------------------------------------------------------------------
@@ -79,6 +82,39 @@ TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
               ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
                           StartsWith("engine launch kernel "), "driver cuLaunchKernel kernel grid 2 block 32",
                           "engine sees device 1", "engine sees device 2", "engine finish"));
+}
+
+TEST_P(Door, EveryReplayOfAGraphIsCountedByKernel) {
+  const Outcome result = run_driver(door("graphs"), attached);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events_of("driver "), SizeIs(7));
+  EXPECT_THAT(result.events_of("engine natively "),
+              ElementsAre("first 2 by graphs", "second 1 by graphs",  // as instantiated
+                          "first 2 by graphs", "second 1 by graphs", "first 1 by graphs",
+                          "second 1 by graphs",  // one node disabled
+                          "second 2 by graphs",  // the other one given another kernel
+                          "second 4 by graphs",  // another graph inside
+                          "second 1 by graphs",  // updated from another graph
+                          "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
+}
+
+TEST_P(Door, LaunchesThatAreNeverInstrumentedAreCounted) {
+  const Outcome result = run_driver(door("counted_launches"), attached);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events_of("engine natively "),
+              ElementsAre("kernel 1 by cuLaunch, cuLaunchGrid or cuLaunchGridAsync",
+                          "kernel 1 by cuLaunchCooperativeKernelMultiDevice",
+                          "kernel 1 by cuLaunchCooperativeKernelMultiDevice"));
+}
+
+TEST_P(Door, ImagesOfFilesAreKnown) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("module.ptx");
+  std::ofstream(path) << ".version 9.0\n.target sm_75\n.address_size 64\n";
+  const Outcome result = run_driver(door("from_files"), attached + "DRIVER_PROGRAM_FILE=" + path);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events_of("engine launch "),
+              ElementsAre(StartsWith("module_file image 44 "), StartsWith("library_file image 44 ")));
 }
 
 TEST_P(Door, TheProgramsEnvironmentAttachesAndDetaches) {

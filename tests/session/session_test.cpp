@@ -119,8 +119,15 @@ TEST_F(SessionTest, LongLaunchesGetWideCounters) {
   text_.insert(text_.find("ret;"), ".reg .pred %p;\nL: setp.ne.u64 %p, %rd1, 0;\n@%p bra L;\n");
   start({});
   EXPECT_TRUE(launch());
-  device_.milliseconds = 5000;
+  // At this clock a counter may wrap in 43 ms.
+  device_.set_clock_khz(200'000'000);
+  device_.milliseconds = 50;
+  device_.ready = false;
   EXPECT_TRUE(launch()) << "the one that takes so long";
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  device_.ready = true;
+  session_->collect();
+  device_.milliseconds = 2.5;
   EXPECT_TRUE(launch());
   session_->finish();
   ASSERT_EQ(records_.launches.size(), 3u);
@@ -359,6 +366,26 @@ TEST_F(SessionTest, CapturedLaunchesRunAsTheyAre) {
   session_->finish();
   EXPECT_EQ(device_.launched, 0);
   EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("captured into a graph")));
+  EXPECT_EQ(records_.coverage[0].launches, 0u) << "a capture launches nothing";
+}
+
+TEST_F(SessionTest, LaunchesThatAreNeverInstrumentedStandInCoverage) {
+  device_.captures = true;
+  EXPECT_FALSE(launch());
+  device_.captures = false;
+  for (int i = 0; i < 3; ++i) session_->launched_natively("k", 2, "by graphs");
+  session_->launched_natively("other", 1, "by graphs");
+  EXPECT_TRUE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.coverage.size(), 2u);
+  EXPECT_EQ(records_.coverage[0].launches, 7u);
+  EXPECT_EQ(records_.coverage[0].instrumented_launches, 1u);
+  EXPECT_THAT(records_.coverage[0].notes,
+              ElementsAre(HasSubstr("captured into a graph"), "6 launches by graphs were not counted"));
+  EXPECT_FALSE(records_.coverage[1].instrumented);
+  EXPECT_EQ(records_.coverage[1].reason, "launched by graphs");
+  EXPECT_EQ(records_.coverage[1].launches, 1u);
+  EXPECT_THAT(records_.coverage[1].notes, ElementsAre("1 launch by graphs was not counted"));
 }
 
 // A kernel that fails makes every later call fail: that is no graph.

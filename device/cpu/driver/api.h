@@ -11,7 +11,8 @@
 namespace lynxpp::device::cpu::driver_api {
 
 #define LYNXPP_DRIVER(exported, asked, since, needs) decltype(::exported) exported;
-#define LYNXPP_DRIVER_STREAM(exported, suffix, asked, since, suffix_since, needs) decltype(::exported) exported;
+#define LYNXPP_DRIVER_STREAM(exported, suffix, asked, since, suffix_since, needs) \
+  decltype(::exported) exported;
 #include "device/cpu/driver/api.def"
 #undef LYNXPP_DRIVER
 #undef LYNXPP_DRIVER_STREAM

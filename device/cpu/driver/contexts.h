@@ -27,8 +27,8 @@ struct Context {
   std::uint64_t id = 0;
 
   // Guarded by Contexts.
-  std::set<void*> memory;        ///< allocated and not freed
-  std::set<CUstream> streams;    ///< created and not destroyed
+  std::set<void*> memory;      ///< allocated and not freed
+  std::set<CUstream> streams;  ///< created and not destroyed
   std::set<DriverModule*> modules;
 };
 

@@ -73,17 +73,21 @@ CUresult copy_ends(const End& to, const End& from, const Box& box, CUstream stre
 
 CUresult copy_rows(const CUDA_MEMCPY2D* copy, CUstream stream, Returns returns) {
   if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const End to{copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes, copy->dstY, 0,
+  const End to{copy->dstMemoryType, copy->dstHost,
+               copy->dstDevice,     copy->dstXInBytes,
+               copy->dstY,          0,
                copy->dstPitch,      0};
-  const End from{copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes, copy->srcY, 0,
+  const End from{copy->srcMemoryType, copy->srcHost,
+                 copy->srcDevice,     copy->srcXInBytes,
+                 copy->srcY,          0,
                  copy->srcPitch,      0};
   return copy_ends(to, from, {copy->WidthInBytes, copy->Height}, stream, returns);
 }
 
 CUresult copy_slices(const CUDA_MEMCPY3D* copy, CUstream stream, Returns returns) {
   if (copy == nullptr || copy->srcLOD != 0 || copy->dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
-  const End to{copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes, copy->dstY, copy->dstZ,
-               copy->dstPitch,      copy->dstHeight};
+  const End to{copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes,
+               copy->dstY,          copy->dstZ,    copy->dstPitch,  copy->dstHeight};
   const End from{copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes,
                  copy->srcY,          copy->srcZ,    copy->srcPitch,  copy->srcHeight};
   return copy_ends(to, from, {copy->WidthInBytes, copy->Height, copy->Depth}, stream, returns);

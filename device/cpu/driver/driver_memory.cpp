@@ -27,8 +27,7 @@ CUresult owned(cudaError_t error, void* pointer, CUdeviceptr* address) {
 template <typename Free>
 CUresult freed(void* pointer, Free free) {
   const CUresult result = result_of(free());
-  if (result == CUDA_SUCCESS)
-    contexts().with_all([&](Context& context) { context.memory.erase(pointer); });
+  if (result == CUDA_SUCCESS) contexts().with_all([&](Context& context) { context.memory.erase(pointer); });
   return result;
 }
 
@@ -64,7 +63,8 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr add
       return allocation.is_device_only() ? CUDA_ERROR_INVALID_VALUE : store(data, pointer_of(address));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return store(data, 0u);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return store<unsigned long long>(data, allocation.number + 1);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return store(data, allocation.kind == MemoryKind::managed ? 1u : 0u);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return store(data, allocation.kind == MemoryKind::managed ? 1u : 0u);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return store(data, 0);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return store(data, 0);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -74,8 +74,7 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr add
     case CU_POINTER_ATTRIBUTE_MAPPED: return store(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return store<unsigned long long>(data, 0);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return store(data, 0);
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return store(data, static_cast<CUmemoryPool>(allocation.pool));
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return store(data, static_cast<CUmemoryPool>(allocation.pool));
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }

@@ -16,8 +16,7 @@ CUresult add_stream(CUstream* stream, unsigned flags, int priority) {
 
 CUresult remove_stream(CUstream stream) {
   const cudaError_t error = api::cudaStreamDestroy(stream);
-  if (error == cudaSuccess)
-    contexts().with_all([&](Context& context) { context.streams.erase(stream); });
+  if (error == cudaSuccess) contexts().with_all([&](Context& context) { context.streams.erase(stream); });
   return result_of(error);
 }
 
@@ -77,12 +76,10 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* d
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  return result_of(
-      api::cudaStreamIsCapturing(stream, reinterpret_cast<cudaStreamCaptureStatus*>(status)));
+  return result_of(api::cudaStreamIsCapturing(stream, reinterpret_cast<cudaStreamCaptureStatus*>(status)));
 }
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return result_of(
-      api::cudaThreadExchangeStreamCaptureMode(reinterpret_cast<cudaStreamCaptureMode*>(mode)));
+  return result_of(api::cudaThreadExchangeStreamCaptureMode(reinterpret_cast<cudaStreamCaptureMode*>(mode)));
 }
 
 // ---------------------------------------------------------------- events

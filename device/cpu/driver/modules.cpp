@@ -37,8 +37,9 @@ CUresult DriverModules::load(const void* image, DriverModule*& module) {
   if (error != cudaSuccess) {
     registry().remove_binary(made->binary_);
     if (error == cudaErrorNoKernelImageForDevice) {
-      log().error("the cpu device runs PTX, and the image of a module holds none; load PTX, or build with "
-                  "-arch=compute_XX");
+      log().error(
+          "the cpu device runs PTX, and the image of a module holds none; load PTX, or build with "
+          "-arch=compute_XX");
     }
     return result_of(error);
   }

@@ -82,10 +82,10 @@ const std::vector<Entry>& entries() {
   static const auto* const all = new std::vector<Entry>{
 #define LYNXPP_DRIVER(exported, asked, since, needs) \
   {#exported, entry(&Checked<&driver_api::exported, Needs::needs>::call), #asked, false, since},
-#define LYNXPP_DRIVER_STREAM(exported, suffix, asked, since, suffix_since, needs)                       \
-  {#exported, entry(&Checked<&driver_api::exported, Needs::needs>::call), #asked, false, since},        \
-      {#exported "_" #suffix, entry(&Checked<&driver_api::exported, Needs::needs>::call_per_thread),    \
-       #asked, true, suffix_since},
+#define LYNXPP_DRIVER_STREAM(exported, suffix, asked, since, suffix_since, needs)                            \
+  {#exported, entry(&Checked<&driver_api::exported, Needs::needs>::call), #asked, false, since},             \
+      {#exported "_" #suffix, entry(&Checked<&driver_api::exported, Needs::needs>::call_per_thread), #asked, \
+       true, suffix_since},
 #include "device/cpu/driver/api.def"
 #undef LYNXPP_DRIVER
 #undef LYNXPP_DRIVER_STREAM

@@ -57,7 +57,8 @@ inline bool add_vectors(const Functions& driver, CUfunction vecadd, CUstream str
     CHECK_CALL(driver.fill(device_sum, 0, n));
     void* parameters[] = {&device_a, &device_b, &device_sum, &part};
     const auto grid = static_cast<unsigned>((part + block - 1) / block);
-    CHECK_CALL(driver.launch(vecadd, grid, 1, 1, static_cast<unsigned>(block), 1, 1, 0, stream, parameters, nullptr));
+    CHECK_CALL(driver.launch(vecadd, grid, 1, 1, static_cast<unsigned>(block), 1, 1, 0, stream, parameters,
+                             nullptr));
     CHECK_CALL(driver.synchronize());
     CHECK_CALL(driver.copy_to_host(sum.data(), device_sum, bytes));
     for (int i = 0; i < n; ++i) right = right && sum[i] == (i < part ? a[i] + b[i] : 0.0f);

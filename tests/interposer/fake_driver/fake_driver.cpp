@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "tests/interposer/event_log.h"
 
@@ -17,6 +18,7 @@ struct Object {
   std::string kind;
   std::string name;
   Object* owner = nullptr;
+  std::vector<Object*> nodes = {};  ///< of a graph; of a node the graph inside of it
 };
 
 /// Never freed, so that stale handles stay harmless; a deque keeps its elements in place.
@@ -24,7 +26,7 @@ Object* create(const char* kind, const char* name = "", void* owner = nullptr) {
   static auto* const objects = new std::deque<Object>;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  return &objects->emplace_back(Object{kind, name, static_cast<Object*>(owner)});
+  return &objects->emplace_back(Object{kind, name, static_cast<Object*>(owner), {}});
 }
 
 Object* object(void* handle) { return static_cast<Object*>(handle); }
@@ -103,6 +105,10 @@ EXPORT int cuModuleUnload(void*) {
   return getenv("FAKE_DRIVER_KEEPS_MODULES") != nullptr ? invalid_handle : 0;
 }
 EXPORT int cuLibraryLoadData(void** library, const void*, int*, void**, unsigned, int*, void**, unsigned) {
+  return *library = create("library"), 0;
+}
+EXPORT int cuLibraryLoadFromFile(void** library, const char*, int*, void**, unsigned, int*, void**,
+                                 unsigned) {
   return *library = create("library"), 0;
 }
 EXPORT int cuLibraryGetKernel(void** kernel, void* library, const char* name) {
@@ -248,6 +254,53 @@ EXPORT int cuLaunchCooperativeKernel_ptsz(void* function, unsigned gx, unsigned,
                                           unsigned, unsigned, unsigned, void*, void**) {
   return log_launch("cuLaunchCooperativeKernel_ptsz", function, gx, bx), 0;
 }
+
+EXPORT int cuLaunchGrid(void* function, int width, int) {
+  return log_launch("cuLaunchGrid", function, static_cast<unsigned>(width), 0), 0;
+}
+EXPORT int cuLaunchCooperativeKernelMultiDevice(const DeviceLaunch* launches, unsigned count, unsigned) {
+  for (unsigned i = 0; i < count; ++i)
+    log_launch("cuLaunchCooperativeKernelMultiDevice", launches[i].function, launches[i].shape[0], 0);
+  return 0;
+}
+
+// A kernel node's owner is its function.
+EXPORT int cuGraphCreate(void** graph, unsigned) { return *graph = create("graph"), 0; }
+EXPORT int cuGraphAddKernelNode(void** node, void* graph, const void*, std::size_t,
+                                const KernelNode* parameters) {
+  Object* const made = create("kernel node", "", parameters->function);
+  object(graph)->nodes.push_back(made);
+  return *node = made, 0;
+}
+EXPORT int cuGraphAddChildGraphNode(void** node, void* graph, const void*, std::size_t, void* child) {
+  Object* const made = create("child node");
+  made->nodes.push_back(object(child));
+  object(graph)->nodes.push_back(made);
+  return *node = made, 0;
+}
+EXPORT int cuGraphGetNodes(void* graph, void** nodes, std::size_t* count) {
+  const std::vector<Object*>& all = object(graph)->nodes;
+  for (std::size_t i = 0; nodes != nullptr && i < *count && i < all.size(); ++i) nodes[i] = all[i];
+  return *count = all.size(), 0;
+}
+EXPORT int cuGraphNodeGetType(void* node, int* type) {
+  return *type = object(node)->kind == "kernel node" ? 0 : 4, 0;
+}
+EXPORT int cuGraphKernelNodeGetParams(void* node, KernelNode* parameters) {
+  return parameters->function = object(node)->owner, 0;
+}
+EXPORT int cuGraphChildGraphNodeGetGraph(void* node, void** graph) {
+  return *graph = object(node)->nodes.at(0), 0;
+}
+EXPORT int cuGraphInstantiateWithFlags(void** executable, void*, unsigned long long) {
+  return *executable = create("executable graph"), 0;
+}
+EXPORT int cuGraphExecUpdate(void*, void*, void*) { return 0; }
+EXPORT int cuGraphExecKernelNodeSetParams(void*, void*, const KernelNode*) { return 0; }
+EXPORT int cuGraphExecChildGraphNodeSetParams(void*, void*, void*) { return 0; }
+EXPORT int cuGraphNodeSetEnabled(void*, void*, unsigned) { return 0; }
+EXPORT int cuGraphLaunch(void*, void*) { return log_event("driver cuGraphLaunch"), 0; }
+EXPORT int cuGraphExecDestroy(void*) { return 0; }
 
 namespace {
 

@@ -40,6 +40,41 @@ struct LaunchConfig {
   F(cuMemHostRegister_v2, (void* address, std::size_t bytes, unsigned flags))                                \
   F(cuMemHostUnregister, (void* address))
 
+struct KernelNode {
+  void* function;
+  unsigned shape[7];
+  void** parameters;
+  void** extra;
+  void* kernel;
+  void* context;
+};
+struct DeviceLaunch {
+  void* function;
+  unsigned shape[7];
+  void* stream;
+  void** parameters;
+};
+
+#define FAKE_DRIVER_GRAPH_FUNCTIONS(F)                                                                     \
+  F(cuGraphCreate, (void** graph, unsigned flags))                                                         \
+  F(cuGraphAddKernelNode,                                                                                  \
+    (void** node, void* graph, const void* dependencies, std::size_t count, const KernelNode* parameters)) \
+  F(cuGraphAddChildGraphNode,                                                                              \
+    (void** node, void* graph, const void* dependencies, std::size_t count, void* child))                  \
+  F(cuGraphGetNodes, (void* graph, void** nodes, std::size_t* count))                                      \
+  F(cuGraphNodeGetType, (void* node, int* type))                                                           \
+  F(cuGraphKernelNodeGetParams, (void* node, KernelNode* parameters))                                      \
+  F(cuGraphChildGraphNodeGetGraph, (void* node, void** graph))                                             \
+  F(cuGraphInstantiateWithFlags, (void** executable, void* graph, unsigned long long flags))               \
+  F(cuGraphExecUpdate, (void* executable, void* graph, void* information))                                 \
+  F(cuGraphExecKernelNodeSetParams, (void* executable, void* node, const KernelNode* parameters))          \
+  F(cuGraphExecChildGraphNodeSetParams, (void* executable, void* node, void* child))                       \
+  F(cuGraphNodeSetEnabled, (void* executable, void* node, unsigned is_enabled))                            \
+  F(cuGraphLaunch, (void* executable, void* stream))                                                       \
+  F(cuGraphExecDestroy, (void* executable))                                                                \
+  F(cuLaunchGrid, (void* function, int width, int height))                                                 \
+  F(cuLaunchCooperativeKernelMultiDevice, (const DeviceLaunch* launches, unsigned count, unsigned flags))
+
 #define FAKE_DRIVER_FUNCTIONS(F)                                                                             \
   F(cuCtxGetDevice, (int* device))                                                                           \
   F(cuCtxGetDevice_v2, (int* device, void* context))                                                         \
@@ -50,6 +85,7 @@ struct LaunchConfig {
   F(cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                                  \
   F(cuDevicePrimaryCtxRetain, (void** context, int device))                                                  \
   FAKE_DRIVER_MEMORY_FUNCTIONS(F)                                                                            \
+  FAKE_DRIVER_GRAPH_FUNCTIONS(F)                                                                             \
   F(cuStreamSynchronize, (void* stream))                                                                     \
   F(cuStreamSynchronize_ptsz, (void* stream))                                                                \
   F(cuEventSynchronize, (void* event))                                                                       \
@@ -66,6 +102,8 @@ struct LaunchConfig {
   F(cuModuleUnload, (void* module))                                                                          \
   F(cuLibraryLoadData, (void** library, const void* image, int* jit_options, void** jit_values,              \
                         unsigned jit_count, int* options, void** values, unsigned count))                    \
+  F(cuLibraryLoadFromFile, (void** library, const char* path, int* jit_options, void** jit_values,           \
+                            unsigned jit_count, int* options, void** values, unsigned count))                \
   F(cuLibraryGetKernel, (void** kernel, void* library, const char* name))                                    \
   F(cuLibraryGetModule, (void** module, void* library))                                                      \
   F(cuLibraryUnload, (void* library))                                                                        \

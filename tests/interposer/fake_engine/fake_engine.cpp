@@ -117,10 +117,13 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
 
 void use_ranges(lynxpp_range_source) {}
 void copied(const lynxpp_copy*) {}
+void launched_natively(const char* kernel, std::uint64_t launches, const char* way) {
+  log_event("engine natively %s %llu %s", kernel, static_cast<unsigned long long>(launches), way);
+}
 
-constexpr lynxpp_engine fake_engine = {FAKE_ENGINE_ABI, use_allocations, attach, launch,        forget_image,
-                                       save_results,    collect,         finish, cpu_functions, cpu_refusal,
-                                       use_ranges,      copied,          nullptr};
+constexpr lynxpp_engine fake_engine = {
+    FAKE_ENGINE_ABI, use_allocations, attach,      launch,     forget_image, save_results, collect,
+    finish,          cpu_functions,   cpu_refusal, use_ranges, copied,       nullptr,      launched_natively};
 
 }  // namespace
 

@@ -406,6 +406,70 @@ void memory_times() {
          static_cast<long long>(nanoseconds(end - middle)));
 }
 
+void* kernel_node(void* graph, void* function) {
+  KernelNode parameters = {};
+  parameters.function = function;
+  void* node = nullptr;
+  succeed(api.cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters));
+  return node;
+}
+
+/// Replays of a graph of two nodes and one inside of it, and of what the program makes of it.
+void graphs() {
+  void* const first = loaded_function("first");
+  void* const second = loaded_function("second");
+  void* inner = nullptr;
+  succeed(api.cuGraphCreate(&inner, 0));
+  kernel_node(inner, second);
+  void* outer = nullptr;
+  succeed(api.cuGraphCreate(&outer, 0));
+  void* const node = kernel_node(outer, first);
+  void* const other_node = kernel_node(outer, first);
+  void* child = nullptr;
+  succeed(api.cuGraphAddChildGraphNode(&child, outer, nullptr, 0, inner));
+  void* executable = nullptr;
+  succeed(api.cuGraphInstantiateWithFlags(&executable, outer, 0));
+  const auto replay = [&] { succeed(api.cuGraphLaunch(executable, nullptr)); };
+  replay();
+  replay();
+  succeed(api.cuGraphNodeSetEnabled(executable, node, 0));
+  replay();
+  KernelNode parameters = {};
+  parameters.function = second;
+  succeed(api.cuGraphExecKernelNodeSetParams(executable, other_node, &parameters));
+  replay();
+  void* several = nullptr;
+  succeed(api.cuGraphCreate(&several, 0));
+  for (int i = 0; i < 3; ++i) kernel_node(several, second);
+  succeed(api.cuGraphExecChildGraphNodeSetParams(executable, child, several));
+  replay();
+  succeed(api.cuGraphExecUpdate(executable, inner, nullptr));
+  replay();
+  succeed(api.cuGraphExecDestroy(executable));
+  replay();
+}
+
+void counted_launches() {
+  void* const function = loaded_function("kernel");
+  succeed(api.cuLaunchGrid(function, 5, 1));
+  const DeviceLaunch launches[2] = {{function, {6, 1, 1, 1, 1, 1, 0}, nullptr, nullptr},
+                                    {function, {7, 1, 1, 1, 1, 1, 0}, nullptr, nullptr}};
+  succeed(api.cuLaunchCooperativeKernelMultiDevice(launches, 2, 0));
+}
+
+void from_files() {
+  const char* const path = getenv("DRIVER_PROGRAM_FILE");
+  void* module = nullptr;
+  void* function = nullptr;
+  succeed(api.cuModuleLoad(&module, path));
+  succeed(api.cuModuleGetFunction(&function, module, "module_file"));
+  launch(function);
+  void* library = nullptr;
+  succeed(api.cuLibraryLoadFromFile(&library, path, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  succeed(api.cuLibraryGetKernel(&function, library, "library_file"));
+  launch(function);
+}
+
 void set_specifications(const std::string& value) {
   expect_zero(setenv("LYNXPP_SPEC", value.c_str(), 1));
   if (getenv("LYNXPP_SPEC") != value) fail("setenv does not set");
@@ -433,6 +497,9 @@ void act(const std::string& action) {
   if (action == "memory_of_contexts") return memory_of_contexts();
   if (action == "memory_of_threads") return memory_of_threads();
   if (action == "memory_times") return memory_times();
+  if (action == "graphs") return graphs();
+  if (action == "counted_launches") return counted_launches();
+  if (action == "from_files") return from_files();
   if (action == "launch") return launch(loaded_function("kernel"));
   if (action == "_exit") _exit(3);
   if (action == "_Exit") _Exit(4);

@@ -15,7 +15,8 @@ namespace {
 /// In the order of the entry points.
 constexpr const char* exported_names[] = {
 #define LYNXPP_DRIVER(exported, asked, since, needs) #exported,
-#define LYNXPP_DRIVER_STREAM(exported, suffix, asked, since, suffix_since, needs) #exported, #exported "_" #suffix,
+#define LYNXPP_DRIVER_STREAM(exported, suffix, asked, since, suffix_since, needs) \
+#exported, #exported "_" #suffix,
 #define LYNXPP_DRIVER_UNSUPPORTED(exported, asked, per_thread, since) #exported,
 #include "device/cpu/driver/api.def"
 #include "device/cpu/driver/unsupported.def"
@@ -34,7 +35,8 @@ pthread_once_t bound = PTHREAD_ONCE_INIT;
 const lynxpp_engine* open_engine_above() {
   Dl_info info;
   char path[PATH_MAX];
-  if (dladdr(reinterpret_cast<const void*>(&no_engine), &info) == 0 || realpath(info.dli_fname, path) == nullptr)
+  if (dladdr(reinterpret_cast<const void*>(&no_engine), &info) == 0 ||
+      realpath(info.dli_fname, path) == nullptr)
     return nullptr;
   for (int i = 0; i < 2; ++i) {
     if (char* const slash = strrchr(path, '/')) *slash = '\0';

@@ -1,0 +1,36 @@
+// A file that the driver has loaded a module from.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <new>
+
+namespace lynxpp::preload {
+
+/// Its bytes, with zeros behind them as PTX text needs.
+class FileContent {
+ public:
+  explicit FileContent(const char* path) {
+    constexpr long most_bytes = 2l << 30;
+    std::FILE* const file = path != nullptr ? std::fopen(path, "rbe") : nullptr;
+    if (file == nullptr) return;
+    long size = 0;
+    if (std::fseek(file, 0, SEEK_END) == 0 && (size = std::ftell(file)) > 0 && size < most_bytes &&
+        std::fseek(file, 0, SEEK_SET) == 0) {
+      bytes_.reset(new (std::nothrow) char[static_cast<std::size_t>(size) + zeros]());
+      if (bytes_ != nullptr &&
+          std::fread(bytes_.get(), 1, static_cast<std::size_t>(size), file) != static_cast<std::size_t>(size))
+        bytes_.reset();
+    }
+    std::fclose(file);
+  }
+
+  /// Null: the file cannot be read any more, or is empty.
+  const void* image() const { return bytes_.get(); }
+
+ private:
+  static constexpr std::size_t zeros = 64;
+  std::unique_ptr<char[]> bytes_;
+};
+
+}  // namespace lynxpp::preload
