@@ -114,9 +114,27 @@ bool check(const char* name, const std::vector<float>& actual, std::size_t cost,
   return true;
 }
 
-/// Times `launch` when EXAMPLE_REPEAT=N is set: N launches, each between two events, after launches of 50 ms
-/// and three at least to warm up; prints "kernel_ms <kernel> <median>" on stderr. Call it after the results
-/// were taken.
+/// Milliseconds of one of `launches` that follow each other between two events.
+template <typename Launch>
+float time_of(int launches, Launch&& launch) {
+  cudaEvent_t begin, end;
+  CUDA_CHECK(cudaEventCreate(&begin));
+  CUDA_CHECK(cudaEventCreate(&end));
+  CUDA_CHECK(cudaEventRecord(begin));
+  for (int i = 0; i < launches; ++i) launch();
+  CUDA_CHECK(cudaEventRecord(end));
+  CUDA_CHECK(cudaEventSynchronize(end));
+  float milliseconds = 0;
+  CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+  CUDA_CHECK(cudaEventDestroy(begin));
+  CUDA_CHECK(cudaEventDestroy(end));
+  return milliseconds / static_cast<float>(launches);
+}
+
+/// Times `launch` when EXAMPLE_REPEAT=N is set, after launches of 50 ms and three at least to warm up. Each
+/// of the N measurements is of as many launches as take a millisecond, so that neither the events nor the
+/// begin of a launch weigh in a short kernel. Prints "kernel_ms <kernel> <median> <lower quartile> <upper
+/// quartile>" on stderr. Call it after the results were taken.
 template <typename Launch>
 void measure(const char* kernel, Launch&& launch) {
   const char* setting = std::getenv("EXAMPLE_REPEAT");
@@ -127,21 +145,15 @@ void measure(const char* kernel, Launch&& launch) {
     launch();
     CUDA_CHECK(cudaDeviceSynchronize());
   }
-  cudaEvent_t begin, end;
-  CUDA_CHECK(cudaEventCreate(&begin));
-  CUDA_CHECK(cudaEventCreate(&end));
+  const float one = std::max(time_of(3, launch), 0.001f);
+  const int launches = one < 1 ? static_cast<int>(1 / one) + 1 : 1;
   std::vector<float> times;
-  for (int i = 0; i < repeat; ++i) {
-    CUDA_CHECK(cudaEventRecord(begin));
-    launch();
-    CUDA_CHECK(cudaEventRecord(end));
-    CUDA_CHECK(cudaEventSynchronize(end));
-    float milliseconds = 0;
-    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    times.push_back(milliseconds);
-  }
+  for (int i = 0; i < repeat; ++i) times.push_back(time_of(launches, launch));
   std::sort(times.begin(), times.end());
-  std::fprintf(stderr, "kernel_ms %s %.6f\n", kernel, static_cast<double>(times[times.size() / 2]));
+  const auto quantile = [&](std::size_t quarters) {
+    return static_cast<double>(times[std::min(times.size() * quarters / 4, times.size() - 1)]);
+  };
+  std::fprintf(stderr, "kernel_ms %s %.6f %.6f %.6f\n", kernel, quantile(2), quantile(1), quantile(3));
 }
 
 }  // namespace benchmark

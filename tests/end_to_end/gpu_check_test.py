@@ -86,7 +86,7 @@ class Parts(unittest.TestCase):
         def run(program, step, size, preload, environment):
             self.assertEqual((program.parent.name, size, preload), ("static", "N=8192", False))
             outcome = type("Outcome", (), {})()
-            outcome.status, outcome.stderr = 0, f"kernel_ms other 9\nkernel_ms transpose {times[step]}\n"
+            outcome.status, outcome.stderr = 0, f"kernel_ms other 9\nkernel_ms transpose {times[step]} {0.99 * times[step]} {1.01 * times[step]}\n"
             return outcome
 
         findings = cumapz.Findings("cumapz", "")
@@ -94,7 +94,7 @@ class Parts(unittest.TestCase):
         benchmarks.benchmark("transpose")
         benchmarks.summary(1)
         self.assertEqual(findings.failures, [])
-        self.assertRegex(findings.lines[0], r"^transpose: Pearson 0[.]99\d, Spearman 1[.]000.*best by estimate step=[23] 1[.]0000 ms, .*: within 5 %$")
+        self.assertRegex(findings.lines[0], r"^transpose: Pearson 0[.]99\d, Spearman 1[.]000.*best by estimate step=[23] 1[.]0000 ms, .*: within 5 %; slowest over fastest 4[.]000, widest quartiles 1[.]020$")
         self.assertIn("goal 0.96, met", findings.lines[-1])
         self.assertEqual(len(findings.tables[0][2]), 5)
         benchmarks.benchmark("transpose", until=0)
@@ -159,13 +159,26 @@ class Correlation(unittest.TestCase):
     def test_the_best_by_estimate_is_compared_with_the_fastest(self):
         findings = cumapz.Findings("cumapz", "")
         benchmarks = cumapz.Benchmarks(None, "cuda", findings, run=self.fail)
-        rows = [({"choices": {"step": step}, "modelled": {"estimate": estimate}, "global_accesses": 10}, milliseconds)
+        def times(milliseconds):
+            return cumapz.Times([(milliseconds, 0.99 * milliseconds, milliseconds), (9 * milliseconds,) * 3, (milliseconds / 9,) * 3])
+
+        rows = [({"choices": {"step": step}, "modelled": {"estimate": estimate}, "global_accesses": 10}, times(milliseconds))
                 for step, estimate, milliseconds in ((1, 3.0, 1.04), (2, 2.0, 1.0), (3, 1.0, 4.0))]
         benchmarks.compare("x", rows)
         self.assertIn("best by estimate step=1 1.0400 ms, measured step=2 1.0000 ms: within 5 %", findings.lines[0])
-        rows[0] = (rows[0][0], 1.06)
+        rows[0] = (rows[0][0], times(1.06))
         benchmarks.compare("x", rows)
         self.assertIn("NOT within 5 %", findings.lines[1])
+        self.assertNotIn("equally fast", findings.lines[1])
+        # Of several with the best estimate the slowest counts.
+        benchmarks.compare("x", [(dict(rows[1][0]), times(1.0)), (dict(rows[1][0]), times(1.2))])
+        self.assertIn("1.2000 ms, measured step=2 1.0000 ms: NOT within 5 %", findings.lines[2])
+        benchmarks.compare("x", [rows[1], (rows[2][0], times(1.03))])
+        self.assertIn("a correlation says nothing", findings.lines[3])
+        benchmarks.correlations = [(0.5, False), (-1.0, True)]
+        benchmarks.summary(2)
+        self.assertIn("mean Pearson of 2 benchmarks -0.250 (goal 0.96, MISSED)", findings.lines[-2])
+        self.assertIn("differ by more than 5%: 0.500", findings.lines[-1])
 
 
 class Profile(unittest.TestCase):
