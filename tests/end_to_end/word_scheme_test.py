@@ -1,6 +1,6 @@
 """The schemes of counting words (LYNXPP_WORDS, cod/word_scheme.h) for one example against the cpu device's own counts of words.
 
-usage: word_scheme_test.py BUILD_FOLDER APP
+usage: word_scheme_test.py BUILD_FOLDER APP [ARGUMENTS OF THE PROGRAM]
 """
 import copy
 import pathlib
@@ -24,14 +24,14 @@ def stopped_at(launch, threshold):
 
 
 class Program:
-    def __init__(self, build, app):
-        self.build, self.app, self.path = build, app, build.examples / app
-        run, self.launches = build.count(self.path)
+    def __init__(self, build, app, arguments):
+        self.build, self.app, self.path, self.arguments = build, app, build.examples / app, arguments
+        run, self.launches = build.count(self.path, *arguments)
         expect(run.status == 0, f"{app} fails\n{run}")
         self.stdout = run.stdout
 
     def measure(self, spec, scheme):
-        run, records = self.build.measure(self.path, spec=spec, environment={"LYNXPP_WORDS": scheme})
+        run, records = self.build.measure(self.path, *self.arguments, spec=spec, environment={"LYNXPP_WORDS": scheme})
         what = f"{self.app} with {scheme}"
         expect(run.status == 0 and run.stdout == self.stdout, f"{what}: the output changed\n{run}")
         for entry in records.coverage:
@@ -100,12 +100,12 @@ class Program:
 
 
 def main():
-    build, app = Build(sys.argv[1]), sys.argv[2]
+    build, app, arguments = Build(sys.argv[1]), sys.argv[2], sys.argv[3:]
     if not (build.examples / app).exists():
         print("skipped: no examples (they need nvcc)")
         return 77
     try:
-        program = Program(build, app)
+        program = Program(build, app, arguments)
         for scheme in ("basic", "static", "shared=32", "basic,shared=32", "static,shared=32"):
             program.check_exact(scheme)
         for scheme, threshold in (("threshold=3", 3), ("basic,threshold", 255), ("static,shared=8", 255), ("basic,shared=16,threshold=9", 9),
