@@ -8,8 +8,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// Every function that the toolkit's driver library exports, sorted by name. Those that the cpu device does not
-/// have (unsupported.def) return CUDA_ERROR_NOT_SUPPORTED and are named in the log once.
+/// Every function that the toolkit's driver library exports, sorted by name. Those that the cpu device does
+/// not have (unsupported.def) return CUDA_ERROR_NOT_SUPPORTED and are named in the log once.
 std::span<const ApiFunction> driver_functions();
 
 }  // namespace lynxpp::device::cpu

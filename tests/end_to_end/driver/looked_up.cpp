@@ -1,5 +1,5 @@
-// Opens libcuda.so.1 and finds everything by cuGetProcAddress, with per-thread default streams where the second
-// argument is "ptsz". First argument: the PTX of examples/apps/vecadd.cu.
+// Opens libcuda.so.1 and finds everything by cuGetProcAddress, with per-thread default streams where the
+// second argument is "ptsz". First argument: the PTX of examples/apps/vecadd.cu.
 #include <dlfcn.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// What the programs of this folder have in common: the vector addition of examples/apps/vecadd.cu by functions of
-// the driver, whichever way those were found.
+// What the programs of this folder have in common: the vector addition of examples/apps/vecadd.cu by functions
+// of the driver, whichever way those were found.
 #pragma once
 
 #include <cuda.h>
@@ -36,7 +36,8 @@ struct Functions {
   decltype(&::cuCtxSynchronize) synchronize = nullptr;
 };
 
-/// Launches the kernel in the five shapes of examples/apps/vecadd.cu. True when every sum is right, to the bit.
+/// Launches the kernel in the five shapes of examples/apps/vecadd.cu. True when every sum is right, to the
+/// bit.
 inline bool add_vectors(const Functions& driver, CUfunction vecadd, CUstream stream) {
   constexpr int n = 20000;
   std::vector<float> a(n), b(n), sum(n);
