@@ -448,6 +448,35 @@ std::string name_of_form(const ::testing::TestParamInfo<FormCase>& info) { retur
 
 INSTANTIATE_TEST_SUITE_P(Table, Forms, ::testing::ValuesIn(form_cases()), name_of_form);
 
+/// What an H100 gave (driver 580).
+TEST(Video, SelectsAndMergesElements) {
+  struct Case {
+    const char* opcode;
+    const char* result;
+    const char* a;
+    const char* b;
+    std::uint32_t expected;
+  };
+  for (const Case& form : {Case{"vadd4.u32.u32.u32", ".b20", ".b7531", ".b0123", 0x11993344},
+                           {"vsub4.s32.s32.s32.sat", ".b3", ".b6420", ".b1111", 0x42223344},
+                           {"vadd2.s32.s32.s32", ".h1", ".h21", ".h03", 0x9a0e3344},
+                           {"vmax2.u32.u32.u32", ".h0", ".h32", ".h10", 0x1122d690},
+                           {"vadd4.u32.u32.u32.add", ".b310", "", "", 0x112236eb},
+                           {"vadd.u32.u32.u32.sat", ".b2", ".b1", ".h0", 0x11ff3344},
+                           {"vmin.s32.u32.s32", ".b0", ".b2", ".b0", 0x11223390},
+                           {"vset.s32.s32.lt", ".b1", ".b3", ".h1", 0x11220144},
+                           {"vset2.u32.u32.gt.add", ".h10", "", "", 0x11223345},
+                           {"vabsdiff.s32.s32.s32.min", "", ".b0", ".h1", 0x7e87}}) {
+    std::vector<WarpValues> in(3);
+    in[0].fill(0x81f2c37e);
+    in[1].fill(0x7f05d690);
+    in[2].fill(0x11223344);
+    const std::vector<OperandGroup> sources(3);
+    const auto out = run_form({form.opcode, {{1, 32}}, sources, "", form.result, {form.a, form.b, ""}}, in);
+    EXPECT_EQ(out[0][0], form.expected) << form.opcode;
+  }
+}
+
 /// What needs an architecture that no test machine has: packed floats, and the shortest formats.
 TEST(Packed, ComputesEachHalf) {
   const Registers& values = floats();

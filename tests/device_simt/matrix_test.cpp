@@ -169,7 +169,9 @@ std::vector<MmaCase> mma_cases() {
     for (const unsigned k : {128u, 256u}) cases.push_back({16, 8, k, "s32", "b1", "b1", "s32", combination});
   }
   for (const char* a : {"e4m3", "e5m2"}) {
-    for (const char* b : {"e4m3", "e5m2"}) cases.push_back({16, 8, 32, "f32", a, b, "f32"});
+    for (const char* b : {"e4m3", "e5m2"}) {
+      for (const unsigned k : {16u, 32u}) cases.push_back({16, 8, k, "f32", a, b, "f32"});
+    }
   }
   return cases;
 }

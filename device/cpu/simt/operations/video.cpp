@@ -99,6 +99,9 @@ Result<Operation> make_scalar(OperationRequest& request, const VideoForm& form) 
   }
   if (!parse_field(request.result_selectors[0], merged)) return failure("a selector is not known");
   const bool merges = merged.bits != 32;
+  // An H100 does not give the ISA's value there: a negative one becomes 0.
+  if (merges && form.saturates && form.d_signed)
+    return failure("saturation of a signed result that is merged");
   if (request.sources.size() != (merges || !form.second.empty() ? 3u : 2u) ||
       (merges && !form.second.empty()))
     return failure("malformed operands");
