@@ -1,5 +1,5 @@
-// Kernels of libcu++, cooperative groups and wmma as nvcc compiles them for the architecture that the cpu device
-// is.
+// Kernels of libcu++, cooperative groups and wmma as nvcc compiles them for the architecture of the cpu
+// device.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <mma.h>

@@ -1,5 +1,5 @@
-// Parts of a CUDA program for compute capability 9.0, each with a self-check: null when all is well, else what
-// is not.
+// Parts of a CUDA program for compute capability 9.0, each with a self-check: null when all is well, else
+// what is not.
 #pragma once
 
 /// cuda::barrier, cuda::pipeline and cg::memcpy_async
