@@ -3,7 +3,11 @@
 // by the warps that are active on a multiprocessor. After CampProf's Figures 5 and 6; here the loop adds
 // up what it reads, so that each warp has one read in flight, and nothing is written behind the loop.
 //
-//   camping iterations=512 partitions=8 width=256 warps=32 block_warps=16 repeats=5
+//   camping iterations=512 partitions=8 width=256 warps=32 block_warps=16 repeats=5 printed=0
+//
+// printed=1 keeps the loops of the Figures: the index is computed for each access, and nothing is unrolled.
+// A warp's accesses are further apart then, as those of most programs are; the smallest transactions may not
+// keep the memory busy.
 //
 // Prints `device NAME`, `multiprocessors N`, `warps N` and `transactions N` (of a warp, in one
 // benchmark), then `sample DIRECTION PLACEMENT BYTES WARPS MILLISECONDS` and `validity DIRECTION
@@ -56,6 +60,35 @@ __global__ void read_benchmark(volatile T* data, int partitions, int elements, i
   if (sum != 0 || spent > 3) data[0] = sum;
 }
 
+/// Where a thread's access number `i` goes in the Figures' loops: on through the partition, 16 elements each.
+__device__ int printed_index(int partitions, int elements, int i) {
+  const int start = static_cast<int>(blockIdx.x) % partitions * elements;
+  return start + ((static_cast<int>(threadIdx.x) + 16 * i) & (elements - 1));
+}
+
+template <typename T, bool is_busy>
+__global__ void printed_read(volatile T* data, int partitions, int elements, int iterations) {
+  T sum = 0;
+  float spent = 0;
+#pragma unroll 1
+  for (int i = 0; i < iterations; ++i) {
+    sum += data[printed_index(partitions, elements, i)];
+    spent = busy<is_busy>(spent);
+  }
+  if (sum != 0 || spent > 3) data[0] = sum;
+}
+
+template <typename T, bool is_busy>
+__global__ void printed_write(volatile T* data, int partitions, int elements, int iterations) {
+  float spent = 0;
+#pragma unroll 1
+  for (int i = 0; i < iterations; ++i) {
+    data[printed_index(partitions, elements, i)] = 0;
+    spent = busy<is_busy>(spent);
+  }
+  if (spent > 3) data[0] = 1;
+}
+
 template <typename T, bool is_busy>
 __global__ void write_benchmark(volatile T* data, int partitions, int elements, int iterations) {
   volatile T* const own = element(data, partitions, elements);
@@ -75,6 +108,7 @@ struct Settings {
   int warps = 0;        ///< the most of a multiprocessor; 0: what the device says
   int block_warps = 0;  ///< the most of a block; 0: what the device says
   int repeats = 5;
+  int printed = 0;  ///< 1: the loops of the Figures
 };
 
 Settings settings_of(int count, char** values) {
@@ -87,14 +121,15 @@ Settings settings_of(int count, char** values) {
                {"width", &Settings::width},
                {"warps", &Settings::warps},
                {"block_warps", &Settings::block_warps},
-               {"repeats", &Settings::repeats}};
+               {"repeats", &Settings::repeats},
+               {"printed", &Settings::printed}};
   for (int i = 1; i < count; ++i) {
     bool is_known = false;
     for (const auto& each : known) {
       const std::size_t length = std::strlen(each.name);
       if (std::strncmp(values[i], each.name, length) != 0 || values[i][length] != '=') continue;
       settings.*each.member = std::atoi(values[i] + length + 1);
-      is_known = settings.*each.member > 0;
+      is_known = settings.*each.member > 0 || each.member == &Settings::printed;
     }
     if (is_known) continue;
     std::fprintf(stderr, "'%s' is no setting with a positive number\n", values[i]);
@@ -161,8 +196,10 @@ class Benchmarks {
   void launch(bool is_write, int blocks, int threads, int partitions, bool is_busy) {
     using Kernel = void (*)(volatile T*, int, int, int);
     const Kernel kernels[] = {read_benchmark<T, false>, read_benchmark<T, true>, write_benchmark<T, false>,
-                              write_benchmark<T, true>};
-    kernels[(is_write ? 2 : 0) + (is_busy ? 1 : 0)]<<<multiprocessors_ * blocks, threads>>>(
+                              write_benchmark<T, true>, printed_read<T, false>,  printed_read<T, true>,
+                              printed_write<T, false>,  printed_write<T, true>};
+    kernels[(settings_.printed != 0 ? 4 : 0) + (is_write ? 2 : 0) +
+            (is_busy ? 1 : 0)]<<<multiprocessors_ * blocks, threads>>>(
         static_cast<volatile T*>(memory_), partitions, settings_.width / static_cast<int>(sizeof(T)),
         settings_.iterations);
     check(cudaGetLastError(), "a launch");

@@ -63,13 +63,16 @@ std::uint64_t ReuseCounts::hits(std::uint64_t ways) const {
 
 ReuseCounts& ReuseCounts::operator+=(const ReuseCounts& other) {
   first += other.first;
+  first_sectors += other.first_sectors;
   if (distances.size() < other.distances.size()) distances.resize(other.distances.size());
   for (std::size_t i = 0; i < other.distances.size(); ++i) distances[i] += other.distances[i];
   return *this;
 }
 
 SampledReuse::SampledReuse(const CacheTiming& figures, std::uint32_t every)
-    : line_(figures.line), sets_(figures.bytes / (std::uint64_t{figures.line} * figures.ways)) {
+    : line_(figures.line),
+      sector_(figures.sector != 0 ? figures.sector : figures.line),
+      sets_(figures.bytes / (std::uint64_t{figures.line} * figures.ways)) {
   for (std::uint64_t set = 0; set < sets_; ++set) {
     if (every <= 1 || spread(set) % every == 0) sampled_.try_emplace(set);
   }
@@ -80,6 +83,7 @@ void SampledReuse::access(std::uint64_t address) {
   const std::uint64_t line = address / line_;
   const auto set = sampled_.find(line % sets_);
   if (set == sampled_.end()) return;
+  if (sectors_.insert(address / sector_).second) ++counts_.first_sectors;
   const std::optional<std::uint64_t> distance = set->second.access(line);
   if (!distance) {
     ++counts_.first;
@@ -91,6 +95,7 @@ void SampledReuse::access(std::uint64_t address) {
 
 void SampledReuse::clear() {
   for (auto& [set, distances] : sampled_) distances = {};
+  sectors_.clear();
   counts_ = {};
 }
 

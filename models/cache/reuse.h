@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "models/machine.h"
@@ -35,6 +36,7 @@ class ReuseDistances {
 
 struct ReuseCounts {
   std::uint64_t first = 0;               ///< accesses to a line that was not accessed before
+  std::uint64_t first_sectors = 0;       ///< … to a sector that was not; `first` where there are no sectors
   std::vector<std::uint64_t> distances;  ///< accesses by distance
 
   std::uint64_t accesses() const;
@@ -58,9 +60,10 @@ class SampledReuse {
   void clear();
 
  private:
-  std::uint32_t line_;
+  std::uint32_t line_, sector_;
   std::uint64_t sets_;
   std::unordered_map<std::uint64_t, ReuseDistances> sampled_;  ///< by set
+  std::unordered_set<std::uint64_t> sectors_;                  ///< of the sampled sets, accessed so far
   ReuseCounts counts_;
 };
 

@@ -49,9 +49,9 @@ std::optional<Point> point_at(const Calibration& calibration, const Equations& e
   return Point{warps, *reads, *writes, std::nullopt};
 }
 
-/// How far `time` is from all spread to `range` camped; nothing where that makes no difference.
+/// How far `time` is from all spread to `range` camped; nothing where that makes next to no difference.
 std::optional<double> share_of(double time, double best, const Range& range) {
-  if (!(range.worst > range.best)) return std::nullopt;
+  if (!(range.worst > least_camping_ratio * range.best)) return std::nullopt;
   return (time - best) / (range.worst - range.best);
 }
 
@@ -64,8 +64,8 @@ Result<Band> band_of(const Calibration& calibration, const Equations& equations,
   const std::string at = "at " + std::to_string(kernel.warps) + " active warps ";
   if (!here) return failure(at + "the equations yield no time above 0 for these transactions");
   const Range all = here->all();
-  if (!(all.worst > all.best))
-    return failure(at + "the worst line is not above the best one: the device does not camp there",
+  if (!(all.worst > least_camping_ratio * all.best))
+    return failure(at + "the worst line is not above the best one by a tenth: the device does not camp there",
                    "there is no degree of camping to tell");
   band.here = *here;
   if (kernel.milliseconds) {

@@ -1,5 +1,7 @@
 #include "models/campprof/calibration.h"
 
+#include <algorithm>
+
 namespace lynxpp::models::campprof {
 namespace {
 
@@ -18,7 +20,62 @@ constexpr const char* variable_names[] = {"warps", "is_32", "is_64", "warps_if_3
 
 std::size_t variables_of(Form form) { return form == Form::sums ? 3 : 5; }
 
+constexpr Form forms[] = {Form::sums, Form::products, Form::samples};
+
+template <typename Sampled>
+bool is_of(const Sampled& sample, Direction direction, Placement placement, std::uint32_t type) {
+  return sample.direction == direction && sample.placement == placement && sample.type == type;
+}
+
+/// A benchmark's time, between two numbers of warps that it ran with on the straight line from one to the
+/// next. 0: it ran with none as few, or none as many.
+double time_between(const Calibration& calibration, Direction direction, Placement placement,
+                    std::uint32_t type, double warps) {
+  const Sample *below = nullptr, *above = nullptr;
+  for (const Sample& each : calibration.samples) {
+    if (!is_of(each, direction, placement, type)) continue;
+    if (each.warps <= warps && (below == nullptr || each.warps > below->warps)) below = &each;
+    if (each.warps >= warps && (above == nullptr || each.warps < above->warps)) above = &each;
+  }
+  if (below == nullptr || above == nullptr) return 0;
+  if (below->warps == above->warps) return below->milliseconds;
+  const double share = (warps - below->warps) / (above->warps - below->warps);
+  return below->milliseconds + share * (above->milliseconds - below->milliseconds);
+}
+
+/// Whether each of the twelve benchmarks has run.
+Status check_samples(const Calibration& calibration) {
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    for (const Placement placement : {Placement::spread, Placement::camped}) {
+      for (std::uint32_t type = 0; type < transaction_bytes.size(); ++type) {
+        const auto matches = [&](const Sample& each) { return is_of(each, direction, placement, type); };
+        if (std::ranges::any_of(calibration.samples, matches)) continue;
+        return failure("no times of " + std::string(name_of(direction)) + "s of " +
+                       std::to_string(transaction_bytes[type]) + " bytes, " +
+                       std::string(name_of(placement)));
+      }
+    }
+  }
+  return success();
+}
+
 }  // namespace
+
+std::string_view name_of(Form form) {
+  switch (form) {
+    case Form::sums: return "sums";
+    case Form::products: return "products";
+    case Form::samples: break;
+  }
+  return "samples";
+}
+
+std::optional<Form> find_form(std::string_view name) {
+  for (const Form form : forms) {
+    if (name_of(form) == name) return form;
+  }
+  return std::nullopt;
+}
 
 std::string_view name_of(Direction direction) { return direction == Direction::read ? "read" : "write"; }
 std::string_view name_of(Placement placement) { return placement == Placement::spread ? "spread" : "camped"; }
@@ -31,6 +88,11 @@ std::vector<std::uint32_t> configurations(std::uint32_t most) {
 
 Result<Equations> equations_of(const Calibration& calibration, Form form) {
   Equations equations;
+  equations.form_ = form;
+  if (form == Form::samples) {
+    if (Status complete = check_samples(calibration); !complete) return complete.error();
+    return equations;
+  }
   for (const Direction direction : {Direction::read, Direction::write}) {
     for (const Placement placement : {Placement::spread, Placement::camped}) {
       std::vector<statistics::Variable> variables(variables_of(form));
@@ -63,10 +125,37 @@ const statistics::Regression& Equations::of(Direction direction, Placement place
 std::optional<double> Equations::milliseconds_of_one(const Calibration& calibration, Direction direction,
                                                      Placement placement, std::uint32_t type,
                                                      double warps) const {
-  const double time = of(direction, placement).predict(values_at(type, warps));
+  const double time = form_ == Form::samples ? time_between(calibration, direction, placement, type, warps)
+                                             : of(direction, placement).predict(values_at(type, warps));
   if (time <= 0) return std::nullopt;
   return time /
          (calibration.multiprocessors * warps * static_cast<double>(calibration.transactions_per_warp));
+}
+
+std::vector<Gap> gaps_of(const Calibration& calibration, const Equations& equations) {
+  std::vector<Gap> gaps;
+  for (const Sample& each : calibration.samples) {
+    if (equations.milliseconds_of_one(calibration, each.direction, each.placement, each.type, each.warps))
+      continue;
+    const auto same = std::ranges::find_if(
+        gaps, [&](const Gap& gap) { return is_of(gap, each.direction, each.placement, each.type); });
+    if (same != gaps.end()) {
+      same->warps.push_back(each.warps);
+    } else {
+      gaps.push_back({each.direction, each.placement, each.type, {each.warps}});
+    }
+  }
+  return gaps;
+}
+
+Longest longest_of(const Calibration& calibration, Direction direction, std::uint32_t type) {
+  Longest longest;
+  for (const Sample& each : calibration.samples) {
+    if (each.direction != direction || each.type != type || each.warps < longest.warps) continue;
+    longest.warps = each.warps;
+    (each.placement == Placement::spread ? longest.spread : longest.camped) = each.milliseconds;
+  }
+  return longest;
 }
 
 }  // namespace lynxpp::models::campprof

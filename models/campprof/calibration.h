@@ -14,6 +14,9 @@
 //   coefficients are fitted.
 // - The word length enters its equation as a constant, but what a transaction costs a busy memory grows with
 //   its bytes for every warp. Form::products adds w b2 and w b4; Form::sums is as printed.
+// - Time is flat in w until the memory is saturated, then proportional to w: no straight line. One through
+//   all of it is below 0 at few warps for small transactions. Form::samples takes the benchmarks' own times
+//   in its place, which are above 0 at every number of warps.
 #pragma once
 
 #include <array>
@@ -59,6 +62,9 @@ struct Calibration {
   std::string device;
   std::string date;         ///< YYYY-MM-DD
   bool is_modelled = true;  ///< times are a model's, never measured
+  /// Whether the benchmarks' loops were those of the paper's Figures, with an index computed for each access;
+  /// else bare ones, next to nothing but accesses.
+  bool has_printed_loops = false;
   std::uint32_t multiprocessors = 1;
   std::uint32_t most_warps = 1;  ///< that a multiprocessor can hold
   std::uint32_t partitions = 1;  ///< over which the spread benchmarks go
@@ -74,28 +80,58 @@ std::vector<std::uint32_t> configurations(std::uint32_t most);
 enum class Form {
   sums,      ///< t = a1 w + a2 b2 + a3 b4 + b
   products,  ///< … + a4 w b2 + a5 w b4
+  samples,   ///< no equation: each benchmark's times, straight from one number of warps to the next
 };
+/// "sums".
+std::string_view name_of(Form form);
+/// Nullopt for what is no form's name.
+std::optional<Form> find_form(std::string_view name);
 
-/// The four equations. Variables that are not significant (p above 0.05) are dropped.
+/// The four equations, or what takes their place. Variables that are not significant (p above 0.05) are
+/// dropped.
 class Equations {
  public:
+  /// Precondition: the form is not `samples`.
   const statistics::Regression& of(Direction direction, Placement placement) const;
 
   /// Of one transaction of a type when so many warps of each multiprocessor make such ones; nullopt where the
-  /// equation yields no time above 0, which a straight line may do at few warps.
+  /// equation yields no time above 0, which a straight line may do at few warps, and by `samples` beyond the
+  /// numbers of warps of that benchmark.
   std::optional<double> milliseconds_of_one(const Calibration& calibration, Direction direction,
                                             Placement placement, std::uint32_t type, double warps) const;
 
  private:
   friend Result<Equations> equations_of(const Calibration& calibration, Form form);
+  Form form_ = Form::sums;
   std::array<statistics::Regression, 4> regressions_;
 };
 
-/// Failure: too few samples of one of the four, or collinear ones; the diagnostics say of which.
+/// Failure: too few samples of one of the four, or collinear ones; by `samples`, none of one of the twelve
+/// benchmarks. The diagnostics say of which.
 Result<Equations> equations_of(const Calibration& calibration, Form form);
 
+/// Numbers of warps at which a form yields no time of a benchmark that ran with them.
+struct Gap {
+  Direction direction = Direction::read;
+  Placement placement = Placement::spread;
+  std::uint32_t type = 0;
+  std::vector<std::uint32_t> warps;
+};
+std::vector<Gap> gaps_of(const Calibration& calibration, const Equations& equations);
+
+/// Of a benchmark at the most warps it ran with; 0 where it did not run.
+struct Longest {
+  std::uint32_t warps = 0;
+  double spread = 0;  ///< milliseconds
+  double camped = 0;
+};
+Longest longest_of(const Calibration& calibration, Direction direction, std::uint32_t type);
+/// Camped over spread from which on such transactions count as camping: below it the band has no width, and a
+/// degree in it is noise.
+constexpr double least_camping_ratio = 1.1;
+
 /// One object, indented: what docs/schema/calibration.schema.json describes. The equations in it are for
-/// people; whoever reads it takes the samples.
+/// people, null where the samples make none; whoever reads it takes the samples.
 Result<std::string> to_json(const Calibration& calibration);
 
 /// Fails on another version, and on members that are missing or out of range, each by its name.

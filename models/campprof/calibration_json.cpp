@@ -134,6 +134,7 @@ Result<std::string> to_json(const Calibration& calibration) {
                {"device", calibration.device},
                {"date", calibration.date},
                {"modelled", calibration.is_modelled},
+               {"loop", calibration.has_printed_loops ? "printed" : "bare"},
                {"multiprocessors", calibration.multiprocessors},
                {"most_warps", calibration.most_warps},
                {"partitions", calibration.partitions},
@@ -141,8 +142,7 @@ Result<std::string> to_json(const Calibration& calibration) {
                {"transactions_per_warp", calibration.transactions_per_warp}};
   for (const auto& [name, form] : {std::pair("sums", Form::sums), std::pair("products", Form::products)}) {
     const Result<Equations> equations = equations_of(calibration, form);
-    if (!equations) return equations.error();
-    json["equations"][name] = json_of(*equations);
+    json["equations"][name] = equations ? json_of(*equations) : Json(nullptr);
   }
   json["validity"] = Json::array();
   for (const Validity& each : calibration.validity) {
@@ -170,6 +170,12 @@ Result<Calibration> parse_calibration(std::string_view text, const std::string& 
   reader.text(json, "device", calibration.device);
   reader.text(json, "date", calibration.date);
   reader.flag(json, "modelled", calibration.is_modelled);
+  if (json.is_object() && json.contains("loop")) {
+    reader.member(json, "loop", "bare or printed", [&](const Json& value) {
+      calibration.has_printed_loops = value == "printed";
+      return value == "printed" || value == "bare";
+    });
+  }
   reader.positive(json, "multiprocessors", calibration.multiprocessors, any);
   reader.positive(json, "most_warps", calibration.most_warps, 1024);
   reader.positive(json, "partitions", calibration.partitions, any);

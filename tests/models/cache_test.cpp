@@ -168,6 +168,25 @@ TEST(SampledReuse, OfSomeSetsIsExactForThese) {
   }
   EXPECT_EQ(sampled.counts().accesses(), accesses);
   EXPECT_EQ(sampled.counts().hits(4), hits);
+  const auto looked_at = [&](std::uint64_t address) {
+    SampledReuse probe(figures, 8);
+    probe.access(address);
+    return probe.counts().accesses() != 0;
+  };
+  CacheTiming of_sectors = figures;
+  of_sectors.sector = 32;
+  SampledReuse sectored(of_sectors, 8);
+  for (const std::uint64_t address : trace) sectored.access(address);
+  std::set<std::uint64_t> lines, sectors;
+  for (const std::uint64_t address : trace) {
+    if (!looked_at(address / 128 % 256 * 128)) continue;
+    lines.insert(address / 128);
+    sectors.insert(address / 32);
+  }
+  EXPECT_EQ(sampled.counts().first, lines.size());
+  EXPECT_EQ(sampled.counts().first_sectors, lines.size());
+  EXPECT_EQ(sectored.counts().first, lines.size());
+  EXPECT_EQ(sectored.counts().first_sectors, sectors.size());
   sampled.clear();
   EXPECT_EQ(sampled.counts().accesses(), 0u);
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/campprof/band.h"
 
 namespace lynxpp::models::campprof {
@@ -143,6 +145,80 @@ TEST(CampProf, Refusals) {
   EXPECT_THAT(message_of(band_of(flat, *same, {{0, 0, 1}, {}, 4, 4, 1.0})), HasSubstr("does not camp"));
 }
 
+TEST(CampProf, SamplesGiveATimeWhereStraightLinesHaveNone) {
+  // Flat until the memory is saturated, then proportional to the warps: at 8, 16 and 24 of them.
+  Calibration calibration = straight();
+  for (Sample& each : calibration.samples)
+    each.milliseconds = std::max(8.0 * (3 - each.type), 1.0 * each.warps) * (each.type + 1) *
+                        (each.placement == Placement::camped ? 7 : 1);
+  const Result<Equations> sums = equations_of(calibration, Form::sums);
+  const Result<Equations> samples = equations_of(calibration, Form::samples);
+  ASSERT_TRUE(sums);
+  ASSERT_TRUE(samples);
+  EXPECT_TRUE(gaps_of(calibration, *samples).empty());
+  const auto one = [&](std::uint32_t type, double warps) {
+    return samples->milliseconds_of_one(calibration, Direction::read, Placement::spread, type, warps);
+  };
+  EXPECT_NEAR(*one(0, 4), 24.0 / 4000, 1e-12);
+  EXPECT_NEAR(*one(2, 16), 3 * 16.0 / 16'000, 1e-12);
+  EXPECT_NEAR(*one(2, 17), 3 * 17.0 / 17'000, 1e-12);  // 17 did not run: between 16 and 18
+  EXPECT_FALSE(one(2, 33));
+  EXPECT_FALSE(one(2, 0.5));
+  const Kernel kernel{{1000, 0, 0}, {}, 1, 32, 24.0 * 4};
+  const Result<Band> band = band_of(calibration, *samples, kernel);
+  ASSERT_TRUE(band) << message_of(band);
+  EXPECT_EQ(band->points.size(), 24u);
+  EXPECT_NEAR(*band->degree, (96 - 24) / (6.0 * 24), 1e-12);
+}
+
+TEST(CampProf, GapsOfEquationsAreNamed) {
+  Calibration calibration = straight();
+  // Through 0 at 2.5 warps.
+  for (Sample& each : calibration.samples)
+    each.milliseconds = each.placement == Placement::spread ? each.warps + 1.0 : 10.0 * each.warps - 25;
+  const Result<Equations> sums = equations_of(calibration, Form::sums);
+  ASSERT_TRUE(sums);
+  const std::vector<Gap> gaps = gaps_of(calibration, *sums);
+  ASSERT_EQ(gaps.size(), 6u);  // reads and writes of three sizes, camped
+  for (const Gap& gap : gaps) {
+    EXPECT_EQ(gap.placement, Placement::camped);
+    EXPECT_THAT(gap.warps, ElementsAre(1, 2));
+  }
+}
+
+/// Ratios of an H100 at 64 warps (docs/measurements): reads camp, writes do not.
+TEST(CampProf, WhereWritesDoNotCampReadsHaveABandAllTheSame) {
+  Calibration calibration = straight();
+  constexpr double reads[] = {14.24, 7.70, 8.01}, writes[] = {1.01, 1.04, 1.00};
+  for (Sample& each : calibration.samples) {
+    const double spread = time_of(each.direction, Placement::spread, each.type, each.warps);
+    const double ratio = each.direction == Direction::read ? reads[each.type] : writes[each.type];
+    each.milliseconds = spread * (each.placement == Placement::camped ? ratio : 1);
+  }
+  EXPECT_NEAR(
+      longest_of(calibration, Direction::read, 0).camped / longest_of(calibration, Direction::read, 0).spread,
+      14.24, 1e-9);
+  EXPECT_EQ(longest_of(calibration, Direction::write, 2).warps, 32u);
+  const Result<Equations> samples = equations_of(calibration, Form::samples);
+  ASSERT_TRUE(samples);
+  const Kernel both{{0, 0, 1000}, {0, 0, 1000}, 4, 32, 40.0};
+  const Result<Band> band = band_of(calibration, *samples, both);
+  ASSERT_TRUE(band) << message_of(band);
+  EXPECT_TRUE(band->degree);
+  EXPECT_TRUE(band->degree_if_only_reads);
+  EXPECT_FALSE(band->degree_if_only_writes);
+  const Kernel only_writes{{}, {1000, 1000, 1000}, 4, 32, 40.0};
+  EXPECT_THAT(message_of(band_of(calibration, *samples, only_writes)), HasSubstr("does not camp"));
+}
+
+TEST(CampProf, ABenchmarkThatDidNotRunIsNamed) {
+  Calibration calibration = straight();
+  std::erase_if(calibration.samples, [](const Sample& each) {
+    return each.direction == Direction::write && each.placement == Placement::camped && each.type == 1;
+  });
+  EXPECT_EQ(message_of(equations_of(calibration, Form::samples)), "no times of writes of 64 bytes, camped");
+}
+
 TEST(CampProf, ConfigurationsWithoutATimeAreLeftOut) {
   Calibration calibration = straight();
   for (Sample& each : calibration.samples)
@@ -165,6 +241,7 @@ TEST(CampProf, ACalibrationIsReadAsItWasWritten) {
   ASSERT_TRUE(again) << message_of(again);
   EXPECT_EQ(again->device, "straight");
   EXPECT_TRUE(again->is_modelled);
+  EXPECT_FALSE(again->has_printed_loops);
   EXPECT_EQ(again->samples.size(), calibration.samples.size());
   EXPECT_EQ(again->validity.size(), 12u);
   EXPECT_EQ(*to_json(*again), *text);

@@ -141,6 +141,7 @@ Json to_json(const models::clock::SampledLocality& locality) {
   return {{"sets", locality.sets},
           {"sampled_sets", locality.sampled_sets},
           {"first", locality.counts.first},
+          {"first_sectors", locality.counts.first_sectors},
           {"distances", locality.counts.distances}};
 }
 
