@@ -332,6 +332,8 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
       ->add_option("-i,--iterations", arguments.iterations, "Accesses of a thread in each run (default: 512)")
       ->type_name("NUMBER")
       ->check(CLI::Range(16, 1 << 20).description(""));
+  calibrate->add_flag("--printed", arguments.uses_printed_loops,
+                      "Loops as the paper prints them, with an index computed for each access");
   calibrate->add_option("-o,--output", arguments.output, "Where to keep it (default: the user's data folder)")
       ->type_name("FILE");
   calibrate->add_option("--benchmarks", arguments.benchmarks, "Another program that prints the times")
@@ -339,7 +341,7 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
   calibrate->footer(
       "Micro-benchmarks of reads and writes of 32, 64 and 128 bytes, spread over all partitions of memory\n"
       "and confined to one, give the equations that `lynxpp band` needs. A machine's times are modelled.\n"
-      "The exit code is 1 when there is no such device or its times make no equations.\n\n"
+      "The exit code is 1 when there is no such device or the benchmarks fail.\n\n"
       "Example: lynxpp calibrate --machine compute_1_3");
   return calibrate;
 }
@@ -365,9 +367,13 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
                    "Device by name, or .json file (default: the only one calibrated)")
       ->type_name("DEVICE");
   band->add_option("-e,--equation", arguments.equation,
-                   "sums (default; the paper's) or products (of warps and bytes, too)")
+                   "samples (default: times of benchmarks), sums (the paper's) or products")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"sums", "products"}).description(""));
+      ->check(CLI::IsMember({"samples", "sums", "products"}).description(""));
+  band->add_flag("--cache", arguments.is_of_caches,
+                 "Between all hits and all misses of modelled caches instead (CacheProf)");
+  band->add_option("-m,--machine", arguments.machine, "… of which (default: compute_9_0)")
+      ->type_name("MACHINE");
   add_filters(*band, arguments.kernels, arguments.launches);
   add_transactions(*band, arguments);
   band->add_option("--grid", arguments.blocks, "Blocks of the grid")->type_name("NUMBER");
@@ -387,7 +393,8 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
       "without one, the numbers given are those of a kernel. `lynxpp calibrate` comes first.\n"
       "The exit code is 1 when there is no calibration, or no kernel with a band.\n\n"
       "Example: lynxpp band --gld-64 65536 --gst-64 65536 --warps 16 --time 0.35\n"
-      "         lynxpp band --html band.html -- ./app");
+      "         lynxpp band --html band.html -- ./app\n"
+      "         lynxpp band --cache -- ./app");
   return band;
 }
 

@@ -129,19 +129,22 @@ struct CalibrateArguments {
   std::string output;      ///< empty: the user's data folder
   std::string benchmarks;  ///< the program that runs them; empty: lynxpp's own
   int iterations = 512;
+  bool uses_printed_loops = false;  ///< of the paper's Figures, with an index computed for each access
 };
 
 /// `lynxpp band`: of a program's kernels, or of numbers that were typed.
 struct BandArguments {
-  std::string calibration;        ///< a device's name or a file; empty: the only one there is
-  std::string equation = "sums";  ///< or "products"
-  double loads[3] = {0, 0, 0};    ///< transactions of 32, 64 and 128 bytes
+  std::string calibration;           ///< a device's name or a file; empty: the only one there is
+  std::string equation = "samples";  ///< models::campprof::Form by name
+  double loads[3] = {0, 0, 0};       ///< transactions of 32, 64 and 128 bytes
   double stores[3] = {0, 0, 0};
-  std::uint32_t blocks = 0;         ///< of the grid; 0: not known
-  std::uint32_t block_threads = 0;  ///< 0: not known
-  std::uint32_t warps = 0;          ///< active on a multiprocessor
-  std::uint32_t most_warps = 0;     ///< 0: the device's
-  double milliseconds = 0;          ///< 0: not known
+  std::uint32_t blocks = 0;             ///< of the grid; 0: not known
+  std::uint32_t block_threads = 0;      ///< 0: not known
+  std::uint32_t warps = 0;              ///< active on a multiprocessor
+  std::uint32_t most_warps = 0;         ///< 0: the device's
+  double milliseconds = 0;              ///< 0: not known
+  bool is_of_caches = false;            ///< between all hits and all misses, of a modelled machine
+  std::string machine = "compute_9_0";  ///< … which one
   bool json = false;
   std::string svg, html;             ///< files; empty: none
   std::string kernels, launches;     ///< of the program

@@ -14,6 +14,8 @@
 #include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/modelled/caches.h"
+#include "cli/modelled/kernels.h"
 #include "cli/preload.h"
 #include "report/number.h"
 #include "report/reader.h"
@@ -28,6 +30,7 @@ struct Measured {
   std::string name;
   Kernel kernel;
   std::vector<std::string> notes;
+  std::optional<models::clock::Traffic> traffic;
 };
 
 std::uint32_t warps_of(std::uint64_t threads) { return static_cast<std::uint32_t>((threads + 31) / 32); }
@@ -44,7 +47,7 @@ std::uint32_t busy_warps(std::uint32_t fitting, std::uint64_t blocks, std::uint6
 Result<Measured> typed(const BandArguments& arguments, const Calibration& calibration) {
   if (arguments.warps == 0)
     return failure("the kernel's active warps are not known", "give --warps, or a program to run");
-  Measured measured{"kernel", {}, {}};
+  Measured measured{"kernel", {}, {}, {}};
   std::copy_n(arguments.loads, 3, measured.kernel.reads.begin());
   std::copy_n(arguments.stores, 3, measured.kernel.writes.begin());
   const std::uint32_t most = arguments.most_warps != 0 ? arguments.most_warps : calibration.most_warps;
@@ -70,6 +73,7 @@ Result<Measured> typed(const BandArguments& arguments, const Calibration& calibr
 struct Launches {
   std::vector<report::LaunchRecord> counted;
   std::optional<report::TimingRecord> timing;
+  std::optional<models::clock::Traffic> traffic;
 };
 
 class ProgramRuns {
@@ -96,6 +100,7 @@ class ProgramRuns {
       }
     }
     std::erase_if(kernels, [](const auto& each) { return each.second.counted.empty(); });
+    if (Status read = read_traffic(kernels); !read) return read.error();
     if (kernels.empty())
       return failure("the program launched no kernel that could be measured",
                      "`lynxpp run -s memory_transactions` says why");
@@ -103,6 +108,19 @@ class ProgramRuns {
   }
 
  private:
+  /// Of the run that was timed.
+  Status read_traffic(std::map<std::string, Launches>& kernels) const {
+    std::string lines;
+    if (!calibration_.is_modelled || !read_file(folder_.file("counters.jsonl"), lines)) return success();
+    Result<std::vector<ModelledKernel>> modelled = read_modelled(lines);
+    if (!modelled) return modelled.error();
+    for (ModelledKernel& each : *modelled) {
+      const auto found = kernels.find(each.kernel);
+      if (found != kernels.end() && each.launches != 0) found->second.traffic = std::move(each.traffic);
+    }
+    return success();
+  }
+
   Result<report::Reading> run_once(bool is_timing) {
     const std::string records = folder_.file("records.jsonl");
     std::error_code ignored;
@@ -115,6 +133,8 @@ class ProgramRuns {
     if (!arguments_.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments_.launches;
     variables["LYNXPP_DEVICE"] = calibration_.is_modelled ? "cpu" : "cuda";
     if (calibration_.is_modelled) variables["LYNXPP_CPU_CLOCK"] = calibration_.device;
+    if (calibration_.is_modelled && is_timing)
+      variables["LYNXPP_CPU_COUNTERS"] = folder_.file("counters.jsonl");
     const Result<ChildRun> run = run_child(program_, arguments_.command, variables, folder_,
                                            is_timing ? "uninstrumented" : "with memory_transactions");
     if (!run) return run.error();
@@ -155,7 +175,7 @@ bool has_same_shape(const report::LaunchRecord& a, const report::LaunchRecord& b
 Result<Measured> measured_of(const std::string& kernel, const Launches& launches,
                              const Calibration& calibration) {
   const std::vector<report::LaunchRecord>& counted = launches.counted;
-  Measured measured{demangle(kernel), {}, {}};
+  Measured measured{demangle(kernel), {}, {}, launches.traffic};
   const std::string& name = measured.name;
   const bool is_same_device = calibration.is_modelled || counted.front().device == calibration.device;
   if (!is_same_device)
@@ -230,8 +250,8 @@ Status write_pictures(const BandArguments& arguments, const std::vector<KernelBa
 Status show_bands(const BandArguments& arguments) {
   const Result<Calibration> calibration = find_calibration(arguments.calibration);
   if (!calibration) return calibration.error();
-  const Form form = arguments.equation == "products" ? Form::products : Form::sums;
-  const Result<Equations> equations = equations_of(*calibration, form);
+  const Result<Equations> equations =
+      equations_of(*calibration, find_form(arguments.equation).value_or(Form::samples));
   if (!equations) return equations.error();
   std::vector<Measured> all;
   if (arguments.command.empty()) {
@@ -244,6 +264,11 @@ Status show_bands(const BandArguments& arguments) {
     all = std::move(*found);
   }
   const BandContext context{*calibration, arguments.equation};
+  double core_mhz = 1;
+  if (calibration->is_modelled) {
+    const Result<models::Machine> machine = models::find_machine(calibration->device);
+    if (machine && machine->timing) core_mhz = machine->timing->core_mhz;
+  }
   std::vector<KernelBand> bands;
   for (Measured& each : all) {
     Result<Band> band = band_of(*calibration, *equations, each.kernel);
@@ -252,7 +277,8 @@ Status show_bands(const BandArguments& arguments) {
         print_error(each.name + ": " + problem.message, problem.hint);
       continue;
     }
-    bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes)});
+    bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes),
+                     std::move(each.traffic), core_mhz});
   }
   if (bands.empty()) return failure("there is no band to show");
   for (std::size_t i = 0; i < bands.size(); ++i) {
@@ -263,10 +289,44 @@ Status show_bands(const BandArguments& arguments) {
   return write_pictures(arguments, bands, context);
 }
 
+// ---- caches
+
+Status show_caches(const BandArguments& arguments) {
+  if (arguments.command.empty())
+    return failure("a program is needed to see what its accesses find in caches",
+                   "lynxpp band --cache -- ./app");
+  if (!arguments.launches.empty())
+    return failure("--cache takes all launches of a kernel", "leave out --launches");
+  const Result<models::Machine> machine = models::find_machine(arguments.machine);
+  if (!machine) return machine.error();
+  if (!machine->timing || (!machine->timing->l1 && !machine->timing->l2))
+    return failure("the machine " + machine->name + " has no caches with a timing",
+                   "-m compute_9_0, or a file that has 'timing' with 'l1' or 'l2'");
+  const auto kernels = run_modelled(arguments.command, arguments.machine, arguments.kernels);
+  if (!kernels) return kernels.error();
+  std::vector<KernelCaches> all;
+  for (const ModelledKernel& kernel : *kernels) all.push_back(caches_of(kernel, *machine));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && !arguments.json) std::puts("");
+    const std::string text = arguments.json ? caches_json(all[i], *machine) : caches_text(all[i], *machine);
+    std::fputs(text.c_str(), stdout);
+  }
+  if (!arguments.svg.empty()) {
+    if (all.size() != 1)
+      return failure("--svg draws one kernel; there are " + std::to_string(all.size()),
+                     "choose one with -k, or take --html");
+    if (!write_file(arguments.svg, caches_svg(all.front(), *machine)))
+      return failure("cannot write " + arguments.svg);
+  }
+  if (!arguments.html.empty() && !write_file(arguments.html, caches_html(all, *machine)))
+    return failure("cannot write " + arguments.html);
+  return success();
+}
+
 }  // namespace
 
 int band(const BandArguments& arguments) {
-  const Status shown = show_bands(arguments);
+  const Status shown = arguments.is_of_caches ? show_caches(arguments) : show_bands(arguments);
   if (!shown) print(shown.error().diagnostics);
   return shown ? exit_success : exit_input_error;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/modelled/traffic_chart.h"
 #include "report/bar_chart.h"
 #include "report/line_chart.h"
 #include "report/text_table.h"
@@ -125,6 +126,11 @@ std::string band_json(const KernelBand& each, const BandContext& context) {
     json["points"].push_back(std::move(line));
   }
   json["left_out"] = band.left_out;
+  json["traffic"] = nullptr;
+  if (each.traffic)
+    json["traffic"] = {{"bin_cycles", each.traffic->bin_cycles},
+                       {"over_time", each.traffic->over_time},
+                       {"of_block", each.traffic->of_block}};
   json["notes"] = each.notes;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -158,6 +164,10 @@ std::string band_html(const std::vector<KernelBand>& bands, const BandContext& c
     html += "<h2>" + report::escaped(each.name) + "</h2>\n<ul>\n";
     for (const std::string& line : facts(each, context)) html += "<li>" + report::escaped(line) + "</li>\n";
     html += "</ul>\n" + band_svg(each, context);
+    if (!each.traffic) continue;
+    html += "<h3>Traffic of the first launch by partition</h3>\n" +
+            traffic_svg(*each.traffic, TrafficBy::time, each.core_mhz, "over modelled time") +
+            traffic_svg(*each.traffic, TrafficBy::block, each.core_mhz, "of the first blocks");
   }
   return html + "</body></html>\n";
 }

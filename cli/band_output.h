@@ -1,11 +1,13 @@
 // A kernel's band as text, JSON and pictures.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/campprof/band.h"
 #include "models/campprof/calibration.h"
+#include "models/clock/kernel_time.h"
 
 namespace lynxpp::cli {
 
@@ -14,6 +16,9 @@ struct KernelBand {
   models::campprof::Kernel kernel;
   models::campprof::Band band;
   std::vector<std::string> notes;
+  /// Of its first launch, where the device is modelled.
+  std::optional<models::clock::Traffic> traffic;
+  double core_mhz = 1;  ///< of `traffic`'s cycles
 };
 
 /// What all bands have in common.
@@ -26,6 +31,7 @@ std::string band_text(const KernelBand& band, const BandContext& context);
 /// One object and a line end: docs/schema/band.schema.json.
 std::string band_json(const KernelBand& band, const BandContext& context);
 std::string band_svg(const KernelBand& band, const BandContext& context);
+/// The band and, where there is traffic, it by partition over modelled time and by block.
 std::string band_html(const std::vector<KernelBand>& bands, const BandContext& context);
 
 }  // namespace lynxpp::cli

@@ -111,6 +111,7 @@ Result<Calibration> measure(const CalibrateArguments& arguments, const models::M
   std::vector<std::string> command{program, "iterations=" + std::to_string(arguments.iterations),
                                    "partitions=" + std::to_string(partitions.partitions),
                                    "width=" + std::to_string(partitions.partition_bytes)};
+  if (arguments.uses_printed_loops) command.emplace_back("printed=1");
   std::map<std::string, std::string> variables;
   if (machine != nullptr) {
     const Result<std::string> library = preload_library();
@@ -130,12 +131,13 @@ Result<Calibration> measure(const CalibrateArguments& arguments, const models::M
   if (!calibration) return calibration;
   set_partitions(*calibration, machine);
   calibration->is_modelled = machine != nullptr;
+  calibration->has_printed_loops = arguments.uses_printed_loops;
   calibration->date = today();
   if (machine != nullptr) calibration->device = arguments.machine;
   return calibration;
 }
 
-void print_equations(const Calibration& calibration, const Equations& equations) {
+void print_equations(const Equations& equations) {
   report::TextColumn name{{"ms ="}, {}, false}, dropped{{"not significant"}, {}, false};
   std::vector<report::TextColumn> numbers{{{"variable"}, {}}, {{"value"}, {}}, {{"std error"}, {}},
                                           {{"t"}, {}},        {{"p"}, {}},     {{"R2"}, {}},
@@ -162,8 +164,6 @@ void print_equations(const Calibration& calibration, const Equations& equations)
       for (const Coefficient& each : fit.coefficients) row("", each, nullptr);
     }
   }
-  std::printf("calibration of %s, %s, %s\n\n", calibration.device.c_str(), calibration.date.c_str(),
-              calibration.is_modelled ? "times modelled" : "times measured");
   std::vector<report::TextColumn> columns{std::move(name)};
   columns.insert(columns.end(), numbers.begin(), numbers.end());
   columns.push_back(std::move(dropped));
@@ -175,17 +175,26 @@ void print_ratios(const Calibration& calibration) {
   std::puts("");
   for (const Direction direction : {Direction::read, Direction::write}) {
     for (std::uint32_t type = 0; type < transaction_bytes.size(); ++type) {
-      double times[2] = {0, 0};
-      std::uint32_t most = 0;
-      for (const Sample& each : calibration.samples) {
-        if (each.direction != direction || each.type != type || each.warps < most) continue;
-        most = each.warps;
-        times[static_cast<std::size_t>(each.placement)] = each.milliseconds;
-      }
-      std::printf("%ss of %u bytes, %u warps: %.4g ms spread, %.4g ms camped, %.2f times as long\n",
-                  std::string(name_of(direction)).c_str(), transaction_bytes[type], most, times[0], times[1],
-                  times[1] / times[0]);
+      const Longest longest = longest_of(calibration, direction, type);
+      const double ratio = longest.camped / longest.spread;
+      std::printf("%ss of %u bytes, %u warps: %.4g ms spread, %.4g ms camped, %.2f times as long%s\n",
+                  std::string(name_of(direction)).c_str(), transaction_bytes[type], longest.warps,
+                  longest.spread, longest.camped, ratio,
+                  ratio < least_camping_ratio ? ": they do not camp here" : "");
     }
+  }
+}
+
+/// Where the equations cannot be used, and what can.
+void print_gaps(const Calibration& calibration, const Equations& equations) {
+  const std::vector<Gap> gaps = gaps_of(calibration, equations);
+  if (gaps.empty()) return;
+  std::puts("\nThe equations yield no time above 0 (`lynxpp band -e samples` has one everywhere):");
+  for (const Gap& gap : gaps) {
+    std::string list;
+    for (const std::uint32_t warps : gap.warps) list += (list.empty() ? "" : ", ") + std::to_string(warps);
+    std::printf("  %ss of %u bytes, %s: at %s warps\n", std::string(name_of(gap.direction)).c_str(),
+                transaction_bytes[gap.type], std::string(name_of(gap.placement)).c_str(), list.c_str());
   }
 }
 
@@ -220,8 +229,9 @@ Status calibrate_device(const CalibrateArguments& arguments) {
   }
   const Result<Calibration> calibration = measure(arguments, machine ? &*machine : nullptr);
   if (!calibration) return calibration.error();
+  const Result<Equations> usable = equations_of(*calibration, Form::samples);
+  if (!usable) return usable.error();
   const Result<Equations> equations = equations_of(*calibration, Form::sums);
-  if (!equations) return equations.error();
   const Result<std::string> text = to_json(*calibration);
   if (!text) return text.error();
   const std::string file =
@@ -229,7 +239,15 @@ Status calibrate_device(const CalibrateArguments& arguments) {
   if (file.empty() || file.front() != '/')
     return failure("there is no home folder to keep it in", "give -o FILE");
   if (Status stored = store(file, *text); !stored) return stored;
-  print_equations(*calibration, *equations);
+  std::printf("calibration of %s, %s, %s\n\n", calibration->device.c_str(), calibration->date.c_str(),
+              calibration->is_modelled ? "times modelled" : "times measured");
+  if (equations) {
+    print_equations(*equations);
+    print_gaps(*calibration, *equations);
+  } else {
+    for (const Diagnostic& problem : equations.error().diagnostics)
+      print_warning("no equation: " + problem.message + "; `lynxpp band -e samples` does without");
+  }
   print_ratios(*calibration);
   warn_of_invalid(*calibration);
   std::printf("\nkept in %s\n", file.c_str());

@@ -107,6 +107,23 @@ class Bands(unittest.TestCase):
         self.assertLess(coalesced["degree"], 0.8)
         self.assertLessEqual(diagonal["degree"], 0.15)
 
+    def test_traffic_by_partition(self):
+        """CampProf's Figure 12: a block of the coalesced transpose writes 32 rows of a tile into one partition."""
+        page = pathlib.Path(FOLDER.name, "traffic.html")
+        found = bands("--html", page, "--", BUILD.examples / "partitions", 2)
+        for kernel in ("transpose_coalesced", "transpose_diagonal"):
+            traffic = found[kernel]["traffic"]
+            counted = sum(found[kernel]["loads"].values()) + sum(found[kernel]["stores"].values())
+            self.assertEqual(sum(map(sum, traffic["over_time"])), counted)
+            self.assertEqual({len(row) for row in traffic["over_time"] + traffic["of_block"]}, {8})
+            # The blocks that are shown have all done the same.
+            each = sum(traffic["of_block"][0])
+            self.assertGreater(each, 0)
+            self.assertEqual({sum(row) for row in traffic["of_block"]}, {each})
+        text = page.read_text()
+        self.assertEqual(text.count("over modelled time"), 2)
+        self.assertIn("partition 7", text)
+
     def test_a_program_without_kernels(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "--", "/bin/true")
         self.assertEqual(outcome.returncode, 1)
@@ -121,6 +138,58 @@ class Bands(unittest.TestCase):
         outcome = lynxpp("band", "-c", CALIBRATION, "--", BUILD.examples / "vecadd")
         self.assertEqual(outcome.returncode, 1)
         self.assertIn("different grids or blocks", outcome.stderr)
+
+
+class Caches(unittest.TestCase):
+    """CacheProf: `lynxpp band --cache` against arithmetic on the machine's figures."""
+
+    def caches(self, *arguments):
+        outcome = lynxpp("band", "--cache", "--json", *arguments)
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        found = [json.loads(line) for line in outcome.stdout.splitlines()]
+        for kernel in found:
+            valid("cache-band.schema.json", kernel)
+        return found
+
+    def test_values_that_are_read_once(self):
+        vecadd = self.caches("-k", "vecadd", "--", BUILD.examples / "vecadd")[0]
+        l1, l2 = vecadd["caches"]
+        self.assertEqual((l1["cache"], l1["hits"], l2["cache"]), ("L1", 0, "L2"))
+        self.assertEqual((l1["place"], l1["saved_by_locality_ms"]), (1, 0))  # each sector is new: locality brings nothing
+        self.assertEqual(l2["accesses"], vecadd["sectors"])
+        self.assertEqual(vecadd["wasted_by_sectors"], 32 * vecadd["sectors"] - vecadd["bytes_asked"])
+
+    def test_the_band_follows_from_counts_and_figures(self):
+        timing = json.loads((ROOT / "models/machines/compute_9_0.json").read_text())
+        channels, timing = timing["global"]["channels"], timing["timing"]
+        l2_hit = timing["l2"]["occupancy"] / (timing["core_mhz"] * 1e3 * channels)
+        memory = timing["memory"]
+        l2_miss = (memory["overhead"] + 32 / memory["bytes_per_cycle"]) / (timing["memory_mhz"] * 1e3 * channels)
+        l1_hit = memory["gap"] / (timing["core_mhz"] * 1e3 * timing["multiprocessors"])
+        costs = {"L1": (l1_hit, max(l1_hit, l2_hit)), "L2": (l2_hit, max(l2_hit, l2_miss))}
+        page = pathlib.Path(FOLDER.name, "caches.html")
+        for kernel in self.caches("--html", page, "--", BUILD.examples / "transpose"):
+            for cache in kernel["caches"]:
+                hit, miss = costs[cache["cache"]]
+                n, h, f = cache["accesses"], cache["hits"], cache["first_estimated"]
+                self.assertAlmostEqual(cache["all_hits_ms"] / (n * hit), 1)
+                self.assertAlmostEqual(cache["all_misses_ms"] / (n * miss), 1)
+                self.assertAlmostEqual(cache["as_it_is_ms"] / (h * hit + (n - h) * miss), 1)
+                self.assertAlmostEqual(cache["reachable_ms"] / ((n - f) * hit + f * miss), 1)
+                self.assertLessEqual(f, n - h)
+                self.assertEqual([each["ways"] for each in cache["hits_by_ways"]],
+                                 [w * timing[cache["cache"].lower()]["ways"] // 2 for w in (1, 2, 4, 8)])
+        self.assertIn("<svg", page.read_text())
+
+    def test_a_machine_without_caches(self):
+        outcome = lynxpp("band", "--cache", "-m", "compute_1_3", "--", BUILD.examples / "vecadd")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("no caches", outcome.stderr)
+
+    def test_no_program(self):
+        outcome = lynxpp("band", "--cache")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("a program is needed", outcome.stderr)
 
 
 if __name__ == "__main__":
