@@ -108,7 +108,7 @@ class Bands(unittest.TestCase):
         self.assertLessEqual(diagonal["degree"], 0.15)
 
     def test_traffic_by_partition(self):
-        """CampProf's Figure 12: a block of the coalesced transpose writes 32 rows of a tile into one partition."""
+        """Figures 11 and 12 of CampProf: all transactions are in both, by partition; the first blocks make as many each."""
         page = pathlib.Path(FOLDER.name, "traffic.html")
         found = bands("--html", page, "--", BUILD.examples / "partitions", 2)
         for kernel in ("transpose_coalesced", "transpose_diagonal"):
