@@ -1,6 +1,6 @@
 """The schemes of counting words (LYNXPP_WORDS, cod/word_scheme.h) for one example against the cpu device's own counts of words.
 
-usage: word_scheme_test.py BUILD_FOLDER APP [ARGUMENTS OF THE PROGRAM]
+usage: word_scheme_test.py BUILD_FOLDER APP [LYNXPP_NAME=VALUE]... [ARGUMENTS OF THE PROGRAM]
 """
 import copy
 import pathlib
@@ -25,13 +25,16 @@ def stopped_at(launch, threshold):
 
 class Program:
     def __init__(self, build, app, arguments):
-        self.build, self.app, self.path, self.arguments = build, app, build.examples / app, arguments
+        self.build, self.app, self.path = build, app, build.examples / app
+        settings = [each for each in arguments if each.startswith("LYNXPP_")]
+        self.environment = dict(each.split("=", 1) for each in settings)
+        self.arguments = arguments = [each for each in arguments if each not in settings]
         run, self.launches = build.count(self.path, *arguments)
         expect(run.status == 0, f"{app} fails\n{run}")
         self.stdout = run.stdout
 
     def measure(self, spec, scheme):
-        run, records = self.build.measure(self.path, *self.arguments, spec=spec, environment={"LYNXPP_WORDS": scheme})
+        run, records = self.build.measure(self.path, *self.arguments, spec=spec, environment={**self.environment, "LYNXPP_WORDS": scheme})
         what = f"{self.app} with {scheme}"
         expect(run.status == 0 and run.stdout == self.stdout, f"{what}: the output changed\n{run}")
         for entry in records.coverage:
