@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
+#include "image/compiled_ptx.h"
 #include "image/fatbinary.h"
 #include "ptx/parser/parser.h"
 
@@ -28,6 +30,20 @@ Result<std::vector<image::DeviceCode>> codes_of(std::span<const std::byte> bytes
   return codes;
 }
 
+/// The text of a module that is machine code alone, which somebody saw being compiled.
+std::optional<std::string> seen_compiled(std::span<const std::byte> bytes, const std::string& kernel) {
+  const auto entries = image::list_entries(bytes);
+  if (!entries || entries->size() != 1 || entries->front().kind != image::EntryKind::cubin)
+    return std::nullopt;
+  if (auto text = image::remembered_ptx(bytes)) return text;
+  return image::ptx_in_triton_cache(bytes, kernel);
+}
+
+bool has_no_ptx(const std::vector<image::DeviceCode>& codes) {
+  return std::all_of(codes.begin(), codes.end(),
+                     [](const image::DeviceCode& code) { return code.ptx.empty(); });
+}
+
 }  // namespace
 
 Result<std::string> ProgramModules::text_of(const std::string& kernel, std::uint64_t image,
@@ -40,7 +56,10 @@ Result<std::string> ProgramModules::text_of(const std::string& kernel, std::uint
     if (!codes) return codes.error();
     found = codes_.emplace(key, std::move(*codes)).first;
   }
-  const std::vector<image::DeviceCode>& codes = found->second;
+  std::vector<image::DeviceCode>& codes = found->second;
+  if (has_no_ptx(codes)) {
+    if (auto text = seen_compiled(bytes, kernel)) codes = {{std::move(*text), {}, {}}};
+  }
   for (const image::DeviceCode& code : codes) {
     // Parsing a module costs much more than this look.
     if (code.ptx.find(kernel) == std::string::npos) continue;

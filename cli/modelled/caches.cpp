@@ -30,10 +30,9 @@ CacheUsed used(const std::string& name, const models::clock::CacheCounts& counts
   // The same share of all accesses as of those of the sampled sets; no more than have missed.
   if (seen != 0)
     cache.use.first = std::min<std::uint64_t>(
-        counts.misses,
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(locality.counts.first_sectors) /
-                                                static_cast<double>(seen) *
-                                                static_cast<double>(cache.use.accesses))));
+        counts.misses, static_cast<std::uint64_t>(std::llround(
+                           static_cast<double>(locality.counts.first_sectors) / static_cast<double>(seen) *
+                           static_cast<double>(cache.use.accesses))));
   cache.band = cache_band(cache.use, costs);
   cache.place_of_time = place_of(seconds, cache.band);
   cache.sets = locality.sets;

@@ -18,13 +18,13 @@ struct HitsOfWays {
 };
 
 struct CacheUsed {
-  std::string name;                ///< "L1"
-  models::cache::CacheUse use;     ///< `first` is an estimate from the sampled sets
-  models::cache::CacheBand band;   ///< seconds
-  double place_of_time = 0;        ///< of the kernel's own time in the band
-  std::uint64_t sets = 0;          ///< of all caches of this kind
-  std::uint64_t sampled_sets = 0;  ///< whose reuse distances were taken, exactly
-  std::vector<HitsOfWays> by_ways; ///< half, as it is, twice and four times; empty: no set was accessed
+  std::string name;                 ///< "L1"
+  models::cache::CacheUse use;      ///< `first` is an estimate from the sampled sets
+  models::cache::CacheBand band;    ///< seconds
+  double place_of_time = 0;         ///< of the kernel's own time in the band
+  std::uint64_t sets = 0;           ///< of all caches of this kind
+  std::uint64_t sampled_sets = 0;   ///< whose reuse distances were taken, exactly
+  std::vector<HitsOfWays> by_ways;  ///< half, as it is, twice and four times; empty: no set was accessed
 };
 
 struct KernelCaches {

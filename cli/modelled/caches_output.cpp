@@ -33,11 +33,12 @@ std::vector<std::string> facts_of(const KernelCaches& kernel) {
   const auto count = [](std::uint64_t value) { return std::to_string(value); };
   std::vector<std::string> lines{"modelled time " + ms(kernel.seconds) + " ms, " + count(kernel.launches) +
                                  (kernel.launches == 1 ? " launch" : " launches together")};
-  lines.push_back(count(kernel.moved.bytes_asked) + " bytes asked for by lanes; wasted in transactions of 128 bytes " +
+  lines.push_back(count(kernel.moved.bytes_asked) +
+                  " bytes asked for by lanes; wasted in transactions of 128 bytes " +
                   count(kernel.wasted.by_lines) + ", of 32 bytes " + count(kernel.wasted.by_sectors));
   for (const CacheUsed& cache : kernel.caches) {
-    lines.push_back(cache.name + ": better locality would save " + ms(cache.band.saved_by_locality) +
-                    " of " + ms(cache.band.as_it_is) + " ms, were first accesses the only misses");
+    lines.push_back(cache.name + ": better locality would save " + ms(cache.band.saved_by_locality) + " of " +
+                    ms(cache.band.as_it_is) + " ms, were first accesses the only misses");
     if (cache.by_ways.empty()) {
       lines.push_back(cache.name + ": none of the sets that are looked at was accessed");
       continue;
@@ -76,9 +77,10 @@ std::string band_bar(const CacheUsed& cache, double seconds, int top) {
            "\" width=\"3\" height=\"28\" fill=\"" + mark.colour + "\"><title>" + mark.name + ": " +
            ms(mark.value) + " ms</title></rect>\n";
   }
-  svg += "<text x=\"" + text_of(left, "%.0f") + "\" y=\"" + std::to_string(top + 38) + "\" fill=\"#555555\">0 to " +
-         ms(most) + " ms; place of the traffic " + text_of(cache.band.place, "%.2f") + ", of the time " +
-         text_of(cache.place_of_time, "%.2f") + "</text>\n";
+  svg += "<text x=\"" + text_of(left, "%.0f") + "\" y=\"" + std::to_string(top + 38) +
+         "\" fill=\"#555555\">0 to " + ms(most) + " ms; place of the traffic " +
+         text_of(cache.band.place, "%.2f") + ", of the time " + text_of(cache.place_of_time, "%.2f") +
+         "</text>\n";
   return svg;
 }
 
@@ -107,8 +109,8 @@ Json json_of(const CacheUsed& cache) {
 std::string caches_text(const KernelCaches& kernel, const models::Machine& machine) {
   std::string text = kernel.kernel + "\n  " + heading(machine) + "\n";
   for (const std::string& line : facts_of(kernel)) text += "  " + line + "\n";
-  const char* const names[] = {"sectors",        "hits",   "first*",       "all hits ms", "reachable ms",
-                               "as it is ms",    "all misses ms", "place", "of the time"};
+  const char* const names[] = {"sectors",     "hits",          "first*", "all hits ms", "reachable ms",
+                               "as it is ms", "all misses ms", "place",  "of the time"};
   report::TextColumn name{{"cache"}, {}, false};
   std::vector<report::TextColumn> columns;
   for (const char* const each : names) columns.push_back({{each}, {}});
@@ -150,14 +152,15 @@ std::string caches_json(const KernelCaches& kernel, const models::Machine& machi
 std::string caches_svg(const KernelCaches& kernel, const models::Machine& machine) {
   const int height = 60 + 70 * static_cast<int>(kernel.caches.size());
   const std::string size = "700\" height=\"" + std::to_string(height);
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size + "\" viewBox=\"0 0 700 " +
-                    std::to_string(height) +
-                    "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                    "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"10\" y=\"22\" "
-                    "font-weight=\"bold\">" +
-                    report::escaped(kernel.kernel + ", " + heading(machine)) +
-                    "</text>\n<text x=\"10\" y=\"38\" fill=\"#555555\">green: first accesses the only misses; "
-                    "blue: as it is; red: the kernel's time</text>\n";
+  std::string svg =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + size + "\" viewBox=\"0 0 700 " +
+      std::to_string(height) +
+      "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"10\" y=\"22\" "
+      "font-weight=\"bold\">" +
+      report::escaped(kernel.kernel + ", " + heading(machine)) +
+      "</text>\n<text x=\"10\" y=\"38\" fill=\"#555555\">green: first accesses the only misses; "
+      "blue: as it is; red: the kernel's time</text>\n";
   int top = 58;
   for (const CacheUsed& cache : kernel.caches) {
     svg += band_bar(cache, kernel.seconds, top);

@@ -59,7 +59,7 @@ std::string traffic_svg(const models::clock::Traffic& traffic, TrafficBy by, dou
                     "\" font-family=\"sans-serif\" font-size=\"11\">\n"
                     "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   svg += text_at(8, 20, title, " font-weight=\"bold\"");
-  for (std::size_t p = 0; p < partitions; p += partitions > 32 ? 16 : 1)
+  for (std::size_t p = 0; p<partitions; p += partitions> 32 ? 16 : 1)
     svg += text_at(8, top + p * cell_height + 12, "partition " + std::to_string(p));
   for (std::size_t c = 0; c < used; ++c) {
     const std::string place = by == TrafficBy::time
@@ -69,9 +69,9 @@ std::string traffic_svg(const models::clock::Traffic& traffic, TrafficBy by, dou
       if (columns[c][p] == 0) continue;
       svg += "<rect x=\"" + std::to_string(left + c * cell_width) + "\" y=\"" +
              std::to_string(top + p * cell_height) + "\" width=\"" + std::to_string(cell_width - 1) +
-             "\" height=\"" + std::to_string(cell_height - 1) + "\" fill=\"" + colour_of(columns[c][p], most) +
-             "\"><title>partition " + std::to_string(p) + ", " + place + ": " + std::to_string(columns[c][p]) +
-             " transactions</title></rect>\n";
+             "\" height=\"" + std::to_string(cell_height - 1) + "\" fill=\"" +
+             colour_of(columns[c][p], most) + "\"><title>partition " + std::to_string(p) + ", " + place +
+             ": " + std::to_string(columns[c][p]) + " transactions</title></rect>\n";
     }
   }
   const std::string axis =

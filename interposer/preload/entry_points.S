@@ -16,9 +16,16 @@ dlsym:
         testq   %rsi, %rsi
         jz      .Lreal_dlsym
         cmpb    $'c', (%rsi)            // names of the CUDA driver and runtime begin with "cu"
-        jne     .Lreal_dlsym
+        jne     .Lnvrtc
         cmpb    $'u', 1(%rsi)
         jne     .Lreal_dlsym
+        jmp     .Lours
+.Lnvrtc:                                // those of its compiler with "nv"
+        cmpb    $'n', (%rsi)
+        jne     .Lreal_dlsym
+        cmpb    $'v', 1(%rsi)
+        jne     .Lreal_dlsym
+.Lours:
         pushq   %rdi
         .cfi_adjust_cfa_offset 8
         pushq   %rsi

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/preload/compilers.h"
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/hooks.h"
@@ -31,6 +32,7 @@ Leave real_exit_now_c99 = nullptr;
 Leave real_quick_exit = nullptr;
 
 [[noreturn]] void leave(Leave next, int status) {
+  remember_what_ptxas_wrote();
   finish();
   if (next != nullptr) next(status);
   syscall(SYS_exit_group, status);
@@ -39,13 +41,14 @@ Leave real_quick_exit = nullptr;
 
 /// Linked with -z initfirst: runs before every other constructor of the process, the C library's own
 /// included.
-[[gnu::constructor]] void start(int, char**, char** environment) {
+[[gnu::constructor]] void start(int count, char** arguments, char** environment) {
   lynxpp_resolve_real_functions();
   real_exit_now = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_exit"));
   real_exit_now_c99 = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_Exit"));
   real_quick_exit = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "quick_exit"));
   read_settings(environment);
   remember_own_path();
+  watch_ptxas(count, arguments);
   if (is_run_program()) {
     keep_stderr();
     finish_at_exit();
@@ -60,13 +63,16 @@ Leave real_quick_exit = nullptr;
   if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
 }
 
+[[gnu::destructor]] void end() { remember_what_ptxas_wrote(); }
+
 }  // namespace
 }  // namespace lynxpp::preload
 
-/// Called for names that begin with "cu". Null: let the real dlsym answer. lynxpp_no_symbol: the answer is
+/// Called for names that begin with "cu" or "nv". Null: let the real dlsym answer. lynxpp_no_symbol: the answer is
 /// null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
+  if (name[0] == 'n') return watched_compiler_function(handle, name);
   if (strncmp(name, "cuda", 4) == 0) return looked_up_cpu_function(name);
   const Slot slot = slot_of_export(name);
   if (slot == Slot::count || Passthrough::active()) return nullptr;

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
+#include "image/compiled_ptx.h"
 #include "support/log.h"
 #include "support/text.h"
 #include "tests/image/image_builder.h"
 #include "tests/session/session_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -51,6 +55,50 @@ TEST(ProgramModules, ADriverThatIgnoresMachineCodeCompilesThePtx) {
   EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
   ::unsetenv("CUDA_FORCE_PTX_JIT");
   EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(image), 90)), "found");
+}
+
+/// The least that is taken for a cubin: a 64-bit ELF header that says nothing else, and a name.
+std::string cubin_named(const std::string& name) {
+  std::string header(64, '\0');
+  header.replace(0, 5, "\177ELF\2");
+  return header + name;
+}
+
+class MachineCodeAlone : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("LYNXPP_PTX_STORE", (folder_.path() / "store").c_str(), 1);
+    ::setenv("TRITON_CACHE_DIR", (folder_.path() / "triton").c_str(), 1);
+    std::filesystem::create_directories(folder_.path() / "triton" / "key");
+  }
+  void TearDown() override {
+    ::unsetenv("LYNXPP_PTX_STORE");
+    ::unsetenv("TRITON_CACHE_DIR");
+  }
+  void keep(const std::string& file, const std::string& text) const {
+    std::ofstream(folder_.path() / "triton" / "key" / file) << text;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(MachineCodeAlone, IsInstrumentedFromThePtxThatItsCompilerRead) {
+  const std::string cubin = cubin_named("first");
+  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)),
+            "the program carries no PTX for it");
+  ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), defining("a")));
+  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
+  EXPECT_NE(message(ProgramModules().text_of("b", 1, as_bytes(cubin), 90)), "found");
+  EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(cubin_named("other")), 90)), "found");
+}
+
+TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTritonByItsBytes) {
+  const std::string cubin = cubin_named("first");
+  keep("a.cubin", cubin_named("other"));
+  keep("a.ptx", defining("a"));
+  EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
+  keep("a.cubin", cubin);
+  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
 }
 
 #ifdef LYNXPP_SESSION_TEST_FATBINARY

@@ -1,0 +1,191 @@
+#include "image/compiled_ptx.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+namespace lynxpp::image {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t greatest_store = std::uintmax_t{256} << 20;
+constexpr std::size_t greatest_entry = std::size_t{64} << 20;
+constexpr mode_t only_owner = 0700;
+
+/// A file of this process, closed when it goes.
+class OwnFile {
+ public:
+  OwnFile(const fs::path& path, int flags, mode_t mode = 0)
+      : descriptor_(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode)) {}
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+  ~OwnFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+fs::path store_folder() {
+  if (const char* named = secure_getenv("LYNXPP_PTX_STORE")) return named;
+  if (const char* cache = secure_getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return fs::path(cache) / "lynxpp" / "ptx";
+  }
+  if (const char* home = secure_getenv("HOME"); home != nullptr && *home == '/') {
+    return fs::path(home) / ".cache" / "lynxpp" / "ptx";
+  }
+  return {};
+}
+
+/// What others can write must not decide which code is instrumented.
+bool is_own_folder(const fs::path& folder) {
+  struct stat status {};
+  return !folder.empty() && lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// FNV-1a. It only names the file: the bytes decide.
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 1099511628211U;
+  return hash;
+}
+
+std::string name_of(std::span<const std::byte> cubin) {
+  char name[64];
+  snprintf(name, sizeof name, "%016llx-%zu", static_cast<unsigned long long>(hash_of(cubin)), cubin.size());
+  return name;
+}
+
+std::optional<std::string> contents(const fs::path& path) {
+  const OwnFile file(path, O_RDONLY);
+  struct stat status {};
+  if (!file || fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::size_t>(status.st_size) > greatest_entry) {
+    return std::nullopt;
+  }
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = read(file.descriptor(), text.data() + done, text.size() - done);
+    if (count <= 0) return std::nullopt;
+    done += static_cast<std::size_t>(count);
+  }
+  return text;
+}
+
+bool write_all(int descriptor, const void* data, std::size_t size) {
+  const char* at = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t count = write(descriptor, at, size);
+    if (count <= 0) return false;
+    at += count;
+    size -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+bool begins_with(const std::string& text, std::span<const std::byte> bytes) {
+  return text.size() >= bytes.size() && std::memcmp(text.data(), bytes.data(), bytes.size()) == 0;
+}
+
+struct StoredFile {
+  fs::file_time_type written;
+  std::uintmax_t size = 0;
+  fs::path path;
+};
+
+/// Removes the oldest entries until the rest fits. Another process may do the same: what is gone is gone.
+void keep_within_bound(const fs::path& folder) {
+  std::error_code error;
+  std::vector<StoredFile> files;
+  std::uintmax_t total = 0;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    StoredFile file{at->last_write_time(gone), at->file_size(gone), at->path()};
+    if (gone) continue;
+    total += file.size;
+    files.push_back(std::move(file));
+  }
+  if (total <= greatest_store) return;
+  std::sort(files.begin(), files.end(),
+            [](const StoredFile& a, const StoredFile& b) { return a.written < b.written; });
+  for (const StoredFile& file : files) {
+    if (total <= greatest_store) return;
+    fs::remove(file.path, error);
+    total -= file.size;
+  }
+}
+
+}  // namespace
+
+bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx) {
+  if (cubin.empty() || ptx.empty() || cubin.size() + ptx.size() > greatest_entry) return false;
+  const fs::path folder = store_folder();
+  std::error_code error;
+  if (folder.empty()) return false;
+  fs::create_directories(folder.parent_path(), error);
+  if (mkdir(folder.c_str(), only_owner) != 0 && !is_own_folder(folder)) return false;
+  const std::string name = name_of(cubin);
+  const fs::path path = folder / name;
+  if (fs::exists(path, error)) return true;
+  const fs::path unfinished = folder / (name + "." + std::to_string(getpid()));
+  {
+    const OwnFile file(unfinished, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (!file) return false;
+    if (!write_all(file.descriptor(), cubin.data(), cubin.size()) ||
+        !write_all(file.descriptor(), ptx.data(), ptx.size())) {
+      unlink(unfinished.c_str());
+      return false;
+    }
+  }
+  if (rename(unfinished.c_str(), path.c_str()) != 0) {
+    unlink(unfinished.c_str());
+    return false;
+  }
+  keep_within_bound(folder);
+  return true;
+}
+
+std::optional<std::string> remembered_ptx(std::span<const std::byte> cubin) {
+  const fs::path folder = store_folder();
+  if (cubin.empty() || !is_own_folder(folder)) return std::nullopt;
+  std::optional<std::string> found = contents(folder / name_of(cubin));
+  if (!found || !begins_with(*found, cubin)) return std::nullopt;
+  return found->substr(cubin.size());
+}
+
+std::optional<std::string> ptx_in_triton_cache(std::span<const std::byte> cubin, const std::string& kernel) {
+  fs::path cache;
+  if (const char* named = secure_getenv("TRITON_CACHE_DIR")) {
+    cache = named;
+  } else if (const char* home = secure_getenv("HOME"); home != nullptr && *home == '/') {
+    cache = fs::path(home) / ".triton" / "cache";
+  }
+  if (!is_own_folder(cache) || kernel.find('/') != std::string::npos) return std::nullopt;
+  std::error_code error;
+  for (fs::directory_iterator at(cache, error), end; !error && at != end; at.increment(error)) {
+    const fs::path compiled = at->path() / (kernel + ".cubin");
+    std::error_code absent;
+    if (fs::file_size(compiled, absent) != cubin.size() || absent) continue;
+    const std::optional<std::string> machine_code = contents(compiled);
+    if (machine_code && begins_with(*machine_code, cubin)) return contents(at->path() / (kernel + ".ptx"));
+  }
+  return std::nullopt;
+}
+
+}  // namespace lynxpp::image

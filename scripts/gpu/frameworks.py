@@ -1,0 +1,85 @@
+"""Programs of PyTorch, Triton, JAX, CuPy and Numba beside lynxpp: unharmed, and their kernels counted or explained."""
+import collections
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+from common import Findings, TestFailure
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "frameworks"
+MODULES = {"torch": "torch", "triton": "triton", "jax": "jax", "cupy": "cupy", "numba": "numba"}
+ENVIRONMENT = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}  # without it PyTorch's products may differ from run to run
+IMPORTS = 5
+
+
+def has(python, module):
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+def reasons(coverage):
+    """{reason: launches} of the launches that were not instrumented."""
+    found = collections.Counter()
+    for entry in coverage:
+        missed = entry["launches"] - entry["instrumented_launches"]
+        if missed:
+            found[entry["reason"] or "no reason given"] += missed
+    return found
+
+
+def try_program(package, python, program, findings):
+    """The row of the table for one program; what went wrong becomes a failure."""
+    plain = package.build.run(python, program, preload=False, environment=ENVIRONMENT)
+    if plain.status != 0:
+        findings.say(f"{program.stem}: does not run here without lynxpp: {plain.stderr.strip().splitlines()[-1:]}")
+        return None
+    beside = package.build.run(python, program, environment=ENVIRONMENT)
+    run, records = package.build.measure(python, program, spec="instruction_count", environment=ENVIRONMENT)
+    for what, each in (("preloaded", beside), ("instrumented", run)):
+        if each.status != 0 or each.stdout != plain.stdout:
+            findings.fail(f"{program.stem}, {what}: the output differs or it failed; alone it prints {plain.stdout!r}\n{each}")
+    launches = sum(entry["launches"] for entry in records.coverage)
+    counted = sum(entry["instrumented_launches"] for entry in records.coverage)
+    why = reasons(records.coverage)
+    findings.data[program.stem] = {"launches": launches, "counted": counted, "reasons": dict(why)}
+    return [program.stem, len(records.coverage), launches, counted, "; ".join(f"{count}: {reason}" for reason, count in why.most_common())]
+
+
+def import_times(package, python, findings):
+    times = collections.defaultdict(list)
+    for _ in range(IMPORTS):
+        for preload in (False, True):
+            began = time.perf_counter()
+            package.build.run(python, "-c", "import torch", preload=preload)
+            times[preload].append(time.perf_counter() - began)
+    without, with_it = statistics.median(times[False]), statistics.median(times[True])
+    findings.say(f"`import torch`: {without:.3f} s without the preload library, {with_it:.3f} s with it ({with_it / without:.3f})")
+
+
+def frameworks(package, apps, budget):
+    """Programs of PyTorch, Triton, JAX, CuPy and Numba: unharmed, and their kernels counted or explained."""
+    findings = Findings("frameworks", frameworks.__doc__)
+    python = os.environ.get("LYNXPP_PYTHON") or shutil.which("python3") or sys.executable
+    there = {module for module in MODULES.values() if has(python, module)}
+    rows, began = [], time.monotonic()
+    for program in sorted(PROGRAMS.glob("*.py")):
+        module = program.stem.split("_")[0]
+        if module not in there:
+            findings.say(f"{program.stem}: left out, {python} has no {module}")
+        elif time.monotonic() - began > budget:
+            findings.say(f"{program.stem}: left out, the time was up")
+        else:
+            try:
+                rows.append(try_program(package, python, program, findings))
+            except TestFailure as failure:
+                findings.fail(f"{program.stem}: {failure}")
+    if "torch" in there:
+        import_times(package, python, findings)
+    rows = [row for row in rows if row]
+    findings.table("Programs, their kernels and launches", ["program", "kernels", "launches", "counted", "not counted: why"], rows)
+    for row in rows:
+        findings.say(f"{row[0]}: {row[3]} of {row[2]} launches counted; {row[4]}")
+    return findings

@@ -1,0 +1,75 @@
+"""What compilers make of which PTX is remembered by the cubin's bytes: ptxas in child processes, NVRTC in the process.
+
+Arguments: the build folder, ptxas, a program that asks NVRTC for a cubin, the library of NVRTC.
+"""
+import pathlib
+import stat
+import sys
+import tempfile
+
+from harness import Build, TestFailure, demand_equal, expect
+
+PTX = """// a comment
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry nothing()
+{
+ret;
+}
+"""
+
+
+def entries(store):
+    return sorted(store.iterdir()) if store.exists() else []
+
+
+def ptxas_is_watched(build, ptxas, folder):
+    store, source, cubin = folder / "made" / "store", folder / "in.ptx", folder / "out.cubin"
+    source.write_text(PTX)
+    environment = {"LYNXPP_PTX_STORE": str(store)}
+
+    def compile_with(*arguments):
+        run = build.run(ptxas, *arguments, environment=environment)
+        demand_equal(f"status of {run}", run.status, 0)
+
+    compile_with("-arch=sm_80", source, "-o", cubin)
+    kept, = entries(store)
+    demand_equal("what is kept", kept.read_bytes(), cubin.read_bytes() + PTX.encode())
+    demand_equal("who may look", stat.S_IMODE(store.stat().st_mode), 0o700)
+    compile_with(f"--output-file={cubin}", "--gpu-name", "sm_80", source)
+    demand_equal("entries after the same again", entries(store), [kept])
+    compile_with("-arch=sm_80", "-O0", "--fmad=false", source, "-o", folder / "other.cubin")
+    demand_equal("entries after a compilation with other arithmetic", entries(store), [kept])
+    run = build.run(ptxas, "-arch=sm_80", folder / "absent.ptx", "-o", folder / "absent.cubin", environment=environment)
+    expect(run.status != 0 and entries(store) == [kept], f"a failed compilation is remembered\n{run}")
+    store.chmod(0o777)
+    source.write_text(PTX.replace("nothing", "other"))
+    compile_with("-arch=sm_80", source, "-o", cubin)
+    demand_equal("entries of a folder that anybody can write", entries(store), [kept])
+
+
+def nvrtc_is_watched(build, program, library, folder):
+    store, cubin = folder / "store", folder / "nvrtc.cubin"
+    run = build.run(program, library, cubin, environment={"LYNXPP_PTX_STORE": str(store)})
+    demand_equal(f"status of {run}", run.status, 0)
+    kept, = entries(store)
+    machine_code = cubin.read_bytes()
+    text = kept.read_bytes()
+    expect(text.startswith(machine_code), "the entry does not begin with the cubin")
+    expect(b".visible .entry twice(" in text[len(machine_code):], "the entry does not end with the PTX")
+
+
+def main():
+    build = Build(sys.argv[1])
+    ptxas, program, library = sys.argv[2:]
+    with tempfile.TemporaryDirectory() as folder:
+        ptxas_is_watched(build, ptxas, pathlib.Path(folder))
+        nvrtc_is_watched(build, program, library, pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TestFailure as failure:
+        sys.exit(f"failed: {failure}")
