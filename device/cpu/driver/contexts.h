@@ -78,7 +78,8 @@ class Contexts {
 /// The process's contexts. Never destroyed.
 Contexts& contexts();
 
-/// The calling thread's stack of contexts. current_context() is null when it is empty or its top is destroyed.
+/// The calling thread's stack of contexts. current_context() is null when it is empty or its top is
+/// destroyed.
 CUcontext current_context();
 void push_context(CUcontext handle);
 CUcontext pop_context();  ///< null when the stack is empty

@@ -1,5 +1,5 @@
-// What the programs of this folder have in common: the vector addition of examples/apps/vecadd.cu by functions
-// of the driver, whichever way those were found.
+// What the programs of this folder have in common: the vector addition of examples/apps/vecadd.cu by
+// functions of the driver, whichever way those were found.
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
-// libcuda.so.1 of the cpu device: passes the program's calls of the driver on to liblynxpp-engine.so, which is
-// in the folder above its own. It links nothing but libc.
+// libcuda.so.1 of the cpu device: passes the program's calls of the driver on to liblynxpp-engine.so, which
+// is in the folder above its own. It links nothing but libc.
 #include <dlfcn.h>
 #include <pthread.h>
 
