@@ -1,6 +1,6 @@
-// Declares the functions of api.def in namespace driver_api with exactly the types of the toolkit's cuda.h, under
-// the names that libcuda.so.1 exports. A function returns its error and leaves the checks that all have in
-// common (cuInit, a current context, a failed one) to the wrappers of table.cpp.
+// Declares the functions of api.def in namespace driver_api with exactly the types of the toolkit's cuda.h,
+// under the names that libcuda.so.1 exports. A function returns its error and leaves the checks that all have
+// in common (cuInit, a current context, a failed one) to the wrappers of table.cpp.
 #pragma once
 
 // Every version of every function is declared by its exported name, and no macro renames one.
