@@ -238,11 +238,33 @@ CUresult primary_context_reset(CUdevice device) {
   return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
 }
 
-/// Whether others still hold the context is not known; if not, the next one has a number of its own.
+/// How often the program holds each device's primary context, as far as it was seen.
+std::atomic<int>* holds_of(CUdevice device) {
+  static std::atomic<int> holds[64] = {};
+  return device >= 0 && device < 64 ? &holds[device] : nullptr;
+}
+
+template <Slot slot, Door door>
+CUresult primary_context_retain(CUcontext* context, CUdevice device) {
+  using Retain = CUresult (*)(CUcontext*, CUdevice);
+  const CUresult result = original<slot, door, Retain>()(context, device);
+  std::atomic<int>* const holds = holds_of(device);
+  if (result == cuda_success && holds != nullptr && !Passthrough::active()) ++*holds;
+  return result;
+}
+
+/// The context ends with its last hold. Where somebody may have got one unseen, each may be the last; if it
+/// was not, the context goes on under the same number.
 template <Slot slot, Door door>
 CUresult primary_context_release(CUdevice device) {
-  save_results(nullptr, -1);
-  return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
+  const auto release = original<slot, door, PrimaryContextEnd>();
+  if (Passthrough::active()) return release(device);
+  std::atomic<int>* const holds = holds_of(device);
+  const bool others_hold_it = holds != nullptr && holds->load() > 1;
+  if (!others_hold_it) save_results(nullptr, -1);
+  const CUresult result = end_primary_context(release, device);
+  if (result == cuda_success && holds != nullptr && holds->load() > 0) --*holds;
+  return result;
 }
 
 // ---- synchronisation -------------------------------------------------------------------------------------

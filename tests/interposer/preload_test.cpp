@@ -98,6 +98,17 @@ TEST_P(Door, EveryReplayOfAGraphIsCountedByKernel) {
                           "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 
+TEST_P(Door, ReleasingAContextThatOthersHoldWaitsForNothing) {
+  const Outcome result = run_driver(door("holds"), attached);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  ASSERT_THAT(result.events, SizeIs(9));
+  EXPECT_THAT(std::vector(result.events.begin() + 4, result.events.end()),
+              ElementsAre("driver cuDevicePrimaryCtxRelease_v2", "driver cuDevicePrimaryCtxRelease_v2",
+                          "engine save_results no context device -1", "driver cuDevicePrimaryCtxRelease_v2",
+                          "engine finish"))
+      << "and the last hold, with which it ends, does";
+}
+
 TEST_P(Door, LaunchesThatAreNeverInstrumentedAreCounted) {
   const Outcome result = run_driver(door("counted_launches"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;

@@ -449,6 +449,13 @@ void graphs() {
   replay();
 }
 
+void holds() {
+  launch(loaded_function("kernel"));
+  void* context = nullptr;
+  for (int i = 0; i < 3; ++i) succeed(api.cuDevicePrimaryCtxRetain(&context, 1));
+  for (int i = 0; i < 3; ++i) succeed(api.cuDevicePrimaryCtxRelease_v2(1));
+}
+
 void counted_launches() {
   void* const function = loaded_function("kernel");
   succeed(api.cuLaunchGrid(function, 5, 1));
@@ -498,6 +505,7 @@ void act(const std::string& action) {
   if (action == "memory_of_threads") return memory_of_threads();
   if (action == "memory_times") return memory_times();
   if (action == "graphs") return graphs();
+  if (action == "holds") return holds();
   if (action == "counted_launches") return counted_launches();
   if (action == "from_files") return from_files();
   if (action == "launch") return launch(loaded_function("kernel"));
