@@ -72,11 +72,13 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   Seen& known = seen(source.name);
   const std::uint64_t number = known.coverage.launches;
   const bool is_wanted = wanted(known).has_value();
+  // Whatever is attached or detached meanwhile comes after this launch.
+  const std::shared_ptr<const Attached> attached = attached_;
   state.unlock();
   if (!is_wanted && !configuration_.timeline) return false;
   report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
   note_device(device, launch, activity);
-  const bool made = is_wanted && make_launch(known, device, launch, source, activity);
+  const bool made = is_wanted && make_launch(known, attached, device, launch, source, activity);
   if (!made) write(activity);
   return made;
 }
@@ -113,8 +115,9 @@ void Session::copied(const CopyCall& call) {
   if (configuration_.timeline && attached()) write(timeline_.copy(call));
 }
 
-bool Session::make_launch(Seen& known, device::Device& device, const device::Launch& launch,
-                          const KernelSource& source, const report::ActivityRecord& activity) {
+bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& attached,
+                          device::Device& device, const device::Launch& launch, const KernelSource& source,
+                          const report::ActivityRecord& activity) {
   const Result<bool> captured = device.capturing(launch);
   State state(state_);
   report::CoverageRecord& coverage = known.coverage;
@@ -130,7 +133,7 @@ bool Session::make_launch(Seen& known, device::Device& device, const device::Lau
     state.unlock();
     return time_original(known, device, launch, activity).ok();
   }
-  const KernelPtr kernel = kernel_for(state, known, device, launch, source);
+  const KernelPtr kernel = kernel_for(state, known, attached, device, launch, source);
   if (kernel == nullptr) return false;
   if (!kernel->problem.empty()) {
     coverage.reason = kernel->problem;
@@ -189,15 +192,16 @@ Session::Seen& Session::seen(std::string_view kernel) {
   return *seen_.emplace(name, std::move(made)).first->second;
 }
 
-Session::KernelPtr Session::kernel_for(State& state, Seen& seen, device::Device& device,
-                                       const device::Launch& launch, const KernelSource& source) {
-  if (attached_ == nullptr) return nullptr;  // detached meanwhile
+Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
+                                       const std::shared_ptr<const Attached>& attached,
+                                       device::Device& device, const device::Launch& launch,
+                                       const KernelSource& source) {
   constexpr std::chrono::milliseconds step(50);
   const engine::LaunchShape shape = shape_of(launch);
   const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
     return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;
   });
-  if (found != seen.kernels.end() && (*found)->attached == attached_ &&
+  if (found != seen.kernels.end() && (*found)->attached == attached &&
       (*found)->wide_counters == seen.wide_counters && (*found)->replays == seen.replays) {
     const KernelPtr kernel = *found;
     // Whoever makes it may never come back: the program was ended meanwhile.
@@ -207,7 +211,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen, device::Device&
   auto kernel = std::make_shared<Kernel>();
   kernel->device = &device;
   kernel->image = source.image;
-  kernel->attached = attached_;
+  kernel->attached = attached;
   kernel->shape = shape;
   kernel->wide_counters = seen.wide_counters;
   kernel->replays = seen.replays;

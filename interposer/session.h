@@ -116,8 +116,8 @@ class Session {
   std::optional<std::uint64_t> wanted(Seen& seen) const;
   /// Made by this call where it is missing, or by another thread that is waited for. Lets go of `state`
   /// meanwhile. Null: the session has finished.
-  KernelPtr kernel_for(State& state, Seen& seen, device::Device& device, const device::Launch& launch,
-                       const KernelSource& source);
+  KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
+                       device::Device& device, const device::Launch& launch, const KernelSource& source);
   Status launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
                         const device::Launch& launch, const report::ActivityRecord& activity);
   Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
@@ -126,8 +126,9 @@ class Session {
                        const report::ActivityRecord& activity);
   /// Whether the launch, which is wanted, was made with the variant or timed; its activity is written later
   /// then.
-  bool make_launch(Seen& seen, device::Device& device, const device::Launch& launch,
-                   const KernelSource& source, const report::ActivityRecord& activity);
+  bool make_launch(Seen& seen, const std::shared_ptr<const Attached>& attached, device::Device& device,
+                   const device::Launch& launch, const KernelSource& source,
+                   const report::ActivityRecord& activity);
   /// Writes the device's record once, and what is known of the kernel before it is instrumented. Where
   /// activities are told; precondition of this and the next: none of the locks is held.
   void note_device(device::Device& device, const device::Launch& launch, report::ActivityRecord& activity);

@@ -124,6 +124,7 @@ class FakeDevice : public device::Device {
         static_cast<FakeBuffer&>(*buffer).bytes, ready, loses_results, times()));
   }
   Result<bool> capturing(const device::Launch&) override {
+    if (during_capture_query) during_capture_query();
     if (stream_fails) return failure("cuStreamIsCapturing: an illegal memory access was encountered");
     return captures;
   }
@@ -150,7 +151,7 @@ class FakeDevice : public device::Device {
   bool refuses_calls = false;
   bool has_total = true, knows_times = true;
   double milliseconds = 2.5;
-  std::function<void()> during_launch;
+  std::function<void()> during_launch, during_capture_query;
 
   void set_compute_capability(int capability) { info_.compute_capability = capability; }
   void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }

@@ -369,6 +369,20 @@ TEST_F(SessionTest, CapturedLaunchesRunAsTheyAre) {
   EXPECT_EQ(records_.coverage[0].launches, 0u) << "a capture launches nothing";
 }
 
+TEST_F(SessionTest, DetachingDoesNotOvertakeALaunch) {
+  device_.during_capture_query = [&] {
+    std::string problem;
+    EXPECT_TRUE(session_->attach("", problem));
+  };
+  EXPECT_TRUE(launch());
+  EXPECT_FALSE(launch()) << "this one comes after it";
+  session_->finish();
+  ASSERT_EQ(records_.coverage.size(), 1u);
+  EXPECT_EQ(records_.coverage[0].launches, 1u);
+  EXPECT_EQ(records_.coverage[0].instrumented_launches, 1u);
+  EXPECT_EQ(records_.launches.size(), 1u);
+}
+
 TEST_F(SessionTest, LaunchesThatAreNeverInstrumentedStandInCoverage) {
   device_.captures = true;
   EXPECT_FALSE(launch());

@@ -1,0 +1,80 @@
+// Launches from several threads over many streams while specifications come and go. Prints how many launches
+// there were, how many of them the kernel itself has counted, and the resident memory at a quarter and at the
+// end, in KiB.
+//   soak SECONDS SPECIFICATION
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+__global__ void count(unsigned long long* launches) {
+  if (threadIdx.x == 0) atomicAdd(launches, 1ull);
+}
+
+namespace {
+
+constexpr int thread_count = 8;
+constexpr int stream_count = 32;
+
+long resident_kib() {
+  long pages = 0;
+  long resident = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) std::exit(1);
+  std::fclose(file);
+  return resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+void check(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "soak: %s\n", cudaGetErrorString(error));
+  std::exit(1);
+}
+
+}  // namespace
+
+int main(int count_of_arguments, char** arguments) {
+  if (count_of_arguments != 3) return 2;
+  const std::chrono::duration<double> time(std::atof(arguments[1]));
+  unsigned long long* counted = nullptr;
+  check(cudaMallocManaged(&counted, sizeof *counted));
+  *counted = 0;
+  std::vector<cudaStream_t> streams(stream_count);
+  for (cudaStream_t& stream : streams) check(cudaStreamCreate(&stream));
+  std::atomic<bool> is_over = false;
+  std::atomic<unsigned long long> launched = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < thread_count; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (unsigned long long i = 0; !is_over; ++i) {
+        const cudaStream_t stream = streams[(thread + i * thread_count) % stream_count];
+        count<<<1, 32, 0, stream>>>(counted);
+        check(cudaGetLastError());
+        ++launched;
+        if (i % 64 == 63) check(cudaStreamSynchronize(stream));
+      }
+    });
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  long early = 0;
+  for (bool is_attached = false; std::chrono::steady_clock::now() - begin < time;
+       is_attached = !is_attached) {
+    if (is_attached) {
+      unsetenv("LYNXPP_SPEC");
+    } else {
+      setenv("LYNXPP_SPEC", arguments[2], 1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (early == 0 && std::chrono::steady_clock::now() - begin > time / 4) early = resident_kib();
+  }
+  is_over = true;
+  for (std::thread& thread : threads) thread.join();
+  check(cudaDeviceSynchronize());
+  const long late = resident_kib();
+  std::printf("%llu %llu %ld %ld\n", launched.load(), *counted, early, late);
+  return 0;
+}
