@@ -37,6 +37,13 @@ Status begin_output(const std::string& path) {
   return is_empty ? success() : failure("cannot write " + path);
 }
 
+/// The current folder's own percent signs are none of the pattern's.
+std::string output_pattern(const std::string& output) {
+  std::string folder;
+  for (const char each : absolute_path("")) folder += each == '%' ? "%%" : std::string(1, each);
+  return (std::filesystem::path(folder) / output).lexically_normal().string();
+}
+
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -90,9 +97,12 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
     ::setenv("LYNXPP_DUMP", folder.c_str(), 1);
   }
   if (!arguments.output.empty()) {
-    const std::string path = absolute_path(arguments.output);
-    if (Status begun = begin_output(path); !begun) return begun;
-    ::setenv("LYNXPP_OUTPUT", path.c_str(), 1);
+    // Which files a pattern will name is known to the processes that write them.
+    const bool is_pattern = arguments.output.find('%') != std::string::npos;
+    if (!is_pattern) {
+      if (Status begun = begin_output(absolute_path(arguments.output)); !begun) return begun;
+    }
+    ::setenv("LYNXPP_OUTPUT", output_pattern(arguments.output).c_str(), 1);
   }
   return success();
 }

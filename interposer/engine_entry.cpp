@@ -14,6 +14,7 @@
 #include "interposer/configuration.h"
 #include "interposer/engine_api.h"
 #include "interposer/interruption.h"
+#include "interposer/output_path.h"
 #include "interposer/program_modules.h"
 #include "interposer/session.h"
 #include "support/log.h"
@@ -63,10 +64,14 @@ struct Engine {
     std::vector<std::unique_ptr<report::Sink>> sinks;
     if (!configuration.times_only() && configuration.prints_table) sinks.push_back(report::make_table_sink());
     if (!configuration.output.empty()) {
-      if (std::unique_ptr<report::Sink> sink = report::make_json_lines_sink(configuration.output)) {
-        sinks.push_back(std::move(sink));
+      const Result<std::string> path = expand_output_path(configuration.output);
+      std::unique_ptr<report::Sink> sink = path ? report::make_json_lines_sink(*path) : nullptr;
+      if (!path) {
+        print("error: " + path.error().diagnostics.front().message + "\n");
+      } else if (sink == nullptr) {
+        print("error: cannot write LYNXPP_OUTPUT '" + *path + "'\n");
       } else {
-        print("error: cannot write LYNXPP_OUTPUT '" + configuration.output + "'\n");
+        sinks.push_back(std::move(sink));
       }
     }
     times = configuration.kernel_times();

@@ -1,8 +1,11 @@
 #include "interposer/configuration.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
+
+#include "interposer/output_path.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -37,6 +40,27 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   EXPECT_TRUE(third.prints_table);
   setenv("LYNXPP_TABLE", "0", 1);
   EXPECT_FALSE(read_configuration(problems).prints_table);
+}
+
+TEST(OutputPath, NamesProcessHostAndRank) {
+  for (const char* const variable :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"})
+    unsetenv(variable);
+  EXPECT_EQ(*expand_output_path("a.jsonl"), "a.jsonl");
+  EXPECT_EQ(*expand_output_path("%r/%p.100%%"), "0/" + std::to_string(getpid()) + ".100%");
+  char host[256] = "";
+  ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
+  EXPECT_EQ(*expand_output_path("on %h"), std::string("on ") + host);
+  setenv("SLURM_PROCID", "7", 1);
+  EXPECT_EQ(*expand_output_path("%r"), "7");
+  setenv("OMPI_COMM_WORLD_RANK", "3", 1);
+  EXPECT_EQ(*expand_output_path("%r"), "3") << "the launcher inside of a Slurm job";
+  setenv("OMPI_COMM_WORLD_RANK", "../x", 1);
+  EXPECT_EQ(*expand_output_path("%r"), "7") << "that is no rank";
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  unsetenv("SLURM_PROCID");
+  EXPECT_FALSE(expand_output_path("%d").ok());
+  EXPECT_FALSE(expand_output_path("out%").ok());
 }
 
 }  // namespace
