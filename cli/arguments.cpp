@@ -36,13 +36,13 @@ class HelpFormatter : public CLI::Formatter {
         {"quality", "lynxpp quality [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"calibrate", "lynxpp calibrate [OPTIONS]"},
         {"band", "lynxpp band [OPTIONS] [[--] PROGRAM [ARGUMENTS...]]"},
-        {"list", "lynxpp list"},
+        {"list", "lynxpp list [NAME]"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
   }
 };
 
-constexpr const char* specification_help = "Ready-made name or .cod file; several with commas or repeated";
+constexpr const char* specification_help = "Ready-made name, .cod file or -; several with commas or repeated";
 
 constexpr const char* words_help = "How words of memory are counted (default: exactly), e.g. static,plain";
 
@@ -57,6 +57,14 @@ void add_specifications(CLI::App& command, std::vector<std::string>& specificati
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->required(required);
+}
+
+void add_one_liners(CLI::App& command, std::vector<std::string>& one_liners) {
+  command.add_option("-e,--execute", one_liners, "Text of a specification, which declares what it uses")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
 }
 
 void add_filters(CLI::App& command, std::string& kernels, std::string& launches) {
@@ -77,6 +85,7 @@ void add_device(CLI::App& command, std::string& device) {
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* run = app.add_subcommand("run", "Run a program with its CUDA kernels instrumented");
   add_specifications(*run, arguments.specifications, false);
+  add_one_liners(*run, arguments.one_liners);
   add_filters(*run, arguments.kernels, arguments.launches);
   run->add_option("-o,--output", arguments.output, "Write records as JSON Lines to FILE, which is begun anew")
       ->type_name("FILE");
@@ -90,7 +99,8 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       "The results are printed as a table on standard error when the program ends.\n"
       "The exit code is the program's; 2: wrong usage, a specification that is not there or has errors,\n"
       "126: PROGRAM cannot be executed, 127: there is no PROGRAM.\n\n"
-      "Example: lynxpp run -s instruction_count -k 'matmul.*' -o out.jsonl -- ./app 1024");
+      "Example: lynxpp run -s instruction_count -k 'matmul.*' -o out.jsonl -- ./app 1024\n"
+      "         lynxpp run -e 'ON_INSTRUCTION: MEM_READ: SHARED: count[sourceLine()]++;' -- ./app");
   return run;
 }
 
@@ -138,9 +148,11 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
 
 CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
   CLI::App* check = app.add_subcommand("check", "Compile specifications and show what is wrong with them");
-  check->add_option("FILE", arguments.files, "Specifications: .cod files or ready-made names")
-      ->required()
+  check
+      ->add_option("FILE", arguments.files,
+                   "Specifications: .cod files, ready-made names, - (standard input)")
       ->type_name("");
+  add_one_liners(*check, arguments.one_liners);
   check->add_flag("--emit-ptx", arguments.emit_ptx, "Print the PTX of every handler");
   check
       ->add_option("--explain", arguments.explain,
@@ -398,7 +410,12 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   return band;
 }
 
-CLI::App* add_list(CLI::App& app) { return app.add_subcommand("list", "List the ready-made specifications"); }
+CLI::App* add_list(CLI::App& app, ListArguments& arguments) {
+  CLI::App* list = app.add_subcommand("list", "List the ready-made specifications, or print one");
+  list->add_option("NAME", arguments.name, "Print the text of this one")->type_name("");
+  list->footer("Example: lynxpp list branch_divergence > my.cod");
+  return list;
+}
 
 /// Whether `word` is an option of `command` whose value is the next word.
 bool takes_next_word(const CLI::App& command, const std::string& word) {
@@ -451,7 +468,7 @@ Arguments parse_arguments(int count, char** values) {
   app.set_version_flag("--version", "lynxpp " LYNXPP_VERSION, "Print the version and leave");
   app.set_help_flag("-h,--help", "Print this help and leave");
   app.require_subcommand(1);
-  app.footer("`lynxpp COMMAND --help` tells more about a command; so does `man lynxpp`.");
+  app.footer("`lynxpp help COMMAND` tells more about a command; so does `man lynxpp`.");
   RunArguments run;
   BenchArguments bench;
   ReportArguments report;
@@ -472,9 +489,15 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const calibrate_command = add_calibrate(app, calibrate);
   BandArguments band;
   const CLI::App* const band_command = add_band(app, band);
-  add_list(app);
+  ListArguments list;
+  add_list(app, list);
 
   std::vector<std::string> words(values + 1, values + count);
+  // `help` and `help COMMAND` are `--help` and `COMMAND --help`.
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty())
     return usage_error(complaint);
   if (words.size() > 1 && words[0] == ptx_command->get_name()) {
@@ -502,7 +525,11 @@ Arguments parse_arguments(int count, char** values) {
     return usage_error(error.what(), command);
   }
   if (app.got_subcommand(report_command)) return report;
-  if (app.got_subcommand(check_command)) return check;
+  if (app.got_subcommand(check_command)) {
+    if (check.files.empty() && check.one_liners.empty())
+      return usage_error("no specification to check", command);
+    return check;
+  }
   if (app.got_subcommand(instrument_command)) return instrument;
   if (app.got_subcommand(ptx_command)) return ptx;
   if (app.got_subcommand(advise_command)) {
@@ -523,7 +550,7 @@ Arguments parse_arguments(int count, char** values) {
     if (quality.command.empty()) return usage_error("no program to measure", command);
     return quality;
   }
-  if (!app.got_subcommand(run_command)) return ListArguments{};
+  if (!app.got_subcommand(run_command)) return list;
   if (run.command.empty()) return usage_error("no program to run", command);
   return run;
 }

@@ -20,7 +20,8 @@ enum ExitCode {
 };
 
 struct RunArguments {
-  std::vector<std::string> specifications;  ///< each a name, a path, or several separated by commas
+  std::vector<std::string> specifications;  ///< each a name, a path, "-", or several separated by commas
+  std::vector<std::string> one_liners;      ///< texts
   std::string kernels;
   std::string launches;
   std::string output;
@@ -51,7 +52,8 @@ struct ReportArguments {
 };
 
 struct CheckArguments {
-  std::vector<std::string> files;
+  std::vector<std::string> files;       ///< "-": standard input
+  std::vector<std::string> one_liners;  ///< texts
   bool emit_ptx = false;
   std::string explain;  ///< a PTX file: show where handlers would stand in it
   std::string kernel;   ///< explain: mangled, demangled or plain; empty: every entry
@@ -151,7 +153,9 @@ struct BandArguments {
   std::vector<std::string> command;  ///< empty: the numbers above
 };
 
-struct ListArguments {};
+struct ListArguments {
+  std::string name;  ///< print this one's text; empty: list all
+};
 
 /// Nothing to do but leave: help, the version or an error was printed.
 struct Finished {

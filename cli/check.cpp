@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/texts/texts.h"
 #include "cod/specification.h"
 #include "instrumentors/catalogue.h"
 
@@ -73,7 +74,12 @@ int check(const CheckArguments& arguments) {
     return exit_usage_error;
   }
   bool is_good = true;
-  for (const std::string& name : arguments.files) {
+  const Result<std::vector<std::string>> names = with_texts(arguments.files, arguments.one_liners);
+  if (!names) {
+    print(names.error().diagnostics);
+    return exit_input_error;
+  }
+  for (const std::string& name : *names) {
     const auto file = instrumentors::find_specification(name);
     if (!file) {
       print(file.error().diagnostics);

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/ptx_input.h"
+#include "cli/texts/texts.h"
 #include "engine/places.h"
 #include "instrumentors/catalogue.h"
 #include "support/text.h"
@@ -97,7 +98,12 @@ int explain(const CheckArguments& arguments) {
   PtxInput input;
   if (!read_ptx_input(arguments.explain, arguments.kernel, Wanted::kernels, input)) return exit_input_error;
   bool is_good = true;
-  for (const std::string& name : arguments.files) {
+  const Result<std::vector<std::string>> names = with_texts(arguments.files, arguments.one_liners);
+  if (!names) {
+    print(names.error().diagnostics);
+    return exit_input_error;
+  }
+  for (const std::string& name : *names) {
     const auto file = instrumentors::find_specification(name);
     if (file) {
       is_good &= explain_one(*file, input, arguments.json);

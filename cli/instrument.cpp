@@ -14,6 +14,7 @@
 #include "cli/diagnostics.h"
 #include "cli/passes.h"
 #include "cli/preload.h"
+#include "cli/texts/texts.h"
 #include "instrumentors/catalogue.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/counting/refinements.h"
@@ -33,8 +34,14 @@ struct LoadedSpecifications {
 /// Compiles every specification; on errors prints them all.
 bool load_specifications(const std::vector<std::string>& names, LoadedSpecifications& loaded,
                          int& exit_code) {
+  const Result<std::vector<std::string>> entries = with_texts(names, {});
+  if (!entries) {
+    print(entries.error().diagnostics);
+    exit_code = exit_usage_error;
+    return false;
+  }
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  for (const std::string& name : *entries) list += (list.empty() ? "" : ",") + name;
   auto found = instrumentors::parse_list(list);
   if (!found) {
     print(found.error().diagnostics);

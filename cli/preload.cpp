@@ -46,6 +46,10 @@ Result<std::string> specification_list(const std::vector<std::string>& specifica
   std::vector<std::string> names;
   for (const LoadedSpecification& specification : *found) {
     std::error_code error;
+    if (specification.is_text) {
+      names.push_back(instrumentors::text_entry(specification.name, specification.source));
+      continue;
+    }
     if (!specification.is_ready_made && !std::filesystem::is_regular_file(specification.path, error)) {
       return failure("specification '" + specification.path +
                          "' is a pipe, which the program could not read a second time",

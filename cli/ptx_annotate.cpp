@@ -6,6 +6,7 @@
 #include "cli/diagnostics.h"
 #include "cli/ptx_diff.h"
 #include "cli/ptx_input.h"
+#include "cli/texts/texts.h"
 #include "engine/instrument.h"
 #include "instrumentors/catalogue.h"
 #include "ptx/parser/parser.h"
@@ -16,8 +17,10 @@ namespace {
 /// Compiles the specifications; prints what is wrong with them.
 ExitCode compile_specifications(const std::vector<std::string>& names,
                                 std::vector<engine::SpecificationPtr>& compiled) {
+  const Result<std::vector<std::string>> entries = with_texts(names, {});
+  if (!entries) return print(entries.error().diagnostics), exit_usage_error;
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  for (const std::string& name : *entries) list += (list.empty() ? "" : ",") + name;
   const auto found = instrumentors::parse_list(list);
   if (!found) return print(found.error().diagnostics), exit_usage_error;
   for (const instrumentors::LoadedSpecification& text : *found) {

@@ -15,6 +15,7 @@
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
 #include "cli/program.h"
+#include "cli/texts/texts.h"
 #include "cod/word_scheme.h"
 #include "support/result.h"
 #include "support/run_mark.h"
@@ -63,8 +64,10 @@ Status check(const RunArguments& arguments) {
 
 /// Of the options, else what the environment holds already.
 Result<std::string> wanted_specifications(const RunArguments& arguments) {
-  if (arguments.specifications.empty()) return option_or_variable({}, "-s", "LYNXPP_SPEC").text;
-  return specification_list(arguments.specifications);
+  if (arguments.specifications.empty() && arguments.one_liners.empty())
+    return option_or_variable({}, "-s", "LYNXPP_SPEC").text;
+  const Result<std::vector<std::string>> names = with_texts(arguments.specifications, arguments.one_liners);
+  return names ? specification_list(*names) : Result<std::string>(names.error());
 }
 
 /// Has the program itself, and none of its children, say at its end when no launch was seen. It learns of its

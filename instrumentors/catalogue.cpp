@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <system_error>
 
 #include "instrumentors/embedded.h"
@@ -14,6 +15,8 @@ namespace lynxpp::instrumentors {
 namespace {
 
 constexpr std::string_view extension = ".cod";
+/// What an entry begins with that holds a text: all bytes of it but letters and digits are "%3a".
+constexpr std::string_view text_mark = "text:";
 /// A specification is a page of text; what is larger is some other file.
 constexpr std::uintmax_t greatest_size = 4u << 20;
 
@@ -62,7 +65,7 @@ Result<LoadedSpecification> load_file(const std::string& path) {
   if (std::filesystem::is_regular_file(status) && std::filesystem::file_size(path, error) > greatest_size) {
     return failure("specification '" + path + "' is larger than 4 MiB", "is it a .cod file?");
   }
-  LoadedSpecification specification{stem_of(path), path, {}, false};
+  LoadedSpecification specification{stem_of(path), path, {}};
   errno = 0;
   if (!read_file(path, specification.source)) {
     return failure("cannot read specification '" + path + "': " + std::strerror(errno));
@@ -81,7 +84,51 @@ Failure unknown(const std::string& name) {
                  list + (list.empty() ? "" : "; ") + "a file of your own is named with its path or its .cod");
 }
 
+bool is_plain(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+}
+
+/// The value of a hexadecimal digit; nullopt: it is none.
+std::optional<int> digit_of(char byte) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const std::size_t value = digits.find(byte);
+  return value == std::string_view::npos ? std::nullopt : std::optional<int>(static_cast<int>(value));
+}
+
+/// `entry` without its mark: "NAME:TEXT".
+Result<LoadedSpecification> text_of_entry(std::string_view entry) {
+  const std::size_t colon = std::min(entry.find(':'), entry.size());
+  LoadedSpecification specification{
+      std::string(entry.substr(0, colon)), std::string(entry.substr(0, colon)), {}, false, true};
+  for (std::size_t i = colon + 1; i < entry.size(); ++i) {
+    if (entry[i] != '%') {
+      specification.source += entry[i];
+      continue;
+    }
+    const auto high = i + 2 < entry.size() ? digit_of(entry[i + 1]) : std::nullopt;
+    const auto low = high ? digit_of(entry[i + 2]) : std::nullopt;
+    if (!low) return failure("the text of specification '" + specification.name + "' is damaged");
+    specification.source += static_cast<char>(*high * 16 + *low);
+    i += 2;
+  }
+  return specification;
+}
+
 }  // namespace
+
+std::string text_entry(const std::string& name, std::string_view source) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string entry = std::string(text_mark) + name + ":";
+  for (const char byte : source) {
+    if (is_plain(byte)) {
+      entry += byte;
+      continue;
+    }
+    const auto value = static_cast<unsigned char>(byte);
+    entry += {'%', digits[value / 16], digits[value % 16]};
+  }
+  return entry;
+}
 
 std::span<const ReadyMade> ready_made() {
   // Leaked on purpose: host programs may still launch kernels while static objects die.
@@ -93,6 +140,7 @@ Result<LoadedSpecification> find_specification(std::string_view name_or_path) {
   const std::string name(trim(name_or_path));
   if (name.empty())
     return failure("empty name of a specification", "`lynxpp list` shows the ready-made specifications");
+  if (name.starts_with(text_mark)) return text_of_entry(std::string_view(name).substr(text_mark.size()));
   for (const ReadyMade& entry : ready_made()) {
     if (entry.name != name) continue;
     return LoadedSpecification{name, "ready-made/" + name + std::string(extension), std::string(entry.source),

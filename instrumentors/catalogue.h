@@ -25,10 +25,15 @@ struct LoadedSpecification {
   std::string path;  ///< as diagnostics show it: the path given, or "ready-made/NAME.cod"
   std::string source;
   bool is_ready_made = false;
+  bool is_text = false;  ///< from an entry that text_entry() made: there is no file
 };
 
-/// A path (it contains '/', ends in ".cod", or names an existing file) or a ready-made name; a ready-made
-/// name wins over a file of the same name without ".cod" and '/'. Failure: nothing of that name, with the
+/// What stands in a list for a specification without a file, its text included: a one-liner, or what was
+/// read from standard input. `name` has no ':'.
+std::string text_entry(const std::string& name, std::string_view source);
+
+/// A text_entry(), a path (it contains '/', ends in ".cod", or names an existing file) or a ready-made name;
+/// a ready-made name wins over a file of the same name without ".cod" and '/'. Failure: nothing of that name, with the
 /// closest name or the list as a hint; a file that cannot be read.
 Result<LoadedSpecification> find_specification(std::string_view name_or_path);
 

@@ -54,6 +54,59 @@ TEST(Check, OneBadFileAmongSeveralIsEnough) {
               HasSubstr("lynxpp: error: cannot read specification './absent.cod': no such file\n"));
 }
 
+TEST(Check, AOneLinerDeclaresWhatItUses) {
+  const Outcome outcome = lynxpp(
+      {"check", "-e", "ON_INSTRUCTION: MEM_READ: SHARED: count[sourceLine()]++;", "-e",
+       "ON_KERNEL_ENTRY: { x[laneId()]++; d += 1.5; record(&h, smId()); append(&t, blockId(), smId()); }"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(outcome.out, HasSubstr("one-liner: ok, 1 handler"));
+  EXPECT_THAT(outcome.out, HasSubstr("one-liner-2: ok, 1 handler"));
+}
+
+TEST(Check, AnErrorInAOneLinerHasItsPlace) {
+  const Outcome outcome = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: a[blokId()]++;"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err,
+            "one-liner:1:20: error: unknown function 'blokId()'\n"
+            "  ON_KERNEL_ENTRY: a[blokId()]++;\n"
+            "                     ^~~~~~\n"
+            "  hint: did you mean 'blockId'?\n");
+}
+
+TEST(Check, WhatCannotBeDeclaredByUseIsRefused) {
+  const Outcome least = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: atomicMin(&a, 3);"});
+  EXPECT_EQ(least.exit_code, 1);
+  EXPECT_THAT(least.err, HasSubstr("one-liner:1:29: error: the least value of 'a' would always be the zero"));
+  const Outcome indices = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: a[3][laneId()]++;"});
+  EXPECT_EQ(indices.exit_code, 1);
+  EXPECT_THAT(indices.err, HasSubstr("only its last index may be any number"));
+}
+
+TEST(Check, ReadingAloneDeclaresNothing) {
+  const Outcome outcome = lynxpp({"check", "-e", "ON_KERNEL_ENTRY: if (limit > 3) n++;"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("'limit'"));
+}
+
+TEST(Check, WithoutASpecificationIsAUsageError) {
+  const Outcome outcome = lynxpp({"check"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("no specification to check"));
+}
+
+TEST(List, PrintsTheTextOfOne) {
+  const auto known = instrumentors::find_specification("instruction_count");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(lynxpp({"list", "instruction_count"}).out, known->source);
+  EXPECT_EQ(lynxpp({"list", "instruction_coun"}).exit_code, 2);
+}
+
+TEST(Help, OfACommandByName) {
+  EXPECT_EQ(lynxpp({"help", "check"}).out, lynxpp({"check", "--help"}).out);
+  EXPECT_EQ(lynxpp({"help"}).out, lynxpp({"--help"}).out);
+}
+
 TEST(Check, EmitsThePtxOfEveryHandler) {
   const TemporaryFolder folder;
   const Outcome outcome = lynxpp({"check", "--emit-ptx", "--sm", "80", folder.write("good.cod", counter)});

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "instrumentors/catalogue.h"
 #include "support/text.h"
 #include "tests/cli/process.h"
 
@@ -54,6 +55,22 @@ TEST_F(Run, PreloadsTheLibraryBesideItself) {
 TEST_F(Run, KeepsOtherPreloadsBehindOurs) {
   EXPECT_THAT(environment_of({"-s", specification_}, {{"LD_PRELOAD", LYNXPP_TEST_PRELOAD}}),
               HasSubstr("\nLD_PRELOAD=" + library() + ":" LYNXPP_TEST_PRELOAD "\n"));
+}
+
+TEST_F(Run, AOneLinerReachesTheProgramWithItsDeclarations) {
+  const std::string variables = environment_of({"-e", "ON_KERNEL_ENTRY: n++;"});
+  const auto begin = variables.find("\nLYNXPP_SPEC=") + std::string("\nLYNXPP_SPEC=").size();
+  const auto found =
+      instrumentors::find_specification(variables.substr(begin, variables.find('\n', begin) - begin));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "one-liner");
+  EXPECT_EQ(found->source, "ON_KERNEL_ENTRY: n++;\nglobal unsigned long n;\n");
+}
+
+TEST_F(Run, ADamagedTextIsRefused) {
+  const Outcome outcome = run({"--", "env"}, {{"LYNXPP_SPEC", "text:mine:ON%5"}});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err, "lynxpp: error: the text of specification 'mine' is damaged\n");
 }
 
 TEST_F(Run, OptionsBecomeVariables) {

@@ -1,0 +1,236 @@
+#include "cod/declared_by_use.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cod/syntax/parser.h"
+
+namespace lynxpp::cod {
+namespace {
+
+// Of a map and a trace: room for so many, as far as a launch needs no more than some MiB for it.
+constexpr const char* map_entries = "16384";
+constexpr const char* trace_entries = "65536";
+constexpr const char* histogram_bins = "62";
+
+/// The extent whose elements a function numbers; empty: none.
+std::string extent_of(const Expression& index) {
+  static const std::map<std::string, std::string> extents{
+      {"basicBlockId", "BASIC_BLOCKS"}, {"instructionId", "INSTRUCTIONS"},
+      {"blockId", "BLOCKS"},            {"blockIdx", "BLOCKS"},
+      {"warpId", "WARPS"},              {"globalThreadId", "THREADS"},
+      {"smId", "SMS"},                  {"laneId", "LANES"},
+      {"blockThreadId", "THREADS_PER_BLOCK"}};
+  const auto found = index.kind == ExpressionKind::call ? extents.find(index.text) : extents.end();
+  return found == extents.end() ? std::string() : found->second;
+}
+
+bool is_floating_value(const Expression& value) {
+  const bool is_typed = value.kind == ExpressionKind::floating || value.kind == ExpressionKind::cast;
+  if (is_typed && (value.type == Type::f32 || value.type == Type::f64)) return true;
+  if (value.kind == ExpressionKind::cast || value.kind == ExpressionKind::call) return false;
+  return std::ranges::any_of(value.operands, [](const ExpressionPtr& each) { return is_floating_value(*each); });
+}
+
+bool is_negative_value(const Expression& value) {
+  return value.kind == ExpressionKind::unary && value.op == Operator::minus;
+}
+
+enum class Storage { element, array, map, histogram, trace };
+
+/// How one name is used, all its uses together.
+struct Use {
+  std::string name;
+  Position position;
+  Storage storage = Storage::element;
+  std::vector<std::string> extents;  ///< of the indices; of a map without its key's
+  std::vector<std::string> fields;   ///< trace
+  bool is_floating = false;
+  bool is_signed = false;
+
+  std::string type() const { return is_floating ? "double" : is_signed ? "long" : "unsigned long"; }
+  std::string declaration() const {
+    std::string indices;
+    for (const std::string& extent : extents) indices += "[" + extent + "]";
+    switch (storage) {
+      case Storage::element:
+      case Storage::array: return "global " + type() + " " + name + indices + ";";
+      case Storage::map:
+        return "global map " + type() + " " + name + indices + "[" + map_entries + "] by unsigned long;";
+      case Storage::histogram: return "global histogram " + name + indices + "[" + histogram_bins + "];";
+      case Storage::trace: break;
+    }
+    const std::string end = " " + name + indices + "[" + trace_entries + "];";
+    if (fields.size() < 2) return "global trace unsigned long" + end;
+    std::string entry = "struct " + name + "_entry {";
+    for (const std::string& field : fields) entry += " unsigned long " + field + ";";
+    return entry + " }; global trace struct " + name + "_entry" + end;
+  }
+};
+
+/// Walks a specification and collects what it changes without declaring it.
+class UndeclaredNames {
+ public:
+  explicit UndeclaredNames(const SyntaxTree& tree) : tree_(tree) {}
+
+  void collect() {
+    for (const Item& item : tree_.items) {
+      declared_.insert(item.name);
+      for (const Parameter& parameter : item.parameters) declared_.insert(parameter.name);
+      if (item.body) declare(*item.body);
+    }
+    for (const Item& item : tree_.items) {
+      if (item.body) visit(*item.body);
+    }
+  }
+
+  std::vector<Use> uses;
+  Diagnostics errors;
+
+ private:
+  void declare(const Statement& statement) {
+    for (const Declarator& declarator : statement.declarators) declared_.insert(declarator.name);
+    for (const StatementPtr& child : statement.children) declare(*child);
+  }
+
+  void visit(const Statement& statement) {
+    for (const Declarator& declarator : statement.declarators) {
+      if (declarator.initializer) visit(*declarator.initializer);
+    }
+    if (statement.condition) visit(*statement.condition);
+    if (statement.expression) visit(*statement.expression);
+    for (const StatementPtr& child : statement.children) visit(*child);
+  }
+
+  void visit(const Expression& expression) {
+    const auto& operands = expression.operands;
+    const bool is_step = expression.op == Operator::increment || expression.op == Operator::decrement;
+    if (expression.kind == ExpressionKind::assign) {
+      const bool takes_away = expression.op == Operator::subtract || is_negative_value(*operands[1]);
+      changed(*operands[0], operands[1].get(), takes_away);
+    } else if (is_step) {
+      changed(*operands[0], nullptr, expression.op == Operator::decrement);
+    } else if (expression.kind == ExpressionKind::call) {
+      called(expression);
+    }
+    for (const ExpressionPtr& operand : operands) visit(*operand);
+  }
+
+  void called(const Expression& call) {
+    const bool has_address = !call.operands.empty() && call.operands[0]->kind == ExpressionKind::unary &&
+                             call.operands[0]->op == Operator::address_of;
+    if (!has_address) return;
+    const Expression& target = *call.operands[0]->operands[0];
+    const Expression* value = call.operands.size() > 1 ? call.operands[1].get() : nullptr;
+    if (call.text == "record") return collected(target, Storage::histogram, call);
+    if (call.text == "append") return collected(target, Storage::trace, call);
+    if (call.text == "atomicMin") return least(target);
+    const bool is_update =
+        call.text == "atomicAdd" || call.text == "atomicMax" || call.text == "atomicIncrement";
+    if (is_update) changed(target, value, value != nullptr && is_negative_value(*value));
+  }
+
+  /// The name that `target` is an element of, with its indices; null: declared, or no name.
+  const Expression* undeclared(const Expression& target, std::vector<const Expression*>& indices) const {
+    const Expression* base = &target;
+    while (base->kind == ExpressionKind::index && base->operands.size() == 2) {
+      indices.insert(indices.begin(), base->operands[1].get());
+      base = base->operands[0].get();
+    }
+    const bool is_new = base->kind == ExpressionKind::name && !declared_.contains(base->text);
+    return is_new ? base : nullptr;
+  }
+
+  Use& use_of(const Expression& name, Storage storage, bool& is_first) {
+    const auto found = std::ranges::find(uses, name.text, &Use::name);
+    is_first = found == uses.end();
+    if (!is_first) return *found;
+    return uses.emplace_back(Use{name.text, name.position, storage, {}, {}, false, false});
+  }
+
+  void changed(const Expression& target, const Expression* value, bool takes_away) {
+    std::vector<const Expression*> indices;
+    const Expression* name = undeclared(target, indices);
+    if (name == nullptr) return;
+    std::vector<std::string> extents;
+    for (const Expression* index : indices) extents.push_back(extent_of(*index));
+    const bool has_key = !extents.empty() && extents.back().empty();
+    if (has_key) extents.pop_back();
+    if (!check(*name, extents)) return;
+    bool is_first = false;
+    Use& use = use_of(*name, has_key ? Storage::map : indices.empty() ? Storage::element : Storage::array,
+                      is_first);
+    if (is_first) {
+      use.extents = std::move(extents);
+    } else if (use.storage == Storage::array && indices.size() == use.extents.size() &&
+               (has_key || extents != use.extents)) {
+      // Indexed by this and by that: what all of these have in common is that they are numbers.
+      use.storage = Storage::map;
+      use.extents.pop_back();
+    }
+    use.is_floating |= value != nullptr && is_floating_value(*value);
+    use.is_signed |= takes_away;
+  }
+
+  void collected(const Expression& target, Storage storage, const Expression& call) {
+    std::vector<const Expression*> indices;
+    const Expression* name = undeclared(target, indices);
+    if (name == nullptr) return;
+    std::vector<std::string> extents;
+    for (const Expression* index : indices) extents.push_back(extent_of(*index));
+    if (!check(*name, extents)) return;
+    bool is_first = false;
+    Use& use = use_of(*name, storage, is_first);
+    if (!is_first) return;
+    use.extents = std::move(extents);
+    for (std::size_t i = 1; storage == Storage::trace && i < call.operands.size(); ++i)
+      use.fields.push_back(field_name(*call.operands[i], use.fields));
+  }
+
+  static std::string field_name(const Expression& value, const std::vector<std::string>& taken) {
+    const bool is_named = value.kind == ExpressionKind::call || value.kind == ExpressionKind::name;
+    if (is_named && std::ranges::count(taken, value.text) == 0) return value.text;
+    return "value" + std::to_string(taken.size() + 1);
+  }
+
+  bool check(const Expression& name, const std::vector<std::string>& extents) {
+    if (std::ranges::count(extents, std::string()) == 0) return true;
+    fail(name, "'" + name.text + "' cannot be declared by this use: only its last index may be any number",
+         "declare it, for example 'global unsigned long " + name.text + "[32][1024];'");
+    return false;
+  }
+
+  void least(const Expression& target) {
+    std::vector<const Expression*> indices;
+    const Expression* name = undeclared(target, indices);
+    if (name == nullptr) return;
+    fail(*name, "the least value of '" + name->text + "' would always be the zero that it begins with",
+         "use record(&" + name->text + ", value) for how the values are distributed");
+  }
+
+  void fail(const Expression& place, std::string message, std::string hint) {
+    errors.push_back({Severity::error, location_of(tree_.files, place.position), std::move(message),
+                      std::move(hint)});
+  }
+
+  const SyntaxTree& tree_;
+  std::set<std::string> declared_;
+};
+
+}  // namespace
+
+Result<std::string> declared_by_use(const std::string& source, const std::string& name) {
+  const Result<SyntaxTree> tree = parse(source, name);
+  if (!tree) return std::string();
+  UndeclaredNames names(*tree);
+  names.collect();
+  if (!names.errors.empty()) return Failure{std::move(names.errors)};
+  std::string text;
+  for (const Use& use : names.uses) text += (text.empty() ? "" : " ") + use.declaration();
+  return text;
+}
+
+}  // namespace lynxpp::cod
