@@ -33,8 +33,8 @@ struct LoadedSpecification {
 std::string text_entry(const std::string& name, std::string_view source);
 
 /// A text_entry(), a path (it contains '/', ends in ".cod", or names an existing file) or a ready-made name;
-/// a ready-made name wins over a file of the same name without ".cod" and '/'. Failure: nothing of that name, with the
-/// closest name or the list as a hint; a file that cannot be read.
+/// a ready-made name wins over a file of the same name without ".cod" and '/'. Failure: nothing of that
+/// name, with the closest name or the list as a hint; a file that cannot be read.
 Result<LoadedSpecification> find_specification(std::string_view name_or_path);
 
 /// "a,b,./c.cod". Blanks around names do not count. Failure: every name that cannot be found, an empty
