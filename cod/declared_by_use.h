@@ -15,7 +15,8 @@ namespace lynxpp::cod {
 ///   a++, a += x              one element
 ///   record(&a, x)            a histogram
 ///   append(&a, x, y)         a trace
-/// Elements are `unsigned long`; `long` where something is taken away, `double` where a floating-point constant
+/// Elements are `unsigned long`; `long` where something is taken away, `double` where a floating-point
+/// constant
 /// or conversion is added. Failure: an array that cannot be declared by its use, with its place in `name`.
 Result<std::string> declared_by_use(const std::string& source, const std::string& name);
 
