@@ -127,9 +127,12 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
   report->add_option("FILE", arguments.files, "JSON Lines that a run wrote (-o, LYNXPP_OUTPUT)")
       ->required()
       ->type_name("");
-  report->add_option("-f,--format", arguments.format, "table (default), csv, json, html or svg")
+  report
+      ->add_option("-f,--format", arguments.format,
+                   "table (default), csv, json, html, plain-html, svg or perfetto")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "csv", "json", "html", "svg"}).description(""));
+      ->check(
+          CLI::IsMember({"table", "csv", "json", "html", "plain-html", "svg", "perfetto"}).description(""));
   report->add_option("-o,--output", arguments.output, "Where to write (default: standard output)")
       ->type_name("FILE");
   report
@@ -139,7 +142,8 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
       ->check(CLI::Range(60, 10000).description(""));
   report->footer(
       "table: as at the end of a run; csv: one line per number; json: totals by kernel in one object;\n"
-      "html: one page with everything; svg: bars. Several files are added up as one run's.\n"
+      "html: one page with everything; plain-html: one without scripts; svg: bars; perfetto: a timeline\n"
+      "for ui.perfetto.dev. Several files are added up as one run's.\n"
       "The exit code is 1 when a file cannot be read or holds no records; lines that are none are named\n"
       "and left out.\n\n"
       "Example: lynxpp report out.jsonl --format html -o out.html");

@@ -7,9 +7,11 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "report/csv.h"
+#include "report/page/page.h"
 #include "report/reader.h"
 #include "report/summary.h"
 #include "report/table_sink.h"
+#include "report/timeline/perfetto.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -68,11 +70,19 @@ bool render(const ReportArguments& arguments, const Write& write) {
                                                   : report::terminal_width(STDOUT_FILENO);
     return read_into(*report::make_table_sink({write, width}), arguments.files);
   }
+  if (arguments.format == "perfetto") return read_into(*report::make_perfetto_sink(write), arguments.files);
   constexpr std::size_t kept = 1 << 20;
+  const std::string title = "lynxpp: " + arguments.files.front();
+  if (arguments.format == "html") {
+    report::PageSink sink(kept);
+    const bool is_good = read_into(sink, arguments.files);
+    write(report::to_page(sink, title));
+    return is_good;
+  }
   report::SummarySink sink(kept);
   const bool is_good = read_into(sink, arguments.files);
-  if (arguments.format == "html") {
-    write(report::to_html(sink.summary(), "lynxpp: " + arguments.files.front()));
+  if (arguments.format == "plain-html") {
+    write(report::to_html(sink.summary(), title));
   } else {
     write(arguments.format == "svg" ? report::to_svg(sink.summary()) : report::to_json(sink.summary()));
   }

@@ -45,6 +45,7 @@ Configuration read_configuration(Diagnostics& problems) {
   configuration.output = environment("LYNXPP_OUTPUT");
   configuration.dump = environment("LYNXPP_DUMP");
   configuration.prints_table = environment("LYNXPP_TABLE") != "0";
+  configuration.ptx = environment("LYNXPP_PTX") != "0";
   configuration.timing = timing_of(environment("LYNXPP_TIMING"));
   const std::string timeline = environment("LYNXPP_TIMELINE");
   configuration.timeline = !timeline.empty() && timeline != "0";

@@ -26,6 +26,7 @@ struct Configuration {
   LaunchFilter launches;     ///< LYNXPP_LAUNCHES
   std::string output;        ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
   bool prints_table = true;  ///< LYNXPP_TABLE: not when it is 0
+  bool ptx = true;           ///< LYNXPP_PTX: tables of sites hold the kernel's PTX; not when it is 0
   std::string dump;          ///< LYNXPP_DUMP: folder for PTX, or empty
   Timing timing = Timing::off;
   bool timeline = false;       ///< LYNXPP_TIMELINE: records of the device and of all activities

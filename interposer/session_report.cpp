@@ -209,7 +209,11 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   record.modelled = modelled_time_of(*pending.readback);
   if (has_values_per_site(record)) {
     record.sites = pending.sites;
-    if (!sites.written) sink_->sites(site_record(*sites.table, record.kernel, pending.sites));
+    if (!sites.written) {
+      report::SitesRecord places = site_record(*sites.table, record.kernel, pending.sites);
+      if (sites.ptx != nullptr) places.ptx = *sites.ptx;
+      sink_->sites(places);
+    }
     const State state(state_);
     pending.seen->sites[pending.sites].written = true;
   }

@@ -89,6 +89,7 @@ struct Session::Seen {
   struct Sites {
     std::shared_ptr<const cod::SiteTable> table;
     bool written = false;
+    std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not told
   };
   std::vector<Sites> sites;
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "interposer/ptx_parts.h"
 #include "interposer/session.h"
 #include "interposer/session_state.h"
 #include "support/log.h"
@@ -65,7 +66,13 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
                 registers->instrumented);
   }
 
+  std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> parts;
+  if (configuration_.ptx && kernel.instrumented.sites != nullptr) {
+    parts = std::make_shared<const std::vector<report::SitesRecord::PtxPart>>(
+        ptx_parts(*text, *kernel.instrumented.sites));
+  }
   const State state(state_);
+  if (parts != nullptr) seen.sites[kernel.sites].ptx = std::move(parts);
   report::CoverageRecord& coverage = seen.coverage;
   for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
   coverage.sites = 0;

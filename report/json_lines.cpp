@@ -232,7 +232,13 @@ class JsonLinesSink final : public Sink {
 
 }  // namespace
 
+std::string json_line_of(const SitesRecord& record) { return text_of(record); }
+std::string json_line_of(const LaunchRecord& record) { return text_of(record); }
 std::string json_line_of(const TotalRecord& record) { return text_of(record); }
+std::string json_line_of(const CoverageRecord& record) { return text_of(record); }
+std::string json_line_of(const TimingRecord& record) { return text_of(record); }
+std::string json_line_of(const DeviceRecord& record) { return text_of(record); }
+std::string json_line_of(const ActivityRecord& record) { return text_of(record); }
 
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

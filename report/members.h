@@ -215,6 +215,11 @@ void visit_members(Is<TimingRecord> auto& record, auto&& visit) {
   visit.if_any("variant", record.variant);
 }
 
+void visit_members(Is<SitesRecord::PtxPart> auto& part, auto&& visit) {
+  visit("line", part.line);
+  visit("text", part.text);
+}
+
 void visit_members(Is<SitesRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
   visit("table", record.table);
@@ -224,6 +229,7 @@ void visit_members(Is<SitesRecord> auto& record, auto&& visit) {
   visit("labels", record.labels);
   visit("blocks", record.blocks);
   visit("instructions", record.instructions);
+  visit.if_any("ptx", record.ptx);
 }
 
 template <typename T>

@@ -12,7 +12,8 @@
 //   {"record":"sites","kernel":…,"demangled":…,"table":N,"functions":[…],"opcodes":[…],
 //    "files":[…],"labels":[["MEM_READ",…],…],
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
-//    "instructions":{"block":[…],"opcode":[…],"labels":[…],"ptx_line":[…],"file":[…],"line":[…]}}
+//    "instructions":{"block":[…],"opcode":[…],"labels":[…],"ptx_line":[…],"file":[…],"line":[…]},
+//    "ptx":[{"line":N,"text":…},…]}
 //   {"record":"device","device":…,"compute_capability":90,"multiprocessors":N,…}
 //   {"record":"activity","order":N,"stream":N,"host_ms":…,"ranges":[…], and one of
 //    "launch":{"kernel":…,"launch":N,…} "copy":{"bytes":N,…} "wait":{}}
@@ -24,6 +25,7 @@
 // "opcode", "labels" and "file" are indices into the lists above them; a file that is not known is null, its
 // line 0. The record stands before the first launch with such results, whose "sites" is the "table" of its
 // kernel that belongs to it; a kernel whose variants have the same instructions has one table, number 0.
+// "ptx" is the text of its functions as the program has it.
 // "sampling" stands where not everything was measured: 1 of so many, and nothing was scaled up. A launch
 // counts from 0, per kernel, over the launches made while a specification was attached.
 #pragma once
@@ -191,6 +193,12 @@ struct SitesRecord {
     bool operator==(const Block&) const = default;
   };
 
+  /// Lines of the module's PTX, from `line` on.
+  struct PtxPart {
+    std::uint64_t line = 1;
+    std::string text;
+  };
+
   std::string kernel;                            ///< mangled
   std::uint64_t table = 0;                       ///< number among the kernel's tables
   std::vector<std::string> functions;            ///< mangled, the kernel first
@@ -199,6 +207,7 @@ struct SitesRecord {
   std::vector<std::vector<std::string>> labels;  ///< sets of filter labels: {"MEM_READ", "GLOBAL"}
   std::vector<Block> blocks;
   std::vector<Instruction> instructions;
+  std::vector<PtxPart> ptx = {};  ///< of the functions; none: it is not told
 };
 
 struct CoverageRecord {
@@ -261,7 +270,13 @@ class Sink {
 /// Appends one JSON object a line to `path` and flushes after each; null when the file cannot be opened.
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path);
 /// The line, with its end, that the sink above writes of it.
+std::string json_line_of(const SitesRecord& record);
+std::string json_line_of(const LaunchRecord& record);
 std::string json_line_of(const TotalRecord& record);
+std::string json_line_of(const CoverageRecord& record);
+std::string json_line_of(const TimingRecord& record);
+std::string json_line_of(const DeviceRecord& record);
+std::string json_line_of(const ActivityRecord& record);
 /// Collects and prints aligned tables on stderr at finish(): one row per kernel and spec with totals over its
 /// launches, then the coverage of kernels that were not instrumented, then timings when there are any.
 std::unique_ptr<Sink> make_table_sink();

@@ -57,10 +57,10 @@ std::string shape_of(const std::uint32_t (&extent)[3]);
 std::string to_text(const LaunchExtent& extent);
 
 /// One JSON object and a line end: totals by specification and kernel, arrays and tables with their values,
-/// hot sites, what ON_END emitted, coverage (docs/schema/records.schema.json).
-std::string to_json(const Summary& summary);
+/// so many hot sites, what ON_END emitted, coverage (docs/schema/records.schema.json).
+std::string to_json(const Summary& summary, std::size_t listed_sites = 100);
 
-/// A self-contained page: tables, hot sites with their source lines, bar charts.
+/// A self-contained page without scripts: tables, hot sites with their source lines, bar charts.
 std::string to_html(const Summary& summary, const std::string& title);
 
 /// Every result that is a number, as bars by kernel: one panel for each result.

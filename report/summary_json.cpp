@@ -11,8 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t listed_sites = 100;
-
 /// Sums that no 64-bit integer holds become the nearest double, and say so by their point or exponent.
 Json json_of(const Number& number) {
   if (number.is_real) return std::isfinite(number.real) ? Json(number.real) : Json(nullptr);
@@ -91,13 +89,15 @@ Json json_of(const TableTotals& table) {
   return object;
 }
 
-Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, const Summary& summary) {
+Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, const Summary& summary,
+             std::size_t listed_sites) {
   Json object{{"kernel", kernel.kernel},
               {"demangled", demangle(kernel.kernel)},
               {"launches", kernel.launches},
               {"grid", json_of(kernel.grid)},
               {"block", json_of(kernel.block)}};
   if (!kernel.ranges.empty()) object["ranges"] = kernel.ranges;
+  if (kernel.sites) object["sites"] = *kernel.sites;
   object["results"] = Json::object();
   for (const ScalarColumn& column : totals.columns) {
     const auto value = kernel.scalars.find(column.name);
@@ -169,13 +169,13 @@ Json json_of(const LaunchAdvice& advice) {
 
 }  // namespace
 
-std::string to_json(const Summary& summary) {
+std::string to_json(const Summary& summary, std::size_t listed_sites) {
   Json object{{"record", "summary"}};
   object["specifications"] = Json::array();
   for (const SpecificationTotals& totals : summary.specifications) {
     Json entry{{"spec", totals.spec}, {"device", totals.device}, {"kernels", Json::array()}};
     for (const KernelTotals& kernel : totals.kernels)
-      entry["kernels"].push_back(json_of(kernel, totals, summary));
+      entry["kernels"].push_back(json_of(kernel, totals, summary, listed_sites));
     object["specifications"].push_back(std::move(entry));
   }
   object["advice"] = Json::array();

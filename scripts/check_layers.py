@@ -61,6 +61,7 @@ LIBRARIES = {
     "CLI11": (r"CLI/.*", ["cli"]),
     "zstd": (r"zstd.*\.h", ["image"]),
     "LZ4": (r"lz4.*\.h", ["image"]),
+    "zlib": (r"zlib\.h", ["report"]),
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
              ["device/cpu/runtime", "device/cpu/driver", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",

@@ -49,6 +49,10 @@ target_link_libraries(lynxpp_lz4 INTERFACE ${LZ4_STATIC_LIBRARY})
 # LLVMSupport names the shared libz3, libz and libzstd. What is installed needs no further package: the static libz and libzstd take
 # their place, and nothing that is linked here uses Z3.
 find_library(ZLIB_STATIC_LIBRARY libz.a REQUIRED)
+find_path(ZLIB_INCLUDE_DIR zlib.h REQUIRED)
+add_library(lynxpp_zlib INTERFACE)
+target_include_directories(lynxpp_zlib SYSTEM INTERFACE ${ZLIB_INCLUDE_DIR})
+target_link_libraries(lynxpp_zlib INTERFACE ${ZLIB_STATIC_LIBRARY})
 set_target_properties(LLVMSupport PROPERTIES
   INTERFACE_LINK_LIBRARIES "rt;dl;m;${ZLIB_STATIC_LIBRARY};${ZSTD_STATIC_LIBRARY};LLVMDemangle")
 

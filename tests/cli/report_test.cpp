@@ -40,6 +40,7 @@ TEST_F(Report, WritesEveryFormat) {
   const std::pair<const char*, const char*> beginnings[] = {{"csv", "kernel,demangled,launch,"},
                                                             {"json", R"({"record":"summary")"},
                                                             {"html", "<!DOCTYPE html>"},
+                                                            {"plain-html", "<!DOCTYPE html>"},
                                                             {"svg", "<svg "}};
   for (const auto& [format, beginning] : beginnings) {
     const std::string path = folder_.path(std::string("out.") + format);

@@ -27,7 +27,7 @@ class Profiled:
             self.run_ = BUILD.run(BUILD.examples / program, spec=spec, environment={"LYNXPP_OUTPUT": str(output), "COLUMNS": "100"})
             self.records = read_json_lines(output)
             self.json = json.loads(self.report(output, "json"))
-            self.html = self.report(output, "html")
+            self.html = self.report(output, "plain-html")
             self.table = self.report(output, "table")
         self.advice = {each["demangled"].split("(")[0]: each for each in self.json["advice"]}
 

@@ -116,20 +116,20 @@ class Report(unittest.TestCase):
         self.assertIsNone(kernel["results"]["nothing"]["value"])
         self.assertEqual(kernel["results"]["lanes"]["value"], numerator)
         self.assertIn(f"{numerator / denominator:.3f}", self.run_.stderr)
-        self.assertIn(f"{numerator / denominator:.3f}", self.report("html"))
+        self.assertIn(f"{numerator / denominator:.3f}", self.report("plain-html"))
 
     def test_grids_that_differ_are_not_one_of_them(self):
         _, kernel = self.summary()
         self.assertIsNone(kernel["grid"])
         self.assertRegex(self.run_.stderr, rf"{KERNEL} +{len(self.launches)} +varies ")
-        self.assertIn("<td>varies</td>", self.report("html"))
+        self.assertIn("<td>varies</td>", self.report("plain-html"))
 
     def test_names_that_come_again_are_numbered_everywhere(self):
         summary, kernel = self.summary()
         for name, same in (("again", "lanes"), ("again#2", "issues")):
             self.assertEqual(self.results(name), self.results(same))
             self.assertEqual(kernel["results"][name]["value"], sum(self.results(same)))
-            for text in (self.run_.stderr, self.report("csv"), self.report("html")):
+            for text in (self.run_.stderr, self.report("csv"), self.report("plain-html")):
                 self.assertIn(name, text)
 
     def test_tables_by_site_are_added_up(self):
@@ -138,7 +138,7 @@ class Report(unittest.TestCase):
         self.assertEqual(kernel["arrays"]["sites.reads"]["values"], values)
         rows = next(hot["rows"] for hot in kernel["hot_sites"] if hot["by"] == "instruction")
         self.assertEqual(rows[0]["values"]["sites.reads"], max(values))
-        for text in (self.run_.stderr, self.report("html")):
+        for text in (self.run_.stderr, self.report("plain-html")):
             self.assertIn("the hottest instructions", text)
 
     def table(self, name):
@@ -169,13 +169,13 @@ class Report(unittest.TestCase):
         for name in ("lowest", "trace.value"):
             self.assertIsNone(kernel["arrays"][name]["sum"])
             total = sum(value for result in self.results(name) for value in result["values"])
-            for text in (self.run_.stderr, self.report("html")):
+            for text in (self.run_.stderr, self.report("plain-html")):
                 self.assertNotIn(f"{total:,}", text)
 
     def test_notes_count_launches(self):
         many = f"minus one is ffffffff ({3 * len(self.launches)} times in {len(self.launches)} launches)"
         self.assertIn(many, self.run_.stderr)
-        self.assertIn(many, self.report("html"))
+        self.assertIn(many, self.report("plain-html"))
 
     def test_errors_of_reports_name_the_specification(self):
         line = SPECIFICATION.splitlines().index('  emit("missing", lowest[none + 2]);') + 1
@@ -200,7 +200,7 @@ class Report(unittest.TestCase):
     def test_totals_are_shown_by_every_format(self):
         summary, _ = self.summary()
         self.assertEqual(summary["totals"][0]["results"], {"half": {"value": 0.5, "numerator": 1, "denominator": 2}})
-        for text in (self.run_.stderr, self.report("html")):
+        for text in (self.run_.stderr, self.report("plain-html")):
             self.assertRegex(text, r"half\b[^\n]*0\.500")
 
 
@@ -216,7 +216,7 @@ class Words(unittest.TestCase):
             summary = json.loads(BUILD.run(BUILD.command, "report", output, "--format", "json", preload=False).stdout)
             rows = csv.DictReader(io.StringIO(BUILD.run(BUILD.command, "report", output, "--format", "csv", preload=False).stdout.decode()))
             labels = {row["label"] for row in rows if row["result"] == "arrays_heat"}
-            page = BUILD.run(BUILD.command, "report", output, "--format", "html", preload=False).stdout.decode()
+            page = BUILD.run(BUILD.command, "report", output, "--format", "plain-html", preload=False).stdout.decode()
         if schema.jsonschema is not None:
             self.assertEqual(schema.complaint(summary), "")
         for totals in summary["specifications"]:

@@ -1,0 +1,136 @@
+#include "report/page/page.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/bar_chart.h"
+#include "report/page/embedded.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// Of texts of JSON.
+std::string joined(const std::vector<std::string>& values) {
+  std::string text = "[";
+  for (const std::string& each : values) {
+    if (text.size() > 1) text += ',';
+    text += trim(each);
+  }
+  return text + "]";
+}
+
+template <typename Records, typename Project>
+std::string list_of(const Records& records, Project&& record_of) {
+  std::vector<std::string> lines;
+  for (const auto& each : records) lines.push_back(json_line_of(record_of(each)));
+  return joined(lines);
+}
+
+/// The files that some place lies in; a text that is not there is null.
+std::string sources_of(const Summary& summary) {
+  constexpr std::size_t most_bytes = 4 << 20;
+  std::set<std::string> paths;
+  for (const auto& [key, record] : summary.sites) {
+    for (const SitesRecord::Instruction& each : record.instructions) {
+      if (each.file != SitesRecord::unknown) paths.insert(record.files[each.file]);
+    }
+  }
+  std::vector<std::string> sources;
+  for (const std::string& path : paths) {
+    std::string text;
+    const bool is_there = read_file(path, text) && text.size() <= most_bytes;
+    sources.push_back("{\"path\":" + json_text(path) + ",\"text\":" + (is_there ? json_text(text) : "null") +
+                      "}");
+  }
+  return joined(sources);
+}
+
+std::string base64_of(std::string_view bytes) {
+  static constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
+    for (std::size_t k = 0; k < 4; ++k)
+      text += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+/// In the format of zlib; empty when there is no memory for it.
+std::string compressed(std::string_view text) {
+  uLongf size = compressBound(text.size());
+  std::string bytes(size, '\0');
+  const int result = compress2(reinterpret_cast<Bytef*>(bytes.data()), &size,
+                               reinterpret_cast<const Bytef*>(text.data()), text.size(), 6);
+  bytes.resize(result == Z_OK ? size : 0);
+  return bytes;
+}
+
+void put(std::string& page, std::string_view mark, std::string_view text) {
+  if (const std::size_t at = page.find(mark); at != std::string::npos) page.replace(at, mark.size(), text);
+}
+
+}  // namespace
+
+void PageSink::launch(const LaunchRecord& record) {
+  SummarySink::launch(record);
+  if (launches_.size() == listed_records) {
+    ++further_launches_;
+    return;
+  }
+  LaunchRecord numbers = record;
+  std::erase_if(numbers.results, [](const ResultValue& each) { return !each.extents.empty(); });
+  launches_.push_back(json_line_of(numbers));
+}
+
+void PageSink::activity(const ActivityRecord& record) {
+  if (activities_.size() == listed_records) {
+    ++further_activities_;
+    return;
+  }
+  activities_.push_back(json_line_of(record));
+}
+
+std::string PageSink::data(const std::string& title) const {
+  const auto same = [](const auto& record) -> const auto& { return record; };
+  const auto second = [](const auto& entry) -> const auto& { return entry.second; };
+  const Summary& all = summary();
+  std::string text = "{\"page\":1,\"title\":" + json_text(title);
+  text += ",\"summary\":";
+  text += trim(to_json(all, 0));
+  text += ",\"sites\":" + list_of(all.sites, second);
+  text += ",\"timings\":" + list_of(all.timings, same);
+  text += ",\"coverage\":" + list_of(all.coverage, same);
+  text += ",\"devices\":" + joined(devices_);
+  text += ",\"launches\":" + joined(launches_);
+  text += ",\"further_launches\":" + std::to_string(further_launches_);
+  text += ",\"activities\":" + joined(activities_);
+  text += ",\"further_activities\":" + std::to_string(further_activities_);
+  text += ",\"sources\":" + sources_of(all);
+  return text + "}";
+}
+
+bool has_page() { return !embedded_page().front().source.empty(); }
+
+std::string to_page(const PageSink& sink, const std::string& title) {
+  const std::string data = has_page() ? compressed(sink.data(title)) : "";
+  if (data.empty()) return to_html(sink.summary(), title);
+  std::string page(embedded_page().front().source);
+  put(page, "LYNXPP_TITLE", escaped(title));
+  put(page, "LYNXPP_DATA", base64_of(data));
+  return page;
+}
+
+}  // namespace lynxpp::report
