@@ -18,12 +18,15 @@ constexpr const char* histogram_bins = "62";
 
 /// The extent whose elements a function numbers; empty: none.
 std::string extent_of(const Expression& index) {
-  static const std::map<std::string, std::string> extents{
-      {"basicBlockId", "BASIC_BLOCKS"}, {"instructionId", "INSTRUCTIONS"},
-      {"blockId", "BLOCKS"},            {"blockIdx", "BLOCKS"},
-      {"warpId", "WARPS"},              {"globalThreadId", "THREADS"},
-      {"smId", "SMS"},                  {"laneId", "LANES"},
-      {"blockThreadId", "THREADS_PER_BLOCK"}};
+  static const std::map<std::string, std::string> extents{{"basicBlockId", "BASIC_BLOCKS"},
+                                                          {"instructionId", "INSTRUCTIONS"},
+                                                          {"blockId", "BLOCKS"},
+                                                          {"blockIdx", "BLOCKS"},
+                                                          {"warpId", "WARPS"},
+                                                          {"globalThreadId", "THREADS"},
+                                                          {"smId", "SMS"},
+                                                          {"laneId", "LANES"},
+                                                          {"blockThreadId", "THREADS_PER_BLOCK"}};
   const auto found = index.kind == ExpressionKind::call ? extents.find(index.text) : extents.end();
   return found == extents.end() ? std::string() : found->second;
 }
@@ -32,7 +35,8 @@ bool is_floating_value(const Expression& value) {
   const bool is_typed = value.kind == ExpressionKind::floating || value.kind == ExpressionKind::cast;
   if (is_typed && (value.type == Type::f32 || value.type == Type::f64)) return true;
   if (value.kind == ExpressionKind::cast || value.kind == ExpressionKind::call) return false;
-  return std::ranges::any_of(value.operands, [](const ExpressionPtr& each) { return is_floating_value(*each); });
+  return std::ranges::any_of(value.operands,
+                             [](const ExpressionPtr& each) { return is_floating_value(*each); });
 }
 
 bool is_negative_value(const Expression& value) {
@@ -161,7 +165,10 @@ class UndeclaredNames {
     if (has_key) extents.pop_back();
     if (!check(*name, extents)) return;
     bool is_first = false;
-    Use& use = use_of(*name, has_key ? Storage::map : indices.empty() ? Storage::element : Storage::array,
+    Use& use = use_of(*name,
+                      has_key           ? Storage::map
+                      : indices.empty() ? Storage::element
+                                        : Storage::array,
                       is_first);
     if (is_first) {
       use.extents = std::move(extents);
@@ -212,8 +219,8 @@ class UndeclaredNames {
   }
 
   void fail(const Expression& place, std::string message, std::string hint) {
-    errors.push_back({Severity::error, location_of(tree_.files, place.position), std::move(message),
-                      std::move(hint)});
+    errors.push_back(
+        {Severity::error, location_of(tree_.files, place.position), std::move(message), std::move(hint)});
   }
 
   const SyntaxTree& tree_;
