@@ -40,8 +40,10 @@ Status begin_output(const std::string& path) {
 
 /// The current folder's own percent signs are none of the pattern's.
 std::string output_pattern(const std::string& output) {
+  std::error_code error;
   std::string folder;
-  for (const char each : absolute_path("")) folder += each == '%' ? "%%" : std::string(1, each);
+  for (const char each : std::filesystem::current_path(error).string())
+    folder += each == '%' ? "%%" : std::string(1, each);
   return (std::filesystem::path(folder) / output).lexically_normal().string();
 }
 

@@ -1,13 +1,13 @@
 // Which PTX a compiler made a cubin of, remembered per user beyond the process.
 //
-// Triton, torch.compile and JAX let ptxas make a cubin and load that alone; CuPy asks NVRTC for one. Where the
-// preload library sees the compiler at work it remembers both, and the PTX is found again by the cubin's own
-// bytes, compared one by one, in whichever process loads it.
+// Triton, torch.compile and JAX let ptxas make a cubin and load that alone; CuPy asks NVRTC for one. Where
+// the preload library sees the compiler at work it remembers both, and the PTX is found again by the cubin's
+// own bytes, compared one by one, in whichever process loads it.
 //
 // The folder is LYNXPP_PTX_STORE, or lynxpp/ptx in the user's cache folder (XDG_CACHE_HOME, ~/.cache). It
-// belongs to the user alone (mode 0700) and holds 256 MiB at most; the oldest entries go first. A program that
-// runs with another user's rights neither reads nor writes it. Functions of this file never fail loudly: a
-// cubin that is not remembered is one without PTX.
+// belongs to the user alone (mode 0700) and holds 256 MiB at most; the oldest entries go first. A program
+// that runs with another user's rights neither reads nor writes it. Functions of this file never fail loudly:
+// a cubin that is not remembered is one without PTX.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@ void watch_ptxas(int count, char** arguments);
 /// At the end of the process.
 void remember_what_ptxas_wrote();
 
-/// `name` as looked up in `handle`: a function that forwards to the library's nvrtcGetCUBIN and remembers what
-/// it gave; null for every other name, or when the library has none.
+/// `name` as looked up in `handle`: a function that forwards to the library's nvrtcGetCUBIN and remembers
+/// what it gave; null for every other name, or when the library has none.
 void* watched_compiler_function(void* handle, const char* name);
 
 }  // namespace lynxpp::preload

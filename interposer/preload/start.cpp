@@ -68,8 +68,8 @@ Leave real_quick_exit = nullptr;
 }  // namespace
 }  // namespace lynxpp::preload
 
-/// Called for names that begin with "cu" or "nv". Null: let the real dlsym answer. lynxpp_no_symbol: the answer is
-/// null.
+/// Called for names that begin with "cu" or "nv". Null: let the real dlsym answer. lynxpp_no_symbol: the
+/// answer is null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   if (name[0] == 'n') return watched_compiler_function(handle, name);
