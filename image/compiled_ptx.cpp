@@ -103,6 +103,52 @@ bool begins_with(const std::string& text, std::span<const std::byte> bytes) {
   return text.size() >= bytes.size() && std::memcmp(text.data(), bytes.data(), bytes.size()) == 0;
 }
 
+/// Those below `folder` that belong to the user alone.
+std::vector<fs::path> own_folders_in(const fs::path& folder, std::string_view prefix = {}) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().string().starts_with(prefix) && is_own_folder(at->path()))
+      found.push_back(at->path());
+  }
+  return found;
+}
+
+/// torch.compile has one of Triton's for each device.
+void add_caches_of_torch(const fs::path& folder, std::vector<fs::path>& caches) {
+  if (!is_own_folder(folder)) return;
+  for (fs::path& cache : own_folders_in(folder / "triton")) caches.push_back(std::move(cache));
+}
+
+std::vector<fs::path> triton_caches() {
+  std::vector<fs::path> caches;
+  if (const char* named = secure_getenv("TRITON_CACHE_DIR")) caches.emplace_back(named);
+  if (const char* home = secure_getenv("HOME"); home != nullptr && *home == '/') {
+    caches.push_back(fs::path(home) / ".triton" / "cache");
+  }
+  if (const char* named = secure_getenv("TORCHINDUCTOR_CACHE_DIR")) add_caches_of_torch(named, caches);
+  std::error_code error;
+  for (const fs::path& folder : own_folders_in(fs::temp_directory_path(error), "torchinductor_")) {
+    add_caches_of_torch(folder, caches);
+  }
+  return caches;
+}
+
+/// The text beside the file of these bytes, in one of the folders of `cache`.
+std::optional<std::string> ptx_beside(const fs::path& cache, std::span<const std::byte> cubin,
+                                      const std::string& kernel) {
+  if (!is_own_folder(cache)) return std::nullopt;
+  std::error_code error;
+  for (fs::directory_iterator at(cache, error), end; !error && at != end; at.increment(error)) {
+    const fs::path compiled = at->path() / (kernel + ".cubin");
+    std::error_code absent;
+    if (fs::file_size(compiled, absent) != cubin.size() || absent) continue;
+    const std::optional<std::string> machine_code = contents(compiled);
+    if (machine_code && begins_with(*machine_code, cubin)) return contents(at->path() / (kernel + ".ptx"));
+  }
+  return std::nullopt;
+}
+
 struct StoredFile {
   fs::file_time_type written;
   std::uintmax_t size = 0;
@@ -170,20 +216,9 @@ std::optional<std::string> remembered_ptx(std::span<const std::byte> cubin) {
 }
 
 std::optional<std::string> ptx_in_triton_cache(std::span<const std::byte> cubin, const std::string& kernel) {
-  fs::path cache;
-  if (const char* named = secure_getenv("TRITON_CACHE_DIR")) {
-    cache = named;
-  } else if (const char* home = secure_getenv("HOME"); home != nullptr && *home == '/') {
-    cache = fs::path(home) / ".triton" / "cache";
-  }
-  if (!is_own_folder(cache) || kernel.find('/') != std::string::npos) return std::nullopt;
-  std::error_code error;
-  for (fs::directory_iterator at(cache, error), end; !error && at != end; at.increment(error)) {
-    const fs::path compiled = at->path() / (kernel + ".cubin");
-    std::error_code absent;
-    if (fs::file_size(compiled, absent) != cubin.size() || absent) continue;
-    const std::optional<std::string> machine_code = contents(compiled);
-    if (machine_code && begins_with(*machine_code, cubin)) return contents(at->path() / (kernel + ".ptx"));
+  if (kernel.find('/') != std::string::npos) return std::nullopt;
+  for (const fs::path& cache : triton_caches()) {
+    if (auto text = ptx_beside(cache, cubin, kernel)) return text;
   }
   return std::nullopt;
 }

@@ -25,7 +25,8 @@ bool remember_ptx(std::span<const std::byte> cubin, std::string_view ptx);
 std::optional<std::string> remembered_ptx(std::span<const std::byte> cubin);
 
 /// The text that Triton keeps beside the cubin of `kernel` in its own cache (TRITON_CACHE_DIR,
-/// ~/.triton/cache); nullopt when no cubin there has the same bytes.
+/// ~/.triton/cache) or torch.compile in its (TORCHINDUCTOR_CACHE_DIR, torchinductor_USER among the temporary
+/// files); nullopt when no cubin there has the same bytes.
 std::optional<std::string> ptx_in_triton_cache(std::span<const std::byte> cubin, const std::string& kernel);
 
 }  // namespace lynxpp::image

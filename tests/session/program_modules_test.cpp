@@ -101,6 +101,16 @@ TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTritonByItsBytes) {
   EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin), 90)), "found");
 }
 
+TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTorchByItsBytes) {
+  const std::filesystem::path folder = folder_.path() / "torch" / "triton" / "0" / "key";
+  std::filesystem::create_directories(folder);
+  ::setenv("TORCHINDUCTOR_CACHE_DIR", (folder_.path() / "torch").c_str(), 1);
+  std::ofstream(folder / "a.cubin") << cubin_named("of torch");
+  std::ofstream(folder / "a.ptx") << defining("a");
+  EXPECT_EQ(message(ProgramModules().text_of("a", 1, as_bytes(cubin_named("of torch")), 90)), "found");
+  ::unsetenv("TORCHINDUCTOR_CACHE_DIR");
+}
+
 #ifdef LYNXPP_SESSION_TEST_FATBINARY
 
 class ArchitectureTest : public SessionTest {

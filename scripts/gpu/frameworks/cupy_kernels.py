@@ -1,5 +1,9 @@
 """Kernels of CuPy: an elementwise one, a raw one and a reduction."""
-import cupy as cp
+import os
+import tempfile
+
+os.environ["CUPY_CACHE_DIR"] = tempfile.mkdtemp()
+import cupy as cp  # noqa: E402
 
 raw = cp.RawKernel(r'''
 extern "C" __global__ void scale(const float* x, float* y, int n) {
