@@ -15,8 +15,8 @@ constexpr std::uint32_t usual_threshold = 0xff;
 constexpr std::uint32_t greatest_threshold = 0x7fffffff;
 
 const std::vector<std::string>& item_names() {
-  static const std::vector<std::string> names{"replay", "basic",     "static", "plain",
-                                              "shared", "threshold", "sample", "seed"};
+  static const std::vector<std::string> names{"replay", "basic",     "static", "plain", "shared",
+                                              "global", "threshold", "sample", "seed"};
   return names;
 }
 
@@ -55,13 +55,15 @@ class SchemeReader {
     if (std::ranges::find(names, name) == names.end()) {
       const std::string close = closest_match(name, names);
       return wrong("there is no scheme '" + name + "'",
-                   close.empty() ? "there are replay, basic, static, plain, shared, threshold, sample, seed"
+                   close.empty() ? "there are replay, basic, static, plain, shared, global, threshold, "
+                                   "sample, seed"
                                  : "did you mean '" + close + "'?");
     }
     if (!seen_.insert(name).second) return wrong("'" + name + "' is given twice", "name it once");
     const bool takes_number = name == "shared" || name == "threshold" || name == "sample" || name == "seed";
     if (!takes_number && value) return wrong("'" + name + "' takes no number", "write '" + name + "'");
     if (name == "plain") scheme_.is_plain = true;
+    if (name == "global") scheme_.stays_global = true;
     if (name == "replay" || name == "basic" || name == "static") return read_analysis(name);
     return takes_number ? read_number(name, value) : success();
   }
@@ -104,6 +106,8 @@ class SchemeReader {
   }
 
   Status finish() {
+    if (scheme_.stays_global && scheme_.shared_bits != 0)
+      return wrong("'global' and 'shared' exclude each other", "choose one of them");
     if (scheme_.sample > 1) {
       if (scheme_.is_plain || analysis_ == "static" || analysis_ == "replay")
         return wrong("sampling counts accesses one by one and with atomic operations",
@@ -143,6 +147,7 @@ std::string text_of(const WordScheme& scheme) {
   if (scheme.analysis == WordScheme::Analysis::invariants) add("static");
   if (scheme.is_plain) add("plain");
   if (scheme.shared_bits != 0) add("shared=" + std::to_string(scheme.shared_bits));
+  if (scheme.stays_global) add("global");
   if (scheme.threshold != 0) add("threshold=" + std::to_string(scheme.threshold));
   if (scheme.sample > 1)
     add("sample=" + std::to_string(scheme.sample) + ",seed=" + std::to_string(scheme.seed));

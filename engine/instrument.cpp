@@ -411,7 +411,7 @@ Result<Instrumented> instrument(const Request& request) {
       Request other = request;
       other.words.shared_bits = 0;
       Result<Instrumented> made = instrument(other);
-      if (made && made->words != nullptr)
+      if (made && made->words != nullptr && !request.has_spare_counters)
         made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
       return made;
     }

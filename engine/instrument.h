@@ -49,6 +49,9 @@ struct Request {
   /// assumed about array indices
   bool wide_counters = false;
   cod::WordScheme words;  ///< how words of memory are counted
+  /// words.shared_bits is wanted only where an access keeps its probe, and needs no note where it cannot be
+  /// (cod::WordScheme::spare_counters).
+  bool has_spare_counters = false;
   /// hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h)
   bool lane_values = true;
   Limits limits = limits_of_environment();

@@ -282,6 +282,31 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
   }
 }
 
+/// Whether some access that may lead to shared memory is left to a handler that may count its words.
+bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit& unit) {
+  const auto may_be_shared = [](const ptx::Probe& probe, const ptx::Instruction& instruction) {
+    if (!probe.matches(instruction)) return false;
+    const ptx::MemoryAccesses accesses = ptx::memory_accesses(instruction);
+    const std::uint32_t side = probe.access ? probe.access(instruction) : 0;
+    const ptx::StateSpace space = accesses.access[side].space;
+    return space == ptx::StateSpace::shared || space == ptx::StateSpace::generic;
+  };
+  std::size_t next = 0;
+  for (const SpecificationPtr& specification : request.specifications) {
+    const bool counts = std::ranges::any_of(specification->arrays(), is_of_shared_words);
+    for (const cod::Handler& handler : specification->handlers()) {
+      const ptx::Probe& probe = unit.spliced.probes[next++];
+      if (!counts || !probe.enabled || !cod::is_instruction(handler.target)) continue;
+      for (const ptx::FunctionUnit& function : unit.reached.functions) {
+        if (std::ranges::any_of(function.function->body->instructions,
+                                [&](const ptx::Instruction& each) { return may_be_shared(probe, each); }))
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
@@ -292,7 +317,6 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   auto counting = std::make_shared<WordCounting>();
   const ptx::Function& kernel = *unit.reached.kernel().function;
   counting->scheme = request.words;
-  counting->block_counters = static_cast<std::uint32_t>(unit.block_counters.arrays.size());
   const bool replays = !request.plain_counters && request.words.analysis != cod::WordScheme::Analysis::none &&
                        !unit.options.without.contains(without_replay);
   if (replays)
@@ -312,6 +336,10 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
     }
   }
   if (request.words.analysis == cod::WordScheme::Analysis::invariants) note_kinds(request, *counting, unit);
+  // Without a variable in shared memory no pointer leads there.
+  if (request.has_spare_counters && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
+    unit.block_counters.arrays.clear();
+  counting->block_counters = static_cast<std::uint32_t>(unit.block_counters.arrays.size());
   return counting;
 }
 

@@ -54,6 +54,14 @@ bool reaches(std::span<const std::byte> counts, std::uint64_t element_bytes, con
 
 }  // namespace
 
+bool LaunchedWords::count_shared_memory(const std::vector<engine::SpecificationPtr>& specifications) {
+  return std::ranges::any_of(specifications, [](const engine::SpecificationPtr& specification) {
+    return std::ranges::any_of(specification->arrays(), [](const cod::GlobalArray& array) {
+      return array.dimensions.size() == 1 && is_of(array, cod::Extent::shared_words);
+    });
+  });
+}
+
 Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
     const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
     device::Device& device, const device::Launch& launch) {

@@ -22,6 +22,8 @@ namespace lynxpp::interposer {
 /// change nothing.
 class LaunchedWords {
  public:
+  /// Whether their countWords() may want counters in shared memory.
+  static bool count_shared_memory(const std::vector<engine::SpecificationPtr>& specifications);
   /// nothing of it is asked: null. Failure: the launch gives too few parameters.
   static Result<std::shared_ptr<LaunchedWords>> of(
       const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,

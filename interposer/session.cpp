@@ -198,8 +198,13 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
                                        const KernelSource& source) {
   constexpr std::chrono::milliseconds step(50);
   const engine::LaunchShape shape = shape_of(launch);
+  BlockRoom room;
+  if (LaunchedWords::count_shared_memory(attached->specifications) &&
+      (configuration_.words.shared_bits != 0 || configuration_.words.spare_counters()))
+    room = {launch.threads_per_block(), launch.shared_bytes};
   const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
-    return kernel->device == &device && kernel->image == source.image && kernel->shape == shape;
+    return kernel->device == &device && kernel->image == source.image && kernel->shape == shape &&
+           kernel->room == room;
   });
   if (found != seen.kernels.end() && (*found)->attached == attached &&
       (*found)->wide_counters == seen.wide_counters && (*found)->replays == seen.replays) {
@@ -213,6 +218,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->image = source.image;
   kernel->attached = attached;
   kernel->shape = shape;
+  kernel->room = room;
   kernel->wide_counters = seen.wide_counters;
   kernel->replays = seen.replays;
   KernelPtr before;  // unloaded when nothing is locked

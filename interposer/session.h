@@ -144,6 +144,9 @@ class Session {
   // ---- making variants (session_variants.cpp)
   void make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
   Status prepare(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
+  bool make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                                engine::Request request);
+  static Result<std::string> obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch);
   Status keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch, engine::Request& request);
   /// Instruments and loads, unless the text is that which was `refused`.
   Status make_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,

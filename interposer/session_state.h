@@ -56,6 +56,14 @@ struct Session::Attached {
   }
 };
 
+/// What of a launch decides, besides its kernel, how many thread blocks an SM holds.
+struct BlockRoom {
+  std::uint64_t threads = 0;
+  std::uint32_t shared_bytes = 0;
+
+  bool operator==(const BlockRoom&) const = default;
+};
+
 /// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
 /// instrument. Its maker alone touches it until it is made; from then on nothing of it changes.
 struct Session::Kernel {
@@ -67,6 +75,7 @@ struct Session::Kernel {
   std::size_t sites = 0;                     ///< of Seen::sites, this variant's
   std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
   engine::LaunchShape shape;                 ///< of the launches it is for
+  BlockRoom room;                            ///< … where counters may lie in shared memory
   bool wide_counters = false;
   bool replays = true;  ///< accesses that follow from parameters have no probe
   std::string problem;  ///< why it runs uninstrumented; empty when it does not

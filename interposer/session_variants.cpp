@@ -50,7 +50,8 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
     return device.variable_address(launch.function, name);
   };
   request.wants_register_estimate = configuration_.timeline || log().should_log(spdlog::level::debug);
-  Status loaded = make_variant(seen, kernel, launch, request);
+  const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
+  Status loaded = has_spare_counters ? success() : make_variant(seen, kernel, launch, request);
   if (!loaded) {
     // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for
     // copies of the same handlers.
@@ -58,7 +59,9 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
     const std::string refused = std::exchange(kernel.instrumented.ptx, {});
     if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
   }
-  if (Status kept = keep_occupancy(seen, kernel, launch, request); !kept) return kept;
+  if (!has_spare_counters) {
+    if (Status kept = keep_occupancy(seen, kernel, launch, request); !kept) return kept;
+  }
   log().info("{}: instrumented, {} basic blocks", demangle(seen.coverage.kernel),
              kernel.instrumented.size.basic_blocks);
   if (const auto& registers = kernel.instrumented.registers) {
@@ -84,27 +87,58 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   return success();
 }
 
-/// Counters in shared memory, if an SM holds as many thread blocks with them; else they go to device memory.
-Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch,
-                               engine::Request& request) {
+/// False: the kernel counts no words of shared memory, its scheme says where, or there is no room.
+bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                                       engine::Request request) {
+  const std::optional<cod::WordScheme> spare = request.words.spare_counters();
+  const bool is_asked = spare && LaunchedWords::count_shared_memory(kernel.attached->specifications);
+  if (!is_asked || !kernel.device->resident_blocks(launch, nullptr)) return false;
+  request.words = *spare;
+  request.has_spare_counters = true;
+  std::string obstacle;
+  if (const Status made = make_variant(seen, kernel, launch, request); !made) {
+    obstacle = first_message(made.error());
+  } else if (const Result<std::string> found = obstacle_to_block_counters(kernel, launch); !found) {
+    obstacle = first_message(found.error());
+  } else {
+    obstacle = *found;
+  }
+  if (obstacle.empty()) return true;
+  log().debug("{}: counters of shared memory stay in device memory: {}", demangle(seen.coverage.kernel),
+              obstacle);
+  kernel.variant = nullptr;
+  kernel.instrumented = {};
+  return false;
+}
+
+/// Why the variant's counters cannot lie in shared memory: an SM would hold fewer thread blocks with them.
+/// Empty: it holds as many, or there are none.
+Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch) {
   device::Device& device = *kernel.device;
   Result<std::shared_ptr<LaunchedWords>> words =
       LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
   if (!words) return words.error();
-  if (*words == nullptr || (*words)->block_counters().dynamic_bytes == 0) return success();
+  if (*words == nullptr || (*words)->block_counters().dynamic_bytes == 0) return std::string();
   device::Launch larger = launch;
   (*words)->add_block_counters(larger);
   const std::optional<std::uint32_t> before = device.resident_blocks(launch, nullptr);
   const std::optional<std::uint32_t> after = device.resident_blocks(larger, kernel.variant.get());
-  if (before && after && *after >= *before && *after > 0) return success();
+  if (!before || !after) return std::string("nothing is known of the device's occupancy");
+  if (*after >= *before && *after > 0) return std::string();
+  return "with them an SM would hold " + std::to_string(*after) + " thread blocks instead of " +
+         std::to_string(*before);
+}
+
+/// Counters in shared memory that the scheme asks for, if there is room; else they go to device memory.
+Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                               engine::Request& request) {
+  const Result<std::string> obstacle = obstacle_to_block_counters(kernel, launch);
+  if (!obstacle) return obstacle.error();
+  if (obstacle->empty()) return success();
   request.words.shared_bits = 0;
-  std::string note = "counters of shared memory stay in device memory: ";
-  note += before && after ? "with them an SM would hold " + std::to_string(*after) +
-                                " thread blocks instead of " + std::to_string(*before)
-                          : "nothing is known of the device's occupancy";
   kernel.variant = nullptr;
   if (Status made = make_variant(seen, kernel, launch, request); !made) return made;
-  kernel.instrumented.notes.push_back(note);
+  kernel.instrumented.notes.push_back("counters of shared memory stay in device memory: " + *obstacle);
   return success();
 }
 

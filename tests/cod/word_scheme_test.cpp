@@ -24,6 +24,14 @@ TEST(WordScheme, NothingIsTheExactDefault) {
   EXPECT_FALSE(read("").is_estimate());
 }
 
+TEST(WordScheme, OnlyTheDefaultUsesSpareSharedMemory) {
+  const std::optional<WordScheme> spare = read("").spare_counters();
+  ASSERT_TRUE(spare);
+  EXPECT_EQ(*spare, read("shared=32"));
+  for (const char* text : {"global", "basic", "static", "plain", "shared=32", "threshold", "sample=2"})
+    EXPECT_FALSE(read(text).spare_counters()) << text;
+}
+
 TEST(WordScheme, TakesEachScheme) {
   EXPECT_EQ(read("basic").analysis, WordScheme::Analysis::none);
   EXPECT_EQ(read("static").analysis, WordScheme::Analysis::invariants);
@@ -44,8 +52,9 @@ TEST(WordScheme, SmallCountersStopAtTheirGreatestNumber) {
 }
 
 TEST(WordScheme, IsWrittenAsItIsRead) {
-  for (const char* text : {"", "basic", "static,plain,shared=8,threshold=255", "shared=32",
-                           "shared=16,threshold=65535,sample=10,seed=3"})
+  for (const char* text :
+       {"", "global", "basic", "static,global,threshold=9", "static,plain,shared=8,threshold=255",
+        "shared=32", "shared=16,threshold=65535,sample=10,seed=3"})
     EXPECT_EQ(text_of(read(text)), text);
 }
 
@@ -67,6 +76,7 @@ TEST(WordScheme, SaysWhatIsWrongAndWhere) {
   expect_place("seed=4", "1", "a seed is for sampling");
   expect_place("plain,sample=10", "1", "sampling counts accesses one by one");
   expect_place("static,sample=10", "1", "sampling counts accesses one by one");
+  expect_place("global,shared=8", "1", "'global' and 'shared' exclude each other");
   expect_place("shared=8,threshold=256", "1", "a counter of 8 bits does not reach 256");
 }
 

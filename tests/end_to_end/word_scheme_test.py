@@ -6,10 +6,11 @@ import copy
 import pathlib
 import re
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 import word_checks  # noqa: E402
-from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
+from harness import Build, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
 
 PROFILES = ("shared_memory_profile", "device_memory_profile")
 EVERY_SHARED_WORD = pathlib.Path(__file__).with_name("shared_words.cod")
@@ -60,6 +61,24 @@ class Program:
             word_checks.check_shared_words(what, record, launch if threshold is None else stopped_at(launch, threshold))
         return records
 
+    def global_atomics(self, scheme):
+        """{kernel: requests}, of the instrumented launches."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder, "counters.jsonl")
+            run = self.build.run(self.path, *self.arguments, spec=PROFILES[0],
+                                 environment={"LYNXPP_WORDS": scheme, "LYNXPP_CPU_COUNTERS": str(output), "LYNXPP_OUTPUT": f"{folder}/out.jsonl"})
+            expect(run.status == 0, f"{self.app} with {scheme}: {run}")
+            return {launch["kernel"]: launch["global"]["atomics"]["requests"] for launch in read_json_lines(output) if launch["instrumented"]}
+
+    def check_spare_counters(self):
+        """What the default has to probe of dxtc it counts in the block's shared memory: few atomic operations are left, those that add it up."""
+        default, in_device_memory = self.global_atomics(""), self.global_atomics("global")
+        demand_equal(f"{self.app}: kernels", sorted(default), sorted(in_device_memory))
+        for kernel, requests in default.items():
+            probed = in_device_memory[kernel]
+            expect(requests < probed / 4 if "compress" in kernel else requests == probed == 0,
+                   f"{self.app}: {kernel}: {requests} atomic operations on device memory by default, {probed} with counters there")
+
     def shared_counts(self, scheme):
         """[(what, counts by word, the device's, notes)]"""
         found = []
@@ -109,13 +128,15 @@ def main():
         return 77
     try:
         program = Program(build, app, arguments)
-        for scheme in ("basic", "static", "shared=32", "basic,shared=32", "static,shared=32"):
+        for scheme in ("", "global", "basic", "static", "shared=32", "basic,shared=32", "static,shared=32"):
             program.check_exact(scheme)
         for scheme, threshold in (("threshold=3", 3), ("basic,threshold", 255), ("static,shared=8", 255), ("basic,shared=16,threshold=9", 9),
                                   ("basic,shared=8,threshold=2", 2)):
             program.check_exact(scheme, threshold)
         for scheme in ("basic,plain", "static,plain", "basic,plain,shared=32", "static,plain,shared=8"):
             program.check_plain(scheme)
+        if app == "dxtc":
+            program.check_spare_counters()
         program.check_sampling()
         program.check_kinds()
     except TestFailure as failure:

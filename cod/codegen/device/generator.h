@@ -182,8 +182,11 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* address = nullptr;  ///< i64, in its space
     std::uint32_t bits = 32;
     const char* space = "global";
+    /// i64: the element in device memory that takes what does not fit the counter's bits. Null: nothing does.
+    llvm::Value* carry_address = nullptr;
   };
   WordCounter counter_of(const Symbol& array, llvm::Value* element);
+  void add_with_carry(const WordCounter& counter);
   void add_plainly(const WordCounter& counter);
   void add_in_word(const WordCounter& counter);
 

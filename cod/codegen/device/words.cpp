@@ -97,13 +97,15 @@ llvm::Value* DeviceGenerator::executions() {
 
 DeviceGenerator::WordCounter DeviceGenerator::counter_of(const Symbol& array, llvm::Value* element) {
   const bool is_in_block = scheme_.shared_bits != 0 && array.dimensions[0].extent == Extent::shared_words;
-  if (!is_in_block) return {element_address(array, element), 8 * bytes_of(array.type), "global"};
+  if (!is_in_block) return {element_address(array, element), 8 * bytes_of(array.type)};
   const std::string variable = std::string(memory_prefix) + std::to_string(program_.variables.size());
   llvm::Value* dynamic = assembly("mov.b64 $0, " + variable + ";", builder_.getInt64Ty(), {}, Effect::none);
   llvm::Value* first =
       builder_.CreateAdd(dynamic, word(Word::Kind::shared_counters, array.index, Extent::constant));
   llvm::Value* distance = builder_.CreateMul(element, builder_.getInt64(scheme_.shared_bits / 8));
-  return {builder_.CreateAdd(first, distance), scheme_.shared_bits, "shared"};
+  const bool carries = bytes_of(array.type) == sizeof(std::uint64_t);
+  return {builder_.CreateAdd(first, distance), scheme_.shared_bits, "shared",
+          carries ? element_address(array, element) : nullptr};
 }
 
 /// Counts in an element, or that there is none.
@@ -131,14 +133,33 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
           builder_.CreateICmpULT(count, llvm::ConstantInt::get(int_type, scheme_.threshold)), below, done);
       builder_.SetInsertPoint(below);
     }
-    assembly("red." + std::string(counter.space) + ".add." + type + " [$0], $1;", builder_.getVoidTy(),
-             {counter.address, builder_.CreateZExtOrTrunc(executions(), int_type)}, Effect::memory);
+    if (counter.carry_address != nullptr) {
+      add_with_carry(counter);
+    } else {
+      assembly("red." + std::string(counter.space) + ".add." + type + " [$0], $1;", builder_.getVoidTy(),
+               {counter.address, builder_.CreateZExtOrTrunc(executions(), int_type)}, Effect::memory);
+    }
     builder_.CreateBr(done);
     builder_.SetInsertPoint(done);
   }
   builder_.CreateBr(end);
   builder_.SetInsertPoint(outside);
   count_dropped();
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+/// Whoever wraps the counter of 32 bits around adds 2^32 in device memory, where the block adds the rest.
+void DeviceGenerator::add_with_carry(const WordCounter& counter) {
+  llvm::Value* added = executions();
+  llvm::Value* before = assembly("atom.shared.add.u32 $0, [$1], $2;", builder_.getInt32Ty(),
+                                 {counter.address, added}, Effect::memory);
+  llvm::BasicBlock* wrapped = new_block("wrapped");
+  llvm::BasicBlock* end = new_block("carried");
+  builder_.CreateCondBr(builder_.CreateICmpULT(builder_.CreateAdd(before, added), before), wrapped, end);
+  builder_.SetInsertPoint(wrapped);
+  assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(),
+           {counter.carry_address, builder_.getInt64(std::uint64_t{1} << 32)}, Effect::memory);
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
 }
