@@ -195,6 +195,13 @@ void note_cpu_copy(const device::cpu::CopyNotice& copy) {
   });
 }
 
+void note_cpu_replay(const std::string& kernel) {
+  contained("a launch", 0, [&] {
+    engine().session->launched_natively(kernel, 1, "by graphs");
+    return 0;
+  });
+}
+
 void copied(const lynxpp_copy* copy) {
   contained("a copy", 0, [&] {
     if (!engine().session->has_timeline()) return 0;
@@ -300,6 +307,7 @@ const lynxpp_cpu_function* cpu_functions(size_t* count) {
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
   device::cpu::set_wait_observer(&collect);
   device::cpu::set_copy_observer(&note_cpu_copy);
+  device::cpu::set_replay_observer(&note_cpu_replay);
   const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
   *count = functions.size();
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());

@@ -223,7 +223,9 @@ class CpuDevice : public Device {
     return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(written.run, written.bytes));
   }
 
-  Result<bool> capturing(const Launch&) override { return false; }
+  Result<bool> capturing(const Launch& launch) override {
+    return streams().capturing(static_cast<cudaStream_t>(launch.stream));
+  }
 
   /// Of the machine whose time is modelled, which knows no registers; without one there are no such limits.
   std::optional<KernelResources> resources(const Launch& launch, const Variant* variant) override {
@@ -281,12 +283,14 @@ class CpuDevice : public Device {
   static Status enqueue(const std::shared_ptr<Run>& made, std::shared_ptr<LoadedModule> module,
                         std::shared_ptr<ModuleVariables> variables, const CountedLaunch& counted,
                         const Launch& launch, std::vector<std::byte> parameters) {
-    const cudaError_t error = streams().enqueue(
-        static_cast<cudaStream_t>(launch.stream),
-        [made, variables = std::move(variables), module = std::move(module), counted,
-         parameters = std::move(parameters),
-         path = counters_path()] { run(*made, *module, counted, parameters, path); },
-        &made->operation);
+    const cudaError_t error =
+        streams().enqueue(static_cast<cudaStream_t>(launch.stream),
+                          {cudaGraphNodeTypeKernel,
+                           [made, variables = std::move(variables), module = std::move(module), counted,
+                            parameters = std::move(parameters),
+                            path = counters_path()] { run(*made, *module, counted, parameters, path); },
+                           nullptr},
+                          &made->operation);
     set_variant_error(error);
     if (error != cudaSuccess) return failure(std::string("the launch failed: ") + error_text(error));
     return success();

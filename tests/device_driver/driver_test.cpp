@@ -271,8 +271,10 @@ TEST_F(DriverTest, BadCallsGetTheDocumentedErrors) {
   const void* table = nullptr;
   const CUuuid id{};
   EXPECT_EQ(CALL(cuGetExportTable, &table, &id), CUDA_ERROR_NOT_SUPPORTED);
-  CUgraph graph = nullptr;
-  EXPECT_EQ(CALL(cuGraphCreate, &graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+  CUarray array = nullptr;
+  const CUDA_ARRAY_DESCRIPTOR format{16, 16, CU_AD_FORMAT_FLOAT, 1};
+  EXPECT_EQ(found<CUresult(CUarray*, const CUDA_ARRAY_DESCRIPTOR*)>("cuArrayCreate")(&array, &format),
+            CUDA_ERROR_NOT_SUPPORTED);
   ASSERT_EQ(CALL(cuCtxSetCurrent, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_ERROR_INVALID_CONTEXT);
 }
@@ -286,6 +288,50 @@ TEST_F(DriverTest, AKernelThatDiesFailsItsContext) {
   ASSERT_EQ(CALL(cuDevicePrimaryCtxRetain, &context, 0), CUDA_SUCCESS);
   ASSERT_EQ(CALL(cuCtxSetCurrent, context), CUDA_SUCCESS);
   EXPECT_EQ(found<CUresult(CUcontext)>("cuCtxSynchronize")(nullptr), CUDA_SUCCESS);
+}
+
+TEST_F(DriverTest, GraphsAndCaptures) {
+  CUfunction const scale = load_scale();
+  CUdeviceptr data = allocate(4);
+  unsigned n = 1;
+  void* parameters[] = {&data, &n};
+  CUgraph graph = nullptr;
+  ASSERT_EQ(CALL(cuGraphCreate, &graph, 0), CUDA_SUCCESS);
+  CUgraphNode set = nullptr;
+  CUgraphNode scaled = nullptr;
+  const CUDA_MEMSET_NODE_PARAMS fill{data, 0, 7, 4, 1, 1};
+  ASSERT_EQ(CALL(cuGraphAddMemsetNode, &set, graph, nullptr, 0, &fill, context), CUDA_SUCCESS);
+  const CUDA_KERNEL_NODE_PARAMS kernel{scale, 1, 1, 1, 32, 1, 1, 0, parameters, nullptr, nullptr, context};
+  using AddKernel =
+      CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_KERNEL_NODE_PARAMS*);
+  ASSERT_EQ(found<AddKernel>("cuGraphAddKernelNode")(&scaled, graph, &set, 1, &kernel), CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  ASSERT_EQ(CALL(cuGraphInstantiateWithFlags, &executable, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuGraphLaunch, executable, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(read(data, 1)[0], 21u);
+
+  CUstream stream = nullptr;
+  ASSERT_EQ(CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  using Begin = CUresult(CUstream, CUstreamCaptureMode);
+  ASSERT_EQ(found<Begin>("cuStreamBeginCapture")(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuLaunchKernel, scale, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr), CUDA_SUCCESS);
+  CUgraph captured = nullptr;
+  ASSERT_EQ(CALL(cuStreamEndCapture, stream, &captured), CUDA_SUCCESS);
+  EXPECT_EQ(read(data, 1)[0], 21u);
+  // As a program of today's cuda.h asks for it.
+  using Instantiate = CUresult(CUgraphExec*, CUgraph, unsigned long long);
+  ASSERT_EQ(found<Instantiate>("cuGraphInstantiate")(&executable, captured, 0), CUDA_SUCCESS);
+  CUgraphNode launch = nullptr;
+  std::size_t count = 1;
+  ASSERT_EQ(CALL(cuGraphGetNodes, captured, &launch, &count), CUDA_SUCCESS);
+  CUDA_KERNEL_NODE_PARAMS call{};
+  using GetParameters = CUresult(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
+  ASSERT_EQ(found<GetParameters>("cuGraphKernelNodeGetParams")(launch, &call), CUDA_SUCCESS);
+  EXPECT_EQ(call.func, scale);
+  EXPECT_EQ(*static_cast<CUdeviceptr*>(call.kernelParams[0]), data);
+  ASSERT_EQ(CALL(cuGraphLaunch, executable, stream), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuStreamSynchronize, stream), CUDA_SUCCESS);
+  EXPECT_EQ(read(data, 1)[0], 63u);
 }
 
 TEST_F(DriverTest, AttributesAndOccupancy) {

@@ -24,9 +24,10 @@ class RefusalTest : public RuntimeTest {
     for (cudaStream_t* stream : {&stream_, &other_})
       ASSERT_EQ(CUDA(cudaStreamCreateWithFlags)(stream, cudaStreamNonBlocking), cudaSuccess);
   }
-  /// Begins a capture, which is refused.
+  /// Begins a capture and has it refused, since it cannot hold what the stream is asked for.
   void begin() {
-    ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaErrorNotSupported);
+    ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    ASSERT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaErrorStreamCaptureUnsupported);
   }
 
   Program program_{test_ptx};
@@ -53,7 +54,9 @@ TEST_F(RefusalTest, FunctionsThatTheDeviceDoesNotHaveSaySo) {
 }
 
 TEST_F(RefusalTest, SoDoTheirPerThreadFormsAndThoseOfGraphicsHeaders) {
-  EXPECT_EQ(CUDA_AS(cudaGraphLaunch, cudaGraphLaunch_ptsz)(nullptr, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(
+      CUDA_AS(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz)(nullptr, nullptr, nullptr),
+      cudaErrorNotSupported);
   EXPECT_EQ(reinterpret_cast<cudaError_t (*)(unsigned)>(lookup("cudaGLUnregisterBufferObject"))(1),
             cudaErrorNotSupported);
   EXPECT_EQ(reinterpret_cast<cudaError_t (*)(int)>(unknown_function())(1), cudaErrorNotSupported);

@@ -151,10 +151,20 @@ def a_kernel_that_does_not_end_is_interrupted(build):
 
 
 @test
+def graphs_run_and_stand_in_coverage(build):
+    """Kernels of graphs run as they are; each time they do is a launch that was not counted."""
+    run, records = build.measure(build.examples / "tests" / "waiting", "graph", spec="instruction_count")
+    expect(run.status == 0 and run.stdout == b"7\n", f"the program changed\n{run}")
+    coverage, = records.coverage
+    demand_equal("launches, counted", [coverage["launches"], coverage["instrumented_launches"]], [7, 1])
+    expect("6 launches by graphs were not counted" in coverage["notes"], str(coverage))
+
+
+@test
 def what_the_cpu_device_does_not_have(build):
     """The error is the runtime's, each function is named once, and nothing runs in place of a captured launch."""
     run, _ = waiting(build, "refused")
     expect(run.status == 0 and run.stdout == b"cudaErrorNotSupported cudaErrorNotSupported "
            b"cudaErrorStreamCaptureInvalidated 0\n", f"the program changed\n{run}")
-    for name in ("cudaMallocArray", "cudaStreamBeginCapture"):
+    for name in ("cudaMallocArray", "cudaStreamBeginCaptureToGraph"):
         expect(run.stderr.count(f"the cpu device does not have {name};") == 1, f"{name} is not named once\n{run}")

@@ -3,7 +3,9 @@
 //   waiting blocks     a barrier over as many blocks as occupancy promises
 //   waiting forever    a kernel does not end, and the process is interrupted while it waits for it
 //   waiting print      what kernels print comes when the host waits for them
-//   waiting refused    textures, and a stream capture whose error is not looked at
+//   waiting graph      a captured graph is launched, in which a kernel runs twice
+//   waiting refused    textures, a capture into a graph, and one that is asked for what it cannot hold; its
+//                      errors are not looked at
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -97,6 +99,25 @@ static int print() {
   return 0;
 }
 
+static int graph() {
+  int* out;
+  cudaStream_t stream;
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  CHECK(cudaMallocManaged(&out, sizeof *out));
+  *out = 0;
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  for (int i = 0; i < 2; ++i) add_one<<<1, 1, 0, stream>>>(out);
+  CHECK(cudaStreamEndCapture(stream, &captured));
+  CHECK(cudaGraphInstantiate(&executable, captured, 0));
+  add_one<<<1, 1, 0, stream>>>(out);
+  for (int i = 0; i < 3; ++i) CHECK(cudaGraphLaunch(executable, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  std::printf("%d\n", *out);
+  return 0;
+}
+
 static int refused() {
   cudaArray_t array = nullptr;
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
@@ -108,7 +129,9 @@ static int refused() {
   *out = 0;
   CHECK(cudaStreamCreate(&stream));
   cudaGraph_t graph = nullptr;
+  cudaStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal);
   cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  cudaStreamSynchronize(stream);
   add_one<<<1, 1, 0, stream>>>(out);
   cudaStreamEndCapture(stream, &graph);
   std::printf(" %s", cudaGetErrorName(cudaGetLastError()));
@@ -123,5 +146,6 @@ int main(int count, char** arguments) {
   if (std::strcmp(what, "blocks") == 0) return blocks();
   if (std::strcmp(what, "forever") == 0) return forever();
   if (std::strcmp(what, "print") == 0) return print();
+  if (std::strcmp(what, "graph") == 0) return graph();
   return refused();
 }

@@ -70,7 +70,7 @@ CUresult refuse_call(const char* name, std::atomic<bool>& named) noexcept {
 }
 
 struct Entry {
-  const char* exported;
+  const char* exported;  ///< null: only another name to ask for
   void* address;
   const char* asked;
   bool per_thread;
@@ -86,6 +86,8 @@ const std::vector<Entry>& entries() {
   {#exported, entry(&Checked<&driver_api::exported, Needs::needs>::call), #asked, false, since},             \
       {#exported "_" #suffix, entry(&Checked<&driver_api::exported, Needs::needs>::call_per_thread), #asked, \
        true, suffix_since},
+#define LYNXPP_DRIVER_ALIAS(exported, asked, since, needs) \
+  {nullptr, entry(&Checked<&driver_api::exported, Needs::needs>::call), #asked, false, since},
 #include "device/cpu/driver/api.def"
 #undef LYNXPP_DRIVER
 #undef LYNXPP_DRIVER_STREAM
@@ -145,7 +147,9 @@ CUresult find_address(const char* name, void** function, int version, cuuint64_t
 std::span<const ApiFunction> driver_functions() {
   static const auto* const table = [] {
     auto* const made = new std::vector<ApiFunction>;
-    for (const Entry& each : entries()) made->push_back({each.exported, each.address});
+    for (const Entry& each : entries()) {
+      if (each.exported != nullptr) made->push_back({each.exported, each.address});
+    }
     std::sort(made->begin(), made->end(),
               [](const ApiFunction& a, const ApiFunction& b) { return std::strcmp(a.name, b.name) < 0; });
     return made;

@@ -85,7 +85,8 @@ void move_box(const Place& to, const Place& from, const Box& box) {
 
 /// Pageable memory is read before the call returns: the program may use it for something else then.
 cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cudaStream_t stream) {
-  if (!is_pageable(from.first)) return streams().enqueue(stream, [=] { move_box(to, from, box); });
+  if (!is_pageable(from.first))
+    return streams().enqueue(stream, {cudaGraphNodeTypeMemcpy, [=] { move_box(to, from, box); }, nullptr});
   if (streams().all_idle()) {
     const StreamTurn turn(stream);
     if (turn.status() == cudaSuccess) move_box(to, from, box);
@@ -94,7 +95,8 @@ cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cud
   const auto staged = std::make_shared<std::vector<std::byte>>(box.width * box.height * box.depth);
   const Place middle{staged->data(), box.width, box.width * box.height};
   move_box(middle, from, box);
-  return streams().enqueue(stream, [=, kept = staged] { move_box(to, middle, box); });
+  return streams().enqueue(
+      stream, {cudaGraphNodeTypeMemcpy, [=, kept = staged] { move_box(to, middle, box); }, nullptr});
 }
 
 cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
@@ -108,13 +110,22 @@ cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMe
     const auto to_span = span_of(box, to);
     const auto from_span = span_of(box, from);
     if (!to_span || !from_span) return cudaErrorInvalidValue;
-    if (const cudaError_t error = check_side(to.first, *to_span, destination); error != cudaSuccess)
-      return error;
-    if (const cudaError_t error = check_side(from.first, *from_span, source); error != cudaSuccess)
-      return error;
+    const auto check_sides = [=] {
+      const cudaError_t error = check_side(to.first, *to_span, destination);
+      return error != cudaSuccess ? error : check_side(from.first, *from_span, source);
+    };
+    if (const cudaError_t error = check_sides(); error != cudaSuccess) return error;
     const bool within_device = is_device_only(to.first) && is_device_only(from.first);
     is_asynchronous =
         within_device || (returns == Returns::at_once && !is_pageable(to.first) && !is_pageable(from.first));
+    if ((within_device || returns == Returns::at_once) && streams().capturing(stream)) {
+      // The source is read whenever the graph is launched; what was freed by then is not touched.
+      const auto copy = [=] {
+        if (check_sides() != cudaSuccess) return set_sticky_error(cudaErrorIllegalAddress);
+        move_box(to, from, box);
+      };
+      return streams().enqueue(stream, {cudaGraphNodeTypeMemcpy, copy, nullptr});
+    }
     if (within_device || (returns == Returns::at_once && !is_pageable(to.first)))
       return enqueue_copy(to, from, box, stream);
   } else if (returns == Returns::at_once) {
@@ -138,9 +149,10 @@ void fill_row(std::byte* row, size_t bytes, const FillValue& value) {
 cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
                      cudaStream_t stream, Returns returns) {
   bool is_asynchronous = false;
+  const bool is_captured = streams().capturing(stream);
   const cudaError_t error = make_copy(to, from, box, kind, stream, returns, is_asynchronous);
   const CopyObserver observer = DriverCall::active() ? nullptr : copy_observer.load();
-  if (error != cudaSuccess || box.empty() || observer == nullptr) return error;
+  if (error != cudaSuccess || box.empty() || is_captured || observer == nullptr) return error;
   // Memory that both reach is where the copy says; managed memory is the device's.
   const auto is_device = [](const Place& place, bool says_host) {
     const auto found = allocations().find(place.first);
@@ -162,16 +174,19 @@ cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cu
   if (!span) return cudaErrorInvalidValue;
   if (const cudaError_t error = check_side(to.first, *span, Side::device); error != cudaSuccess) return error;
   OperationPtr filled;
-  const cudaError_t error = streams().enqueue(
-      stream,
-      [=] {
-        for (size_t z = 0; z < box.depth; ++z) {
-          for (size_t y = 0; y < box.height; ++y) fill_row(to.row(y, z), box.width, value);
-        }
-      },
-      &filled);
+  const bool is_captured = streams().capturing(stream);
+  const auto fill = [=, bytes = *span] {
+    // A graph may outlive its memory.
+    if (is_captured && check_side(to.first, bytes, Side::device) != cudaSuccess)
+      return set_sticky_error(cudaErrorIllegalAddress);
+    for (size_t z = 0; z < box.depth; ++z) {
+      for (size_t y = 0; y < box.height; ++y) fill_row(to.row(y, z), box.width, value);
+    }
+  };
+  const cudaError_t error = streams().enqueue(stream, {cudaGraphNodeTypeMemset, fill, nullptr}, &filled);
   // What the host can read is filled when the call returns.
-  if (error != cudaSuccess || returns == Returns::at_once || is_device_only(to.first)) return error;
+  if (error != cudaSuccess || filled == nullptr || returns == Returns::at_once || is_device_only(to.first))
+    return error;
   streams().wait_for(filled);
   return sticky_error();
 }

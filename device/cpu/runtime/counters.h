@@ -1,7 +1,8 @@
 // The executor's own exact counters as JSON Lines, one object per launch: the oracle instrumented results are
 // compared with. Members: the launch's totals, `opcodes` (thread executions by whole opcode), `blocks`, and
 // `sites`, the instructions that a warp reached, in order of function and place, without the members that are
-// zero. Their meaning: executor.h. `launch` is the number among all launches of the kernel by the program;
+// zero. Their meaning: executor.h. `launch` is the number among all launches of the kernel by the program,
+// by its graphs each time they are launched;
 // those of instrumented variants have a member `instrumented`, true.
 //
 // With LYNXPP_CPU_WORDS=1 also `words`, how often each 4-byte word was accessed: an object for each part of

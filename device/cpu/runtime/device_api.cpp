@@ -9,6 +9,7 @@
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/streams.h"
@@ -145,6 +146,7 @@ cudaError_t cudaDeviceReset() {
   if (CallbackScope::active()) return cudaErrorNotPermitted;
   streams().wait_for_all();
   streams().destroy_all();
+  graphs().destroy_all();
   allocations().release_all();
   registry().restore_variables();
   reset_limits();

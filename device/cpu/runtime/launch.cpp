@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
@@ -95,8 +97,9 @@ void log_failure(Kernel& kernel, const Failure& failure) {
 }
 
 /// What is done when the launch's turn has come.
-void run(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
-         const std::vector<std::byte>& parameters, const std::optional<std::string>& path, bool with_words) {
+void run_counted(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
+                 const std::vector<std::byte>& parameters, const std::optional<std::string>& path,
+                 bool with_words) {
   LaunchCounters counters;
   if (with_words) counters.words.emplace();
   std::optional<models::clock::KernelTime> time;
@@ -108,6 +111,19 @@ void run(Kernel& kernel, LoadedModule& module, const CountedLaunch& launch,
   }
   log_failure(kernel, status.error());
   set_sticky_error(error_of(status.error()));
+}
+
+std::shared_ptr<const KernelCall> call_of(Kernel& kernel, const Launch& launch,
+                                          const std::vector<ParameterSlot>& slots,
+                                          const std::vector<std::byte>& buffer) {
+  auto call = std::make_shared<KernelCall>();
+  call->kernel = &kernel;
+  std::copy(std::begin(launch.grid), std::end(launch.grid), call->grid);
+  std::copy(std::begin(launch.block), std::end(launch.block), call->block);
+  call->shared_bytes = launch.shared_bytes;
+  call->buffer = buffer;
+  for (const ParameterSlot& slot : slots) call->parameters.push_back(call->buffer.data() + slot.offset);
+  return call;
 }
 
 cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& launch) {
@@ -129,10 +145,22 @@ cudaError_t enqueue(Kernel& kernel, const LoadedKernel& loaded, const Launch& la
   CountedLaunch counted{kernel.name, launch.number, false, shape, {}};
   const bool with_words = path && counts_words();
   if (with_words) counted.arrays = reachable_arrays(*loaded.module);
-  return streams().enqueue(
-      static_cast<cudaStream_t>(launch.stream),
-      [&kernel, module = loaded.module, counted = std::move(counted), parameters = std::move(*buffer), path,
-       with_words] { run(kernel, *module, counted, parameters, path, with_words); });
+  auto* const stream = static_cast<cudaStream_t>(launch.stream);
+  if (!streams().capturing(stream)) {
+    auto run = [&kernel, module = loaded.module, counted = std::move(counted),
+                parameters = std::move(*buffer), path,
+                with_words] { run_counted(kernel, *module, counted, parameters, path, with_words); };
+    return streams().enqueue(stream, {cudaGraphNodeTypeKernel, std::move(run), nullptr});
+  }
+  auto call = call_of(kernel, launch, slots, *buffer);
+  // Each run is a launch of its own.
+  auto run = [&kernel, module = loaded.module, counted = std::move(counted), parameters = std::move(*buffer),
+              path, with_words] {
+    CountedLaunch own = counted;
+    own.number = kernel.launches++;
+    run_counted(kernel, *module, own, parameters, path, with_words);
+  };
+  return streams().enqueue(stream, {cudaGraphNodeTypeKernel, std::move(run), std::move(call)});
 }
 
 }  // namespace
@@ -183,7 +211,7 @@ cudaError_t launch_kernel(Kernel& kernel, Launch launch, Interception intercepti
 
   const cudaError_t admitted = streams().admit(static_cast<cudaStream_t>(launch.stream));
   if (admitted != cudaSuccess) return admitted;
-  launch.number = kernel.launches++;
+  if (!streams().capturing(static_cast<cudaStream_t>(launch.stream))) launch.number = kernel.launches++;
   const LaunchInterceptor intercept = interception == Interception::allowed ? interceptor.load() : nullptr;
   if (intercept != nullptr) {
     set_variant_error(cudaSuccess);

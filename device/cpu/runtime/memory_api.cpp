@@ -32,6 +32,7 @@ cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t
 
 /// Memory of a stream's order: what is still to be freed may make room for it.
 cudaError_t allocate_in_order(void** pointer, size_t bytes, void* pool, cudaStream_t stream) {
+  if (const cudaError_t error = streams().refuse_in_capture(stream); error != cudaSuccess) return error;
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
   const cudaError_t error = allocate(pointer, bytes, MemoryKind::device, 0, pool);
   if (error != cudaErrorMemoryAllocation) return error;

@@ -51,6 +51,10 @@ struct CopyNotice {
 using CopyObserver = void (*)(const CopyNotice& copy);
 void set_copy_observer(CopyObserver observer);
 
+/// Is told of each kernel, by its mangled name, that a graph launches; no interceptor sees those.
+using ReplayObserver = void (*)(const std::string& kernel);
+void set_replay_observer(ReplayObserver observer);
+
 /// The one cpu device. Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of the program's kernels
 /// and of variants.
 Device& cpu_device();

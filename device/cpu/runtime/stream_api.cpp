@@ -2,10 +2,13 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/streams.h"
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
+#include <vector>
 
 namespace lynxpp::device::cpu::api {
 namespace {
@@ -43,16 +46,15 @@ cudaError_t inspect(cudaStream_t handle, const void* result, Read read) {
 }
 
 cudaStreamCaptureStatus capture_status(Stream& stream) {
-  return streams().in_refused_capture(stream) ? cudaStreamCaptureStatusInvalidated
-                                              : cudaStreamCaptureStatusNone;
+  const auto capture = streams().capture_of(stream);
+  if (capture == nullptr) return cudaStreamCaptureStatusNone;
+  return capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
 }
 
-cudaError_t begin_capture(const char* function, cudaStream_t stream, cudaStreamCaptureMode mode) {
-  if (mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
-  if (const cudaError_t error = streams().refuse_capture(stream); error != cudaSuccess) return error;
-  static std::atomic<bool> named{false};
-  log_unsupported(function, named);
-  return cudaErrorNotSupported;
+/// What is external to a capture would be a node of its own there.
+cudaError_t refuse_event_node(cudaStream_t stream, unsigned flags) {
+  static_assert(unsigned{cudaEventRecordExternal} == unsigned{cudaEventWaitExternal});
+  return flags == cudaEventWaitExternal ? streams().refuse_in_capture(stream) : cudaSuccess;
 }
 
 }  // namespace
@@ -88,12 +90,13 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const auto stream = streams().find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  if (streams().in_refused_capture(*stream)) return cudaErrorStreamCaptureInvalidated;
+  if (const cudaError_t error = streams().refuse_in_capture(handle); error != cudaSuccess) return error;
   // A callback's own stream is at work.
   return streams().idle(*stream) ? sticky_error() : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  if (const cudaError_t error = streams().refuse_in_capture(handle); error != cudaSuccess) return error;
   if (const cudaError_t error = streams().admit(handle); error != cudaSuccess) return error;
   streams().wait_for(*streams().find(handle));
   program_has_waited();
@@ -103,7 +106,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned int flags) {
   if (flags != cudaEventWaitDefault && flags != cudaEventWaitExternal) return cudaErrorInvalidValue;
   const auto event = streams().find_event(handle);
-  return event != nullptr ? streams().wait_event(stream, *event) : cudaErrorInvalidResourceHandle;
+  if (event == nullptr) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = refuse_event_node(stream, flags); error != cudaSuccess) return error;
+  return streams().wait_event(stream, *event);
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
@@ -117,26 +122,35 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (function == nullptr) return cudaErrorInvalidValue;
-  return streams().enqueue(stream, [=] {
-    const CallbackScope scope;
-    function(data);
-  });
+  return streams().enqueue(stream, {cudaGraphNodeTypeHost,
+                                    [=] {
+                                      const CallbackScope scope;
+                                      function(data);
+                                    },
+                                    nullptr});
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
-  return begin_capture("cudaStreamBeginCapture", stream, mode);
-}
-
-cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t, const cudaGraphNode_t*,
-                                          const cudaGraphEdgeData*, size_t, enum cudaStreamCaptureMode mode) {
-  return begin_capture("cudaStreamBeginCaptureToGraph", stream, mode);
+  if (mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
+  auto graph = std::make_shared<Graph>();
+  const cudaError_t error = streams().begin_capture(stream, graph);
+  // The program may ask for it while the capture lasts.
+  if (error == cudaSuccess) graphs().enter(std::move(graph));
+  return error;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (graph == nullptr) return cudaErrorInvalidValue;
   *graph = nullptr;
-  const cudaError_t error = streams().end_capture(stream);
-  return error == cudaSuccess ? cudaErrorStreamCaptureInvalidated : error;
+  std::shared_ptr<Graph> captured;
+  const cudaError_t error = streams().end_capture(stream, captured);
+  if (captured == nullptr) return error;
+  const auto handle = reinterpret_cast<cudaGraph_t>(captured.get());
+  if (error == cudaSuccess)
+    *graph = handle;
+  else
+    graphs().destroy(handle);
+  return error;
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status) {
@@ -144,9 +158,24 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 }
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status,
-                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
-                                     const cudaGraphEdgeData**, size_t*) {
-  return inspect(stream, status, [&](Stream& found) { *status = capture_status(found); });
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
+                                     size_t* count) {
+  return inspect(stream, status, [&](Stream& found) {
+    *status = capture_status(found);
+    const auto capture = streams().capture_of(found);
+    if (id != nullptr) *id = capture != nullptr ? capture->id : 0;
+    if (graph != nullptr)
+      *graph = capture != nullptr ? reinterpret_cast<cudaGraph_t>(capture->graph.get()) : nullptr;
+    // Valid until the next call.
+    thread_local std::vector<GraphNode*> ends;
+    thread_local std::vector<cudaGraphEdgeData> plain;
+    ends = streams().capture_ends(found);
+    plain.assign(ends.size(), {});
+    if (nodes != nullptr) *nodes = reinterpret_cast<const cudaGraphNode_t*>(ends.data());
+    if (edges != nullptr) *edges = plain.data();
+    if (count != nullptr) *count = ends.size();
+  });
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode) {
@@ -170,8 +199,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return record(event, stream); }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
-  const bool known = flags == cudaEventRecordDefault || flags == cudaEventRecordExternal;
-  return known ? record(event, stream) : cudaErrorInvalidValue;
+  if (flags != cudaEventRecordDefault && flags != cudaEventRecordExternal) return cudaErrorInvalidValue;
+  if (const cudaError_t error = refuse_event_node(stream, flags); error != cudaSuccess) return error;
+  return record(event, stream);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {

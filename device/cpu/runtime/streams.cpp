@@ -1,11 +1,14 @@
 #include "device/cpu/runtime/streams.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/executor.h"
@@ -25,6 +28,7 @@ std::atomic<WaitObserver> wait_observer{nullptr};
 thread_local bool null_is_per_thread = false;
 thread_local bool in_callback = false;
 thread_local bool in_driver_call = false;
+thread_local RecordedWork* recorded_work = nullptr;
 
 // A static destructor may still use the API after the thread's own objects are gone.
 thread_local bool own_stream_gone = false;
@@ -40,6 +44,9 @@ void set_wait_observer(WaitObserver observer) { wait_observer = observer; }
 DriverCall::DriverCall() : before_(std::exchange(in_driver_call, true)) {}
 DriverCall::~DriverCall() { in_driver_call = before_; }
 bool DriverCall::active() { return in_driver_call; }
+
+RecordedWork::RecordedWork() { recorded_work = this; }
+RecordedWork::~RecordedWork() { recorded_work = nullptr; }
 
 void program_has_waited() {
   if (in_driver_call) return;
@@ -61,7 +68,8 @@ bool CallbackScope::active() { return in_callback; }
 
 StreamTurn::StreamTurn(cudaStream_t handle) {
   Streams& all = streams();
-  status_ = all.admit(handle);
+  status_ = all.refuse_in_capture(handle);
+  if (status_ == cudaSuccess) status_ = all.admit(handle);
   if (status_ != cudaSuccess) return;
   turn_ = all.add(all.find(handle), Operation::Kind::turn, {});
   {
@@ -85,14 +93,20 @@ cudaError_t Streams::admit(cudaStream_t handle) {
   const auto stream = find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (in_callback) return cudaErrorNotPermitted;
-  return in_refused_capture(*stream) ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+  const auto capture = capture_of(*stream);
+  return capture != nullptr && capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 
-cudaError_t Streams::enqueue(cudaStream_t handle, std::function<void()> work, OperationPtr* operation) {
+cudaError_t Streams::enqueue(cudaStream_t handle, Work work, OperationPtr* operation) {
   if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
+  if (recorded_work != nullptr) {
+    recorded_work->work_ = std::move(work);
+    return cudaSuccess;
+  }
+  if (captured(find(handle), work)) return cudaSuccess;
   // What a kernel that died has left behind is not to be built upon.
-  const auto checked = [work = std::move(work)] {
-    if (sticky_error() == cudaSuccess) work();
+  const auto checked = [run = std::move(work.run)] {
+    if (sticky_error() == cudaSuccess) run();
   };
   const OperationPtr added = add(find(handle), Operation::Kind::work, checked);
   if (operation != nullptr) *operation = added;
@@ -100,12 +114,14 @@ cudaError_t Streams::enqueue(cudaStream_t handle, std::function<void()> work, Op
 }
 
 cudaError_t Streams::enqueue_always(cudaStream_t handle, std::function<void()> work) {
+  if (const cudaError_t error = refuse_in_capture(handle); error != cudaSuccess) return error;
   if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
   add(find(handle), Operation::Kind::work, std::move(work));
   return cudaSuccess;
 }
 
 cudaError_t Streams::enqueue_brief(cudaStream_t handle, std::function<void()> work) {
+  if (const cudaError_t error = refuse_in_capture(handle); error != cudaSuccess) return error;
   if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
   add(find(handle), Operation::Kind::mark, std::move(work));
   return cudaSuccess;
@@ -292,7 +308,13 @@ cudaStream_t Streams::create(unsigned flags, int priority) {
 
 bool Streams::destroy(cudaStream_t handle) {
   const std::lock_guard lock(mutex_);
-  return streams_.erase(handle) != 0;
+  const auto found = streams_.find(handle);
+  if (found == streams_.end()) return false;
+  // Nobody could end the capture any more.
+  if (Stream& stream = *found->second; active(stream.capture) && stream.capture->origin == &stream)
+    stream.capture->ended = true;
+  streams_.erase(found);
+  return true;
 }
 
 std::shared_ptr<Stream> Streams::find(cudaStream_t handle) {
@@ -318,35 +340,89 @@ void Streams::destroy_all() {
 // ---------------------------------------------------------------- captures
 
 /// Precondition: `mutex_` is held. Forgets a capture that has ended.
-bool Streams::active(std::shared_ptr<RefusedCapture>& capture) {
+bool Streams::active(std::shared_ptr<Capture>& capture) {
   if (capture != nullptr && capture->ended) capture.reset();
   return capture != nullptr;
 }
 
-cudaError_t Streams::refuse_capture(cudaStream_t handle) {
+cudaError_t Streams::begin_capture(cudaStream_t handle, std::shared_ptr<Graph> graph) {
   const auto stream = find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (stream->is_legacy) return cudaErrorStreamCaptureUnsupported;
   const std::lock_guard lock(mutex_);
   if (active(stream->capture)) return cudaErrorIllegalState;
-  stream->capture = std::make_shared<RefusedCapture>();
+  stream->capture = std::make_shared<Capture>();
   stream->capture->origin = stream.get();
+  stream->capture->id = next_id_++;
+  stream->capture->graph = std::move(graph);
   return cudaSuccess;
 }
 
-cudaError_t Streams::end_capture(cudaStream_t handle) {
+namespace {
+
+/// Whether every node of the graph is among `ends` or before one of them.
+bool joins_all(const Graph& graph, const std::vector<GraphNode*>& ends) {
+  std::set<const GraphNode*> reached;
+  std::vector<const GraphNode*> open(ends.begin(), ends.end());
+  while (!open.empty()) {
+    const GraphNode* const node = open.back();
+    open.pop_back();
+    if (!reached.insert(node).second) continue;
+    open.insert(open.end(), node->dependencies.begin(), node->dependencies.end());
+  }
+  return reached.size() == graph.nodes.size();
+}
+
+}  // namespace
+
+cudaError_t Streams::end_capture(cudaStream_t handle, std::shared_ptr<Graph>& graph) {
   const auto stream = find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   const std::lock_guard lock(mutex_);
   if (!active(stream->capture)) return cudaErrorIllegalState;
-  if (stream->capture->origin != stream.get()) return cudaErrorStreamCaptureUnmatched;
-  stream->capture->ended = true;
-  return cudaSuccess;
+  Capture& capture = *stream->capture;
+  if (capture.origin != stream.get()) {
+    capture.invalidated = true;
+    return cudaErrorStreamCaptureUnmatched;
+  }
+  capture.ended = true;
+  graph = capture.graph;
+  if (capture.invalidated) return cudaErrorStreamCaptureInvalidated;
+  return joins_all(*graph, capture.ends[stream.get()]) ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
 
-bool Streams::in_refused_capture(Stream& stream) {
+std::shared_ptr<const Capture> Streams::capture_of(Stream& stream) {
   const std::lock_guard lock(mutex_);
-  return active(stream.capture);
+  return active(stream.capture) ? stream.capture : nullptr;
+}
+
+std::vector<GraphNode*> Streams::capture_ends(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  return active(stream.capture) ? stream.capture->ends[&stream] : std::vector<GraphNode*>{};
+}
+
+bool Streams::capturing(cudaStream_t handle) {
+  if (recorded_work != nullptr) return true;
+  const auto stream = find(handle);
+  return stream != nullptr && capture_of(*stream) != nullptr;
+}
+
+cudaError_t Streams::refuse_in_capture(cudaStream_t handle) {
+  const auto stream = find(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  const std::lock_guard lock(mutex_);
+  if (!active(stream->capture)) return cudaSuccess;
+  const bool was_good = !std::exchange(stream->capture->invalidated, true);
+  return was_good ? cudaErrorStreamCaptureUnsupported : cudaErrorStreamCaptureInvalidated;
+}
+
+/// Makes a node of the work where the stream is being captured.
+bool Streams::captured(const std::shared_ptr<Stream>& stream, Work& work) {
+  const std::lock_guard lock(mutex_);
+  if (!active(stream->capture)) return false;
+  std::vector<GraphNode*>& ends = stream->capture->ends[stream.get()];
+  ends = {graphs().add_captured(*stream->capture->graph, ends, std::move(work))};
+  return true;
 }
 
 // ---------------------------------------------------------------- events
@@ -357,8 +433,10 @@ cudaError_t Streams::record(Event& event, cudaStream_t handle) {
   {
     const std::lock_guard lock(mutex_);
     event.capture = active(stream->capture) ? stream->capture : nullptr;
+    if (event.capture != nullptr) event.captured_behind = event.capture->ends[stream.get()];
   }
   if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
+  if (event.capture != nullptr) return cudaSuccess;
   const OperationPtr mark = add(stream, Operation::Kind::mark, {});
   const std::lock_guard lock(mutex_);
   event.mark = mark;
@@ -366,13 +444,27 @@ cudaError_t Streams::record(Event& event, cudaStream_t handle) {
 }
 
 cudaError_t Streams::wait_event(cudaStream_t handle, Event& event) {
+  if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
   const auto stream = find(handle);
-  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   {
     const std::lock_guard lock(mutex_);
-    if (active(event.capture) && !active(stream->capture)) stream->capture = event.capture;
+    const bool in_capture = active(stream->capture);
+    if (active(event.capture)) {
+      if (stream->is_legacy) return cudaErrorStreamCaptureImplicit;
+      if (in_capture && stream->capture != event.capture) return cudaErrorStreamCaptureMerge;
+      stream->capture = event.capture;
+      std::vector<GraphNode*>& ends = stream->capture->ends[stream.get()];
+      for (GraphNode* const each : event.captured_behind) {
+        if (std::find(ends.begin(), ends.end(), each) == ends.end()) ends.push_back(each);
+      }
+      return event.capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+    }
+    if (in_capture) {
+      // What the graph is to wait for is no part of it.
+      stream->capture->invalidated = true;
+      return cudaErrorStreamCaptureIsolation;
+    }
   }
-  if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
   add(stream, Operation::Kind::mark, {}, mark_of(event));
   return cudaSuccess;
 }

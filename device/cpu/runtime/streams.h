@@ -19,11 +19,26 @@ namespace lynxpp::device::cpu {
 
 struct Stream;
 
-/// The device does not record graphs. A stream whose capture was refused executes nothing until the program
-/// ends the capture: what was meant for the graph must not run in its place. Streams that wait for an event
-/// of such a stream belong to the capture as well.
-struct RefusedCapture {
+struct Graph;
+struct GraphNode;
+struct KernelCall;
+
+/// What becomes a node where the stream it is put into is captured: it may then be done any number of times.
+struct Work {
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  std::function<void()> run;                 ///< null: nothing to do
+  std::shared_ptr<const KernelCall> kernel;  ///< of a captured launch
+};
+
+/// What streams put into a graph instead of doing it. Streams that wait for an event of such a stream belong
+/// to the capture as well. One that was invalidated keeps its streams from executing anything until the
+/// program ends it: what was meant for the graph must not run in its place.
+struct Capture {
   const Stream* origin = nullptr;  ///< not to be followed: it may be gone
+  std::uint64_t id = 0;
+  std::shared_ptr<Graph> graph;
+  std::map<const Stream*, std::vector<GraphNode*>> ends;  ///< what the next node of each stream waits for
+  bool invalidated = false;
   bool ended = false;
 };
 
@@ -32,8 +47,8 @@ struct Stream {
   int priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
-  std::size_t unfinished = 0;               ///< operations; guarded by Streams
-  std::shared_ptr<RefusedCapture> capture;  ///< guarded by Streams
+  std::size_t unfinished = 0;        ///< operations; guarded by Streams
+  std::shared_ptr<Capture> capture;  ///< guarded by Streams
 
   bool is_blocking() const { return !is_legacy && (flags & cudaStreamNonBlocking) == 0; }
 };
@@ -59,7 +74,8 @@ using OperationPtr = std::shared_ptr<Operation>;
 struct Event {
   unsigned flags = cudaEventDefault;
   OperationPtr mark;                        ///< where it was recorded last; null: nowhere. Guarded by Streams
-  std::shared_ptr<RefusedCapture> capture;  ///< it was recorded in; guarded by Streams
+  std::shared_ptr<Capture> capture;         ///< it was recorded in; guarded by Streams
+  std::vector<GraphNode*> captured_behind;  ///< there
 };
 
 /// While it lives on a thread, the null stream means that thread's own stream (the _ptsz and _ptds entry
@@ -121,7 +137,8 @@ class Streams {
   cudaError_t admit(cudaStream_t handle);
   /// Has `work` done when its turn in the stream has come; unless the device has failed by then. `operation`
   /// stands for it. Waits while a great many operations are in the stream. Errors: those of admit().
-  cudaError_t enqueue(cudaStream_t handle, std::function<void()> work, OperationPtr* operation = nullptr);
+  /// While the stream is being captured the work becomes a node instead, and `operation` null.
+  cudaError_t enqueue(cudaStream_t handle, Work work, OperationPtr* operation = nullptr);
   /// As above, and also when the device has failed.
   cudaError_t enqueue_always(cudaStream_t handle, std::function<void()> work);
   /// As above, for work that takes no time and does not use Streams.
@@ -149,19 +166,29 @@ class Streams {
   /// Where the event was recorded last.
   OperationPtr mark_of(Event& event);
 
-  /// From now on the stream executes nothing. Errors: cudaErrorIllegalState when a capture has not ended;
-  /// cudaErrorStreamCaptureUnsupported for the legacy stream.
-  cudaError_t refuse_capture(cudaStream_t handle);
+  /// From now on what is put into the stream becomes nodes of `graph`. Errors: cudaErrorIllegalState when a
+  /// capture has not ended; cudaErrorStreamCaptureUnsupported for the legacy stream.
+  cudaError_t begin_capture(cudaStream_t handle, std::shared_ptr<Graph> graph);
+  /// Gives the graph back where the capture has ended, with an error as well.
   /// Errors: cudaErrorIllegalState when there is no capture, cudaErrorStreamCaptureUnmatched when it began on
-  /// another stream.
-  cudaError_t end_capture(cudaStream_t handle);
-  bool in_refused_capture(Stream& stream);
+  /// another stream, cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureUnjoined.
+  cudaError_t end_capture(cudaStream_t handle, std::shared_ptr<Graph>& graph);
+  /// Of a stream that is not captured null.
+  std::shared_ptr<const Capture> capture_of(Stream& stream);
+  /// What the next node of the stream's capture waits for; empty without a capture.
+  std::vector<GraphNode*> capture_ends(Stream& stream);
+  /// Whether the calling thread's work for the stream becomes part of a graph.
+  bool capturing(cudaStream_t handle);
+  /// What cannot be captured ends the stream's capture, if there is one: then
+  /// cudaErrorStreamCaptureUnsupported.
+  cudaError_t refuse_in_capture(cudaStream_t handle);
 
  private:
   friend class StreamTurn;
   using Ready = std::vector<OperationPtr>;
 
-  static bool active(std::shared_ptr<RefusedCapture>& capture);
+  static bool active(std::shared_ptr<Capture>& capture);
+  bool captured(const std::shared_ptr<Stream>& stream, Work& work);
   std::shared_ptr<Stream> make(unsigned flags, int priority);
   OperationPtr add(const std::shared_ptr<Stream>& stream, Operation::Kind kind, std::function<void()> work,
                    const OperationPtr& behind = nullptr);
@@ -195,6 +222,22 @@ class DriverCall {
 
  private:
   bool before_;
+};
+
+/// While one lives on a thread, the first work that the thread would put into a stream is kept instead: for a
+/// node of a graph, from the same calls and with the same checks.
+class RecordedWork {
+ public:
+  RecordedWork();
+  ~RecordedWork();
+  RecordedWork(const RecordedWork&) = delete;
+  RecordedWork& operator=(const RecordedWork&) = delete;
+
+  Work take() { return std::move(work_); }
+
+ private:
+  friend class Streams;
+  Work work_;
 };
 
 /// To be called by the API's functions when the program has waited for the device.

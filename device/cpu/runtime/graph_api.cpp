@@ -1,0 +1,225 @@
+// Graphs of the program.
+#include <algorithm>
+#include <utility>
+
+#include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/copies.h"
+#include "device/cpu/runtime/graphs.h"
+#include "device/cpu/runtime/launch.h"
+#include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/streams.h"
+
+namespace lynxpp::device::cpu {
+
+cudaError_t add_graph_node(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                           std::size_t count, cudaGraphNodeType type,
+                           const std::function<cudaError_t()>& call) {
+  GraphNode node;
+  RecordedWork recorded;
+  if (const cudaError_t error = call(); error != cudaSuccess) return error;
+  node.work = recorded.take();
+  node.work.type = type;
+  return graphs().add(graph, dependencies, count, std::move(node), added);
+}
+
+cudaError_t set_graph_node(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
+                           const std::function<cudaError_t()>& call) {
+  RecordedWork recorded;
+  if (const cudaError_t error = call(); error != cudaSuccess) return error;
+  Work work = recorded.take();
+  work.type = type;
+  return graphs().set_work(executable, node, std::move(work));
+}
+
+cudaError_t add_child_graph(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                            std::size_t count, cudaGraph_t child) {
+  GraphNode node;
+  node.work.type = cudaGraphNodeTypeGraph;
+  if (const cudaError_t error = graphs().copy(child, node.child); error != cudaSuccess) return error;
+  return graphs().add(graph, dependencies, count, std::move(node), added);
+}
+
+cudaError_t fill_elements_of(const cudaMemsetParams& fill) {
+  const bool known = fill.elementSize == 1 || fill.elementSize == 2 || fill.elementSize == 4;
+  std::size_t width = 0;
+  if (!known || __builtin_mul_overflow(fill.width, fill.elementSize, &width) ||
+      (fill.height > 1 && width > fill.pitch)) {
+    return cudaErrorInvalidValue;
+  }
+  const Place to{static_cast<std::byte*>(fill.dst), fill.pitch, 0};
+  return fill_box(to, {width, fill.height}, {fill.value, fill.elementSize}, nullptr, Returns::at_once);
+}
+
+bool plain_edges(const cudaGraphEdgeData* edges, std::size_t count) {
+  return edges == nullptr || std::all_of(edges, edges + count, [](const cudaGraphEdgeData& each) {
+           return each.from_port == 0 && each.to_port == 0 && each.type == 0;
+         });
+}
+
+namespace api {
+namespace {
+
+cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  Kernel* const kernel = registry().find_kernel(parameters->func);
+  if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+  Launch launch;
+  const dim3& grid = parameters->gridDim;
+  const dim3& block = parameters->blockDim;
+  launch.grid[0] = grid.x;
+  launch.grid[1] = grid.y;
+  launch.grid[2] = grid.z;
+  launch.block[0] = block.x;
+  launch.block[1] = block.y;
+  launch.block[2] = block.z;
+  launch.shared_bytes = parameters->sharedMemBytes;
+  launch.parameters = parameters->kernelParams;
+  launch.extra = parameters->extra;
+  return launch_kernel(*kernel, launch, Interception::none);
+}
+
+}  // namespace
+
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
+  if (graph == nullptr || flags != 0) return cudaErrorInvalidValue;
+  *graph = graphs().create();
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return graphs().destroy(graph) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                   const cudaGraphNode_t* dependencies, size_t count,
+                                   const struct cudaKernelNodeParams* parameters) {
+  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeKernel,
+                        [&] { return launch_of(parameters); });
+}
+
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                   const cudaGraphNode_t* dependencies, size_t count,
+                                   const struct cudaMemcpy3DParms* parameters) {
+  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+                        [&] { return api::cudaMemcpy3DAsync(parameters, nullptr); });
+}
+
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
+                                     const cudaGraphNode_t* dependencies, size_t count, void* to,
+                                     const void* from, size_t bytes, enum cudaMemcpyKind kind) {
+  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+                        [&] { return api::cudaMemcpyAsync(to, from, bytes, kind, nullptr); });
+}
+
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                   const cudaGraphNode_t* dependencies, size_t count,
+                                   const struct cudaMemsetParams* parameters) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemset,
+                        [&] { return fill_elements_of(*parameters); });
+}
+
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                 const cudaGraphNode_t* dependencies, size_t count,
+                                 const struct cudaHostNodeParams* parameters) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeHost, [&] {
+    return api::cudaLaunchHostFunc(nullptr, parameters->fn, parameters->userData);
+  });
+}
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                  const cudaGraphNode_t* dependencies, size_t count) {
+  return graphs().add(graph, dependencies, count, {}, node);
+}
+
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                       const cudaGraphNode_t* dependencies, size_t count, cudaGraph_t child) {
+  return add_child_graph(node, graph, dependencies, count, child);
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                     const cudaGraphNode_t* to, const cudaGraphEdgeData* edges,
+                                     size_t count) {
+  if (!plain_edges(edges, count)) return cudaErrorNotSupported;
+  return graphs().add_dependencies(graph, from, to, count);
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
+  if (clone == nullptr) return cudaErrorInvalidValue;
+  std::shared_ptr<Graph> made;
+  if (const cudaError_t error = graphs().copy(graph, made); error != cudaSuccess) return error;
+  *clone = graphs().enter(std::move(made));
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return graphs().list(graph, false, nodes, count);
+}
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return graphs().list(graph, true, nodes, count);
+}
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType* type) {
+  return graphs().type_of(node, type);
+}
+
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t* graph) {
+  return graphs().child_of(node, graph);
+}
+
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams* parameters) {
+  const auto call = graphs().kernel_of(node);
+  if (call == nullptr || parameters == nullptr) return cudaErrorInvalidValue;
+  *parameters = {};
+  const void* const host_function = call->kernel->host_function;
+  parameters->func = host_function != nullptr ? const_cast<void*>(host_function) : call->kernel;
+  parameters->gridDim = {call->grid[0], call->grid[1], call->grid[2]};
+  parameters->blockDim = {call->block[0], call->block[1], call->block[2]};
+  parameters->sharedMemBytes = call->shared_bytes;
+  parameters->kernelParams = const_cast<void**>(call->parameters.data());
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long flags) {
+  if ((flags & cudaGraphInstantiateFlagDeviceLaunch) != 0) return cudaErrorNotSupported;
+  return graphs().instantiate(graph, made);
+}
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
+                                          unsigned long long flags) {
+  if ((flags & cudaGraphInstantiateFlagDeviceLaunch) != 0) return cudaErrorNotSupported;
+  return graphs().instantiate(graph, made);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  return graphs().destroy(executable) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result) {
+  const cudaError_t error = graphs().update(executable, graph);
+  if (result != nullptr) {
+    *result = {};
+    result->result = error == cudaSuccess                       ? cudaGraphExecUpdateSuccess
+                     : error == cudaErrorGraphExecUpdateFailure ? cudaGraphExecUpdateErrorTopologyChanged
+                                                                : cudaGraphExecUpdateError;
+  }
+  return error;
+}
+
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const struct cudaKernelNodeParams* parameters) {
+  return set_graph_node(executable, node, cudaGraphNodeTypeKernel, [&] { return launch_of(parameters); });
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  return graphs().launch(executable, stream);
+}
+
+// There is nothing to upload.
+cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
+  if (!graphs().is_executable(executable)) return cudaErrorInvalidValue;
+  return streams().admit(stream);
+}
+
+}  // namespace api
+}  // namespace lynxpp::device::cpu

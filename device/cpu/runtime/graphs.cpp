@@ -1,0 +1,292 @@
+#include "device/cpu/runtime/graphs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <utility>
+
+#include "device/cpu/runtime/runtime.h"
+#include "device/cpu/runtime/streams.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+std::atomic<ReplayObserver> replay_observer{nullptr};
+
+/// Whoever stands before the driver sees its graphs by itself.
+void program_has_replayed(const KernelCall& call) {
+  const ReplayObserver observer = DriverCall::active() ? nullptr : replay_observer.load();
+  if (observer != nullptr) observer(call.kernel->name);
+}
+
+GraphNode* node_of(const Graph& graph, cudaGraphNode_t handle) {
+  const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const auto& each) {
+    return reinterpret_cast<cudaGraphNode_t>(each.get()) == handle;
+  });
+  return found != graph.nodes.end() ? found->get() : nullptr;
+}
+
+cudaGraphNode_t handle_of(GraphNode* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
+
+/// The graph, or one inside of it, that `matches`; null when there is none.
+template <typename Matches>
+std::shared_ptr<Graph> search(const std::shared_ptr<Graph>& graph, const Matches& matches) {
+  if (graph == nullptr || matches(*graph)) return graph;
+  for (const auto& node : graph->nodes) {
+    if (auto found = search(node->child, matches)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void set_replay_observer(ReplayObserver observer) { replay_observer = observer; }
+
+Graphs& graphs() {
+  static auto* const all = new Graphs;
+  return *all;
+}
+
+cudaGraph_t Graphs::create() { return enter(std::make_shared<Graph>()); }
+
+cudaGraph_t Graphs::enter(std::shared_ptr<Graph> graph) {
+  const std::lock_guard lock(mutex_);
+  auto* const handle = reinterpret_cast<cudaGraph_t>(graph.get());
+  graphs_[handle] = std::move(graph);
+  return handle;
+}
+
+bool Graphs::destroy(cudaGraph_t handle) {
+  const std::lock_guard lock(mutex_);
+  return graphs_.erase(handle) != 0;
+}
+
+std::shared_ptr<Graph> Graphs::find(cudaGraph_t handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = graphs_.find(handle);
+  if (found != graphs_.end()) return found->second;
+  for (const auto& [each, graph] : graphs_) {
+    const auto is_it = [&](const Graph& one) {
+      return reinterpret_cast<cudaGraph_t>(const_cast<Graph*>(&one)) == handle;
+    };
+    if (auto inner = search(graph, is_it)) return inner;
+  }
+  return nullptr;
+}
+
+/// Precondition: `mutex_` is held.
+GraphNode* Graphs::find_node(cudaGraphNode_t handle) {
+  GraphNode* found = nullptr;
+  const auto holds_it = [&](const Graph& graph) {
+    found = node_of(graph, handle);
+    return found != nullptr;
+  };
+  for (const auto& [each, graph] : graphs_) {
+    if (search(graph, holds_it) != nullptr) return found;
+  }
+  return nullptr;
+}
+
+void Graphs::destroy_all() {
+  const std::lock_guard lock(mutex_);
+  graphs_.clear();
+  executables_.clear();
+}
+
+cudaError_t Graphs::add(cudaGraph_t handle, const cudaGraphNode_t* dependencies, std::size_t count,
+                        GraphNode node, cudaGraphNode_t* added) {
+  const auto graph = find(handle);
+  if (graph == nullptr || added == nullptr || (count != 0 && dependencies == nullptr))
+    return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < count; ++i) {
+    GraphNode* const before = node_of(*graph, dependencies[i]);
+    const bool is_twice =
+        std::find(node.dependencies.begin(), node.dependencies.end(), before) != node.dependencies.end();
+    if (before == nullptr || is_twice) return cudaErrorInvalidValue;
+    node.dependencies.push_back(before);
+  }
+  *added = handle_of(graph->nodes.emplace_back(std::make_unique<GraphNode>(std::move(node))).get());
+  return cudaSuccess;
+}
+
+GraphNode* Graphs::add_captured(Graph& graph, const std::vector<GraphNode*>& dependencies, Work work) {
+  const std::lock_guard lock(mutex_);
+  auto node = std::make_unique<GraphNode>();
+  node->work = std::move(work);
+  node->dependencies = dependencies;
+  return graph.nodes.emplace_back(std::move(node)).get();
+}
+
+cudaError_t Graphs::add_dependencies(cudaGraph_t handle, const cudaGraphNode_t* from,
+                                     const cudaGraphNode_t* to, std::size_t count) {
+  const auto graph = find(handle);
+  if (graph == nullptr || (count != 0 && (from == nullptr || to == nullptr))) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < count; ++i) {
+    GraphNode* const before = node_of(*graph, from[i]);
+    GraphNode* const after = node_of(*graph, to[i]);
+    if (before == nullptr || after == nullptr || before == after) return cudaErrorInvalidValue;
+    auto& all = after->dependencies;
+    if (std::find(all.begin(), all.end(), before) != all.end()) return cudaErrorInvalidValue;
+    all.push_back(before);
+  }
+  return cudaSuccess;
+}
+
+std::shared_ptr<Graph> Graphs::copy_of(const Graph& graph) {
+  auto made = std::make_shared<Graph>();
+  std::map<const GraphNode*, GraphNode*> twins;
+  for (const auto& node : graph.nodes) {
+    auto twin = std::make_unique<GraphNode>(*node);
+    if (node->child != nullptr) twin->child = copy_of(*node->child);
+    twins[node.get()] = twin.get();
+    made->nodes.push_back(std::move(twin));
+  }
+  for (const auto& node : made->nodes) {
+    for (GraphNode*& before : node->dependencies) before = twins.at(before);
+  }
+  return made;
+}
+
+cudaError_t Graphs::copy(cudaGraph_t handle, std::shared_ptr<Graph>& made) {
+  const auto graph = find(handle);
+  if (graph == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  made = copy_of(*graph);
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::list(cudaGraph_t handle, bool roots_only, cudaGraphNode_t* nodes, std::size_t* count) {
+  const auto graph = find(handle);
+  if (graph == nullptr || count == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  std::vector<cudaGraphNode_t> found;
+  for (const auto& node : graph->nodes) {
+    if (!roots_only || node->dependencies.empty()) found.push_back(handle_of(node.get()));
+  }
+  if (nodes != nullptr) {
+    const std::size_t room = *count;
+    for (std::size_t i = 0; i < room; ++i) nodes[i] = i < found.size() ? found[i] : nullptr;
+    *count = std::min(room, found.size());
+  } else {
+    *count = found.size();
+  }
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::type_of(cudaGraphNode_t handle, cudaGraphNodeType* type) {
+  if (type == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  const GraphNode* const node = find_node(handle);
+  if (node == nullptr) return cudaErrorInvalidValue;
+  *type = node->work.type;
+  return cudaSuccess;
+}
+
+std::shared_ptr<const KernelCall> Graphs::kernel_of(cudaGraphNode_t handle) {
+  const std::lock_guard lock(mutex_);
+  const GraphNode* const node = find_node(handle);
+  return node != nullptr ? node->work.kernel : nullptr;
+}
+
+cudaError_t Graphs::child_of(cudaGraphNode_t handle, cudaGraph_t* child) {
+  const std::lock_guard lock(mutex_);
+  const GraphNode* const node = find_node(handle);
+  if (child == nullptr || node == nullptr || node->child == nullptr) return cudaErrorInvalidValue;
+  *child = reinterpret_cast<cudaGraph_t>(node->child.get());
+  return cudaSuccess;
+}
+
+/// The nodes' work behind that of their dependencies; false for a cycle. Children stand where their node
+/// does.
+bool Graphs::append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps) {
+  std::set<const GraphNode*> done;
+  while (done.size() < graph.nodes.size()) {
+    const std::size_t before = done.size();
+    for (const auto& node : graph.nodes) {
+      const bool is_ready = !done.contains(node.get()) &&
+                            std::all_of(node->dependencies.begin(), node->dependencies.end(),
+                                        [&](const GraphNode* each) { return done.contains(each); });
+      if (!is_ready) continue;
+      steps.push_back({node.get(), node->work});
+      if (node->child != nullptr && !append_steps(*node->child, steps)) return false;
+      done.insert(node.get());
+    }
+    if (done.size() == before) return false;
+  }
+  return true;
+}
+
+cudaError_t Graphs::instantiate(cudaGraph_t handle, cudaGraphExec_t* made) {
+  const auto graph = find(handle);
+  if (graph == nullptr || made == nullptr) return cudaErrorInvalidValue;
+  auto executable = std::make_shared<ExecutableGraph>();
+  const std::lock_guard lock(mutex_);
+  if (!append_steps(*graph, executable->steps)) return cudaErrorInvalidValue;
+  *made = reinterpret_cast<cudaGraphExec_t>(executable.get());
+  executables_[*made] = std::move(executable);
+  return cudaSuccess;
+}
+
+bool Graphs::destroy(cudaGraphExec_t handle) {
+  const std::lock_guard lock(mutex_);
+  return executables_.erase(handle) != 0;
+}
+
+std::shared_ptr<ExecutableGraph> Graphs::find_executable(cudaGraphExec_t handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = executables_.find(handle);
+  return found != executables_.end() ? found->second : nullptr;
+}
+
+bool Graphs::is_executable(cudaGraphExec_t handle) { return find_executable(handle) != nullptr; }
+
+cudaError_t Graphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
+  const auto executable = find_executable(handle);
+  if (executable == nullptr) return cudaErrorInvalidValue;
+  std::vector<ExecutableGraph::Step> steps;
+  {
+    const std::lock_guard lock(mutex_);
+    steps = executable->steps;
+  }
+  if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
+  const bool is_captured = streams().capturing(stream);
+  for (ExecutableGraph::Step& step : steps) {
+    if (!step.work.run) continue;
+    const auto kernel = step.work.kernel;
+    const cudaError_t error = streams().enqueue(stream, std::move(step.work));
+    if (error != cudaSuccess) return error;
+    if (kernel != nullptr && !is_captured) program_has_replayed(*kernel);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::update(cudaGraphExec_t handle, cudaGraph_t from) {
+  const auto executable = find_executable(handle);
+  const auto graph = find(from);
+  if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
+  std::vector<ExecutableGraph::Step> steps;
+  const std::lock_guard lock(mutex_);
+  if (!append_steps(*graph, steps)) return cudaErrorInvalidValue;
+  const bool is_same =
+      std::equal(steps.begin(), steps.end(), executable->steps.begin(), executable->steps.end(),
+                 [](const auto& a, const auto& b) { return a.work.type == b.work.type; });
+  if (!is_same) return cudaErrorGraphExecUpdateFailure;
+  for (std::size_t i = 0; i < steps.size(); ++i) executable->steps[i].work = std::move(steps[i].work);
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::set_work(cudaGraphExec_t handle, cudaGraphNode_t node, Work work) {
+  const auto executable = find_executable(handle);
+  if (executable == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(executable->steps.begin(), executable->steps.end(), [&](const auto& step) {
+    return step.node == reinterpret_cast<const GraphNode*>(node) && step.work.type == work.type;
+  });
+  if (found == executable->steps.end()) return cudaErrorInvalidValue;
+  found->work = std::move(work);
+  return cudaSuccess;
+}
+
+}  // namespace lynxpp::device::cpu

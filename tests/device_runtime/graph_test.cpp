@@ -1,0 +1,257 @@
+// Graphs, built by calls and captured from streams.
+#include <gmock/gmock.h>
+
+#include "tests/device_runtime/runtime_fixture.h"
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+using testing::Each;
+
+class GraphTest : public RuntimeTest {
+ protected:
+  void SetUp() override {
+    const int two = 2;
+    ASSERT_EQ(CUDA(cudaMemcpyToSymbol)(program_.variable("factor", 8), &two, 4, 0, cudaMemcpyHostToDevice),
+              cudaSuccess);
+    data_ = device_ints(std::vector<int>(32, 1));
+    for (cudaStream_t* stream : {&stream_, &other_})
+      ASSERT_EQ(CUDA(cudaStreamCreateWithFlags)(stream, cudaStreamNonBlocking), cudaSuccess);
+  }
+
+  /// Twice the data, in place.
+  cudaError_t launch(cudaStream_t stream) {
+    int n = 32;
+    void* arguments[] = {&data_, &data_, &n};
+    return CUDA(cudaLaunchKernel)(scale_, 1, 32, arguments, 0, stream);
+  }
+
+  cudaGraphExec_t instantiate(cudaGraph_t graph) {
+    cudaGraphExec_t executable = nullptr;
+    EXPECT_EQ(CUDA(cudaGraphInstantiate)(&executable, graph, 0), cudaSuccess);
+    return executable;
+  }
+
+  void run(cudaGraphExec_t executable) {
+    EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, stream_), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
+  }
+
+  Program program_{test_ptx};
+  const void* scale_ = program_.kernel("scale");
+  int* data_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaStream_t other_ = nullptr;
+};
+
+TEST_F(GraphTest, ACaptureRunsWhenItsGraphIsLaunched) {
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  EXPECT_EQ(CUDA(cudaStreamIsCapturing)(stream_, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  ASSERT_EQ(launch(stream_), cudaSuccess);
+  ASSERT_EQ(launch(stream_), cudaSuccess);
+  int result[32] = {};
+  ASSERT_EQ(CUDA(cudaMemcpyAsync)(result, data_, sizeof result, cudaMemcpyDeviceToHost, stream_),
+            cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaSuccess);
+  EXPECT_THAT(host_ints(data_, 32), Each(1)) << "nothing has run";
+
+  std::size_t count = 0;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(graph, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 3u);
+  cudaGraphNode_t root = nullptr;
+  count = 1;
+  ASSERT_EQ(CUDA(cudaGraphGetRootNodes)(graph, &root, &count), cudaSuccess);
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  ASSERT_EQ(CUDA(cudaGraphNodeGetType)(root, &type), cudaSuccess);
+  EXPECT_EQ(type, cudaGraphNodeTypeKernel);
+  cudaKernelNodeParams call{};
+  ASSERT_EQ(CUDA(cudaGraphKernelNodeGetParams)(root, &call), cudaSuccess);
+  EXPECT_EQ(call.func, scale_);
+  EXPECT_EQ(call.blockDim.x, 32u);
+  EXPECT_EQ(*static_cast<int**>(call.kernelParams[1]), data_);
+  EXPECT_EQ(*static_cast<int*>(call.kernelParams[2]), 32);
+
+  cudaGraphExec_t const executable = instantiate(graph);
+  EXPECT_EQ(CUDA(cudaGraphDestroy)(graph), cudaSuccess) << "the executable one stays";
+  run(executable);
+  EXPECT_THAT(result, Each(4));
+  run(executable);
+  EXPECT_THAT(result, Each(16));
+  EXPECT_EQ(CUDA(cudaGraphExecDestroy)(executable), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, stream_), cudaErrorInvalidValue);
+}
+
+TEST_F(GraphTest, StreamsForkAndJoinInACapture) {
+  cudaEvent_t fork = nullptr;
+  cudaEvent_t join = nullptr;
+  ASSERT_EQ(CUDA(cudaEventCreate)(&fork), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaEventCreate)(&join), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  for (const bool joins : {false, true}) {
+    ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    ASSERT_EQ(CUDA(cudaMemsetAsync)(data_, 0, 128, stream_), cudaSuccess);
+    ASSERT_EQ(CUDA(cudaEventRecord)(fork, stream_), cudaSuccess);
+    ASSERT_EQ(CUDA(cudaStreamWaitEvent)(other_, fork, 0), cudaSuccess);
+    ASSERT_EQ(CUDA(cudaMemsetAsync)(data_, 1, 128, other_), cudaSuccess);
+    ASSERT_EQ(CUDA(cudaEventRecord)(join, other_), cudaSuccess);
+    if (joins) {
+      ASSERT_EQ(CUDA(cudaStreamWaitEvent)(stream_, join, 0), cudaSuccess);
+      ASSERT_EQ(launch(stream_), cudaSuccess);
+    }
+    const cudaError_t ended = CUDA(cudaStreamEndCapture)(stream_, &graph);
+    EXPECT_EQ(ended, joins ? cudaSuccess : cudaErrorStreamCaptureUnjoined);
+  }
+  run(instantiate(graph));
+  EXPECT_THAT(host_ints(data_, 32), Each(0x02020202));
+}
+
+TEST_F(GraphTest, WhatIsOutsideOfACaptureIsNoPartOfIt) {
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaEventRecord)(event, other_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamWaitEvent)(stream_, event, 0), cudaErrorStreamCaptureIsolation);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+}
+
+TEST_F(GraphTest, ACaptureTellsOfItself) {
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  ASSERT_EQ(launch(stream_), cudaSuccess);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  cudaGraph_t during = nullptr;
+  const cudaGraphNode_t* ends = nullptr;
+  std::size_t count = 0;
+  ASSERT_EQ(CUDA(cudaStreamGetCaptureInfo)(stream_, &status, &id, &during, &ends, nullptr, &count),
+            cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  EXPECT_NE(id, 0u);
+  ASSERT_EQ(count, 1u);
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(during, &node, &count), cudaSuccess);
+  EXPECT_EQ(node, ends[0]);
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventRecordWithFlags)(event, stream_, cudaEventRecordExternal),
+            cudaErrorStreamCaptureUnsupported)
+      << "there are no event nodes";
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(CUDA(cudaGraphDestroy)(during), cudaErrorInvalidValue) << "gone with the capture";
+}
+
+TEST_F(GraphTest, ReplaysAreToldOfAndCounted) {
+  static std::vector<std::string> told;
+  told.clear();
+  set_replay_observer([](const std::string& kernel) { told.push_back(kernel); });
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ASSERT_EQ(launch(stream_), cudaSuccess);
+  ASSERT_EQ(launch(stream_), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaSuccess);
+  EXPECT_TRUE(told.empty());
+  cudaGraphExec_t const executable = instantiate(graph);
+  run(executable);
+  run(executable);
+  set_replay_observer(nullptr);
+  EXPECT_EQ(told, std::vector<std::string>(4, "scale"));
+  EXPECT_THAT(host_ints(data_, 32), Each(16));
+}
+
+TEST_F(GraphTest, MemoryThatIsGoneIsNotTouched) {
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&graph, 0), cudaSuccess);
+  cudaGraphNode_t node = nullptr;
+  const cudaMemsetParams fill{data_, 0, 5, 4, 32, 1};
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&node, graph, nullptr, 0, &fill), cudaSuccess);
+  cudaGraphExec_t const executable = instantiate(graph);
+  ASSERT_EQ(CUDA(cudaFree)(data_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaErrorIllegalAddress);
+  EXPECT_EQ(CUDA(cudaDeviceReset)(), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(executable, nullptr), cudaErrorInvalidValue) << "gone with the device";
+}
+
+TEST_F(GraphTest, NodesRunInTheOrderOfTheirDependencies) {
+  cudaGraph_t graph = nullptr;
+  cudaGraph_t child = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&graph, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&child, 0), cudaSuccess);
+  int n = 32;
+  void* arguments[] = {&data_, &data_, &n};
+  cudaKernelNodeParams kernel{};
+  kernel.func = const_cast<void*>(scale_);
+  kernel.gridDim = 1;
+  kernel.blockDim = 32;
+  kernel.kernelParams = arguments;
+  cudaGraphNode_t doubled = nullptr, set = nullptr, children = nullptr, copied = nullptr, told = nullptr;
+  int result[32] = {};
+  int calls = 0;
+  cudaHostNodeParams host{[](void* data) { ++*static_cast<int*>(data); }, &calls};
+  // Added back to front.
+  ASSERT_EQ(CUDA(cudaGraphAddHostNode)(&told, graph, nullptr, 0, &host), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNode1D)(&copied, graph, nullptr, 0, result, data_, sizeof result,
+                                           cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddKernelNode)(&doubled, child, nullptr, 0, &kernel), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddChildGraphNode)(&children, graph, nullptr, 0, child), cudaSuccess);
+  cudaGraph_t inner = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphChildGraphNodeGetGraph)(children, &inner), cudaSuccess);
+  EXPECT_NE(inner, child) << "a copy";
+  std::size_t count = 0;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(inner, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 1u);
+  cudaMemsetParams fill{data_, 0, 5, 4, 32, 1};
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&set, graph, nullptr, 0, &fill), cudaSuccess);
+  cudaGraphNode_t from[] = {set, children, copied};
+  cudaGraphNode_t to[] = {children, copied, told};
+  ASSERT_EQ(CUDA(cudaGraphAddDependencies)(graph, from, to, nullptr, 3), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphAddDependencies)(graph, from, to, nullptr, 1), cudaErrorInvalidValue) << "twice";
+  cudaGraphExec_t const executable = instantiate(graph);
+  run(executable);
+  EXPECT_THAT(result, Each(10));
+  EXPECT_EQ(calls, 1);
+
+  // Another value in the same place.
+  cudaGraph_t changed = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphClone)(&changed, graph), cudaSuccess);
+  cudaGraphExecUpdateResultInfo info{};
+  EXPECT_EQ(CUDA(cudaGraphExecUpdate)(executable, changed, &info), cudaSuccess);
+  run(executable);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(CUDA(cudaGraphExecUpdate)(executable, child, &info), cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+
+  std::swap(from[0], to[0]);
+  EXPECT_EQ(CUDA(cudaGraphAddDependencies)(graph, from, to, nullptr, 1), cudaSuccess);
+  cudaGraphExec_t cycle = nullptr;
+  EXPECT_EQ(CUDA(cudaGraphInstantiate)(&cycle, graph, 0), cudaErrorInvalidValue);
+}
+
+TEST_F(GraphTest, AKernelNodeGetsOtherParameters) {
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&graph, 0), cudaSuccess);
+  int n = 8;
+  void* arguments[] = {&data_, &data_, &n};
+  cudaKernelNodeParams kernel{};
+  kernel.func = const_cast<void*>(scale_);
+  kernel.gridDim = 1;
+  kernel.blockDim = 32;
+  kernel.kernelParams = arguments;
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &kernel), cudaSuccess);
+  cudaGraphExec_t const executable = instantiate(graph);
+  n = 32;
+  ASSERT_EQ(CUDA(cudaGraphExecKernelNodeSetParams)(executable, node, &kernel), cudaSuccess);
+  run(executable);
+  EXPECT_THAT(host_ints(data_, 32), Each(2));
+  kernel.blockDim = 4096;
+  EXPECT_EQ(CUDA(cudaGraphExecKernelNodeSetParams)(executable, node, &kernel), cudaErrorInvalidConfiguration);
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test
