@@ -26,6 +26,7 @@ class HelpFormatter : public CLI::Formatter {
         {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
         {"report", "lynxpp report [OPTIONS] FILE..."},
+        {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
         {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},
@@ -148,6 +149,23 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
       "and left out.\n\n"
       "Example: lynxpp report out.jsonl --format html -o out.html");
   return report;
+}
+
+CLI::App* add_diff(CLI::App& app, DiffArguments& arguments) {
+  CLI::App* diff = app.add_subcommand("diff", "Compare the records of two runs: what changed most");
+  diff->add_option("A", arguments.a, "JSON Lines of the first run")->required()->type_name("");
+  diff->add_option("B", arguments.b, "JSON Lines of the second run")->required()->type_name("");
+  diff->add_option("-n,--top", arguments.top, "Rows of each list (default: 20, with --json all); 0: all")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0, 1000000000).description(""));
+  diff->add_flag("--json", arguments.json, "One object with everything");
+  diff->footer(
+      "Kernel by kernel: results with both values, their ratio and difference, then elements of arrays,\n"
+      "rows of maps and places in the program. Results whose ratio is farthest from 1 come first, elements\n"
+      "by their difference. Launches are folded as `lynxpp report` folds them. What only one file has is\n"
+      "listed. The exit code is 1 when a file cannot be read or holds no records.\n\n"
+      "Example: lynxpp diff before.jsonl after.jsonl --top 5");
+  return diff;
 }
 
 CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
@@ -481,6 +499,8 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const run_command = add_run(app, run);
   const CLI::App* const bench_command = add_bench(app, bench);
   const CLI::App* const report_command = add_report(app, report);
+  DiffArguments diff;
+  const CLI::App* const diff_command = add_diff(app, diff);
   const CLI::App* const check_command = add_check(app, check);
   const CLI::App* const instrument_command = add_instrument(app, instrument);
   PtxArguments ptx;
@@ -529,6 +549,7 @@ Arguments parse_arguments(int count, char** values) {
     return usage_error(error.what(), command);
   }
   if (app.got_subcommand(report_command)) return report;
+  if (app.got_subcommand(diff_command)) return diff;
   if (app.got_subcommand(check_command)) {
     if (check.files.empty() && check.one_liners.empty())
       return usage_error("no specification to check", command);

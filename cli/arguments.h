@@ -1,7 +1,9 @@
 // The command line of `lynxpp`, as data. Only arguments.cpp knows the library that parses it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -49,6 +51,14 @@ struct ReportArguments {
   std::string format = "table";
   std::string output;  ///< empty or "-": standard output
   int width = 0;       ///< of the table; 0: the terminal's
+};
+
+/// `lynxpp diff`.
+struct DiffArguments {
+  std::string a;  ///< files of records
+  std::string b;
+  std::optional<std::size_t> top;  ///< rows of each list; 0: all; none: as the format has it
+  bool json = false;
 };
 
 struct CheckArguments {
@@ -162,9 +172,9 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, CheckArguments,
-                               InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
-                               CalibrateArguments, BandArguments, ListArguments>;
+using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, DiffArguments,
+                               CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments,
+                               QualityArguments, CalibrateArguments, BandArguments, ListArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -9,6 +9,7 @@ namespace lynxpp::cli {
 int run(const RunArguments& arguments);
 int bench(const BenchArguments& arguments);
 int report(const ReportArguments& arguments);
+int diff(const DiffArguments& arguments);
 int check(const CheckArguments& arguments);
 /// The part of check() behind --explain: where the specifications' handlers would stand.
 int explain(const CheckArguments& arguments);

@@ -18,6 +18,7 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::ReportArguments& arguments) const {
     return lynxpp::cli::report(arguments);
   }
+  int operator()(const lynxpp::cli::DiffArguments& arguments) const { return lynxpp::cli::diff(arguments); }
   int operator()(const lynxpp::cli::CheckArguments& arguments) const { return lynxpp::cli::check(arguments); }
   int operator()(const lynxpp::cli::InstrumentArguments& arguments) const {
     return lynxpp::cli::instrument(arguments);

@@ -1,7 +1,7 @@
 // The summary as one JSON object.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/json/number.h"
 #include "report/sites.h"
 #include "report/summary.h"
 #include "support/text.h"
@@ -11,17 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Sums that no 64-bit integer holds become the nearest double, and say so by their point or exponent.
-Json json_of(const Number& number) {
-  if (number.is_real) return std::isfinite(number.real) ? Json(number.real) : Json(nullptr);
-  if (number.integer >= 0 && number.integer <= WideInteger{UINT64_MAX})
-    return Json(static_cast<std::uint64_t>(number.integer));
-  if (number.integer < 0 && number.integer >= WideInteger{INT64_MIN})
-    return Json(static_cast<std::int64_t>(number.integer));
-  return Json(number.as_double());
-}
-
-Json json_of(const FoldedNumber& value) { return json_of(value.value()); }
+Json json_of(const FoldedNumber& value) { return json_number<Json>(value.value()); }
 
 Json json_of(const LaunchExtent& extent) { return extent.differs ? Json(nullptr) : Json(extent.extent); }
 

@@ -75,6 +75,19 @@ void FoldedNumber::add(const Number& value, const Number& denominator) {
   }
 }
 
+void FoldedNumber::add(const FoldedNumber& other) {
+  if (other.count_ == 0) return;
+  const std::uint64_t count = count_ + other.count_;
+  add(other.number_, other.denominator_);
+  count_ = count;
+  differs_ = differs_ || other.differs_;
+}
+
+std::optional<Fraction> FoldedNumber::fraction() const {
+  if (fold_ != Fold::ratio || count_ == 0) return std::nullopt;
+  return Fraction{number_, denominator_};
+}
+
 Number FoldedNumber::value() const {
   if (count_ == 0 || differs_) return Number::of_real(__builtin_nan(""));
   if (fold_ == Fold::ratio) return quotient(number_, denominator_);

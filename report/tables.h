@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,11 @@ Fold fold_of(const ResultValue& result);
 /// By the name of a number.
 Fold fold_of(std::string_view name);
 
+struct Fraction {
+  Number numerator;
+  Number denominator;
+};
+
 /// A value folded over launches. Launches whose value is NaN (nothing to divide by) do not enter a mean,
 /// minimum or maximum.
 class FoldedNumber {
@@ -30,8 +36,12 @@ class FoldedNumber {
   void add(const Number& value) { add(value, Number::of(1)); }
   /// One launch's element of a result.
   void add(const ResultValue& result, std::size_t index);
+  /// What `other` was folded of, too. Precondition: it has the same fold.
+  void add(const FoldedNumber& other);
   /// NaN: there is none, or launches differ where they should be the same.
   Number value() const;
+  /// Of a ratio: what value() is the quotient of. None for other folds, and when there is none.
+  std::optional<Fraction> fraction() const;
   bool differs() const { return differs_; }
 
  private:

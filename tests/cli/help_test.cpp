@@ -14,8 +14,8 @@
 namespace lynxpp::cli {
 namespace {
 
-const std::vector<std::string> subcommands{"run",    "bench",   "report",    "check", "instrument", "ptx",
-                                           "advise", "quality", "calibrate", "band",  "list"};
+const std::vector<std::string> subcommands{"run", "bench",  "report",  "diff",      "check", "instrument",
+                                           "ptx", "advise", "quality", "calibrate", "band",  "list"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});
@@ -111,7 +111,7 @@ TEST(Usage, MistakesAreNamedWithTheWayOut) {
   expect(
       {"lst"},
       "lynxpp: error: no command 'lst'; did you mean 'list'?\n  hint: `lynxpp --help` shows what there is\n");
-  expect({"list", "more"},
+  expect({"list", "kernel_runtime", "more"},
          "lynxpp: error: The following argument was not expected: more\n  hint: `lynxpp list --help` shows "
          "what there is\n");
   expect({"run", "-s", "instruction_count"},
@@ -122,7 +122,8 @@ TEST(Usage, MistakesAreNamedWithTheWayOut) {
   expect({"run", "-d", "gpu", "/bin/true"},
          "lynxpp: error: --device: gpu not in {auto,cuda,cpu}\n  hint: `lynxpp run --help` shows what there "
          "is\n");
-  expect({"check"}, "lynxpp: error: FILE is required\n  hint: `lynxpp check --help` shows what there is\n");
+  expect({"check"},
+         "lynxpp: error: no specification to check\n  hint: `lynxpp check --help` shows what there is\n");
 }
 
 TEST(List, ShowsEveryReadyMadeSpecificationWithItsSummary) {

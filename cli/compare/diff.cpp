@@ -1,0 +1,50 @@
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/compare/output.h"
+#include "cli/diagnostics.h"
+#include "report/reader.h"
+#include "report/summary.h"
+
+namespace lynxpp::cli {
+namespace {
+
+/// Elements of an array and rows of a table that are compared one by one.
+constexpr std::size_t compared_elements = 1 << 20;
+
+/// Lines that are no records are named and left out; false when the file cannot be read or holds none.
+bool read_summary(const std::string& path, report::SummarySink& sink) {
+  const Result<report::Reading> reading = report::read_json_lines_file(path);
+  if (!reading) {
+    print(reading.error().diagnostics);
+    return false;
+  }
+  print(reading->diagnostics);
+  if (reading->records.empty()) print_error(path + " holds no records");
+  report::replay(reading->records, sink);
+  return !reading->records.empty();
+}
+
+}  // namespace
+
+int diff(const DiffArguments& arguments) {
+  report::SummarySink a(compared_elements);
+  report::SummarySink b(compared_elements);
+  const bool has_a = read_summary(arguments.a, a);
+  const bool has_b = read_summary(arguments.b, b);
+  if (!has_a || !has_b) return exit_input_error;
+  const Compared left(a.summary());
+  const Compared right(b.summary());
+  const Comparison comparison = compare(left, right);
+  const Both<std::string> files{arguments.a, arguments.b};
+  constexpr std::size_t rows_of_text = 20;
+  const std::string text = arguments.json
+                               ? to_json(comparison, files, arguments.top.value_or(0))
+                               : to_text(comparison, files, arguments.top.value_or(rows_of_text));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return exit_success;
+}
+
+}  // namespace lynxpp::cli

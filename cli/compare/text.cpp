@@ -1,0 +1,183 @@
+// Differences as aligned text.
+#include <algorithm>
+#include <set>
+
+#include "cli/compare/output.h"
+#include "report/kernel_name.h"
+#include "report/text_table.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using report::Number;
+using report::printable;
+using report::TextColumn;
+
+std::string title_of(const report::KernelTotals& kernel) {
+  if (kernel.kernel.empty()) return "the whole program";
+  const std::string path = report::path_of(kernel.ranges);
+  return printable(demangle(kernel.kernel) + (path.empty() ? "" : " in " + path));
+}
+
+std::string cell_of(const std::optional<report::FoldedNumber>& value) {
+  return value ? report::to_text(*value) : "absent";
+}
+
+std::string fraction_of(const std::optional<report::FoldedNumber>& value) {
+  const std::optional<report::Fraction> fraction = value ? value->fraction() : std::nullopt;
+  if (!fraction) return "";
+  return report::to_text(fraction->numerator) + " / " + report::to_text(fraction->denominator);
+}
+
+std::string signed_text(const Number& difference) {
+  const bool is_more = !difference.is_nan() && Number::of(0) < difference;
+  return (is_more ? "+" : "") + report::to_text(difference);
+}
+
+/// A column without a text in any cell says nothing.
+void add_unless_empty(std::vector<TextColumn>& columns, TextColumn column) {
+  const auto is_empty = [](const std::string& cell) { return cell.empty(); };
+  if (!std::ranges::all_of(column.cells, is_empty)) columns.push_back(std::move(column));
+}
+
+void add_values(std::vector<TextColumn>& columns, const std::vector<const Change*>& changes) {
+  TextColumn a{{"A"}, {}}, b{{"B"}, {}}, ratio{{"B / A"}, {}}, difference{{"B - A"}, {}};
+  TextColumn fraction_a{{"A of sums"}, {}}, fraction_b{{"B of sums"}, {}};
+  for (const Change* change : changes) {
+    a.cells.push_back(cell_of(change->a));
+    b.cells.push_back(cell_of(change->b));
+    ratio.cells.push_back(report::to_text(change->ratio()));
+    difference.cells.push_back(signed_text(change->difference()));
+    fraction_a.cells.push_back(fraction_of(change->a));
+    fraction_b.cells.push_back(fraction_of(change->b));
+  }
+  for (TextColumn* column : {&a, &b, &ratio, &difference, &fraction_a, &fraction_b})
+    add_unless_empty(columns, std::move(*column));
+}
+
+std::string further_text(std::size_t further, std::size_t unchanged, const std::string& indent) {
+  std::string text;
+  if (further != 0) text += indent + "… " + std::to_string(further) + " more that changed\n";
+  if (unchanged != 0) text += indent + std::to_string(unchanged) + " unchanged\n";
+  return text;
+}
+
+std::size_t shown_of(std::size_t rows, std::size_t top) { return top == 0 ? rows : std::min(rows, top); }
+
+std::string results_text(const KernelChange& kernel, std::size_t top) {
+  const std::size_t shown = shown_of(kernel.results.size(), top);
+  std::string text;
+  if (shown != 0) {
+    TextColumn name{{"result"}, {}, false}, unit{{"unit"}, {}, false};
+    std::vector<const Change*> changes;
+    for (std::size_t i = 0; i < shown; ++i) {
+      name.cells.push_back(printable(kernel.results[i].name));
+      unit.cells.push_back(printable(kernel.results[i].unit));
+      changes.push_back(&kernel.results[i].change);
+    }
+    std::vector<TextColumn> columns{std::move(name)};
+    add_values(columns, changes);
+    add_unless_empty(columns, std::move(unit));
+    text += report::render_columns(columns, 2);
+  }
+  return text + further_text(kernel.results.size() - shown, kernel.unchanged, "  ");
+}
+
+std::vector<TextColumn> key_columns(const ArrayChange& array, std::size_t shown) {
+  const bool is_block = array.kind == report::SiteKind::basic_block;
+  TextColumn key{{"element"}, {}, false}, id{{is_block ? "block" : "instruction"}, {}};
+  TextColumn opcode{{"opcode"}, {}, false}, function{{"function"}, {}, false};
+  TextColumn line{{"PTX line"}, {}}, source{{"source"}, {}, false};
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ElementChange& element = array.elements[i];
+    const report::SiteLabel place = element.place.value_or(report::SiteLabel());
+    key.cells.push_back(printable(element.key));
+    id.cells.push_back(element.place && !array.is_by_line ? std::to_string(place.id) : "");
+    opcode.cells.push_back(printable(place.opcode));
+    function.cells.push_back(printable(place.function));
+    const bool has_line = place.ptx_line != 0 && !array.is_by_line;
+    line.cells.push_back(has_line ? std::to_string(place.ptx_line) : "");
+    source.cells.push_back(printable(place.source()));
+  }
+  // Most kernels call nothing: the one function there is has been named above.
+  const std::set<std::string> functions(function.cells.begin(), function.cells.end());
+  if (functions.size() == 1) function.cells.assign(shown, "");
+  std::vector<TextColumn> columns;
+  for (TextColumn* column : {&key, &id, &opcode, &function, &line, &source})
+    add_unless_empty(columns, std::move(*column));
+  return columns;
+}
+
+std::string array_text(const ArrayChange& array, std::size_t top) {
+  std::string text = "  " + printable(array.name);
+  if (array.kind) text += array.kind == report::SiteKind::instruction ? " by instruction" : " by basic block";
+  if (array.is_by_line) text += " (the code differs: by function, source line and opcode)";
+  if (!array.unit.empty()) text += ", " + printable(array.unit);
+  const std::size_t shown = shown_of(array.elements.size(), top);
+  std::vector<TextColumn> columns = key_columns(array, shown);
+  std::vector<const Change*> changes;
+  for (std::size_t i = 0; i < shown; ++i) changes.push_back(&array.elements[i].change);
+  add_values(columns, changes);
+  return text + ":\n" + report::render_columns(columns, 4) +
+         further_text(array.elements.size() - shown, array.unchanged, "    ");
+}
+
+std::string between(const std::string& what, const std::string& a, const std::string& b) {
+  return "  " + what + " " + a + (a == b ? "" : " -> " + b);
+}
+
+std::string kernel_text(const KernelChange& change, std::size_t top) {
+  const report::KernelTotals& a = *change.kernel.a;
+  const report::KernelTotals& b = *change.kernel.b;
+  std::string text = title_of(b);
+  if (!a.kernel.empty()) {
+    text += between("launches", std::to_string(a.launches), std::to_string(b.launches));
+    text += between("grid", to_text(a.grid), to_text(b.grid));
+    text += between("block", to_text(a.block), to_text(b.block));
+  }
+  text += "\n" + results_text(change, top);
+  for (const ArrayChange& array : change.arrays) text += array_text(array, top);
+  for (const std::string& note : change.notes.a) text += "  note in A alone: " + printable(note) + "\n";
+  for (const std::string& note : change.notes.b) text += "  note in B alone: " + printable(note) + "\n";
+  for (const std::string& each : change.not_compared) text += "  not compared: " + printable(each) + "\n";
+  return text;
+}
+
+std::string lone_text(const std::string& side, const std::vector<LoneKernel>& kernels) {
+  std::string text;
+  for (const LoneKernel& each : kernels) {
+    text += "in " + side + " alone: " + title_of(*each.kernel) +
+            (each.reason.empty() ? "" : " (in the other: " + each.reason + ")") + "\n";
+  }
+  return text;
+}
+
+std::string specification_text(const SpecificationChange& change, std::size_t top) {
+  const bool is_end = change.device.a.empty();
+  std::string text = "\n== " + printable(change.spec);
+  if (!is_end) {
+    text += " on " + printable(change.device.a);
+    if (change.device.a != change.device.b) text += " -> " + printable(change.device.b);
+  }
+  text += " ==\n";
+  const std::size_t shown = shown_of(change.kernels.size(), top);
+  for (std::size_t i = 0; i < shown; ++i) text += kernel_text(change.kernels[i], top);
+  if (shown != change.kernels.size())
+    text += "… " + std::to_string(change.kernels.size() - shown) + " more kernels that changed\n";
+  text += lone_text("A", change.only.a) + lone_text("B", change.only.b);
+  for (const report::KernelTotals* kernel : change.unchanged) text += "unchanged: " + title_of(*kernel) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Comparison& comparison, const Both<std::string>& files, std::size_t top) {
+  std::string text = "A: " + printable(files.a) + "\nB: " + printable(files.b) + "\n";
+  for (const SpecificationChange& each : comparison.specifications) text += specification_text(each, top);
+  for (const std::string& each : comparison.only.a) text += "\nin A alone: " + printable(each) + "\n";
+  for (const std::string& each : comparison.only.b) text += "\nin B alone: " + printable(each) + "\n";
+  return text;
+}
+
+}  // namespace lynxpp::cli
