@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/control/arguments.h"
 #include "cli/diagnostics.h"
 
 namespace lynxpp::cli {
@@ -38,6 +39,10 @@ class HelpFormatter : public CLI::Formatter {
         {"calibrate", "lynxpp calibrate [OPTIONS]"},
         {"band", "lynxpp band [OPTIONS] [[--] PROGRAM [ARGUMENTS...]]"},
         {"list", "lynxpp list [NAME]"},
+        {"attach", "lynxpp attach [OPTIONS] -s SPEC PID"},
+        {"detach", "lynxpp detach PID"},
+        {"status", "lynxpp status PID"},
+        {"top", "lynxpp top [OPTIONS] PID"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
   }
@@ -515,6 +520,8 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const band_command = add_band(app, band);
   ListArguments list;
   add_list(app, list);
+  ControlArguments control;
+  add_control(app, control);
 
   std::vector<std::string> words(values + 1, values + count);
   // `help` and `help COMMAND` are `--help` and `COMMAND --help`.
@@ -547,6 +554,12 @@ Arguments parse_arguments(int count, char** values) {
     return Finished{app.exit(request, std::cout, std::cerr)};
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what(), command);
+  }
+  if (control.command) {
+    const bool has_texts = !control.specifications.empty() || !control.one_liners.empty();
+    if (control.command == ControlArguments::Command::attach && !has_texts)
+      return usage_error("no specification to attach", command);
+    return control;
   }
   if (app.got_subcommand(report_command)) return report;
   if (app.got_subcommand(diff_command)) return diff;

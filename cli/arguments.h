@@ -167,6 +167,17 @@ struct ListArguments {
   std::string name;  ///< print this one's text; empty: list all
 };
 
+/// `lynxpp attach`, `detach`, `status` and `top`.
+struct ControlArguments {
+  enum class Command { attach, detach, status, top };
+  std::optional<Command> command;
+  int process = 0;
+  std::vector<std::string> specifications;  ///< attach
+  std::vector<std::string> one_liners;      ///< attach: texts
+  std::string kernels;                      ///< attach
+  bool once = false;                        ///< top
+};
+
 /// Nothing to do but leave: help, the version or an error was printed.
 struct Finished {
   int exit_code = exit_success;
@@ -174,7 +185,7 @@ struct Finished {
 
 using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, DiffArguments,
                                CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments,
-                               QualityArguments, CalibrateArguments, BandArguments, ListArguments>;
+                               QualityArguments, CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

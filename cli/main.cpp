@@ -40,6 +40,16 @@ struct Dispatcher {
   }
   int operator()(const lynxpp::cli::BandArguments& arguments) const { return lynxpp::cli::band(arguments); }
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
+  int operator()(const lynxpp::cli::ControlArguments& arguments) const {
+    using Command = lynxpp::cli::ControlArguments::Command;
+    switch (arguments.command.value()) {
+      case Command::attach: return lynxpp::cli::attach(arguments);
+      case Command::detach: return lynxpp::cli::detach(arguments);
+      case Command::status: return lynxpp::cli::status(arguments);
+      case Command::top: break;
+    }
+    return lynxpp::cli::top(arguments);
+  }
 };
 
 /// What could not be written (a full disk) must not look like success.

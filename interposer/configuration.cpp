@@ -42,6 +42,8 @@ Configuration read_configuration(Diagnostics& problems) {
   } else {
     for (Diagnostic& diagnostic : words.error().diagnostics) problems.push_back(std::move(diagnostic));
   }
+  configuration.kernels_text = environment("LYNXPP_KERNELS");
+  configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");
   configuration.dump = environment("LYNXPP_DUMP");
   configuration.prints_table = environment("LYNXPP_TABLE") != "0";

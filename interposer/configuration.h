@@ -23,7 +23,9 @@ enum class Timing {
 struct Configuration {
   /// LYNXPP_KERNELS: matched against the mangled and the demangled name (search)
   std::optional<std::regex> kernels;
-  LaunchFilter launches;     ///< LYNXPP_LAUNCHES
+  std::string kernels_text;
+  LaunchFilter launches;  ///< LYNXPP_LAUNCHES
+  std::string launches_text;
   std::string output;        ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
   bool prints_table = true;  ///< LYNXPP_TABLE: not when it is 0
   bool ptx = true;           ///< LYNXPP_PTX: tables of sites hold the kernel's PTX; not when it is 0

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 7
+#define LYNXPP_ENGINE_ABI 8
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -80,6 +80,9 @@ typedef struct lynxpp_cpu_function {
   void* address;
 } lynxpp_cpu_function;
 
+/// Takes an answer: one line of JSON, without its end.
+typedef void (*lynxpp_reply)(void* context, const char* text, size_t bytes);
+
 typedef struct lynxpp_engine {
   uint32_t abi;
 
@@ -128,6 +131,10 @@ typedef struct lynxpp_engine {
 
   /// The program has launched the kernel so many times in a way that is never instrumented ("by graphs").
   void (*launched_natively)(const char* kernel, uint64_t launches, const char* way);
+
+  /// Answers a request of the process's socket (interposer/control/answer.h) through `reply`. Returns 1 or 0
+  /// when it was to attach or detach and was done: whether something is attached now; else -1.
+  int (*control)(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, void* context);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

@@ -12,6 +12,7 @@
 #include "device/cuda/cuda_device.h"
 #include "interposer/allocations.h"
 #include "interposer/configuration.h"
+#include "interposer/control/answer.h"
 #include "interposer/engine_api.h"
 #include "interposer/interruption.h"
 #include "interposer/output_path.h"
@@ -224,6 +225,20 @@ void launched_natively(const char* kernel, uint64_t launches, const char* way) {
   });
 }
 
+int control(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, void* context) {
+  return contained("a request", -1, [&] {
+    if (engine().is_refused) {
+      const std::string why = refusal("the program's environment asks for what is not understood");
+      reply(context, why.data(), why.size());
+      return -1;
+    }
+    const std::string device = is_cpu != 0 ? device::cpu::cpu_device().info().name : "cuda";
+    const Answer given = answer(*engine().session, {request, bytes}, device);
+    reply(context, given.text.data(), given.text.size());
+    return given.attached ? static_cast<int>(*given.attached) : -1;
+  });
+}
+
 void use_ranges(lynxpp_range_source source) { range_source.store(source); }
 
 void use_allocations(const lynxpp_allocation_source* source) { allocation_source.store(source); }
@@ -334,6 +349,7 @@ constexpr lynxpp_engine table{
     .copied = &copied,
     .cpu_driver_functions = &cpu_driver_functions,
     .launched_natively = &launched_natively,
+    .control = &control,
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink
 
 Session::~Session() = default;
 
-bool Session::attach(const std::string& list, std::string& problem) {
+bool Session::attach(const std::string& list, std::string& problem, std::optional<KernelSelection> kernels) {
   auto attached = std::make_shared<Attached>();
   if (!trim(list).empty()) {
     Result<std::vector<instrumentors::LoadedSpecification>> loaded = instrumentors::parse_list(list);
@@ -52,6 +52,7 @@ bool Session::attach(const std::string& list, std::string& problem) {
     }
   }
   const State state(state_);
+  select_kernels(std::move(kernels));
   attached_ = attached->specifications.empty() ? nullptr : attached;
   ever_attached_ |= attached_ != nullptr;
   const auto has_end = [](const auto& report) { return report->has_end(); };
@@ -157,7 +158,8 @@ std::optional<std::uint64_t> Session::wanted(Seen& seen) const {
   report::CoverageRecord& coverage = seen.coverage;
   const std::uint64_t index = coverage.launches++;
   if (!seen.wanted) {
-    coverage.reason = "not selected by LYNXPP_KERNELS";
+    if (coverage.instrumented_launches == 0)
+      coverage.reason = std::string("not selected by ") + (kernels_ != nullptr ? "-k" : "LYNXPP_KERNELS");
     return std::nullopt;
   }
   const bool is_new = coverage.instrumented_launches == 0;
@@ -187,8 +189,7 @@ Session::Seen& Session::seen(std::string_view kernel) {
   made->coverage.kernel = name;
   made->timing.kernel = name;
   made->wide_counters = configuration_.wide_counters;
-  made->wanted = !configuration_.kernels || std::regex_search(name, *configuration_.kernels) ||
-                 std::regex_search(demangle(name), *configuration_.kernels);
+  made->wanted = selects(name);
   return *seen_.emplace(name, std::move(made)).first->second;
 }
 
@@ -311,6 +312,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
                 reason);
     write(pending.activity);
     const State state(state_);
+    ++seen.lost;
     add_once(seen.coverage.notes, "results lost: " + reason);
     return success();
   }

@@ -27,6 +27,7 @@
 #include "device/device.h"
 #include "engine/instrument.h"
 #include "interposer/configuration.h"
+#include "interposer/control/session_status.h"
 #include "interposer/owned_mutex.h"
 #include "interposer/results_worker.h"
 #include "interposer/timeline.h"
@@ -43,6 +44,12 @@ struct KernelSource {
   std::function<Result<std::string>()> ptx;
 };
 
+/// Kernels that are wanted in place of Configuration::kernels.
+struct KernelSelection {
+  std::string text;
+  std::regex pattern;
+};
+
 /// Thread safe.
 class Session {
  public:
@@ -56,10 +63,15 @@ class Session {
           Results results = Results::in_background);
   ~Session();
 
-  /// Replaces the attached specifications: names or paths, separated by commas; empty detaches. False:
-  /// nothing changed; `problem` is the rendered diagnostics, source lines and carets included.
-  bool attach(const std::string& list, std::string& problem);
+  /// Replaces the attached specifications: names or paths, separated by commas; empty detaches. `kernels`
+  /// stands in the place of the configuration's until the next call. False: nothing changed; `problem` is the
+  /// rendered diagnostics, source lines and carets included.
+  bool attach(const std::string& list, std::string& problem,
+              std::optional<KernelSelection> kernels = std::nullopt);
   bool attached();
+
+  /// What there is now. Launches wait for it no longer than for each other.
+  SessionStatus status();
 
   /// Makes the launch with the instrumented variant. Its results are taken later, by another thread. False:
   /// the caller makes the original one (the reason stands in the coverage record).
@@ -112,6 +124,9 @@ class Session {
 
   // ---- launching (session.cpp)
   Seen& seen(std::string_view kernel);
+  /// Precondition of these (session_status.cpp): `state_` is held.
+  void select_kernels(std::optional<KernelSelection> kernels);
+  bool selects(const std::string& kernel) const;
   /// The number of a launch that is wanted. Precondition of these: `state_` is held.
   std::optional<std::uint64_t> wanted(Seen& seen) const;
   /// Made by this call where it is missing, or by another thread that is waited for. Lets go of `state`
@@ -188,6 +203,7 @@ class Session {
   std::condition_variable_any changed_;  // a variant has been made
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
+  std::unique_ptr<const KernelSelection> kernels_;     // null: the configuration's
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
   bool ever_attached_ = false;
   struct NameHash : std::hash<std::string_view> {

@@ -96,7 +96,9 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   }
   const State state(state_);
   --pending.seen->outstanding;
-  if (!bytes) add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
+  if (bytes) return;
+  ++pending.seen->lost;
+  add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
 }
 
 void Session::report(Pending& pending, std::span<std::byte> bytes) {

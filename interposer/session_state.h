@@ -83,7 +83,7 @@ struct Session::Kernel {
 
 /// Everything known of the kernels of one name. Lives as long as the session. Guarded by Session::state_.
 struct Session::Seen {
-  bool wanted = true;  ///< by LYNXPP_KERNELS
+  bool wanted = true;  ///< by LYNXPP_KERNELS, or what stands in its place
   /// Some launch took so long that narrow ones may have wrapped, or an index may have.
   bool wide_counters = false;
   bool replays = true;  ///< false: replaying a launch has failed
@@ -91,6 +91,7 @@ struct Session::Seen {
   std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
   std::uint64_t captured = 0;                     ///< calls that launched nothing but were captured
   std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
+  std::uint64_t lost = 0;                         ///< launches whose results could not be had
   report::CoverageRecord coverage;
   report::TimingRecord timing;
   std::vector<KernelPtr> kernels;

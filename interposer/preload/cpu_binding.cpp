@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/preload/control.h"
 #include "interposer/preload/driver.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/loaded_object.h"
@@ -225,6 +226,7 @@ void bind_to_cpu_device() {
     engine->attach(nullptr);
   }
   finish_at_exit();
+  begin_control();
 }
 
 void* looked_up_cpu_function(const char* name) {
@@ -268,6 +270,8 @@ const char* driver_to_open(const char* library, const void* caller) {
   if (explain_static_runtime(caller)) return "/nonexistent/libcuda.so.1";
   return stand_in_driver();
 }
+
+bool runs_on_cpu_device() { return function_count != 0 || driver_is_stand_in(); }
 
 bool has_explained() { return explained.load(); }
 

@@ -27,6 +27,9 @@ const char* driver_to_open(const char* library, const void* caller);
 /// a GPU all the same, which is not instrumented then.
 void explain_driver_use();
 
+/// Whether this process launches on the cpu device, by its runtime or by its driver.
+bool runs_on_cpu_device();
+
 /// Whether one of the two has said why the program cannot be measured.
 bool has_explained();
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <climits>
@@ -11,9 +12,11 @@
 #include <mutex>
 
 #include "interposer/preload/allocations.h"
+#include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/process.h"
 #include "interposer/preload/ranges.h"
+#include "support/control_socket.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -22,6 +25,7 @@ std::atomic<const lynxpp_engine*> engine = nullptr;
 std::atomic<const lynxpp_engine*> engine_with_specifications = nullptr;
 std::atomic<pid_t> opening_process = 0;
 std::atomic<bool> finished = false;
+std::atomic<bool> is_answering = false;
 std::mutex opening;
 std::mutex attaching;
 std::once_flag exit_registration;
@@ -56,6 +60,30 @@ const lynxpp_engine* load_engine(const char* consequence) {
     return nullptr;
   }
   return result;
+}
+
+/// While one lives, the thread of the socket uses the engine.
+class Answering {
+ public:
+  Answering() { is_answering.store(true); }
+  ~Answering() { is_answering.store(false); }
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
+};
+
+/// What it uses must not be destroyed under it.
+void await_answer() {
+  constexpr timespec step = {0, 1'000'000};
+  constexpr int most_steps = 2000;
+  for (int i = 0; i < most_steps && is_answering.load(); ++i) nanosleep(&step, nullptr);
+}
+
+/// Nothing is attached where there is no engine.
+std::string answer_without_engine(const std::string& request, bool attaches) {
+  if (attaches) return R"({"error":"the engine cannot be opened; the program's standard error says why"})";
+  if (request != control::status_request && request != control::detach_request)
+    return R"({"error":"the request is not understood"})";
+  return runs_on_cpu_device() ? R"({"device":"cpu"})" : R"({"device":"cuda"})";
 }
 
 }  // namespace
@@ -119,6 +147,38 @@ void specifications_changed(const char* specifications) {
   attached_flag.store(attaches ? 1 : 0, std::memory_order_relaxed);
 }
 
+void answer_request(const std::string& request, std::string& reply) {
+  const Answering here;
+  if (finished.load()) {
+    reply = R"({"error":"the program is ending"})";
+    return;
+  }
+  const bool attaches = request.starts_with(control::attach_begin);
+  if (attached()) attached_engine();  // as the next launch would
+  const lynxpp_engine* const answering = attaches ? open_engine("`lynxpp attach` fails") : opened_engine();
+  if (answering == nullptr) {
+    reply = answer_without_engine(request, attaches);
+    return;
+  }
+  if (opening_process.load(std::memory_order_relaxed) != getpid()) {
+    reply = R"({"error":"it is a forked child of the program that was instrumented"})";
+    return;
+  }
+  finish_at_exit();
+  const std::lock_guard lock(attaching);
+  const Passthrough passthrough;
+  const auto take = [](void* into, const char* text, std::size_t bytes) {
+    static_cast<std::string*>(into)->assign(text, bytes);
+  };
+  const int now =
+      answering->control(request.data(), request.size(), runs_on_cpu_device() ? 1 : 0, take, &reply);
+  if (now < 0) return;
+  // Whatever the program sets LYNXPP_SPEC to is something else.
+  settings.specifications = now != 0 ? "(by lynxpp attach)" : nullptr;
+  engine_with_specifications.store(now != 0 ? answering : nullptr, std::memory_order_release);
+  attached_flag.store(now, std::memory_order_relaxed);
+}
+
 const lynxpp_engine* opened_engine() { return engine.load(std::memory_order_acquire); }
 
 void finish_at_exit() {
@@ -136,6 +196,7 @@ void finish() {
   // itself.
   if (Passthrough::active() || finished.exchange(true)) return;
   attached_flag.store(0, std::memory_order_relaxed);
+  await_answer();
   const Passthrough passthrough;
   if (opened->finish() != 0) tell_run_program_of_launch();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 #include "interposer/engine_api.h"
 
@@ -23,6 +24,10 @@ const lynxpp_engine* attached_engine();
 /// The program changed LYNXPP_SPEC to `specifications` (null or empty: detach). Takes effect from the next
 /// launch on; an engine that is open compiles them now, else the next launch opens it.
 void specifications_changed(const char* specifications);
+
+/// Answers a line that has come over the process's socket (interposer/control/answer.h). Opens the engine
+/// only to attach, or where LYNXPP_SPEC is set anyway.
+void answer_request(const std::string& request, std::string& reply);
 
 /// The engine if this process has opened it, else null. Never opens it.
 const lynxpp_engine* opened_engine();

@@ -1,5 +1,6 @@
 #include "interposer/preload/hooks.h"
 
+#include "interposer/preload/control.h"
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
@@ -60,7 +61,9 @@ void tell_engine_of(const Registry::Removed& removed) {
 }
 
 void remember_module(void* module, const void* image) {
-  if (Passthrough::active() || image == nullptr) return;
+  if (Passthrough::active()) return;
+  begin_control();
+  if (image == nullptr) return;
   explain_driver_use();
   quietly([&] {
     // A handle that is known already belonged to a module that died with its context.

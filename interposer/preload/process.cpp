@@ -63,6 +63,7 @@ Settings settings;
 
 void read_settings(char** environment) {
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (const char* folder = value_of(*entry, "XDG_RUNTIME_DIR")) settings.runtime_folder = folder;
     if (strncmp(*entry, "LYNXPP_", 7) != 0) continue;
     if (const char* specifications = value_of(*entry, "LYNXPP_SPEC")) {
       settings.specifications = *specifications != '\0' ? specifications : nullptr;
@@ -71,6 +72,8 @@ void read_settings(char** environment) {
     } else if (const char* level = value_of(*entry, "LYNXPP_LOG")) {
       settings.verbose =
           strcmp(level, "info") == 0 || strcmp(level, "debug") == 0 || strcmp(level, "trace") == 0;
+    } else if (const char* control = value_of(*entry, "LYNXPP_CONTROL")) {
+      settings.control = strcmp(control, "0") != 0;
     } else if (const char* run = value_of(*entry, "LYNXPP_RUN")) {
       char* end = nullptr;
       settings.run_process = static_cast<int>(strtol(run, &end, 10));

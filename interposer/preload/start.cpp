@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "interposer/preload/compilers.h"
+#include "interposer/preload/control.h"
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/hooks.h"
@@ -33,6 +34,7 @@ Leave real_quick_exit = nullptr;
 
 [[noreturn]] void leave(Leave next, int status) {
   remember_what_ptxas_wrote();
+  end_control();
   finish();
   if (next != nullptr) next(status);
   syscall(SYS_exit_group, status);
@@ -63,7 +65,10 @@ Leave real_quick_exit = nullptr;
   if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
 }
 
-[[gnu::destructor]] void end() { remember_what_ptxas_wrote(); }
+[[gnu::destructor]] void end() {
+  remember_what_ptxas_wrote();
+  end_control();
+}
 
 }  // namespace
 }  // namespace lynxpp::preload

@@ -14,8 +14,10 @@
 namespace lynxpp::cli {
 namespace {
 
-const std::vector<std::string> subcommands{"run", "bench",  "report",  "diff",      "check", "instrument",
-                                           "ptx", "advise", "quality", "calibrate", "band",  "list"};
+const std::vector<std::string> subcommands{"run",        "bench",  "report", "diff",   "check",
+                                           "instrument", "ptx",    "advise", "quality", "calibrate",
+                                           "band",       "list",   "attach", "detach", "status",
+                                           "top"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});
@@ -82,7 +84,7 @@ TEST(Manual, DescribesEveryCommandAndOption) {
 TEST(Manual, DescribesEveryEnvironmentVariable) {
   const std::string text = manual();
   for (const char* name : {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT",
-                           "LYNXPP_DEVICE", "LYNXPP_LOG", "LYNXPP_DUMP", "LYNXPP_TIMING"}) {
+                           "LYNXPP_DEVICE", "LYNXPP_LOG", "LYNXPP_DUMP", "LYNXPP_TIMING", "LYNXPP_CONTROL"}) {
     EXPECT_THAT(text, testing::HasSubstr(std::string("\n.B ") + name + "\n"));
   }
 }

@@ -122,8 +122,8 @@ void launched_natively(const char* kernel, std::uint64_t launches, const char* w
 }
 
 constexpr lynxpp_engine fake_engine = {
-    FAKE_ENGINE_ABI, use_allocations, attach,      launch,     forget_image, save_results, collect,
-    finish,          cpu_functions,   cpu_refusal, use_ranges, copied,       nullptr,      launched_natively};
+    FAKE_ENGINE_ABI, use_allocations, attach,     launch, forget_image, save_results,      collect, finish,
+    cpu_functions,   cpu_refusal,     use_ranges, copied, nullptr,      launched_natively, nullptr};
 
 }  // namespace
 

@@ -1,0 +1,36 @@
+// What a process says of itself, and how it is shown.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace lynxpp::cli {
+
+/// As interposer/control/answer.h tells it.
+struct ProcessStatus {
+  struct Kernel {
+    std::string name;  ///< mangled
+    std::uint64_t launches = 0;
+    std::uint64_t instrumented = 0;
+  };
+  std::string device;
+  std::vector<std::string> specifications;
+  std::string kernels, launches;  ///< filters; empty: all
+  std::string output;             ///< a file's pattern; empty: none
+  std::uint64_t seen = 0, instrumented = 0, outstanding = 0, lost = 0;
+  std::vector<Kernel> seen_kernels;  ///< those launched most, the most launched first
+};
+
+/// Failure: a member is of another type than it must be.
+Result<ProcessStatus> read_status(const nlohmann::json& answer);
+
+Result<ProcessStatus> ask_status(int process);
+
+/// The lines of `lynxpp status`.
+std::string status_text(int process, const ProcessStatus& status);
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,99 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/control/control.h"
+#include "cli/diagnostics.h"
+#include "support/text.h"
+
+namespace lynxpp::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds interval(1);
+constexpr std::size_t shown_kernels = 10;
+
+struct Reading {
+  Clock::time_point when;
+  ProcessStatus status;
+};
+
+Result<Reading> read_now(int process) {
+  Result<ProcessStatus> status = ask_status(process);
+  if (!status) return status.error();
+  return Reading{Clock::now(), std::move(*status)};
+}
+
+std::uint64_t grown(std::uint64_t before, std::uint64_t now) { return now > before ? now - before : 0; }
+
+std::string per_second(std::uint64_t count, double seconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f", seconds > 0 ? static_cast<double>(count) / seconds : 0.0);
+  return text;
+}
+
+/// Those launched most between the readings; of equals those launched most at all.
+std::string busiest(const Reading& before, const Reading& now, double seconds) {
+  std::map<std::string, std::uint64_t> earlier;
+  for (const ProcessStatus::Kernel& each : before.status.seen_kernels) earlier[each.name] = each.launches;
+  std::vector<std::pair<std::uint64_t, const ProcessStatus::Kernel*>> kernels;
+  for (const ProcessStatus::Kernel& each : now.status.seen_kernels)
+    kernels.emplace_back(grown(earlier[each.name], each.launches), &each);
+  std::ranges::stable_sort(kernels, [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (kernels.size() > shown_kernels) kernels.resize(shown_kernels);
+  std::string text;
+  char line[128];
+  if (!kernels.empty()) {
+    std::snprintf(line, sizeof line, "\n%14s %12s %12s  ", "launches / s", "launches", "instrumented");
+    text += std::string(line) + "kernel\n";
+  }
+  for (const auto& [launches, kernel] : kernels) {
+    std::snprintf(line, sizeof line, "%14s %12llu %12llu  ", per_second(launches, seconds).c_str(),
+                  static_cast<unsigned long long>(kernel->launches),
+                  static_cast<unsigned long long>(kernel->instrumented));
+    text += line + demangle(kernel->name) + "\n";
+  }
+  return text;
+}
+
+std::string top_text(int process, const Reading& before, const Reading& now) {
+  const double seconds = std::chrono::duration<double>(now.when - before.when).count();
+  const auto rate = [&](std::uint64_t earlier, std::uint64_t later) {
+    return per_second(grown(earlier, later), seconds);
+  };
+  std::string text = status_text(process, now.status);
+  text += "launches / s    " + rate(before.status.seen, now.status.seen) + "\n";
+  text += "instrumented /s " + rate(before.status.instrumented, now.status.instrumented) + "\n";
+  return text + busiest(before, now, seconds);
+}
+
+}  // namespace
+
+int top(const ControlArguments& arguments) {
+  const bool has_screen = !arguments.once && ::isatty(STDOUT_FILENO) == 1;
+  Result<Reading> before = read_now(arguments.process);
+  for (bool is_first = true; before.ok(); is_first = false) {
+    std::this_thread::sleep_for(interval);
+    Result<Reading> now = read_now(arguments.process);
+    if (!now && !is_first) return exit_success;  // the program has ended
+    if (now) {
+      std::string text = has_screen ? "\033[H\033[2J" : is_first ? "" : "\n";
+      text += top_text(arguments.process, *before, *now);
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      // Nobody reads any more.
+      if (std::fflush(stdout) != 0 || arguments.once) return exit_success;
+    }
+    before = std::move(now);
+  }
+  print(before.error().diagnostics);
+  return exit_input_error;
+}
+
+}  // namespace lynxpp::cli

@@ -1,0 +1,98 @@
+#include "interposer/control/answer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace lynxpp::interposer {
+namespace {
+
+using nlohmann::json;
+
+/// So many kernels are told, those that are launched most.
+constexpr std::size_t most_kernels = 200;
+
+std::string text_of(const json& value) {
+  // Paths and texts of specifications may hold any bytes.
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string text_of_status(SessionStatus status, const std::string& device) {
+  json told = {{"device", status.device.empty() ? device : status.device},
+               {"specifications", status.specifications},
+               {"kernels", status.kernels},
+               {"launches", status.launches},
+               {"output", status.output},
+               {"table", status.prints_table},
+               {"outstanding", status.outstanding},
+               {"lost", status.lost}};
+  std::uint64_t seen = 0;
+  std::uint64_t instrumented = 0;
+  for (const KernelStatus& each : status.seen) {
+    seen += each.launches;
+    instrumented += each.instrumented;
+  }
+  told["seen"] = seen;
+  told["instrumented"] = instrumented;
+  std::ranges::sort(status.seen, [](const KernelStatus& a, const KernelStatus& b) {
+    return std::pair(b.launches, a.kernel) < std::pair(a.launches, b.kernel);
+  });
+  if (status.seen.size() > most_kernels) status.seen.resize(most_kernels);
+  json kernels = json::array();
+  for (const KernelStatus& each : status.seen) {
+    kernels.push_back(
+        {{"kernel", each.kernel}, {"launches", each.launches}, {"instrumented", each.instrumented}});
+  }
+  told["seen_kernels"] = std::move(kernels);
+  return text_of(told);
+}
+
+/// A member that must be a text; null: not there, or something else.
+const std::string* text_in(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() ? found->get_ptr<const std::string*>() : nullptr;
+}
+
+/// Why nothing was attached, or nullopt.
+std::optional<std::string> attach_as_asked(Session& session, const json& wish) {
+  const std::string* const list = wish.is_object() ? text_in(wish, "specifications") : nullptr;
+  if (list == nullptr || list->find_first_not_of(" ,") == std::string::npos)
+    return "the request names no specification";
+  std::optional<KernelSelection> kernels;
+  if (wish.contains("kernels")) {
+    const std::string* const pattern = text_in(wish, "kernels");
+    if (pattern == nullptr) return "the filter of kernels is no text";
+    try {
+      kernels.emplace(*pattern, std::regex(*pattern, std::regex::ECMAScript | std::regex::optimize));
+    } catch (const std::regex_error& error) {
+      return "'" + *pattern + "' is no regular expression: " + error.what();
+    }
+  }
+  std::string problem;
+  if (!session.attach(*list, problem, std::move(kernels))) return problem;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string refusal(const std::string& why) { return text_of({{"error", why}}); }
+
+Answer answer(Session& session, std::string_view request, const std::string& device) {
+  const json asked = json::parse(request, nullptr, false);
+  if (!asked.is_object() || asked.size() != 1) return {refusal("the request is not understood"), {}};
+  const std::string& what = asked.begin().key();
+  if (what == "status") return {text_of_status(session.status(), device), {}};
+  if (what == "attach") {
+    if (const auto problem = attach_as_asked(session, *asked.begin())) return {refusal(*problem), {}};
+  } else if (what == "detach") {
+    std::string none;
+    session.attach("", none);
+  } else {
+    return {refusal("the request is not understood"), {}};
+  }
+  SessionStatus status = session.status();
+  const bool attached = !status.specifications.empty();
+  return {text_of_status(std::move(status), device), attached};
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,225 @@
+"""lynxpp attach, detach, status and top: a program on the cpu device is spoken to while it launches, by the commands and by
+peers that say nothing or nonsense.
+
+Argument: the build folder.
+"""
+import json
+import os
+import pathlib
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import Build, clean_environment, read_json_lines
+
+BUILD = None
+WAIT = 120  # seconds that nothing here takes
+
+
+class Commanded:
+    """The program, its socket's folder and its records."""
+
+    def __init__(self, folder, **environment):
+        self.runtime = pathlib.Path(folder)
+        self.output = self.runtime / "out.jsonl"
+        variables = {**clean_environment(), "XDG_RUNTIME_DIR": str(folder), "LYNXPP_OUTPUT": str(self.output),
+                     "LD_PRELOAD": str(BUILD.library), "LYNXPP_DEVICE": "cpu", **environment}
+        self.process = subprocess.Popen([str(BUILD.examples / "tests" / "commanded")], env=variables, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.number = self.process.pid
+        self.folder = self.runtime / "lynxpp"
+        self.socket = self.folder / f"{self.number}.sock"
+        self.read = self.process.stdout.readline
+        assert self.read() == "ready\n", self.process.stderr.read()
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.read().strip()
+
+    def end(self):
+        out, errors = self.process.communicate(timeout=WAIT)
+        return self.process.returncode, errors
+
+    def records(self):
+        """(kernel, launch, spec, thread instructions) of each launch record."""
+        launches = [entry for entry in read_json_lines(self.output) if entry["record"] == "launch"] if self.output.exists() else []
+        return [(entry["kernel"], entry["launch"], entry["spec"], entry["results"].get("thread_instructions"))
+                for entry in launches]
+
+    def connect(self):
+        peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        peer.settimeout(WAIT)
+        peer.connect(str(self.socket))
+        return peer
+
+    def ask(self, line):
+        with self.connect() as peer:
+            try:
+                peer.sendall(line)
+            except (BrokenPipeError, ConnectionResetError):
+                return b""  # the other side had enough
+            answer = b""
+            while not answer.endswith(b"\n"):
+                try:
+                    part = peer.recv(65536)
+                except ConnectionResetError:
+                    break
+                if not part:
+                    break
+                answer += part
+            return answer
+
+
+def lynxpp(*arguments, runtime=None):
+    environment = clean_environment()
+    environment.pop("XDG_RUNTIME_DIR", None)
+    if runtime is not None:
+        environment["XDG_RUNTIME_DIR"] = str(runtime)
+    return subprocess.run([str(BUILD.command), *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=WAIT)
+
+
+class ControlTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+        self.program = None
+
+    def start(self, **environment):
+        self.program = Commanded(self.folder, **environment)
+        self.addCleanup(self.stop)
+        return self.program
+
+    def stop(self):
+        self.program.process.kill()
+        self.program.process.communicate()
+
+    def command(self, *arguments, status=0):
+        done = lynxpp(*arguments, runtime=self.folder)
+        self.assertEqual(done.returncode, status, done)
+        return done.stdout if status == 0 else done.stderr
+
+    def status_of(self, number):
+        lines = self.command("status", number).splitlines()
+        return {line[:16].strip(): line[16:] for line in lines}
+
+    def test_attaches_and_detaches(self):
+        program = self.start()
+        number = program.number
+        self.assertEqual(stat.S_IMODE(program.folder.stat().st_mode), 0o700)
+        self.assertEqual(stat.S_IMODE(program.socket.stat().st_mode), 0o600)
+        program.say("one")
+        before = self.status_of(number)
+        self.assertEqual((before["process"], before["attached"], before["launches seen"]), (str(number), "nothing", "0"))
+        self.assertIn("cpu", before["device"])
+
+        said = self.command("attach", number, "-s", "instruction_count")
+        self.assertEqual(said, f"attached instruction_count to process {number}; records go to {program.output}\n")
+        for kernel in ("one", "two", "one"):
+            program.say(kernel)
+        now = self.status_of(number)
+        self.assertEqual([now[name] for name in ("attached", "kernels", "launches", "launches seen", "instrumented", "records lost")],
+                         ["instruction_count", "all", "all", "3", "3", "0"])
+
+        self.command("attach", number, "-s", "instruction_count,kernel_runtime", "-k", "^two")
+        program.say("one")
+        program.say("two")
+        now = self.status_of(number)
+        self.assertEqual([now[name] for name in ("attached", "kernels", "launches seen", "instrumented")],
+                         ["instruction_count, kernel_runtime", "^two", "5", "4"])
+        top = self.command("top", number, "--once")
+        self.assertIn("launches / s    0.0\n", top)
+        self.assertIn("            3            2  one(int*)\n", top)
+        self.assertIn("            2            2  two(int*)\n", top)
+
+        self.assertEqual(self.command("detach", number), f"nothing is attached to process {number} any more\n")
+        program.say("one")
+        program.say("two")
+        self.assertEqual(self.status_of(number)["attached"], "nothing")
+        self.assertEqual(self.status_of(number)["launches seen"], "5")
+        status, errors = program.end()
+        self.assertEqual(status, 0, errors)
+        self.assertFalse(program.socket.exists())
+        records = program.records()
+        self.assertEqual([(kernel, launch, spec) for kernel, launch, spec, _ in records],
+                         [("_Z3onePi", 0, "instruction_count"), ("_Z3twoPi", 0, "instruction_count"),
+                          ("_Z3onePi", 1, "instruction_count"), ("_Z3twoPi", 1, "instruction_count"),
+                          ("_Z3twoPi", 1, "kernel_runtime")])
+        counts = {count for _, _, spec, count in records if spec == "instruction_count"}
+        self.assertEqual(len(counts), 1, "both kernels are the same text")
+        self.assertGreater(counts.pop(), 0)
+
+    def test_peers_that_say_nothing_or_nonsense(self):
+        program = self.start()
+        peers = [program.connect() for _ in range(3)]  # silent
+        self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+        self.assertEqual(program.say("one"), "launched 1")
+        for line in (b"\n", b"garbage\n", b"\xff\x00{\n", b"[]\n", b"{}\n", b'{"stop":{}}\n', b'{"attach":{}}\n', b'{"attach":[1]}\n',
+                     b'{"attach":{"specifications":7}}\n', b'{"attach":{"specifications":" , "}}\n',
+                     b'{"attach":{"specifications":"instruction_count","kernels":"("}}\n',
+                     b'{"attach":{"specifications":"no_such_thing"}}\n', b"[" * 100_000 + b"\n"):
+            self.assertIn("error", json.loads(program.ask(line)), line[:80])
+        self.assertEqual(program.ask(b"x" * (2 << 20)), b"", "an endless line is no request")
+        with program.connect() as peer:
+            peer.sendall(b'{"status":{}}\n')  # goes without its answer
+        with program.connect() as peer:
+            peer.sendall(b'{"sta')
+        self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+        self.assertEqual(program.say("one"), "launched 2")
+        for peer in peers:
+            peer.close()
+        status, errors = program.end()
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(program.records(), [])
+
+    def test_a_refused_attach_changes_nothing(self):
+        program = self.start(LYNXPP_SPEC="instruction_count")
+        self.assertIn("no_such_thing", self.command("attach", program.number, "-s", "no_such_thing", status=2))
+        self.assertIn("error", json.loads(program.ask(b'{"attach":{"specifications":"no_such_thing"}}\n')))
+        self.assertEqual(self.status_of(program.number)["attached"], "instruction_count")
+        program.say("one")
+        status, errors = program.end()
+        self.assertEqual(status, 0, errors)
+        self.assertEqual([record[:3] for record in program.records()], [("_Z3onePi", 0, "instruction_count")])
+
+    def test_processes_that_do_not_listen(self):
+        program = self.start(LYNXPP_CONTROL="0")
+        self.assertFalse(program.folder.exists())
+        self.assertIn(f"process {program.number} does not listen to lynxpp", self.command("status", program.number, status=1))
+        for command in (["attach", "-s", "instruction_count"], ["detach"], ["status"], ["top"]):
+            self.assertIn(f"process {os.getpid()} does not listen to lynxpp",
+                          self.command(command[0], os.getpid(), *command[1:], status=1))
+        ended = subprocess.Popen(["/bin/true"])
+        ended.wait()
+        self.assertIn(f"there is no process {ended.pid}", self.command("status", ended.pid, status=1))
+        self.assertIn("no specification to attach", self.command("attach", program.number, status=2))
+
+    def test_children_do_not_answer(self):
+        program = self.start()
+        child = int(program.say("fork").removeprefix("child "))
+        self.assertIn("does not listen to lynxpp", self.command("status", child, status=1))
+        self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+        # A child that holds the listening socket would let peers wait for ever.
+        held = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{child}/fd").iterdir()]
+        self.assertFalse([entry for entry in held if entry.startswith("socket:")], held)
+        self.assertEqual(program.end()[0], 0)
+
+    def test_other_environment(self):
+        """The command finds the socket by the program's environment where its own is another."""
+        program = self.start()
+        done = lynxpp("status", program.number)
+        self.assertEqual(done.returncode, 0, done)
+        program.folder.chmod(0o755)
+        done = lynxpp("status", program.number)
+        self.assertIn("does not listen", done.stderr, "a folder that others can enter is not trusted")
+        program.folder.chmod(0o700)
+
+
+if __name__ == "__main__":
+    BUILD = Build(sys.argv.pop(1))
+    unittest.main()
