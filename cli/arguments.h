@@ -183,9 +183,10 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments = std::variant<Finished, RunArguments, BenchArguments, ReportArguments, DiffArguments,
-                               CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments,
-                               QualityArguments, CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
+using Arguments =
+    std::variant<Finished, RunArguments, BenchArguments, ReportArguments, DiffArguments, CheckArguments,
+                 InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments, CalibrateArguments,
+                 BandArguments, ListArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

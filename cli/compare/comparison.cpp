@@ -61,14 +61,14 @@ Pairing pair_up(const std::vector<T>& a, const std::vector<T>& b, Exact exact, L
 /// The results of one kernel that are numbers, those of its arrays as a whole with them; in this order.
 class Results {
  public:
-  void add(std::optional<FoldedNumber> Change::* side, const std::string& name, const std::string& unit,
+  void add(std::optional<FoldedNumber> Change::*side, const std::string& name, const std::string& unit,
            report::Fold fold, const FoldedNumber& value) {
     auto known = std::ranges::find(results_, name, &ResultChange::name);
     if (known == results_.end()) known = results_.insert(known, {name, unit, {{}, {}, fold}});
     known->change.*side = value;
   }
 
-  void add_all(std::optional<FoldedNumber> Change::* side, const SpecificationTotals& totals,
+  void add_all(std::optional<FoldedNumber> Change::*side, const SpecificationTotals& totals,
                const KernelTotals& kernel) {
     for (const report::ScalarColumn& column : totals.columns) {
       const auto value = kernel.scalars.find(column.name);
@@ -80,7 +80,7 @@ class Results {
   std::vector<ResultChange> take() { return std::move(results_); }
 
  private:
-  void add_whole(std::optional<FoldedNumber> Change::* side, const report::ArrayTotals& array) {
+  void add_whole(std::optional<FoldedNumber> Change::*side, const report::ArrayTotals& array) {
     using report::Fold;
     const std::string of = "(" + array.name + ")";
     if (array.has_sum) {
@@ -154,10 +154,8 @@ SpecificationChange compare_specifications(const SpecificationTotals& a, const S
     }
   }
   std::ranges::stable_sort(change.kernels, std::ranges::greater(), &KernelChange::factor);
-  for (const std::size_t each : pairing.only.a)
-    change.only.a.push_back(lone(a.kernels[each], *summaries.b));
-  for (const std::size_t each : pairing.only.b)
-    change.only.b.push_back(lone(b.kernels[each], *summaries.a));
+  for (const std::size_t each : pairing.only.a) change.only.a.push_back(lone(a.kernels[each], *summaries.b));
+  for (const std::size_t each : pairing.only.b) change.only.b.push_back(lone(b.kernels[each], *summaries.a));
   return change;
 }
 
@@ -238,8 +236,8 @@ Comparison compare(const Compared& a, const Compared& b) {
       [](const SpecificationTotals& each) { return std::pair(each.spec, each.device); },
       [](const SpecificationTotals& each) { return std::pair(each.spec, each.device.empty()); });
   for (const auto& [one, other] : pairing.pairs) {
-    comparison.specifications.push_back(compare_specifications(
-        a.specifications[one], b.specifications[other], {&a.summary, &b.summary}));
+    comparison.specifications.push_back(
+        compare_specifications(a.specifications[one], b.specifications[other], {&a.summary, &b.summary}));
   }
   const auto name_of = [](const SpecificationTotals& each) {
     return each.spec + (each.device.empty() ? " at the end" : " on " + each.device);

@@ -65,9 +65,9 @@ struct ArrayChange {
 
 struct KernelChange {
   Both<const report::KernelTotals*> kernel;
-  std::vector<ResultChange> results;  ///< that changed, the greatest factor first
-  std::size_t unchanged = 0;          ///< results
-  std::vector<ArrayChange> arrays;    ///< with a change
+  std::vector<ResultChange> results;      ///< that changed, the greatest factor first
+  std::size_t unchanged = 0;              ///< results
+  std::vector<ArrayChange> arrays;        ///< with a change
   Both<std::vector<std::string>> notes;   ///< that only one of them has
   std::vector<std::string> not_compared;  ///< which result, and why
 

@@ -40,9 +40,8 @@ int diff(const DiffArguments& arguments) {
   const Comparison comparison = compare(left, right);
   const Both<std::string> files{arguments.a, arguments.b};
   constexpr std::size_t rows_of_text = 20;
-  const std::string text = arguments.json
-                               ? to_json(comparison, files, arguments.top.value_or(0))
-                               : to_text(comparison, files, arguments.top.value_or(rows_of_text));
+  const std::string text = arguments.json ? to_json(comparison, files, arguments.top.value_or(0))
+                                          : to_text(comparison, files, arguments.top.value_or(rows_of_text));
   std::fwrite(text.data(), 1, text.size(), stdout);
   return exit_success;
 }

@@ -22,7 +22,7 @@ class Elements {
  public:
   explicit Elements(report::Fold fold) : fold_(fold) {}
 
-  void add(std::optional<FoldedNumber> Change::* side, const std::string& key, const FoldedNumber& value,
+  void add(std::optional<FoldedNumber> Change::*side, const std::string& key, const FoldedNumber& value,
            const std::optional<report::SiteLabel>& place = {}) {
     const auto [known, is_new] = index_.try_emplace(key, elements_.size());
     if (is_new) elements_.push_back({place ? "" : key, place, {{}, {}, fold_}});
@@ -70,7 +70,7 @@ bool is_same_code(const SitesRecord* a, const SitesRecord* b) {
 }
 
 void add_places(const ArrayTotals& array, const SitesRecord* sites, bool is_by_line,
-                std::optional<FoldedNumber> Change::* side, Elements& elements) {
+                std::optional<FoldedNumber> Change::*side, Elements& elements) {
   for (std::size_t id = 0; id < array.each.size(); ++id) {
     report::SiteLabel place = report::label_of(sites, *array.site_kind, id);
     std::string key = std::to_string(id);
@@ -99,7 +99,7 @@ std::string key_of(const ArrayTotals& array, std::size_t element) {
   return key;
 }
 
-void add_elements(const ArrayTotals& array, std::optional<FoldedNumber> Change::* side, Elements& elements) {
+void add_elements(const ArrayTotals& array, std::optional<FoldedNumber> Change::*side, Elements& elements) {
   for (std::size_t i = 0; i < array.each.size(); ++i) elements.add(side, key_of(array, i), array.each[i]);
 }
 
@@ -140,7 +140,7 @@ void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const 
   if (!array.elements.empty()) change.arrays.push_back(std::move(array));
 }
 
-void add_rows(const TableTotals& table, std::size_t column, std::optional<FoldedNumber> Change::* side,
+void add_rows(const TableTotals& table, std::size_t column, std::optional<FoldedNumber> Change::*side,
               Elements& elements) {
   for (const TableTotals::Row& row : table.rows()) {
     std::string key;

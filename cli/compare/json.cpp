@@ -114,7 +114,8 @@ std::string to_json(const Comparison& comparison, const Both<std::string>& files
     put_list(entry, "kernels", change.kernels, top,
              [top](const KernelChange& kernel) { return json_of(kernel, top); });
     entry["unchanged"] = Json::array();
-    for (const report::KernelTotals* kernel : change.unchanged) entry["unchanged"].push_back(name_of(*kernel));
+    for (const report::KernelTotals* kernel : change.unchanged)
+      entry["unchanged"].push_back(name_of(*kernel));
     entry["only"] = {{"a", json_of(change.only.a)}, {"b", json_of(change.only.b)}};
     object["specifications"].push_back(std::move(entry));
   }

@@ -166,7 +166,8 @@ std::string specification_text(const SpecificationChange& change, std::size_t to
   if (shown != change.kernels.size())
     text += "… " + std::to_string(change.kernels.size() - shown) + " more kernels that changed\n";
   text += lone_text("A", change.only.a) + lone_text("B", change.only.b);
-  for (const report::KernelTotals* kernel : change.unchanged) text += "unchanged: " + title_of(*kernel) + "\n";
+  for (const report::KernelTotals* kernel : change.unchanged)
+    text += "unchanged: " + title_of(*kernel) + "\n";
   return text;
 }
 

@@ -40,15 +40,16 @@ const std::string first_run =
                 R"(,"sites":0)") +
     diff_launch("k", 1, R"("cycles":20,"same":3,"mean":{"value":8.0,"numerator":8,"denominator":1})") +
     diff_launch("gone", 0, R"("cycles":1)") + diff_launch("still", 0, R"("cycles":9)") +
-    R"({"record":"total","spec":"s","results":{"all":30}})" "\n";
+    R"({"record":"total","spec":"s","results":{"all":30}})"
+    "\n";
 
 std::string second_run(bool extra) {
   return diff_sites(extra) +
          diff_launch("k", 0,
                      R"("cycles":15,"same":6,"mean":{"value":2.0,"numerator":6,"denominator":3},"new":1,)"
                      R"("reads":{"extents":[)" +
-                         std::string(extra ? "4" : "3") +
-                         R"(],"names":["INSTRUCTIONS"],"values":[5,16,1)" + (extra ? ",2" : "") +
+                         std::string(extra ? "4" : "3") + R"(],"names":["INSTRUCTIONS"],"values":[5,16,1)" +
+                         (extra ? ",2" : "") +
                          R"(]},"sizes.key":{"extents":[2],"table":"sizes","fold":"key","values":[8,16]},)"
                          R"("sizes.value":{"extents":[2],"table":"sizes","values":[9,2]})",
                      R"(,"sites":0)") +
@@ -112,7 +113,8 @@ the whole program
 
 TEST_F(Diff, OfOtherCodePlacesAreFoldedByLine) {
   b_ = folder_.write("b.jsonl", second_run(true));
-  EXPECT_THAT(body_of(), HasSubstr(R"(  reads by instruction (the code differs: by function, source line and opcode):
+  EXPECT_THAT(body_of(),
+              HasSubstr(R"(  reads by instruction (the code differs: by function, source line and opcode):
     opcode         source  A   B  B / A  B - A
     ld.global.f32  k.cu:8  6  18  3.000    +12
     st.global.f32  k.cu:8  0   1      -     +1
