@@ -92,12 +92,20 @@ void serve(int peer) {
   write_line(peer, std::move(reply));
 }
 
+/// The program may have closed it, as daemons close everything, and opened something of its own.
+bool is_our_listener(int descriptor) {
+  sockaddr_un address = {};
+  socklen_t size = sizeof address;
+  return getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+         address.sun_family == AF_UNIX &&
+         strncmp(address.sun_path, socket_path.text, sizeof address.sun_path) == 0;
+}
+
 void* answer(void*) {
   constexpr timespec while_out_of_descriptors = {0, 100'000'000};
-  for (;;) {
+  while (is_our_listener(listener.load())) {
     const int peer = accept4(listener.load(), nullptr, nullptr, SOCK_CLOEXEC);
     if (peer < 0) {
-      if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) return nullptr;  // the program closed it
       if (errno != EINTR && errno != ECONNABORTED) nanosleep(&while_out_of_descriptors, nullptr);
       continue;
     }
@@ -108,12 +116,17 @@ void* answer(void*) {
     }
     close(peer);
   }
+  return nullptr;
 }
 
 /// The descriptor of a socket that listens at `path`, or -1.
 int listen_at(const control::SocketPath& path) {
-  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (made < 0) return -1;
+  constexpr int out_of_the_way = 200;
+  const int low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (low < 0) return -1;
+  const int high = fcntl(low, F_DUPFD_CLOEXEC, out_of_the_way);
+  if (high >= 0) close(low);
+  const int made = high >= 0 ? high : low;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   memcpy(address.sun_path, path.text, sizeof path.text);
