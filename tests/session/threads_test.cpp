@@ -158,6 +158,8 @@ TEST_F(Threads, LoseNoLaunchWhileSpecificationsComeAndGo) {
   std::atomic<std::uint64_t> instrumented = 0;
   std::thread attacher([&] {
     std::string problem;
+    // The specification is attached already: on a busy machine the others may not have begun yet.
+    while (instrumented == 0) std::this_thread::yield();
     for (int i = 0; i < changes; ++i) {
       EXPECT_TRUE(session_->attach(i % 2 == 0 ? spec_ : "", problem)) << problem;
       session_->collect();
