@@ -129,9 +129,10 @@ CHECKS = {
 
 
 def measure_wide(build, program, spec):
-    """As Build.measure, with counters of 64 bits, which the variants must have."""
+    """As Build.measure, with counters of 64 bits, which the variants must have. Those in shared memory always have 32 bits."""
     with tempfile.TemporaryDirectory() as folder:
-        run, records = build.measure(program, spec=spec, environment={"LYNXPP_WIDE_COUNTERS": "1", "LYNXPP_DUMP": folder})
+        environment = {"LYNXPP_WIDE_COUNTERS": "1", "LYNXPP_WORDS": "global", "LYNXPP_DUMP": folder}
+        run, records = build.measure(program, spec=spec, environment=environment)
         variants = [file.read_text() for file in pathlib.Path(folder).glob("*.instrumented.ptx")]
     adds = {width: any(re.search(rf"add\.u{width} (%lynxpp_r[d]?\d+), \1,", text) for text in variants) for width in (32, 64)}
     expect(adds[64], f"no variant has wide counters\n{run}")
