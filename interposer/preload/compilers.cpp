@@ -8,11 +8,13 @@
 #include <climits>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "image/bytes.h"
@@ -33,7 +35,10 @@ bool runs_ptxas() {
   return name != nullptr && strncmp(name + 1, "ptxas", 5) == 0;
 }
 
+/// Empty for what is no file: arguments are options' values, too.
 std::string contents(const char* path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -89,6 +94,12 @@ Compilation read_arguments() {
   return found;
 }
 
+void remember(const Compilation& compilation) {
+  if (!compilation.is_plain || compilation.ptx.empty() || compilation.cubin_path.empty()) return;
+  const std::string cubin = contents(compilation.cubin_path.c_str());
+  if (is_cubin(cubin)) image::remember_ptx(std::as_bytes(std::span(cubin)), compilation.ptx);
+}
+
 /// Of one library: several versions may be loaded.
 struct Nvrtc {
   int (*cubin_size)(void*, std::size_t*) = nullptr;
@@ -121,7 +132,12 @@ template <std::size_t index>
 int get_cubin(void* program, char* cubin) {
   const Nvrtc& library = nvrtc_libraries[index];
   const int status = library.cubin(program, cubin);
-  if (status == 0 && cubin != nullptr) remember_program(library, program, cubin);
+  if (status != 0 || cubin == nullptr) return status;
+  try {
+    remember_program(library, program, cubin);
+  } catch (...) {
+    // No memory: nothing is remembered.
+  }
   return status;
 }
 
@@ -147,11 +163,12 @@ void watch_ptxas(int count, char** arguments) {
 
 void remember_what_ptxas_wrote() {
   if (ptxas_arguments.empty()) return;
-  const Compilation compilation = read_arguments();
+  try {
+    remember(read_arguments());
+  } catch (...) {
+    // No memory, or a file that cannot be read: nothing is remembered, and the compiler ends as it would.
+  }
   ptxas_arguments = {};
-  if (!compilation.is_plain || compilation.ptx.empty() || compilation.cubin_path.empty()) return;
-  const std::string cubin = contents(compilation.cubin_path.c_str());
-  if (is_cubin(cubin)) image::remember_ptx(std::as_bytes(std::span(cubin)), compilation.ptx);
 }
 
 void* watched_compiler_function(void* handle, const char* name) {

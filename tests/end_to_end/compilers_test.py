@@ -30,7 +30,7 @@ def ptxas_is_watched(build, ptxas, folder):
     environment = {"LYNXPP_PTX_STORE": str(store)}
 
     def compile_with(*arguments):
-        run = build.run(ptxas, *arguments, environment=environment)
+        run = build.run(ptxas, *arguments, environment=environment, folder=folder)
         demand_equal(f"status of {run}", run.status, 0)
 
     compile_with("-arch=sm_80", source, "-o", cubin)
@@ -39,14 +39,19 @@ def ptxas_is_watched(build, ptxas, folder):
     demand_equal("who may look", stat.S_IMODE(store.stat().st_mode), 0o700)
     compile_with(f"--output-file={cubin}", "--gpu-name", "sm_80", source)
     demand_equal("entries after the same again", entries(store), [kept])
+    (folder / "32").mkdir()  # an option's value that could be read as a file, and is none
+    compile_with("-arch=sm_80", "-maxrregcount", "32", source, "-o", folder / "limited.cubin")
+    remembered = {entry.read_bytes() for entry in entries(store)}
+    expect((folder / "limited.cubin").read_bytes() + PTX.encode() in remembered, "a compilation with a limit is not remembered")
+    kept = entries(store)
     compile_with("-arch=sm_80", "-O0", "--fmad=false", source, "-o", folder / "other.cubin")
-    demand_equal("entries after a compilation with other arithmetic", entries(store), [kept])
+    demand_equal("entries after a compilation with other arithmetic", entries(store), kept)
     run = build.run(ptxas, "-arch=sm_80", folder / "absent.ptx", "-o", folder / "absent.cubin", environment=environment)
-    expect(run.status != 0 and entries(store) == [kept], f"a failed compilation is remembered\n{run}")
+    expect(run.status != 0 and entries(store) == kept, f"a failed compilation is remembered\n{run}")
     store.chmod(0o777)
     source.write_text(PTX.replace("nothing", "other"))
     compile_with("-arch=sm_80", source, "-o", cubin)
-    demand_equal("entries of a folder that anybody can write", entries(store), [kept])
+    demand_equal("entries of a folder that anybody can write", entries(store), kept)
 
 
 def nvrtc_is_watched(build, program, library, folder):
