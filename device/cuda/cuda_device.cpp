@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/arena.h"
 #include "device/cuda/our_calls.h"
 #include "device/cuda/pool.h"
 #include "device/cuda/readback.h"
@@ -88,6 +89,7 @@ class CudaDevice final : public Device {
         warps_per_sm_(warps_per_sm),
         source_(std::move(source)),
         pool_(driver, context),
+        arenas_(driver, pool_),
         hold_(driver) {}
 
   const DeviceInfo& info() const override { return info_; }
@@ -209,6 +211,12 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
     const CUstream stream = stream_of(launch);
+    if (times_ == KernelTimes::off) {
+      Result<Arenas::Place> place = arenas_.take(bytes, stream);
+      if (!place) return place.error();
+      return make_buffer(driver_, pool_, std::move(*place), stream);
+    }
+    // What is measured has its buffer cleared and copied on its own stream, and these times, too.
     const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
     if (!block) return block.error();
     auto buffer = std::make_unique<CudaBuffer>(driver_, pool_, *block, bytes, stream);
@@ -251,6 +259,7 @@ class CudaDevice final : public Device {
 
   Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer, const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
+    if (times_ == KernelTimes::off) return cuda::read_back(std::move(buffer));
     const CUstream stream = stream_of(launch);
     auto& written = static_cast<CudaBuffer&>(*buffer);
     const Result<Pool::Block> pinned = pool_.pinned_memory(written.bytes);
@@ -410,6 +419,7 @@ class CudaDevice final : public Device {
   std::uint32_t warps_per_sm_;
   AllocationSource source_;
   Pool pool_;
+  Arenas arenas_;
   KernelTimes times_ = KernelTimes::off;
   StreamHold hold_;
 };

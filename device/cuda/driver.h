@@ -43,7 +43,9 @@ namespace lynxpp::device::cuda {
   X(cuEventQuery)                                \
   X(cuEventSynchronize)                          \
   X(cuEventElapsedTime)                          \
+  X(cuStreamCreate)                              \
   X(cuStreamIsCapturing)                         \
+  X(cuStreamWaitEvent)                           \
   X(cuThreadExchangeStreamCaptureMode)
 
 struct Driver {

@@ -1,0 +1,346 @@
+#include "device/cuda/arena.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "device/cuda/our_calls.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+/// What a launch's memory begins at a multiple of: no two of them share a line of the L2 cache.
+constexpr std::size_t alignment = 256;
+/// An arena holds several launches, more of them in a program that launches more.
+constexpr std::size_t smallest_arena = 256u << 10;
+constexpr std::size_t largest_shared_arena = 4u << 20;
+/// Each keeps an event until the arena goes back.
+constexpr std::size_t most_parts = 128;
+constexpr std::size_t most_kept_of_arenas = 256u << 20;
+/// How long a thread of the program looks for a copy that it has just begun.
+constexpr std::chrono::microseconds patience_with_copy(100);
+
+std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+Arena::Arena(Arenas& owner, const Memory& memory, std::size_t bytes)
+    : owner_(owner), memory_(memory), bytes_(bytes) {}
+
+Arena::~Arena() {
+  const Driver& driver = owner_.driver_;
+  const InContext ours(driver, owner_.pool_.context());
+  for (const Part& part : parts_) {
+    if (!part.is_used || part.is_over) continue;
+    if (part.done == nullptr || driver.cuEventSynchronize(part.done) != CUDA_SUCCESS) return;
+  }
+  for (const CUevent copy : copies_) {
+    if (driver.cuEventSynchronize(copy) != CUDA_SUCCESS) return;
+  }
+  for (const Part& part : parts_) owner_.pool_.give_back(part.done);
+  for (const CUevent copy : copies_) owner_.pool_.give_back(copy);
+  owner_.recycle(memory_, used_);
+}
+
+std::optional<std::size_t> Arena::take(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > bytes_ - used_ || parts_.size() == most_parts) return std::nullopt;
+  parts_.push_back({.offset = used_, .bytes = bytes});
+  used_ = std::min(bytes_, used_ + aligned(bytes));
+  return parts_.size() - 1;
+}
+
+std::uint64_t Arena::address(std::size_t part) const {
+  const std::lock_guard lock(mutex_);
+  return memory_.device.address + parts_[part].offset;
+}
+
+Status Arena::wait_until_cleared(CUstream stream) {
+  const Driver& driver = owner_.driver_;
+  const std::lock_guard lock(mutex_);
+  if (is_cleared_) return success();
+  is_cleared_ = driver.cuEventQuery(memory_.cleared) == CUDA_SUCCESS;
+  if (is_cleared_) return success();
+  const CUresult result = driver.cuStreamWaitEvent(stream, memory_.cleared, 0);
+  return result == CUDA_SUCCESS ? success() : Status(driver.error("cuStreamWaitEvent", result));
+}
+
+bool Arena::enqueued(std::size_t part, CUstream stream) {
+  const CUevent done = owner_.pool_.recorded_event(stream);
+  const std::lock_guard lock(mutex_);
+  parts_[part].is_used = true;
+  parts_[part].stream = stream;
+  parts_[part].done = done;
+  return done != nullptr;
+}
+
+bool Arena::is_over(Part& part) {
+  if (!part.is_over && part.done != nullptr)
+    part.is_over = owner_.driver_.cuEventQuery(part.done) == CUDA_SUCCESS;
+  return part.is_over;
+}
+
+bool Arena::is_over(std::size_t part) {
+  const InContext ours(owner_.driver_, owner_.pool_.context());
+  const std::lock_guard lock(mutex_);
+  return is_over(parts_[part]);
+}
+
+Status Arena::copy_from(std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < parts_.size() && parts_[end].copied == nullptr && is_over(parts_[end])) ++end;
+  const Part& last = parts_[end - 1];
+  const std::size_t offset = parts_[first].offset;
+  const Driver& driver = owner_.driver_;
+  const CUresult result = driver.cuMemcpyDtoHAsync(
+      reinterpret_cast<void*>(memory_.pinned.address + offset), memory_.device.address + offset,
+      last.offset + last.bytes - offset, owner_.copying_);
+  if (result != CUDA_SUCCESS) return driver.error("cuMemcpyDtoHAsync", result);
+  const CUevent copied = owner_.pool_.recorded_event(owner_.copying_);
+  if (copied == nullptr) return failure("no event could be recorded behind a copy");
+  copies_.push_back(copied);
+  for (std::size_t i = first; i < end; ++i) parts_[i].copied = copied;
+  return success();
+}
+
+bool Arena::has_come(std::size_t part) {
+  std::unique_lock lock(mutex_);
+  if (parts_[part].has_come) return true;
+  const Driver& driver = owner_.driver_;
+  const InContext ours(driver, owner_.pool_.context());
+  Part& wanted = parts_[part];
+  if (!is_over(wanted)) return false;
+  // A copy that is refused fails again in wait(), which tells why.
+  if (wanted.copied == nullptr && !copy_from(part)) return true;
+  const CUevent copied = wanted.copied;
+  lock.unlock();
+  const auto latest = std::chrono::steady_clock::now() + patience_with_copy;
+  bool has_come = driver.cuEventQuery(copied) == CUDA_SUCCESS;
+  while (!has_come && std::chrono::steady_clock::now() < latest) {
+    std::this_thread::yield();
+    has_come = driver.cuEventQuery(copied) == CUDA_SUCCESS;
+  }
+  if (!has_come) return false;
+  lock.lock();
+  for (std::size_t i = part; i < parts_.size() && parts_[i].copied == copied; ++i) parts_[i].has_come = true;
+  return true;
+}
+
+Result<std::span<std::byte>> Arena::wait(std::size_t part) {
+  std::unique_lock lock(mutex_);
+  if (!parts_[part].has_come) {
+    const Driver& driver = owner_.driver_;
+    const InContext ours(driver, owner_.pool_.context());
+    const CUevent done = parts_[part].done;
+    lock.unlock();
+    const CUresult ended = done == nullptr ? CUDA_ERROR_INVALID_HANDLE : driver.cuEventSynchronize(done);
+    if (ended != CUDA_SUCCESS) return driver.error("the launch", ended);
+    lock.lock();
+    parts_[part].is_over = true;
+    if (parts_[part].copied == nullptr) {
+      if (Status copied = copy_from(part); !copied) return copied.error();
+    }
+    const CUevent copied = parts_[part].copied;
+    lock.unlock();
+    const CUresult came = driver.cuEventSynchronize(copied);
+    if (came != CUDA_SUCCESS) return driver.error("copying results", came);
+    lock.lock();
+    parts_[part].has_come = true;
+  }
+  return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address) + parts_[part].offset,
+                   parts_[part].bytes);
+}
+
+std::optional<double> Arena::most_milliseconds(std::size_t part) {
+  const InContext ours(owner_.driver_, owner_.pool_.context());
+  const std::lock_guard lock(mutex_);
+  const Part& wanted = parts_[part];
+  // Each thread has another stream behind that name.
+  if (wanted.stream == CU_STREAM_PER_THREAD) return std::nullopt;
+  for (std::size_t i = part; i-- > 0;) {
+    if (!parts_[i].is_used || parts_[i].stream != wanted.stream) continue;
+    float milliseconds = 0;
+    const bool is_known = owner_.driver_.cuEventElapsedTime(&milliseconds, parts_[i].done, wanted.done) ==
+                          CUDA_SUCCESS;
+    return is_known ? std::optional<double>(milliseconds) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Arenas::~Arenas() { open_.reset(); }
+
+Result<Arenas::Place> Arenas::take(std::size_t bytes, CUstream stream) {
+  Place place;
+  std::optional<std::size_t> part;
+  {
+    const std::lock_guard lock(mutex_);
+    place.arena = open_;
+  }
+  if (place.arena != nullptr) part = place.arena->take(bytes);
+  std::shared_ptr<Arena> full;  // goes back, perhaps, when nothing is locked
+  if (!part) {
+    Result<std::shared_ptr<Arena>> opened = open(bytes);
+    if (!opened) return opened.error();
+    place.arena = std::move(*opened);
+    part = place.arena->take(bytes);
+    const std::lock_guard lock(mutex_);
+    full = std::exchange(open_, place.arena);
+  }
+  place.part = *part;
+  if (Status cleared = place.arena->wait_until_cleared(stream); !cleared) return cleared.error();
+  return place;
+}
+
+Result<std::shared_ptr<Arena>> Arenas::open(std::size_t bytes) {
+  std::size_t size = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    size = std::max(next_size_, smallest_arena);
+    next_size_ = std::min(2 * size, largest_shared_arena);
+  }
+  size = aligned(std::max(size, bytes));
+  if (const std::optional<Arena::Memory> again = kept(bytes))
+    return std::make_shared<Arena>(*this, *again, again->device.size);
+  Result<Arena::Memory> memory = made(size);
+  if (!memory && size > aligned(bytes)) memory = made(size = aligned(bytes));
+  if (!memory) return memory.error();
+  return std::make_shared<Arena>(*this, *memory, size);
+}
+
+std::optional<Arena::Memory> Arenas::kept(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  // One of many megabytes is for launches that need them.
+  const auto found = std::ranges::find_if(kept_, [&](const Arena::Memory& memory) {
+    return memory.device.size >= bytes && memory.device.size <= std::max(4 * bytes, largest_shared_arena);
+  });
+  if (found == kept_.end()) return std::nullopt;
+  const Arena::Memory memory = *found;
+  kept_.erase(found);
+  kept_bytes_ -= memory.device.size;
+  return memory;
+}
+
+Status Arenas::make_streams() {
+  const std::lock_guard lock(mutex_);
+  for (CUstream* const stream : {&clearing_, &copying_}) {
+    if (*stream != nullptr) continue;
+    const CUresult result = driver_.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) return driver_.error("cuStreamCreate", result);
+  }
+  return success();
+}
+
+Result<Arena::Memory> Arenas::made(std::size_t bytes) {
+  if (Status streams = make_streams(); !streams) return streams.error();
+  CUdeviceptr address = 0;
+  CUresult result = driver_.cuMemAllocAsync(&address, bytes, clearing_);
+  if (result != CUDA_SUCCESS) return driver_.error("cuMemAllocAsync", result);
+  Arena::Memory memory{{address, bytes}, {0, bytes}};
+  void* pinned = nullptr;
+  result = driver_.cuMemHostAlloc(&pinned, bytes, CU_MEMHOSTALLOC_PORTABLE);
+  if (result == CUDA_SUCCESS) {
+    memory.pinned.address = reinterpret_cast<std::uint64_t>(pinned);
+    result = driver_.cuMemsetD8Async(address, 0, bytes, clearing_);
+  }
+  if (result == CUDA_SUCCESS) memory.cleared = pool_.recorded_event(clearing_);
+  if (memory.cleared != nullptr) return memory;
+  release(memory);
+  return result == CUDA_SUCCESS ? failure("no event could be recorded behind a launch's memory")
+                                : driver_.error("memory of a launch", result);
+}
+
+void Arenas::recycle(Arena::Memory memory, std::size_t bytes) {
+  pool_.give_back(std::exchange(memory.cleared, nullptr));
+  bool is_kept = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_kept = kept_bytes_ + memory.device.size <= most_kept_of_arenas;
+    if (is_kept) kept_bytes_ += memory.device.size;
+  }
+  if (is_kept && driver_.cuMemsetD8Async(memory.device.address, 0, bytes, clearing_) == CUDA_SUCCESS)
+    memory.cleared = pool_.recorded_event(clearing_);
+  if (memory.cleared == nullptr) release(memory);
+  const std::lock_guard lock(mutex_);
+  if (memory.cleared != nullptr) {
+    kept_.push_back(memory);
+  } else if (is_kept) {
+    kept_bytes_ -= memory.device.size;
+  }
+}
+
+void Arenas::release(const Arena::Memory& memory) {
+  driver_.cuMemFreeAsync(memory.device.address, clearing_);
+  if (memory.pinned.address != 0) driver_.cuMemFreeHost(reinterpret_cast<void*>(memory.pinned.address));
+}
+
+namespace {
+
+class ArenaBuffer final : public Buffer {
+ public:
+  ArenaBuffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream)
+      : Buffer(place.arena->address(place.part)),
+        driver_(driver),
+        pool_(pool),
+        place_(std::move(place)),
+        stream_(stream) {}
+  /// The launch came to nothing, but something may have been written for it.
+  ~ArenaBuffer() override {
+    if (place_.arena == nullptr) return;
+    const InContext ours(driver_, pool_.context());
+    place_.arena->enqueued(place_.part, stream_);
+  }
+
+  bool enqueued() { return place_.arena->enqueued(place_.part, stream_); }
+  Arenas::Place give() { return std::exchange(place_, {}); }
+  const Driver& driver() const { return driver_; }
+  Pool& pool() const { return pool_; }
+
+ private:
+  const Driver& driver_;
+  Pool& pool_;
+  Arenas::Place place_;
+  CUstream stream_;
+};
+
+class ContextTogether final : public Together {
+ public:
+  ContextTogether(const Driver& driver, CUcontext context) : ours_(driver, context) {}
+
+ private:
+  const InContext ours_;
+};
+
+class ArenaReadback final : public Readback {
+ public:
+  ArenaReadback(const Driver& driver, Pool& pool, Arenas::Place place)
+      : driver_(driver), pool_(pool), place_(std::move(place)) {}
+
+  std::unique_ptr<Together> together() override {
+    return std::make_unique<ContextTogether>(driver_, pool_.context());
+  }
+  bool ready() override { return place_.arena->has_come(place_.part); }
+  Result<std::span<std::byte>> wait() override { return place_.arena->wait(place_.part); }
+  std::optional<double> most_milliseconds() override { return place_.arena->most_milliseconds(place_.part); }
+
+ private:
+  const Driver& driver_;
+  Pool& pool_;
+  Arenas::Place place_;
+};
+
+}  // namespace
+
+std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream) {
+  return std::make_unique<ArenaBuffer>(driver, pool, std::move(place), stream);
+}
+
+Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer) {
+  auto& enqueued = static_cast<ArenaBuffer&>(*buffer);
+  const bool is_known = enqueued.enqueued();
+  Arenas::Place place = enqueued.give();
+  if (!is_known) return failure("no event could be recorded behind the launch");
+  return std::unique_ptr<Readback>(
+      std::make_unique<ArenaReadback>(enqueued.driver(), enqueued.pool(), std::move(place)));
+}
+
+}  // namespace lynxpp::device::cuda

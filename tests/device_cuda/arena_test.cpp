@@ -1,0 +1,237 @@
+// Memory that many launches share: cleared, copied and given back together, against a driver whose launches
+// end when the test says so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "device/cuda/cuda_device.h"
+#include "tests/device_cuda/device_driver.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+/// Memory is the host's; what is enqueued happens at once, but an event is over only when it is let.
+struct Simulation {
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+  std::vector<std::size_t> allocated;
+  std::map<CUevent, CUstream> recorded;
+  std::set<CUevent> over;
+  std::vector<std::size_t> copies;
+  std::vector<CUstream> waiting;  ///< that were told to wait for an event
+  std::uintptr_t next_handle = 16;
+  bool clearing_is_slow = false;
+  CUresult copy = CUDA_SUCCESS;
+  CUresult record = CUDA_SUCCESS;
+  float elapsed = 1;
+
+  bool is_programs(CUevent event) const {
+    return recorded.at(event) == CU_STREAM_LEGACY || recorded.at(event) == CU_STREAM_PER_THREAD;
+  }
+  CUresult state(CUevent event) const {
+    if (over.contains(event)) return CUDA_SUCCESS;
+    return is_programs(event) || clearing_is_slow ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  }
+  void end_launches() {
+    for (const auto& [event, stream] : recorded) {
+      if (is_programs(event)) over.insert(event);
+    }
+  }
+};
+Simulation* simulation = nullptr;
+
+void simulate_memory(Driver& driver) {
+  driver.cuMemAllocAsync = [](CUdeviceptr* address, std::size_t bytes, CUstream) {
+    simulation->memory.push_back(std::make_unique<std::byte[]>(bytes));
+    simulation->allocated.push_back(bytes);
+    std::memset(simulation->memory.back().get(), 0xee, bytes);
+    *address = reinterpret_cast<CUdeviceptr>(simulation->memory.back().get());
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeAsync = [](CUdeviceptr, CUstream) { return CUDA_SUCCESS; };
+  driver.cuMemHostAlloc = [](void** address, std::size_t bytes, unsigned) {
+    simulation->memory.push_back(std::make_unique<std::byte[]>(bytes));
+    *address = simulation->memory.back().get();
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeHost = [](void*) { return CUDA_SUCCESS; };
+  driver.cuMemsetD8Async = [](CUdeviceptr address, unsigned char value, std::size_t bytes, CUstream) {
+    std::memset(reinterpret_cast<void*>(address), value, bytes);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
+    if (simulation->copy != CUDA_SUCCESS) return simulation->copy;
+    std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+    simulation->copies.push_back(bytes);
+    return CUDA_SUCCESS;
+  };
+}
+
+Driver simulating_driver() {
+  Driver driver = device_driver();
+  simulate_memory(driver);
+  driver.cuStreamCreate = [](CUstream* stream, unsigned flags) {
+    EXPECT_EQ(flags, CU_STREAM_NON_BLOCKING) << "the program's legacy stream is not to wait for it";
+    *stream = reinterpret_cast<CUstream>(simulation->next_handle++);
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamWaitEvent = [](CUstream stream, CUevent, unsigned) {
+    simulation->waiting.push_back(stream);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventCreate = [](CUevent* event, unsigned) {
+    *event = reinterpret_cast<CUevent>(simulation->next_handle++);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventRecord = [](CUevent event, CUstream stream) {
+    if (simulation->record != CUDA_SUCCESS) return simulation->record;
+    simulation->recorded[event] = stream;
+    simulation->over.erase(event);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventQuery = [](CUevent event) { return simulation->state(event); };
+  driver.cuEventSynchronize = [](CUevent event) {
+    simulation->over.insert(event);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventElapsedTime = [](float* milliseconds, CUevent, CUevent) {
+    *milliseconds = simulation->elapsed;
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+class ArenaTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    simulation = &simulation_;
+    device_ = std::move(*make_device(driver_));
+  }
+
+  std::unique_ptr<Buffer> allocate(std::size_t bytes = 1024) {
+    return std::move(*device_->allocate_zeroed(bytes, launch_));
+  }
+  /// A launch that fills its memory with `value`.
+  std::unique_ptr<Readback> launched(int value, std::size_t bytes = 1024) {
+    auto buffer = allocate(bytes);
+    std::memset(reinterpret_cast<void*>(buffer->address()), value, bytes);
+    return std::move(*device_->read_back(std::move(buffer), launch_));
+  }
+  static std::vector<std::byte> bytes_of(const std::unique_ptr<Readback>& readback) {
+    const Result<std::span<std::byte>> bytes = readback->wait();
+    return bytes ? std::vector(bytes->begin(), bytes->end()) : std::vector<std::byte>();
+  }
+  static bool is_zero(const Buffer& buffer, std::size_t bytes) {
+    const auto* const begin = reinterpret_cast<const char*>(buffer.address());
+    return std::all_of(begin, begin + bytes, [](char byte) { return byte == 0; });
+  }
+
+  Simulation simulation_;
+  Launch launch_;
+  Driver driver_ = simulating_driver();
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(ArenaTest, LaunchesTakePartsOfOneAllocation) {
+  const auto first = allocate(1000);
+  const auto second = allocate(1000);
+  EXPECT_EQ(second->address() - first->address(), 1024u) << "no two in one line of the L2 cache";
+  EXPECT_TRUE(is_zero(*first, 1000));
+  EXPECT_THAT(simulation_.allocated, SizeIs(1));
+  EXPECT_THAT(simulation_.waiting, SizeIs(0)) << "it was clear before the first launch";
+}
+
+TEST_F(ArenaTest, ResultsOfLaunchesThatAreOverComeInOneCopy) {
+  std::vector<std::unique_ptr<Readback>> made;
+  for (const int value : {1, 2, 3}) made.push_back(launched(value));
+  EXPECT_FALSE(made[0]->ready());
+  simulation_.end_launches();
+  made.push_back(launched(4));  // this one is not over
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(made[i]->ready()) << i;
+  EXPECT_THAT(simulation_.copies, ElementsAre(3 * 1024u));
+  EXPECT_FALSE(made[3]->ready());
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_THAT(bytes_of(made[i]), testing::AllOf(SizeIs(1024), Each(std::byte(i + 1)))) << i;
+  EXPECT_THAT(simulation_.copies, ElementsAre(3 * 1024u, 1024u));
+}
+
+TEST_F(ArenaTest, OneThatIsNotOverDoesNotKeepOthersBack) {
+  const auto slow = launched(1);
+  simulation_.over.clear();
+  const auto quick = launched(2);
+  for (const auto& [event, stream] : simulation_.recorded) {
+    if (event == std::prev(simulation_.recorded.end())->first) simulation_.over.insert(event);
+  }
+  EXPECT_TRUE(quick->ready());
+  EXPECT_FALSE(slow->ready());
+  EXPECT_THAT(bytes_of(quick), Each(std::byte{2}));
+  EXPECT_THAT(bytes_of(slow), Each(std::byte{1}));
+}
+
+TEST_F(ArenaTest, IsClearedForTheNextLaunchesWhenTheLastReaderHasGone) {
+  // Arenas grow; what is as large as one needs a new one every time.
+  constexpr std::size_t large = 8u << 20;
+  auto first = launched(7, large);
+  const auto second = launched(8, large);
+  EXPECT_THAT(simulation_.allocated, ElementsAre(large, large));
+  simulation_.end_launches();
+  bytes_of(first);
+  first.reset();
+  const auto third = allocate(large);
+  EXPECT_TRUE(is_zero(*third, large));
+  EXPECT_THAT(simulation_.allocated, SizeIs(2)) << "the first one's memory";
+}
+
+TEST_F(ArenaTest, StreamsWaitForMemoryThatIsNotClearYet) {
+  simulation_.clearing_is_slow = true;
+  const auto first = allocate();
+  launch_.per_thread_stream = true;
+  const auto second = allocate();
+  EXPECT_THAT(simulation_.waiting, ElementsAre(CU_STREAM_LEGACY, CU_STREAM_PER_THREAD));
+  simulation_.clearing_is_slow = false;
+  const auto third = allocate();
+  EXPECT_THAT(simulation_.waiting, SizeIs(2));
+}
+
+TEST_F(ArenaTest, IsGivenUpWhereNobodyKnowsWhenALaunchIsOver) {
+  constexpr std::size_t large = 8u << 20;
+  auto buffer = allocate(large);
+  simulation_.record = CUDA_ERROR_INVALID_HANDLE;
+  EXPECT_FALSE(device_->read_back(std::move(buffer), launch_).ok());
+  simulation_.record = CUDA_SUCCESS;
+  const auto other = launched(1, large);  // the arena that is open now is another one
+  const auto next = allocate(large);
+  EXPECT_THAT(simulation_.allocated, SizeIs(3));
+}
+
+TEST_F(ArenaTest, ACopyThatIsRefusedIsTheResultsFailure) {
+  const auto readback = launched(1);
+  simulation_.end_launches();
+  simulation_.copy = CUDA_ERROR_ILLEGAL_ADDRESS;
+  EXPECT_TRUE(readback->ready()) << "there is nothing to wait for";
+  EXPECT_FALSE(readback->wait().ok());
+}
+
+TEST_F(ArenaTest, ALaunchTakesNoLongerThanSinceTheOneBeforeItOnItsStream) {
+  const auto first = launched(1);
+  const auto second = launched(2);
+  simulation_.end_launches();
+  simulation_.elapsed = 2.5;
+  EXPECT_EQ(first->most_milliseconds(), std::nullopt);
+  EXPECT_EQ(second->most_milliseconds(), 2.5);
+  launch_.per_thread_stream = true;
+  const auto third = launched(3);
+  const auto fourth = launched(4);
+  EXPECT_EQ(fourth->most_milliseconds(), std::nullopt) << "of another thread, perhaps";
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cuda
