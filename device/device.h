@@ -51,7 +51,9 @@ struct Launch {
   void** extra = nullptr;            ///< CU_LAUNCH_PARAM_BUFFER_POINTER list, or null
   const void* attributes = nullptr;  ///< CUlaunchAttribute[attribute_count]
   std::uint32_t attribute_count = 0;
-  std::uint64_t number = 0;  ///< of the kernel's launches, from 0, on the cpu device
+  std::uint64_t number = 0;             ///< of the kernel's launches, from 0, on the cpu device
+  int cache_config = -1;                ///< CUfunc_cache that the program has set of the function; < 0: none
+  std::uint64_t attribute_changes = 0;  ///< how often the program has set an attribute of some function
 
   std::uint64_t threads_per_block() const { return std::uint64_t{block[0]} * block[1] * block[2]; }
   std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
@@ -159,6 +161,8 @@ class Readback {
   virtual std::optional<double> buffer_milliseconds() { return std::nullopt; }
 };
 
+class ProgramGraph;  // device/graphs.h
+
 /// How the time of a launch on the device is measured.
 enum class KernelTimes {
   off,
@@ -239,6 +243,9 @@ class Device {
   /// Copies the buffer to the host behind everything on the launch's stream, then gives it back.
   virtual Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer,
                                                       const Launch& launch) = 0;
+
+  /// For an executable graph of the program's. Failure: the device launches none with variants.
+  virtual Result<std::unique_ptr<ProgramGraph>> program_graph();
 
   /// True while the launch's stream is being captured into a graph. Failure: the stream cannot be asked, as
   /// when the context has failed before.

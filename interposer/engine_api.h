@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 8
+#define LYNXPP_ENGINE_ABI 9
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -35,7 +35,37 @@ typedef struct lynxpp_launch {
   void** extra;
   const void* attributes;
   uint32_t attribute_count;
+  int cache_config;            ///< CUfunc_cache the program has set of the function; < 0: none
+  uint64_t attribute_changes;  ///< how often the program has set an attribute of some function
 } lynxpp_launch;
+
+/// A kernel node of a graph.
+typedef struct lynxpp_graph_kernel {
+  void* node;                 ///< of the copy
+  const char* kernel;         ///< mangled name
+  const lynxpp_image* image;  ///< null when the module was not seen being loaded
+  int is_enabled;
+  int cache_config;  ///< as of a launch
+} lynxpp_graph_kernel;
+
+/// A launch of an executable graph that the hooks intercepted, not yet made. Launches of one come one after
+/// the other.
+typedef struct lynxpp_graph_launch {
+  uint64_t id;       ///< of the executable graph, unique in the process
+  uint64_t version;  ///< another one whenever the program has changed it
+  void* copy;        ///< CUgraph, the hooks' own, of the graph it was made from and as it was changed since
+  uint64_t flags;    ///< it was instantiated with
+  const lynxpp_graph_kernel* kernels;
+  size_t kernel_count;
+  void* const* disabled;  ///< nodes of the copy, kernels among them
+  size_t disabled_count;
+  int may_be_running;  ///< earlier launches were not told of
+  void* stream;
+  int per_thread_stream;
+  uint64_t attribute_changes;  ///< as of a launch
+  int (*launch_original)(void* executable, void* stream);
+  void* executable;
+} lynxpp_graph_launch;
 
 /// Finds an entry point of the real driver by its cuGetProcAddress name; null when it has none.
 typedef void* (*lynxpp_driver_lookup)(const char* name);
@@ -135,6 +165,13 @@ typedef struct lynxpp_engine {
   /// Answers a request of the process's socket (interposer/control/answer.h) through `reply`. Returns 1 or 0
   /// when it was to attach or detach and was done: whether something is attached now; else -1.
   int (*control)(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, void* context);
+
+  /// The launch of a graph. Returns 0 when the caller must make the original one, and after it was made (its
+  /// CUresult in *result) 1: the original, 2: with variants.
+  int (*launch_graph)(const lynxpp_graph_launch* launch, lynxpp_driver_lookup lookup, int* result);
+
+  /// The executable graph is going away.
+  void (*forget_graph)(uint64_t id);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

@@ -196,13 +196,6 @@ void note_cpu_copy(const device::cpu::CopyNotice& copy) {
   });
 }
 
-void note_cpu_replay(const std::string& kernel) {
-  contained("a launch", 0, [&] {
-    engine().session->launched_natively(kernel, 1, "by graphs");
-    return 0;
-  });
-}
-
 void copied(const lynxpp_copy* copy) {
   contained("a copy", 0, [&] {
     if (!engine().session->has_timeline()) return 0;
@@ -274,6 +267,8 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     made.extra = request->extra;
     made.attributes = request->attributes;
     made.attribute_count = request->attribute_count;
+    made.cache_config = request->cache_config;
+    made.attribute_changes = request->attribute_changes;
     KernelSource source;
     source.name = request->kernel;
     source.image = request->image != nullptr ? request->image->id : 0;
@@ -281,6 +276,55 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     source.ptx = [request, sm] { return engine().module_text(request->image, request->kernel, sm); };
     *result = CUDA_SUCCESS;
     return engine().session->launch(*device, made, source) ? 1 : 0;
+  });
+}
+
+GraphLaunch graph_launch_of(const lynxpp_graph_launch& request, int sm) {
+  GraphLaunch made;
+  made.id = request.id;
+  made.version = request.version;
+  made.copy = {request.copy, request.flags, {request.disabled, request.disabled + request.disabled_count}};
+  made.may_be_running = request.may_be_running != 0;
+  made.in.stream = request.stream;
+  made.in.per_thread_stream = request.per_thread_stream != 0;
+  made.in.attribute_changes = request.attribute_changes;
+  for (const lynxpp_graph_kernel& kernel : std::span(request.kernels, request.kernel_count)) {
+    KernelSource source;
+    source.name = kernel.kernel;
+    source.image = kernel.image != nullptr ? kernel.image->id : 0;
+    source.ptx = [&kernel, sm] { return engine().module_text(kernel.image, kernel.kernel, sm); };
+    made.kernels.push_back({kernel.node, std::move(source), kernel.is_enabled != 0, kernel.cache_config});
+  }
+  return made;
+}
+
+int launch_graph(const lynxpp_graph_launch* request, lynxpp_driver_lookup lookup, int* result) {
+  bool is_made = false;  // the original, which is not to be launched twice
+  const int how = contained("a launch", 0, [&] {
+    device::Device* device = engine().current_cuda_device(lookup);
+    if (device == nullptr) return 0;
+    watch_for_death();
+    GraphLaunch launch = graph_launch_of(*request, device->info().compute_capability);
+    *result = CUDA_SUCCESS;
+    launch.launch_original = [&] {
+      is_made = true;
+      *result = request->launch_original(request->executable, request->stream);
+      return *result == CUDA_SUCCESS;
+    };
+    switch (engine().session->launch(*device, launch)) {
+      case GraphLaunched::no: break;
+      case GraphLaunched::original: return 1;
+      case GraphLaunched::variants: return 2;
+    }
+    return 0;
+  });
+  return how == 0 && is_made ? 1 : how;
+}
+
+void forget_graph(uint64_t id) {
+  contained("forget_graph", 0, [&] {
+    engine().session->forget_graph(id);
+    return 0;
   });
 }
 
@@ -322,7 +366,6 @@ const lynxpp_cpu_function* cpu_functions(size_t* count) {
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
   device::cpu::set_wait_observer(&collect);
   device::cpu::set_copy_observer(&note_cpu_copy);
-  device::cpu::set_replay_observer(&note_cpu_replay);
   const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
   *count = functions.size();
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
@@ -350,6 +393,8 @@ constexpr lynxpp_engine table{
     .cpu_driver_functions = &cpu_driver_functions,
     .launched_natively = &launched_natively,
     .control = &control,
+    .launch_graph = &launch_graph,
+    .forget_graph = &forget_graph,
 };
 
 }  // namespace

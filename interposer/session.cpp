@@ -123,9 +123,13 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
   State state(state_);
   report::CoverageRecord& coverage = known.coverage;
   if (!captured || *captured) {
-    if (captured) ++known.captured;
-    add_once(coverage.notes, captured ? "launches captured into a graph run uninstrumented"
-                                      : "launches run uninstrumented: " + first_message(captured.error()));
+    if (captured) {
+      // The graph's launches are launches of their own.
+      ++known.captured;
+      if (coverage.instrumented_launches == 0) coverage.reason = "captured into a graph";
+    } else {
+      add_once(coverage.notes, "launches run uninstrumented: " + first_message(captured.error()));
+    }
     return false;
   }
   log_allocations(device);
@@ -239,6 +243,14 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
 
 Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
                                const device::Launch& launch, const report::ActivityRecord& activity) {
+  Result<Pending> pending = pending_for(seen, kernel, device, launch, activity);
+  if (!pending) return pending.error();
+  return launch_with(kernel, device, launch, std::move(*pending));
+}
+
+Result<Session::Pending> Session::pending_for(Seen& seen, const Kernel& kernel, device::Device& device,
+                                              const device::Launch& launch,
+                                              const report::ActivityRecord& activity) {
   Pending pending;
   pending.attached = kernel.attached;
   pending.seen = &seen;
@@ -281,7 +293,7 @@ Status Session::launch_variant(Seen& seen, const Kernel& kernel, device::Device&
       lay_out(kernel.attached->specifications, extents_of(launch, pending.view), parts);
   if (!layout) return layout.error();
   pending.layout = std::move(*layout);
-  return launch_with(kernel, device, launch, std::move(pending));
+  return pending;
 }
 
 Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
@@ -363,7 +375,21 @@ void Session::add(Pending pending, Outstanding& outstanding) {
 }
 
 void Session::forget_image(std::uint64_t image) {
+  drop_graphs([&](const Graph& graph) {
+    return std::ranges::any_of(graph.made,
+                               [&](const Graph::Made& made) { return made.kernel->image == image; });
+  });
   drop_kernels([&](const Kernel& kernel) { return kernel.image == image; });
+}
+
+void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
+  std::vector<std::shared_ptr<Graph>> dropped;  // go when nothing is locked
+  const State state(state_);
+  std::erase_if(graphs_, [&](auto& entry) {
+    const bool is_it = is_dropped(*entry.second);
+    if (is_it) dropped.push_back(std::move(entry.second));
+    return is_it;
+  });
 }
 
 void Session::drop_kernels(const std::function<bool(const Kernel&)>& is_dropped) {

@@ -28,21 +28,13 @@
 #include "engine/instrument.h"
 #include "interposer/configuration.h"
 #include "interposer/control/session_status.h"
+#include "interposer/graph_launch.h"
 #include "interposer/owned_mutex.h"
 #include "interposer/results_worker.h"
 #include "interposer/timeline.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
-
-/// The kernel a launch names.
-struct KernelSource {
-  std::string_view name;    ///< mangled; valid during the call, as are all of these
-  std::uint64_t image = 0;  ///< identity of the program image
-  /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there
-  /// is none.
-  std::function<Result<std::string>()> ptx;
-};
 
 /// Kernels that are wanted in place of Configuration::kernels.
 struct KernelSelection {
@@ -76,6 +68,13 @@ class Session {
   /// Makes the launch with the instrumented variant. Its results are taken later, by another thread. False:
   /// the caller makes the original one (the reason stands in the coverage record).
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source);
+
+  /// Makes the launch of a graph, with variants of the kernels that are wanted; each of its kernels counts as
+  /// a launch. Launches of one graph come one after the other.
+  GraphLaunched launch(device::Device& device, const GraphLaunch& launch);
+
+  /// The executable graph is going away.
+  void forget_graph(std::uint64_t id);
 
   /// The program has launched the kernel so many times in a way that is never instrumented ("by graphs").
   void launched_natively(std::string_view kernel, std::uint64_t launches, const std::string& way);
@@ -113,6 +112,8 @@ class Session {
 
  private:
   struct Attached;
+  struct Graph;
+  struct GraphNode;
   struct Kernel;
   struct Pending;
   struct Seen;
@@ -133,6 +134,9 @@ class Session {
   /// meanwhile. Null: the session has finished.
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
                        device::Device& device, const device::Launch& launch, const KernelSource& source);
+  /// All of a launch but its readback. Failure: it cannot be made with the variant.
+  Result<Pending> pending_for(Seen& seen, const Kernel& kernel, device::Device& device,
+                              const device::Launch& launch, const report::ActivityRecord& activity);
   Status launch_variant(Seen& seen, const Kernel& kernel, device::Device& device,
                         const device::Launch& launch, const report::ActivityRecord& activity);
   Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
@@ -153,8 +157,21 @@ class Session {
                       const device::Launch& variant_launch, const device::Variant* variant);
   void add(Pending pending, Outstanding& outstanding);
   void drop_kernels(const std::function<bool(const Kernel&)>& is_dropped);
+  void drop_graphs(const std::function<bool(const Graph&)>& is_dropped);
   /// At level trace, what memory the program has, where that has changed since the last launch.
   void log_allocations(device::Device& device);
+
+  // ---- launching graphs (session_graphs.cpp)
+  /// Null: the device launches none, which coverage then says.
+  std::shared_ptr<Graph> graph_of(device::Device& device, const GraphLaunch& launch);
+  GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& reason);
+  std::vector<GraphNode> nodes_of(const GraphLaunch& launch);
+  void choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
+                       const std::shared_ptr<const Attached>& attached, device::Device& device,
+                       const GraphLaunch& launch);
+  Status make_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
+  Status launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
+  void take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
 
   // ---- making variants (session_variants.cpp)
   void make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
@@ -210,6 +227,7 @@ class Session {
     using is_transparent = void;
   };
   std::unordered_map<std::string, std::unique_ptr<Seen>, NameHash, std::equal_to<>> seen_;  // by kernel name
+  std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by the executable graph's number
   std::deque<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;

@@ -257,6 +257,7 @@ void Session::save_results(std::span<const device::Device* const> ending) {
   }
   drop_kernels(
       [&](const Kernel& kernel) { return std::ranges::find(ending, kernel.device) != ending.end(); });
+  drop_graphs([&](const Graph& graph) { return std::ranges::find(ending, graph.device) != ending.end(); });
 }
 
 bool Session::launches_are_made() const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/graphs.h"
 #include "instrumentors/catalogue.h"
 #include "interposer/launched_words.h"
 #include "interposer/probe_buffer.h"
@@ -132,6 +133,40 @@ struct Session::Pending {
   bool indices_may_have_wrapped = false;
   ProbeLayout layout;
   std::unique_ptr<device::Readback> readback;
+};
+
+/// A kernel node of a graph that is being launched.
+struct Session::GraphNode {
+  const GraphLaunch::Kernel* kernel = nullptr;
+  Seen* seen = nullptr;
+  std::uint64_t number = 0;  ///< of the kernel's launches
+  bool is_wanted = false;    ///< its results are
+  device::Launch launch;
+  report::ActivityRecord activity;
+  KernelPtr made;           ///< null: the original runs
+  std::uint64_t first = 0;  ///< byte of the graph's buffers
+  std::optional<Pending> pending;
+};
+
+/// An executable graph of the program's, as the session launches it.
+struct Session::Graph {
+  /// What it was made with: as long as nothing of that changes, it is launched again.
+  struct Made {
+    void* node = nullptr;
+    KernelPtr kernel;
+    std::uint64_t bytes = 0;
+    std::uint32_t shared_bytes = 0;
+    std::vector<std::uint64_t> probe;  ///< with the buffers at 0
+
+    bool operator==(const Made&) const = default;
+  };
+
+  const device::Device* device = nullptr;  ///< compared only
+  /// Of the graph, and of functions' attributes.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> version;
+  std::vector<Made> made;                      ///< guarded by Session::state_
+  std::unique_ptr<device::ProgramGraph> runs;  // goes before what it was made of
+  std::string problem;                         ///< why there are no variants with these
 };
 
 /// Of launches of one device that are settled behind each other.

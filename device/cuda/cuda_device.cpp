@@ -1,45 +1,22 @@
 #include "device/cuda/cuda_device.h"
 
 #include <array>
-#include <atomic>
 #include <utility>
 #include <vector>
 
 #include "device/cuda/arena.h"
+#include "device/cuda/cuda_graph.h"
 #include "device/cuda/our_calls.h"
 #include "device/cuda/pool.h"
 #include "device/cuda/readback.h"
 #include "device/cuda/register_limit.h"
+#include "device/cuda/residency.h"
 #include "device/cuda/stream_hold.h"
+#include "device/cuda/variant.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cuda {
 namespace {
-
-// The handles that mean "the null stream" explicitly, whichever way this library was compiled.
-CUstream stream_of(const Launch& launch) {
-  if (launch.stream != nullptr) return static_cast<CUstream>(launch.stream);
-  return launch.per_thread_stream ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-}
-
-class CudaVariant final : public Variant {
- public:
-  CudaVariant(const Driver& driver, CUmodule module, CUfunction function)
-      : driver_(driver), module_(module), function_(function) {}
-  ~CudaVariant() override {
-    const CaptureRelaxed relaxed(driver_);
-    driver_.cuModuleUnload(module_);
-  }
-
-  CUfunction function() const { return function_; }
-  int max_threads = 1024;
-  std::atomic<int> dynamic_shared_limit = 48 << 10;
-
- private:
-  const Driver& driver_;
-  CUmodule module_;
-  CUfunction function_;
-};
 
 class CudaBuffer final : public Buffer {
  public:
@@ -186,14 +163,10 @@ class CudaDevice final : public Device {
       // What setmaxnreg adds and takes goes by what ptxas chose.
       choose_registers(*variant, ptx, kernel, launch, kept_registers);
     }
-    for (const CUfunction_attribute attribute : {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                                 CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
-                                                 CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
-      int value = 0;
-      if (driver_.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS) {
-        driver_.cuFuncSetAttribute((*variant)->function(), attribute, value);
-      }
-    }
+    Residency& residency = (*variant)->residency;
+    residency.ptx = ptx;
+    residency.kernel = kernel;
+    residency.may_wait = may_wait_for_others(ptx);
     return std::unique_ptr<Variant>(std::move(*variant));
   }
 
@@ -239,19 +212,14 @@ class CudaDevice final : public Device {
   Status launch(Variant& variant, const Launch& launch, std::span<const ParameterSlot> slots,
                 std::span<const std::uint64_t> probe, Buffer& buffer) override {
     const CaptureRelaxed relaxed(driver_);
-    auto& loaded = static_cast<CudaVariant&>(variant);
-    if (launch.threads_per_block() > static_cast<std::uint64_t>(loaded.max_threads)) {
-      return failure("the instrumented kernel needs too many registers for " +
-                     std::to_string(launch.threads_per_block()) + " threads per block");
-    }
-    if (Status fits = allow_shared(loaded, launch.shared_bytes); !fits) return fits;
-    std::vector<void*> parameters;
-    parameters.reserve(slots.size() + 1);
-    if (!slots.empty() && launch.parameters == nullptr) {
-      if (Status unpacked = unpack(launch.extra, slots, parameters); !unpacked) return unpacked;
-    } else {
-      parameters.assign(launch.parameters, launch.parameters + slots.size());
-    }
+    const Result<CudaVariant*> chosen = resident_variant(static_cast<CudaVariant&>(variant), launch);
+    if (!chosen) return chosen.error();
+    CudaVariant& loaded = **chosen;
+    if (Status followed = follow(loaded, launch); !followed) return followed;
+    if (Status admitted = loaded.admit(launch); !admitted) return admitted;
+    Result<std::vector<void*>> given = parameters_of(launch, slots);
+    if (!given) return given.error();
+    std::vector<void*>& parameters = *given;
     if (!probe.empty()) parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
     return submit(loaded.function(), launch, parameters.data(), nullptr,
                   times_ != KernelTimes::off ? &static_cast<CudaBuffer&>(buffer).timing : nullptr);
@@ -276,6 +244,16 @@ class CudaDevice final : public Device {
     return readback;
   }
 
+  Result<std::unique_ptr<ProgramGraph>> program_graph() override {
+    return make_program_graph(driver_, pool_, [this](CudaVariant& variant, const Launch& launch) {
+      Result<CudaVariant*> chosen = resident_variant(variant, launch);
+      if (!chosen) return chosen;
+      if (Status followed = follow(**chosen, launch); !followed)
+        return Result<CudaVariant*>(followed.error());
+      return chosen;
+    });
+  }
+
   Result<bool> capturing(const Launch& launch) override {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = driver_.cuStreamIsCapturing(stream_of(launch), &status);
@@ -288,14 +266,14 @@ class CudaDevice final : public Device {
   /// have had.
   void choose_registers(std::unique_ptr<CudaVariant>& variant, const std::string& ptx,
                         const std::string& kernel, const Launch& launch, std::uint32_t kept_registers) {
-    if (!allow_shared(*variant, launch.shared_bytes)) return;
+    if (!variant->allow_shared(launch.shared_bytes)) return;
     const std::optional<KernelResources> original = resources(launch, nullptr);
     const std::optional<KernelResources> unlimited = resources(launch, variant.get());
     if (!original || !unlimited) return;
     const KernelResources filled = filled_by(launch.blocks(), info_.multiprocessors, *original);
     const auto use = [&](std::uint32_t limit, const auto& is_worth) {
       Result<std::unique_ptr<CudaVariant>> other = load_limited(ptx, kernel, limit);
-      if (!other || !allow_shared(**other, launch.shared_bytes)) return false;
+      if (!other || !(*other)->allow_shared(launch.shared_bytes)) return false;
       const std::optional<KernelResources> limited = resources(launch, other->get());
       if (!limited || !is_worth(**other, *limited)) return false;
       variant = std::move(*other);
@@ -315,6 +293,57 @@ class CudaDevice final : public Device {
         [&, threads = variant->max_threads](const CudaVariant& other, const KernelResources& limited) {
           return limited.warps_per_sm >= filled.warps_per_sm && other.max_threads >= threads;
         });
+  }
+
+  Status follow(CudaVariant& variant, const Launch& launch) const {
+    const bool is_followed = variant.followed_changes.load() == launch.attribute_changes;
+    return variant.follow(is_followed ? nullptr : original_function(launch.function), launch);
+  }
+
+  /// The variant, or one with fewer registers where all thread blocks of the original are resident at once
+  /// and may wait for each other. Failure: there is none of which as many are.
+  Result<CudaVariant*> resident_variant(CudaVariant& variant, const Launch& launch) {
+    Residency& residency = variant.residency;
+    if (!is_cooperative(launch) && !residency.may_wait) return &variant;
+    const std::lock_guard lock(residency.mutex);
+    const std::optional<Occupancy> found = occupancy_of(variant, launch);
+    const auto hold = [&](std::uint64_t blocks) { return blocks * info_.multiprocessors >= launch.blocks(); };
+    if (!found || !hold(found->original) || hold(found->variant)) return &variant;
+    CudaVariant* const narrow = narrow_variant(residency, residency_limit(launch, info_.multiprocessors));
+    if (narrow != nullptr && narrow->allow_shared(launch.shared_bytes)) {
+      const std::optional<KernelResources> resources_of_narrow = resources(launch, narrow);
+      if (resources_of_narrow && hold(resources_of_narrow->blocks_per_sm)) return narrow;
+    }
+    return failure("the device holds all " + std::to_string(launch.blocks()) +
+                   " thread blocks of this launch at once, and not as many of the instrumented kernel: they "
+                   "may wait for each other");
+  }
+
+  /// Made once for each limit; null: the compiler refuses. Precondition of this and the next: the residency's
+  /// mutex is held.
+  CudaVariant* narrow_variant(Residency& residency, std::uint32_t limit) {
+    if (limit == 0) return nullptr;
+    for (const auto& [made_for, variant] : residency.narrow) {
+      if (made_for == limit) return variant.get();
+    }
+    Result<std::unique_ptr<CudaVariant>> made = load_limited(residency.ptx, residency.kernel, limit);
+    auto& kept = residency.narrow.emplace_back(limit, made ? std::move(*made) : nullptr);
+    return kept.second.get();
+  }
+
+  /// Asked once for each shape.
+  std::optional<Occupancy> occupancy_of(CudaVariant& variant, const Launch& launch) {
+    Residency& residency = variant.residency;
+    for (const Occupancy& each : residency.known) {
+      if (each.threads == launch.threads_per_block() && each.shared_bytes == launch.shared_bytes) return each;
+    }
+    if (!variant.allow_shared(launch.shared_bytes)) return std::nullopt;
+    const std::optional<KernelResources> original = resources(launch, nullptr);
+    const std::optional<KernelResources> ours = resources(launch, &variant);
+    if (!original || !ours) return std::nullopt;
+    residency.known.push_back(
+        {launch.threads_per_block(), launch.shared_bytes, original->blocks_per_sm, ours->blocks_per_sm});
+    return residency.known.back();
   }
 
   /// The context's function behind a CUfunction or a CUkernel.
@@ -354,32 +383,6 @@ class CudaDevice final : public Device {
     driver_.cuFuncGetAttribute(&shared_limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
     variant->dynamic_shared_limit = shared_limit;
     return variant;
-  }
-
-  /// The program may have raised the original's limit since the variant was loaded.
-  Status allow_shared(CudaVariant& variant, std::uint32_t bytes) {
-    if (bytes <= static_cast<std::uint32_t>(variant.dynamic_shared_limit)) return success();
-    const CUresult result = driver_.cuFuncSetAttribute(
-        variant.function(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
-    if (result != CUDA_SUCCESS) return driver_.error("cuFuncSetAttribute", result);
-    variant.dynamic_shared_limit = static_cast<int>(bytes);
-    return success();
-  }
-
-  /// The buffer form of a launch's parameters ▶ one pointer per parameter.
-  static Status unpack(void** extra, std::span<const ParameterSlot> slots, std::vector<void*>& parameters) {
-    std::byte* buffer = nullptr;
-    std::size_t size = 0;
-    for (void** entry = extra; entry != nullptr && *entry != CU_LAUNCH_PARAM_END; entry += 2) {
-      if (*entry == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<std::byte*>(entry[1]);
-      if (*entry == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<std::size_t*>(entry[1]);
-    }
-    for (const ParameterSlot& slot : slots) {
-      if (buffer == nullptr || slot.offset + slot.bytes > size)
-        return failure("the launch gives too few parameters");
-      parameters.push_back(buffer + slot.offset);
-    }
-    return success();
   }
 
   /// `timing`: gets events around the kernel; null: it is not measured.

@@ -14,9 +14,18 @@ Result<Driver> Driver::load(void* (*lookup)(const char* name)) {
 #define LYNXPP_FIND(name) find(driver.name, #name);
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_FIND)
 #undef LYNXPP_FIND
+#define LYNXPP_FIND(name) driver.name = reinterpret_cast<decltype(driver.name)>(lookup(#name));
+  LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_FIND)
+#undef LYNXPP_FIND
   driver.is_cpu_device = lookup("lynxpp_stands_in_for_driver") != nullptr;
   if (missing != nullptr) return failure(std::string("the driver has no ") + missing);
   return driver;
+}
+
+bool Driver::has_graphs() const {
+#define LYNXPP_IS_THERE(name) name != nullptr&&
+  return LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_IS_THERE) true;
+#undef LYNXPP_IS_THERE
 }
 
 Failure Driver::error(const char* function, CUresult result) const {

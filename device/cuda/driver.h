@@ -27,6 +27,7 @@ namespace lynxpp::device::cuda {
   X(cuFuncGetModule)                             \
   X(cuFuncGetAttribute)                          \
   X(cuFuncSetAttribute)                          \
+  X(cuFuncSetCacheConfig)                        \
   X(cuKernelGetFunction)                         \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernelEx)                            \
@@ -48,11 +49,25 @@ namespace lynxpp::device::cuda {
   X(cuStreamWaitEvent)                           \
   X(cuThreadExchangeStreamCaptureMode)
 
+// For graphs that are launched with variants; null where an old driver has none.
+#define LYNXPP_DRIVER_GRAPH_FUNCTIONS(X) \
+  X(cuGraphKernelNodeGetParams)          \
+  X(cuGraphKernelNodeSetParams)          \
+  X(cuGraphKernelNodeGetAttribute)       \
+  X(cuGraphInstantiateWithFlags)         \
+  X(cuGraphNodeSetEnabled)               \
+  X(cuGraphExecDestroy)                  \
+  X(cuGraphLaunch)
+
 struct Driver {
   bool is_cpu_device = false;  ///< it is the stand-in of device/cpu/driver
 #define LYNXPP_MEMBER(name) decltype(&::name) name = nullptr;
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_MEMBER)
+  LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_MEMBER)
 #undef LYNXPP_MEMBER
+
+  /// Whether all of them are there.
+  bool has_graphs() const;
 
   /// Failure: names the first function the driver does not have.
   static Result<Driver> load(void* (*lookup)(const char* name));

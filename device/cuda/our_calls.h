@@ -2,8 +2,15 @@
 #pragma once
 
 #include "device/cuda/driver.h"
+#include "device/device.h"
 
 namespace lynxpp::device::cuda {
+
+/// The handles that mean "the null stream" explicitly, whichever way this library was compiled.
+inline CUstream stream_of(const Launch& launch) {
+  if (launch.stream != nullptr) return static_cast<CUstream>(launch.stream);
+  return launch.per_thread_stream ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
 
 /// While the program captures a graph on some thread, calls such as asking an event or loading a module would
 /// invalidate the capture; ours have nothing to do with it. Within another one it calls nothing.

@@ -82,7 +82,7 @@ class CudaReadback final : public PendingLaunch {
       : PendingLaunch(driver, pool, memory.done, timing), memory_(memory) {}
   ~CudaReadback() override {
     if (wait_for_end() != CUDA_SUCCESS) return;
-    pool_.give_back_device_memory(memory_.device);
+    if (memory_.device.address != 0) pool_.give_back_device_memory(memory_.device);
     pool_.give_back_pinned_memory(memory_.pinned);
     pool_.give_back(end_);
   }

@@ -21,7 +21,7 @@ struct LaunchEvents {
 
 /// What a launch uses until it is through.
 struct LaunchMemory {
-  Pool::Block device;
+  Pool::Block device;  ///< address 0: it is somebody else's
   Pool::Block pinned;
   std::size_t bytes = 0;   ///< that are copied
   CUevent done = nullptr;  ///< recorded behind the copy; null when nobody can know when it is over

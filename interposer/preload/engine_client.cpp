@@ -40,6 +40,13 @@ void leave_to_parent() {
   engine_with_specifications.store(nullptr, std::memory_order_relaxed);
 }
 
+std::atomic<std::uint64_t> attachment_count = 0;
+
+void set_attached(bool is_attached) {
+  if (is_attached && !attached()) ++attachment_count;
+  attached_flag.store(is_attached ? 1 : 0, std::memory_order_relaxed);
+}
+
 /// Precondition: `opening` is held.
 const lynxpp_engine* load_engine(const char* consequence) {
   char path[PATH_MAX + sizeof engine_name];
@@ -90,6 +97,8 @@ std::string answer_without_engine(const std::string& request, bool attaches) {
 
 std::atomic<int> attached_flag = 0;
 constinit thread_local int Passthrough::depth = 0;
+
+std::uint64_t attachments() { return attachment_count.load(); }
 
 const lynxpp_engine* open_engine(const char* consequence) {
   if (const lynxpp_engine* const ready = engine.load(std::memory_order_acquire)) return ready;
@@ -144,7 +153,7 @@ void specifications_changed(const char* specifications) {
     finish_at_exit();
   }
   engine_with_specifications.store(attaches ? opened : nullptr, std::memory_order_release);
-  attached_flag.store(attaches ? 1 : 0, std::memory_order_relaxed);
+  set_attached(attaches);
 }
 
 void answer_request(const std::string& request, std::string& reply) {
@@ -176,7 +185,7 @@ void answer_request(const std::string& request, std::string& reply) {
   // Whatever the program sets LYNXPP_SPEC to is something else.
   settings.specifications = now != 0 ? "(by lynxpp attach)" : nullptr;
   engine_with_specifications.store(now != 0 ? answering : nullptr, std::memory_order_release);
-  attached_flag.store(now, std::memory_order_relaxed);
+  set_attached(now != 0);
 }
 
 const lynxpp_engine* opened_engine() { return engine.load(std::memory_order_acquire); }

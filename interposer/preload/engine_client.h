@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "interposer/engine_api.h"
@@ -11,6 +12,9 @@ namespace lynxpp::preload {
 /// Whether launches may have to be instrumented; read by every launch.
 extern std::atomic<int> attached_flag;
 inline bool attached() { return attached_flag.load(std::memory_order_relaxed) != 0; }
+
+/// How often something was attached where nothing had been.
+std::uint64_t attachments();
 
 /// The engine, opened on the first call from the folder of liblynxpp.so. Null when it is missing or of
 /// another build; then the first call has said so on stderr, with `consequence`: what that means for the

@@ -2,6 +2,8 @@
 // preload/hooks.cpp, whose helpers they use.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstring>
 
 #include "interposer/preload/graphs.h"
@@ -11,17 +13,19 @@ namespace {
 
 using Five = CUresult (*)(void*, void*, std::uintptr_t, std::uintptr_t, std::uintptr_t);
 using Three = CUresult (*)(void*, void*, const void*);
+using Four = CUresult (*)(void*, void*, const void*, void*);
 using SetEnabled = CUresult (*)(void*, void*, unsigned);
 using GraphLaunch = CUresult (*)(void*, CUstream);
 using GraphDestroy = CUresult (*)(void*);
 
-/// The beginning of CUDA_KERNEL_NODE_PARAMS, every version of it.
+/// CUDA_KERNEL_NODE_PARAMS; the first version ends before `kernel`.
 struct KernelNodeParameters {
   CUfunction function;
   unsigned shape[7];
   void** parameters;
   void** extra;
-  CUkernel kernel;  ///< of the second version on
+  CUkernel kernel;
+  CUcontext context;
 };
 
 /// CUgraphNodeParams of a kernel node.
@@ -33,32 +37,56 @@ struct NodeParameters {
 
 constexpr int kernel_node = 0;
 constexpr int child_graph_node = 4;
+constexpr int memory_allocation_node = 10;
+constexpr int memory_free_node = 11;
 constexpr int conditional_node = 13;
+constexpr std::uint64_t instantiated_for_device_launch = 4;
+constexpr int device_updatable = 13;  // CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE
+constexpr char not_followed[] = "by graphs that were changed in a way that is not followed";
 
 KernelPtr known_kernel(void* function) {
   KernelPtr kernel = registry().find_function(function);
   return kernel != nullptr ? kernel : ask_driver(function);
 }
 
-KernelPtr kernel_of(const KernelNodeParameters& parameters, bool has_kernel) {
-  void* const kernel = has_kernel ? parameters.kernel : nullptr;
-  return known_kernel(parameters.function != nullptr ? parameters.function : kernel);
+KernelPtr kernel_of(const KernelNodeParameters& parameters) {
+  return known_kernel(parameters.function != nullptr ? parameters.function : parameters.kernel);
+}
+
+/// What a call gives that knows only the first version.
+KernelNodeParameters parameters_given(const void* given, bool is_first_version) {
+  KernelNodeParameters parameters = {};
+  const std::size_t bytes =
+      is_first_version ? offsetof(KernelNodeParameters, kernel) : sizeof(KernelNodeParameters);
+  std::memcpy(&parameters, given, bytes);
+  return parameters;
 }
 
 KernelPtr nameless(const char* name) {
-  return std::make_shared<const Kernel>(Kernel{name, nullptr, nullptr});
+  return std::make_shared<const Kernel>(Kernel{name, nullptr, nullptr, -1});
+}
+
+template <typename Function>
+Function driver_function(const char* name) {
+  return reinterpret_cast<Function>(lookup_driver(name));
+}
+
+/// Such a node may be changed by a kernel that holds its handle.
+bool is_device_updatable(void* node) {
+  std::uint64_t value[8] = {};  // CUlaunchAttributeValue
+  const auto attribute_of = driver_function<CUresult (*)(void*, int, void*)>("cuGraphKernelNodeGetAttribute");
+  if (attribute_of == nullptr || attribute_of(node, device_updatable, value) != cuda_success) return false;
+  return static_cast<std::uint32_t>(value[0]) != 0;
 }
 
 /// Asks the driver for the kernel nodes of a graph and of those inside of it: added node by node, captured,
 /// or cloned, all are there. Precondition: Passthrough is active.
-void add_kernels(std::vector<GraphKernel>& kernels, void* graph, void* child) {
-  const auto nodes_of =
-      reinterpret_cast<CUresult (*)(void*, void**, std::size_t*)>(lookup_driver("cuGraphGetNodes"));
-  const auto type_of = reinterpret_cast<CUresult (*)(void*, int*)>(lookup_driver("cuGraphNodeGetType"));
-  const auto parameters_of = reinterpret_cast<CUresult (*)(void*, KernelNodeParameters*)>(
-      lookup_driver("cuGraphKernelNodeGetParams"));
-  const auto graph_of =
-      reinterpret_cast<CUresult (*)(void*, void**)>(lookup_driver("cuGraphChildGraphNodeGetGraph"));
+void add_contents(GraphContents& contents, void* graph, void* child) {
+  const auto nodes_of = driver_function<CUresult (*)(void*, void**, std::size_t*)>("cuGraphGetNodes");
+  const auto type_of = driver_function<CUresult (*)(void*, int*)>("cuGraphNodeGetType");
+  const auto parameters_of =
+      driver_function<CUresult (*)(void*, KernelNodeParameters*)>("cuGraphKernelNodeGetParams");
+  const auto graph_of = driver_function<CUresult (*)(void*, void**)>("cuGraphChildGraphNodeGetGraph");
   std::size_t count = 0;
   if (nodes_of == nullptr || type_of == nullptr || nodes_of(graph, nullptr, &count) != cuda_success) return;
   std::vector<void*> nodes(count);
@@ -70,53 +98,114 @@ void add_kernels(std::vector<GraphKernel>& kernels, void* graph, void* child) {
     if (type == kernel_node) {
       KernelNodeParameters parameters[2] = {};  // the driver's may be longer
       const bool known = parameters_of != nullptr && parameters_of(node, parameters) == cuda_success;
-      kernels.push_back({node, child, known ? kernel_of(parameters[0], true) : nameless("(unnamed kernel)")});
+      contents.kernels.push_back(
+          {node, child, known ? kernel_of(parameters[0]) : nameless("(unnamed kernel)")});
+      if (is_device_updatable(node)) contents.obstacle = "by graphs with kernels that the device changes";
     } else if (void* inner = nullptr;
                type == child_graph_node && graph_of != nullptr && graph_of(node, &inner) == cuda_success) {
-      add_kernels(kernels, inner, child != nullptr ? child : node);
+      add_contents(contents, inner, child != nullptr ? child : node);
     } else if (type == conditional_node) {
-      kernels.push_back({node, child, nameless("(conditional nodes of graphs, by replay)")});
+      contents.kernels.push_back({node, child, nameless("(conditional nodes of graphs, by replay)")});
+      contents.obstacle = "by graphs with conditional nodes";
+    } else if (type == memory_allocation_node || type == memory_free_node) {
+      contents.obstacle = "by graphs with memory nodes";
     }
   }
 }
 
-std::vector<GraphKernel> kernels_of_graph(void* graph) {
-  const Passthrough passthrough;
-  std::vector<GraphKernel> kernels;
-  add_kernels(kernels, graph, nullptr);
-  return kernels;
+GraphContents contents_of(void* graph) {
+  GraphContents contents;
+  add_contents(contents, graph, nullptr);
+  return contents;
+}
+
+std::uint64_t instantiation_flags(Slot slot, std::uintptr_t given) {
+  switch (slot) {
+    case Slot::cuGraphInstantiateWithFlags: return given;
+    case Slot::cuGraphInstantiateWithParams:
+    case Slot::cuGraphInstantiateWithParams_ptsz:
+      return given != 0 ? *reinterpret_cast<const std::uint64_t*>(given) : 0;
+    default: return 0;
+  }
 }
 
 template <Slot slot, Door door>
 CUresult graph_instantiate(void** executable, void* graph, std::uintptr_t a, std::uintptr_t b,
                            std::uintptr_t c) {
   const CUresult result = original<slot, door, Five>()(executable, graph, a, b, c);
-  if (result == cuda_success && executable != nullptr && !Passthrough::active())
-    quietly([&] { graphs().add(*executable, kernels_of_graph(graph)); });
+  if (result != cuda_success || executable == nullptr || Passthrough::active()) return result;
+  quietly([&] {
+    const Passthrough passthrough;
+    const ExecutableGraphPtr made = graphs().add(*executable);
+    const std::lock_guard lock(made->mutex);
+    made->flags = instantiation_flags(slot, a);
+    if (attached()) made->told_since = attachments();
+    made->take_copy_of(graph, [&](void* of) {
+      GraphContents contents = contents_of(of);
+      if ((made->flags & instantiated_for_device_launch) != 0)
+        contents.obstacle = "by graphs that the device may launch";
+      return contents;
+    });
+  });
   return result;
 }
 
-/// Whether an update that failed has changed anything is not known, so the graph is read only where it
-/// succeeded.
+/// Whatever the program has changed of an executable graph it finds changed in the copy, or there is none any
+/// more. `change` gets the executable graph.
+template <typename Change>
+void changed(void* executable, Change change) {
+  if (Passthrough::active()) return;
+  quietly([&] {
+    const Passthrough passthrough;
+    const ExecutableGraphPtr graph = graphs().find(executable);
+    if (graph == nullptr) return;
+    const std::lock_guard lock(graph->mutex);
+    ++graph->version;
+    change(*graph);
+  });
+}
+
+/// The same change of a node of the copy, by the driver's function of that name.
+void change_copy(ExecutableGraph& graph, void* node, const char* function, const void* given) {
+  if (graph.copy == nullptr) return;
+  void* const twin = graph.twin_of(node);
+  const auto set = driver_function<CUresult (*)(void*, const void*)>(function);
+  if (twin == nullptr || set == nullptr || set(twin, given) != cuda_success) graph.give_up(not_followed);
+}
+
+/// An update that failed may have changed a part.
 template <Slot slot, Door door>
 CUresult graph_update(void* executable, void* graph, std::uintptr_t a, std::uintptr_t b, std::uintptr_t c) {
   const CUresult result = original<slot, door, Five>()(executable, graph, a, b, c);
-  if (result == cuda_success && !Passthrough::active())
-    quietly([&] { graphs().add(executable, kernels_of_graph(graph)); });
+  changed(executable, [&](ExecutableGraph& known) {
+    if (result != cuda_success || !known.disabled.empty()) known.give_up(not_followed);
+    if (result != cuda_success) return;
+    if (known.contents.obstacle == nullptr) {
+      known.take_copy_of(graph, contents_of);
+      return;
+    }
+    known.contents.kernels = contents_of(graph).kernels;
+  });
   return result;
+}
+
+void set_kernel(ExecutableGraph& graph, void* node, const KernelNodeParameters& parameters) {
+  const KernelPtr kernel = kernel_of(parameters);
+  void* const twin = graph.twin_of(node);
+  for (GraphKernel& each : graph.contents.kernels) {
+    if (each.node == twin) each.kernel = kernel;
+  }
 }
 
 template <Slot slot, Door door>
 CUresult graph_set_kernel(void* executable, void* node, const void* given) {
   const CUresult result = original<slot, door, Three>()(executable, node, given);
-  if (result == cuda_success && given != nullptr && !Passthrough::active()) {
-    quietly([&] {
-      const Passthrough passthrough;
-      const bool has_kernel = slot == Slot::cuGraphExecKernelNodeSetParams_v2;
-      graphs().set_kernel(executable, node,
-                          kernel_of(*static_cast<const KernelNodeParameters*>(given), has_kernel));
-    });
-  }
+  if (result != cuda_success || given == nullptr) return result;
+  changed(executable, [&](ExecutableGraph& graph) {
+    const auto parameters = parameters_given(given, slot == Slot::cuGraphExecKernelNodeSetParams);
+    set_kernel(graph, node, parameters);
+    change_copy(graph, node, "cuGraphKernelNodeSetParams", &parameters);
+  });
   return result;
 }
 
@@ -124,36 +213,93 @@ template <Slot slot, Door door>
 CUresult graph_set_node(void* executable, void* node, const void* given) {
   const CUresult result = original<slot, door, Three>()(executable, node, given);
   const auto* const parameters = static_cast<const NodeParameters*>(given);
-  if (result == cuda_success && given != nullptr && parameters->type == kernel_node &&
-      !Passthrough::active()) {
-    quietly([&] {
-      const Passthrough passthrough;
-      graphs().set_kernel(executable, node, kernel_of(parameters->kernel, true));
-    });
+  if (result != cuda_success || given == nullptr) return result;
+  changed(executable, [&](ExecutableGraph& graph) {
+    if (parameters->type == kernel_node) set_kernel(graph, node, parameters->kernel);
+    change_copy(graph, node, "cuGraphNodeSetParams", given);
+  });
+  return result;
+}
+
+/// The function that changes such a node of a graph.
+constexpr const char* for_graph(Slot slot) {
+  switch (slot) {
+    case Slot::cuGraphExecMemcpyNodeSetParams: return "cuGraphMemcpyNodeSetParams";
+    case Slot::cuGraphExecMemsetNodeSetParams: return "cuGraphMemsetNodeSetParams";
+    case Slot::cuGraphExecHostNodeSetParams: return "cuGraphHostNodeSetParams";
+    case Slot::cuGraphExecEventRecordNodeSetEvent: return "cuGraphEventRecordNodeSetEvent";
+    case Slot::cuGraphExecEventWaitNodeSetEvent: return "cuGraphEventWaitNodeSetEvent";
+    case Slot::cuGraphExecExternalSemaphoresSignalNodeSetParams:
+      return "cuGraphExternalSemaphoresSignalNodeSetParams";
+    case Slot::cuGraphExecExternalSemaphoresWaitNodeSetParams:
+      return "cuGraphExternalSemaphoresWaitNodeSetParams";
+    case Slot::cuGraphExecBatchMemOpNodeSetParams: return "cuGraphBatchMemOpNodeSetParams";
+    default: return "";
   }
+}
+
+/// Of nodes that are no kernels. `context`: where the function has one, it is that which the node has.
+template <Slot slot, Door door>
+CUresult graph_set_work(void* executable, void* node, const void* given, void* context) {
+  const CUresult result = original<slot, door, Four>()(executable, node, given, context);
+  if (result != cuda_success) return result;
+  changed(executable, [&](ExecutableGraph& graph) { change_copy(graph, node, for_graph(slot), given); });
   return result;
 }
 
 template <Slot slot, Door door>
-CUresult graph_set_child(void* executable, void* node, const void* graph) {
-  const CUresult result = original<slot, door, Three>()(executable, node, graph);
-  if (result == cuda_success && !Passthrough::active())
-    quietly([&] { graphs().set_child(executable, node, kernels_of_graph(const_cast<void*>(graph))); });
+CUresult graph_set_child(void* executable, void* node, const void* child) {
+  const CUresult result = original<slot, door, Three>()(executable, node, child);
+  if (result != cuda_success) return result;
+  changed(executable, [&](ExecutableGraph& graph) {
+    graph.give_up("by graphs in which a graph was replaced");
+    void* const twin = graph.twin_of(node);
+    std::erase_if(graph.contents.kernels, [&](const GraphKernel& each) { return each.child == twin; });
+    for (GraphKernel& each : contents_of(const_cast<void*>(child)).kernels)
+      graph.contents.kernels.push_back({each.node, twin, std::move(each.kernel)});
+  });
   return result;
 }
 
 template <Slot slot, Door door>
 CUresult graph_set_enabled(void* executable, void* node, unsigned is_enabled) {
   const CUresult result = original<slot, door, SetEnabled>()(executable, node, is_enabled);
-  if (result == cuda_success && !Passthrough::active())
-    quietly([&] { graphs().set_enabled(executable, node, is_enabled != 0); });
+  if (result != cuda_success) return result;
+  changed(executable, [&](ExecutableGraph& graph) {
+    void* const twin = graph.twin_of(node);
+    if (twin == nullptr) return graph.give_up(not_followed);
+    std::erase(graph.disabled, twin);
+    if (is_enabled == 0) graph.disabled.push_back(twin);
+  });
   return result;
+}
+
+/// Graphs that ran with variants when they were last launched: their next launch, attached or not, is to run
+/// behind that.
+std::atomic<int>& graphs_with_variants() {
+  static constinit std::atomic<int> count = 0;
+  return count;
+}
+
+void note_variants(ExecutableGraph& graph, bool has_run_them) {
+  if (graph.has_run_variants != has_run_them) graphs_with_variants() += has_run_them ? 1 : -1;
+  graph.has_run_variants = has_run_them;
 }
 
 template <Slot slot, Door door>
 CUresult graph_destroy(void* executable) {
-  if (!Passthrough::active()) quietly([&] { graphs().forget(executable); });
-  return original<slot, door, GraphDestroy>()(executable);
+  const auto destroy = original<slot, door, GraphDestroy>();
+  if (Passthrough::active()) return destroy(executable);
+  quietly([&] {
+    const ExecutableGraphPtr graph = graphs().remove(executable);
+    if (graph == nullptr) return;
+    const Passthrough passthrough;
+    const std::lock_guard lock(graph->mutex);
+    note_variants(*graph, false);
+    graph->drop_copy();
+    if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph->id);
+  });
+  return destroy(executable);
 }
 
 /// Tells the engine of launches that the program has made in a way that is not instrumented.
@@ -164,20 +310,88 @@ void count_launches(const char* kernel, std::uint64_t launches, const char* way)
   engine->launched_natively(kernel, launches, way);
 }
 
+/// Then the graph becomes part of another one instead of running.
+bool is_captured(CUstream stream, bool per_thread) {
+  const auto status_of = driver_function<CUresult (*)(CUstream, int*)>("cuStreamIsCapturing");
+  auto* const named = stream != nullptr ? stream : reinterpret_cast<CUstream>(per_thread ? 2 : 1);
+  int status = 0;
+  return status_of != nullptr && status_of(named, &status) == cuda_success && status != 0;
+}
+
+lynxpp_graph_launch request_of(const ExecutableGraph& graph, std::vector<lynxpp_graph_kernel>& kernels) {
+  for (const GraphKernel& each : graph.contents.kernels) {
+    const ImagePtr& image = each.kernel->image;
+    kernels.push_back({each.node, each.kernel->name.c_str(), image != nullptr ? &image->view() : nullptr,
+                       graph.is_enabled(each) ? 1 : 0, each.kernel->cache_config});
+  }
+  lynxpp_graph_launch request = {};
+  request.id = graph.id;
+  request.version = graph.version;
+  request.copy = graph.copy;
+  request.flags = graph.flags;
+  request.kernels = kernels.data();
+  request.kernel_count = kernels.size();
+  request.disabled = graph.disabled.data();
+  request.disabled_count = graph.disabled.size();
+  request.attribute_changes = attribute_changes().load();
+  return request;
+}
+
+/// Has the engine make the launch; false: it has not. Precondition: the graph's mutex is held.
+bool graph_launched_by_engine(ExecutableGraph& graph, lynxpp_graph_launch request, CUresult* result) {
+  // Not attached, it only has the stream wait for variants.
+  const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
+  if (engine == nullptr) return false;
+  const std::uint64_t attachment = attachments();
+  request.may_be_running = graph.told_since != attachment ? 1 : 0;
+  const int how = engine->launch_graph(&request, lookup_driver, result);
+  graph.told_since = how != 0 && *result == cuda_success ? attachment : ExecutableGraph::never;
+  note_variants(graph, how == 2);
+  return how != 0;
+}
+
+void count_graph(const ExecutableGraph& graph) {
+  const char* const obstacle = graph.contents.obstacle;
+  for (const auto& [kernel, launches] : graph.launches())
+    count_launches(kernel->name.c_str(), launches, obstacle != nullptr ? obstacle : "by graphs");
+}
+
 template <Slot slot, Door door>
 [[gnu::noinline]] CUresult seen_graph_launch(void* executable, CUstream stream) {
+  constexpr bool per_thread = slot == Slot::cuGraphLaunch_ptsz;
+  const auto launch = original<slot, door, GraphLaunch>();
+  if (Passthrough::active()) return launch(executable, stream);
+  ExecutableGraphPtr graph;
+  bool is_made = false;
+  bool has_run = false;
   CUresult result = cuda_success;
+  quietly([&] {
+    const Passthrough passthrough;
+    graph = graphs().find(executable);
+    if (is_captured(stream, per_thread)) return;
+    has_run = true;
+    if (graph == nullptr) return;
+    const std::lock_guard lock(graph->mutex);
+    if (graph->copy == nullptr && !graph->has_run_variants) return;
+    std::vector<lynxpp_graph_kernel> kernels;
+    lynxpp_graph_launch request = request_of(*graph, kernels);
+    request.stream = stream;
+    request.per_thread_stream = per_thread ? 1 : 0;
+    request.executable = executable;
+    request.launch_original = launch;
+    is_made = graph_launched_by_engine(*graph, request, &result);
+  });
+  if (is_made) return result;
   {
     const Passthrough passthrough;
-    result = original<slot, door, GraphLaunch>()(executable, stream);
+    result = launch(executable, stream);
   }
-  if (result != cuda_success || !attached() || Passthrough::active()) return result;
+  if (result != cuda_success || !has_run || !attached()) return result;
   quietly([&] {
-    std::vector<std::pair<KernelPtr, std::uint64_t>> kernels;
-    if (!graphs().launched_by(executable, kernels))
-      kernels.emplace_back(nameless("(graphs that were not seen being instantiated, by replay)"), 1);
-    for (const auto& [kernel, launches] : kernels)
-      count_launches(kernel->name.c_str(), launches, "by graphs");
+    if (graph == nullptr)
+      return count_launches("(graphs that were not seen being instantiated, by replay)", 1, "by graphs");
+    const std::lock_guard lock(graph->mutex);
+    count_graph(*graph);
   });
   return result;
 }
@@ -185,7 +399,8 @@ template <Slot slot, Door door>
 template <Slot slot, Door door>
 CUresult graph_launch(void* executable, CUstream stream) {
   const auto known = known_original<slot, door, GraphLaunch>();
-  const auto next = known != nullptr && !attached() ? known : seen_graph_launch<slot, door>;
+  const bool is_native = known != nullptr && !attached() && graphs_with_variants().load() == 0;
+  const auto next = is_native ? known : seen_graph_launch<slot, door>;
   return next(executable, stream);
 }
 

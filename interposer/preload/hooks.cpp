@@ -197,6 +197,46 @@ KernelPtr ask_driver(void* function) {
   return kernel;
 }
 
+// ---- attributes of functions -----------------------------------------------------------------------------
+//
+// What is set before a variant is loaded, the engine asks for; here it learns that there is something to ask
+// for again. Cache configurations cannot be asked for.
+
+std::atomic<std::uint64_t>& attribute_changes() {
+  static constinit std::atomic<std::uint64_t> changes = 0;
+  return changes;
+}
+
+void note_attribute(CUresult result) {
+  if (result == cuda_success && !Passthrough::active()) ++attribute_changes();
+}
+
+template <Slot slot, Door door>
+CUresult function_set_attribute(CUfunction function, int attribute, int value) {
+  using Set = CUresult (*)(CUfunction, int, int);
+  const CUresult result = original<slot, door, Set>()(function, attribute, value);
+  note_attribute(result);
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult kernel_set_attribute(int attribute, int value, CUkernel kernel, CUdevice device) {
+  using Set = CUresult (*)(int, int, CUkernel, CUdevice);
+  const CUresult result = original<slot, door, Set>()(attribute, value, kernel, device);
+  note_attribute(result);
+  return result;
+}
+
+/// Of a function, or of a kernel on a device.
+template <Slot slot, Door door>
+CUresult set_cache_config(void* function, int config, CUdevice device) {
+  using Set = CUresult (*)(void*, int, CUdevice);
+  const CUresult result = original<slot, door, Set>()(function, config, device);
+  if (result == cuda_success && !Passthrough::active())
+    quietly([&] { registry().set_cache_config(function, config); });
+  return result;
+}
+
 }  // namespace
 }  // namespace lynxpp::preload
 
@@ -332,6 +372,8 @@ bool launched_by_engine(lynxpp_launch launch, int* result) {
     if (kernel == nullptr) kernel = ask_driver(launch.function);
     launch.kernel = kernel->name.c_str();
     launch.image = kernel->image != nullptr ? &kernel->image->view() : nullptr;
+    launch.cache_config = kernel->cache_config;
+    launch.attribute_changes = attribute_changes().load();
     launched = engine->launch(&launch, lookup_driver, result) == 1;
   });
   return launched;
@@ -354,7 +396,9 @@ template <Slot slot, Door door>
                                 .parameters = parameters,
                                 .extra = extra,
                                 .attributes = nullptr,
-                                .attribute_count = 0};
+                                .attribute_count = 0,
+                                .cache_config = -1,
+                                .attribute_changes = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
@@ -388,7 +432,9 @@ template <Slot slot, Door door>
                                   .parameters = parameters,
                                   .extra = extra,
                                   .attributes = config->attrs,
-                                  .attribute_count = config->attrs != nullptr ? config->numAttrs : 0};
+                                  .attribute_count = config->attrs != nullptr ? config->numAttrs : 0,
+                                  .cache_config = -1,
+                                  .attribute_changes = 0};
     int result = cuda_success;
     if (launched_by_engine(launch, &result)) return result;
   }
@@ -422,7 +468,9 @@ template <Slot slot, Door door>
                                 .parameters = parameters,
                                 .extra = nullptr,
                                 .attributes = nullptr,
-                                .attribute_count = 0};
+                                .attribute_count = 0,
+                                .cache_config = -1,
+                                .attribute_changes = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;

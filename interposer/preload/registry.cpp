@@ -71,7 +71,7 @@ KernelPtr Registry::add_late_function(void* function, void* module, const char* 
   const std::lock_guard lock(mutex_);
   const auto owner = modules_.find(module);
   auto kernel = std::make_shared<const Kernel>(
-      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module});
+      Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1});
   functions_[function] = kernel;
   return kernel;
 }
@@ -90,6 +90,18 @@ void Registry::add_alias(void* alias, void* function) {
   // Copied first: the insertion may move the elements.
   KernelPtr kernel = known->second;
   functions_[alias] = std::move(kernel);
+}
+
+void Registry::set_cache_config(void* function, int config) {
+  const std::lock_guard lock(mutex_);
+  const auto known = functions_.find(function);
+  if (known == functions_.end()) return;
+  const KernelPtr before = known->second;
+  auto changed = std::make_shared<Kernel>(*before);
+  changed->cache_config = config;
+  for (auto& [handle, kernel] : functions_) {
+    if (kernel == before) kernel = changed;
+  }
 }
 
 bool Registry::knows_module(void* module) const {

@@ -32,6 +32,7 @@ struct Kernel {
   std::string name;  ///< mangled
   ImagePtr image;    ///< null when its module was not seen being loaded
   void* module = nullptr;
+  int cache_config = -1;  ///< CUfunc_cache; < 0: the program has set none
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
 
@@ -54,6 +55,8 @@ class Registry {
   void add_function(void* function, void* module, const char* name);
   /// Another handle of the same kernel.
   void add_alias(void* alias, void* function);
+  /// Of all handles of the same kernel.
+  void set_cache_config(void* function, int config);
   /// A function nobody saw being looked up, with what the driver says about it.
   KernelPtr add_late_function(void* function, void* module, const char* name);
 

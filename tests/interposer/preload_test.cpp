@@ -88,13 +88,14 @@ TEST_P(Door, EveryReplayOfAGraphIsCountedByKernel) {
   const Outcome result = run_driver(door("graphs"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("driver "), SizeIs(7));
+  const std::string way = " by graphs that cannot be copied";
   EXPECT_THAT(result.events_of("engine natively "),
-              ElementsAre("first 2 by graphs", "second 1 by graphs",  // as instantiated
-                          "first 2 by graphs", "second 1 by graphs", "first 1 by graphs",
-                          "second 1 by graphs",  // one node disabled
-                          "second 2 by graphs",  // the other one given another kernel
-                          "second 4 by graphs",  // another graph inside
-                          "second 1 by graphs",  // updated from another graph
+              ElementsAre("first 2" + way, "second 1" + way,  // as instantiated
+                          "first 2" + way, "second 1" + way, "first 1" + way,
+                          "second 1" + way,  // one node disabled
+                          "second 2" + way,  // the other one given another kernel
+                          "second 4" + way,  // another graph inside
+                          "second 1" + way,  // updated from another graph
                           "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 

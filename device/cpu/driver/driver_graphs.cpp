@@ -10,12 +10,37 @@ namespace {
 /// For add_graph_node(): what a call of the driver says, as the runtime's error.
 cudaError_t error_of_call(CUresult result) { return static_cast<cudaError_t>(result); }
 
-cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node) {
+cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node, bool cooperative = false) {
   if (node == nullptr) return cudaErrorInvalidValue;
   CUfunction const function = node->func != nullptr ? node->func : reinterpret_cast<CUfunction>(node->kern);
+  if (cooperative) {
+    return error_of_call(driver_api::cuLaunchCooperativeKernel(
+        function, node->gridDimX, node->gridDimY, node->gridDimZ, node->blockDimX, node->blockDimY,
+        node->blockDimZ, node->sharedMemBytes, nullptr, node->kernelParams));
+  }
   return error_of_call(driver_api::cuLaunchKernel(
       function, node->gridDimX, node->gridDimY, node->gridDimZ, node->blockDimX, node->blockDimY,
       node->blockDimZ, node->sharedMemBytes, nullptr, node->kernelParams, node->extra));
+}
+
+/// An attribute of the node, which stays when it gets other parameters.
+bool is_cooperative(CUgraphNode node) {
+  const auto call = graphs().kernel_of(node);
+  return call != nullptr && call->cooperative;
+}
+
+cudaError_t fill_of_node(const CUDA_MEMSET_NODE_PARAMS* fill) {
+  if (fill == nullptr) return cudaErrorInvalidValue;
+  return fill_elements_of({reinterpret_cast<void*>(fill->dst), fill->pitch, fill->value, fill->elementSize,
+                           fill->width, fill->height});
+}
+
+cudaError_t copy_of_node(const CUDA_MEMCPY3D* copy) {
+  return error_of_call(driver_api::cuMemcpy3DAsync_v2(copy, nullptr));
+}
+
+cudaError_t call_of_node(const CUDA_HOST_NODE_PARAMS* call) {
+  return call != nullptr ? api::cudaLaunchHostFunc(nullptr, call->fn, call->userData) : cudaErrorInvalidValue;
 }
 
 /// Both versions of the structure begin alike.
@@ -52,31 +77,21 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraph
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                               const CUDA_MEMCPY3D* copy, CUcontext context) {
   if (contexts().find(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return result_of(add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy, [&] {
-    return error_of_call(driver_api::cuMemcpy3DAsync_v2(copy, nullptr));
-  }));
+  return result_of(add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+                                  [&] { return copy_of_node(copy); }));
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context) {
-  if (fill == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (contexts().find(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  const cudaMemsetParams same{reinterpret_cast<void*>(fill->dst),
-                              fill->pitch,
-                              fill->value,
-                              fill->elementSize,
-                              fill->width,
-                              fill->height};
   return result_of(add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemset,
-                                  [&] { return fill_elements_of(same); }));
+                                  [&] { return fill_of_node(fill); }));
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                             const CUDA_HOST_NODE_PARAMS* parameters) {
-  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return result_of(add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeHost, [&] {
-    return api::cudaLaunchHostFunc(nullptr, parameters->fn, parameters->userData);
-  }));
+  return result_of(add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeHost,
+                                  [&] { return call_of_node(parameters); }));
 }
 
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
@@ -119,8 +134,44 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
   return give_kernel(node, parameters);
 }
 
+CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  return result_of(set_graph_node(node, cudaGraphNodeTypeKernel,
+                                  [&] { return launch_of_node(parameters, is_cooperative(node)); }));
+}
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* copy) {
+  return result_of(set_graph_node(node, cudaGraphNodeTypeMemcpy, [&] { return copy_of_node(copy); }));
+}
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* fill) {
+  return result_of(set_graph_node(node, cudaGraphNodeTypeMemset, [&] { return fill_of_node(fill); }));
+}
+CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* call) {
+  return result_of(set_graph_node(node, cudaGraphNodeTypeHost, [&] { return call_of_node(call); }));
+}
+
+/// All that a kernel node has of them is whether its launch is cooperative.
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
+                                       CUkernelNodeAttrValue* value) {
+  if (value == nullptr || graphs().kernel_of(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *value = {};
+  if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) value->cooperative = is_cooperative(node) ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode node, CUgraph clone) {
+  return result_of(graphs().find_in_clone(node, clone, found));
+}
+
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long flags) {
   return result_of(api::cudaGraphInstantiateWithFlags(made, graph, flags));
+}
+CUresult cuGraphInstantiateWithParams(CUgraphExec* made, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = result_of(api::cudaGraphInstantiateWithFlags(made, graph, parameters->flags));
+  parameters->hErrNode_out = nullptr;
+  parameters->result_out =
+      result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+  return result;
 }
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
   return result_of(api::cudaGraphExecDestroy(executable));
@@ -138,8 +189,36 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec executable, CUgraph graph, CUgraphExec
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec executable, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  return result_of(set_graph_node(executable, node, cudaGraphNodeTypeKernel,
+                                  [&] { return launch_of_node(parameters, is_cooperative(node)); }));
+}
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node, const CUDA_MEMCPY3D* copy,
+                                        CUcontext) {
   return result_of(
-      set_graph_node(executable, node, cudaGraphNodeTypeKernel, [&] { return launch_of_node(parameters); }));
+      set_graph_node(executable, node, cudaGraphNodeTypeMemcpy, [&] { return copy_of_node(copy); }));
+}
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext) {
+  return result_of(
+      set_graph_node(executable, node, cudaGraphNodeTypeMemset, [&] { return fill_of_node(fill); }));
+}
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                      const CUDA_HOST_NODE_PARAMS* call) {
+  return result_of(
+      set_graph_node(executable, node, cudaGraphNodeTypeHost, [&] { return call_of_node(call); }));
+}
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraph child) {
+  return result_of(graphs().set_child(executable, node, child));
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int is_enabled) {
+  return result_of(graphs().enable(executable, node, is_enabled != 0));
+}
+CUresult cuGraphNodeGetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int* is_enabled) {
+  bool found = false;
+  const cudaError_t error = graphs().is_enabled(executable, node, &found);
+  if (error == cudaSuccess && is_enabled != nullptr) *is_enabled = found ? 1 : 0;
+  return result_of(error);
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {

@@ -31,6 +31,15 @@ cudaError_t set_graph_node(cudaGraphExec_t executable, cudaGraphNode_t node, cud
   return graphs().set_work(executable, node, std::move(work));
 }
 
+cudaError_t set_graph_node(cudaGraphNode_t node, cudaGraphNodeType type,
+                           const std::function<cudaError_t()>& call) {
+  RecordedWork recorded;
+  if (const cudaError_t error = call(); error != cudaSuccess) return error;
+  Work work = recorded.take();
+  work.type = type;
+  return graphs().set_work(node, std::move(work));
+}
+
 cudaError_t add_child_graph(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                             std::size_t count, cudaGraph_t child) {
   GraphNode node;

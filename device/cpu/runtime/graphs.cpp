@@ -1,22 +1,28 @@
 #include "device/cpu/runtime/graphs.h"
 
 #include <algorithm>
-#include <atomic>
+#include <iterator>
 #include <set>
 #include <utility>
 
+#include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
-std::atomic<ReplayObserver> replay_observer{nullptr};
-
-/// Whoever stands before the driver sees its graphs by itself.
-void program_has_replayed(const KernelCall& call) {
-  const ReplayObserver observer = DriverCall::active() ? nullptr : replay_observer.load();
-  if (observer != nullptr) observer(call.kernel->name);
+/// A launch like any other. Whoever stands before the driver sees its graphs by itself.
+cudaError_t replay(const KernelCall& call, cudaStream_t stream) {
+  Launch launch;
+  std::copy(std::begin(call.grid), std::end(call.grid), launch.grid);
+  std::copy(std::begin(call.block), std::end(call.block), launch.block);
+  launch.shared_bytes = call.shared_bytes;
+  launch.cooperative = call.cooperative;
+  launch.stream = stream;
+  launch.parameters = const_cast<void**>(call.parameters.data());
+  return launch_kernel(*call.kernel, launch,
+                       DriverCall::active() ? Interception::none : Interception::allowed);
 }
 
 GraphNode* node_of(const Graph& graph, cudaGraphNode_t handle) {
@@ -39,8 +45,6 @@ std::shared_ptr<Graph> search(const std::shared_ptr<Graph>& graph, const Matches
 }
 
 }  // namespace
-
-void set_replay_observer(ReplayObserver observer) { replay_observer = observer; }
 
 Graphs& graphs() {
   static auto* const all = new Graphs;
@@ -139,6 +143,7 @@ std::shared_ptr<Graph> Graphs::copy_of(const Graph& graph) {
   std::map<const GraphNode*, GraphNode*> twins;
   for (const auto& node : graph.nodes) {
     auto twin = std::make_unique<GraphNode>(*node);
+    twin->origin = node.get();
     if (node->child != nullptr) twin->child = copy_of(*node->child);
     twins[node.get()] = twin.get();
     made->nodes.push_back(std::move(twin));
@@ -188,6 +193,26 @@ std::shared_ptr<const KernelCall> Graphs::kernel_of(cudaGraphNode_t handle) {
   const std::lock_guard lock(mutex_);
   const GraphNode* const node = find_node(handle);
   return node != nullptr ? node->work.kernel : nullptr;
+}
+
+cudaError_t Graphs::find_in_clone(cudaGraphNode_t node, cudaGraph_t clone, cudaGraphNode_t* found) {
+  const auto graph = find(clone);
+  if (graph == nullptr || found == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  const auto twin = std::find_if(graph->nodes.begin(), graph->nodes.end(), [&](const auto& each) {
+    return each->origin == reinterpret_cast<const GraphNode*>(node);
+  });
+  if (node == nullptr || twin == graph->nodes.end()) return cudaErrorInvalidValue;
+  *found = handle_of(twin->get());
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::set_work(cudaGraphNode_t handle, Work work) {
+  const std::lock_guard lock(mutex_);
+  GraphNode* const node = find_node(handle);
+  if (node == nullptr || node->work.type != work.type) return cudaErrorInvalidValue;
+  node->work = std::move(work);
+  return cudaSuccess;
 }
 
 cudaError_t Graphs::child_of(cudaGraphNode_t handle, cudaGraph_t* child) {
@@ -253,11 +278,11 @@ cudaError_t Graphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
   const bool is_captured = streams().capturing(stream);
   for (ExecutableGraph::Step& step : steps) {
-    if (!step.work.run) continue;
-    const auto kernel = step.work.kernel;
-    const cudaError_t error = streams().enqueue(stream, std::move(step.work));
+    if (!step.work.run || !step.is_enabled) continue;
+    const bool is_launch = step.work.kernel != nullptr && !is_captured;
+    const cudaError_t error =
+        is_launch ? replay(*step.work.kernel, stream) : streams().enqueue(stream, std::move(step.work));
     if (error != cudaSuccess) return error;
-    if (kernel != nullptr && !is_captured) program_has_replayed(*kernel);
   }
   return cudaSuccess;
 }
@@ -269,23 +294,71 @@ cudaError_t Graphs::update(cudaGraphExec_t handle, cudaGraph_t from) {
   std::vector<ExecutableGraph::Step> steps;
   const std::lock_guard lock(mutex_);
   if (!append_steps(*graph, steps)) return cudaErrorInvalidValue;
-  const bool is_same =
-      std::equal(steps.begin(), steps.end(), executable->steps.begin(), executable->steps.end(),
-                 [](const auto& a, const auto& b) { return a.work.type == b.work.type; });
-  if (!is_same) return cudaErrorGraphExecUpdateFailure;
-  for (std::size_t i = 0; i < steps.size(); ++i) executable->steps[i].work = std::move(steps[i].work);
-  return cudaSuccess;
+  return take_over(executable->steps, steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+}
+
+/// False, and nothing done, where the shapes differ.
+bool Graphs::take_over(std::span<ExecutableGraph::Step> into, std::vector<ExecutableGraph::Step>& from) {
+  const bool is_same = std::equal(from.begin(), from.end(), into.begin(), into.end(),
+                                  [](const auto& a, const auto& b) { return a.work.type == b.work.type; });
+  for (std::size_t i = 0; is_same && i < from.size(); ++i) into[i].work = std::move(from[i].work);
+  return is_same;
+}
+
+/// Null for a node that is not in it.
+ExecutableGraph::Step* Graphs::find_step(ExecutableGraph& executable, cudaGraphNode_t node) {
+  const auto found = std::find_if(executable.steps.begin(), executable.steps.end(), [&](const auto& step) {
+    return step.node == reinterpret_cast<const GraphNode*>(node);
+  });
+  return found != executable.steps.end() ? &*found : nullptr;
 }
 
 cudaError_t Graphs::set_work(cudaGraphExec_t handle, cudaGraphNode_t node, Work work) {
   const auto executable = find_executable(handle);
   if (executable == nullptr) return cudaErrorInvalidValue;
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(executable->steps.begin(), executable->steps.end(), [&](const auto& step) {
-    return step.node == reinterpret_cast<const GraphNode*>(node) && step.work.type == work.type;
-  });
-  if (found == executable->steps.end()) return cudaErrorInvalidValue;
-  found->work = std::move(work);
+  ExecutableGraph::Step* const step = find_step(*executable, node);
+  if (step == nullptr || step->work.type != work.type) return cudaErrorInvalidValue;
+  step->work = std::move(work);
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::set_child(cudaGraphExec_t handle, cudaGraphNode_t node, cudaGraph_t from) {
+  const auto executable = find_executable(handle);
+  const auto graph = find(from);
+  if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
+  std::vector<ExecutableGraph::Step> steps;
+  const std::lock_guard lock(mutex_);
+  ExecutableGraph::Step* const step = find_step(*executable, node);
+  if (step == nullptr || step->work.type != cudaGraphNodeTypeGraph || !append_steps(*graph, steps))
+    return cudaErrorInvalidValue;
+  // The steps of the graph inside stand behind it.
+  const std::span all(executable->steps);
+  const auto first = static_cast<std::size_t>(step + 1 - all.data());
+  if (steps.size() > all.size() - first) return cudaErrorGraphExecUpdateFailure;
+  return take_over(all.subspan(first, steps.size()), steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+}
+
+cudaError_t Graphs::enable(cudaGraphExec_t handle, cudaGraphNode_t node, bool is_enabled) {
+  const auto executable = find_executable(handle);
+  if (executable == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  ExecutableGraph::Step* const step = find_step(*executable, node);
+  const bool can_be = step != nullptr && (step->work.type == cudaGraphNodeTypeKernel ||
+                                          step->work.type == cudaGraphNodeTypeMemcpy ||
+                                          step->work.type == cudaGraphNodeTypeMemset);
+  if (!can_be) return cudaErrorInvalidValue;
+  step->is_enabled = is_enabled;
+  return cudaSuccess;
+}
+
+cudaError_t Graphs::is_enabled(cudaGraphExec_t handle, cudaGraphNode_t node, bool* is_enabled) {
+  const auto executable = find_executable(handle);
+  if (executable == nullptr || is_enabled == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  const ExecutableGraph::Step* const step = find_step(*executable, node);
+  if (step == nullptr) return cudaErrorInvalidValue;
+  *is_enabled = step->is_enabled;
   return cudaSuccess;
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "device/cpu/runtime/registry.h"
@@ -30,14 +31,16 @@ struct KernelCall {
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
-  std::vector<std::byte> buffer;   ///< of the parameters
-  std::vector<void*> parameters;   ///< where each of them lies in `buffer`
+  bool cooperative = false;
+  std::vector<std::byte> buffer;  ///< of the parameters
+  std::vector<void*> parameters;  ///< where each of them lies in `buffer`
 };
 
 struct GraphNode {
   Work work;
   std::shared_ptr<Graph> child;          ///< of a node that is a graph; a copy of its own
   std::vector<GraphNode*> dependencies;  ///< nodes of the same graph
+  const GraphNode* origin = nullptr;     ///< what it is a copy of; compared only
 };
 
 /// Guarded by Graphs, as its nodes are.
@@ -50,6 +53,7 @@ struct ExecutableGraph {
   struct Step {
     const GraphNode* node;  ///< of the graph it was made from; not to be followed
     Work work;
+    bool is_enabled = true;
   };
   std::vector<Step> steps;
 };
@@ -80,6 +84,10 @@ class Graphs {
   cudaError_t type_of(cudaGraphNode_t node, cudaGraphNodeType* type);
   /// The launch of a kernel node; null for other nodes, and for what is none.
   std::shared_ptr<const KernelCall> kernel_of(cudaGraphNode_t node);
+  /// The node of `clone` that was made from the node. Errors: cudaErrorInvalidValue when there is none.
+  cudaError_t find_in_clone(cudaGraphNode_t node, cudaGraph_t clone, cudaGraphNode_t* found);
+  /// Of a node that no executable graph shares. Errors: cudaErrorInvalidValue for one of another type.
+  cudaError_t set_work(cudaGraphNode_t node, Work work);
   /// The graph that a node is, still the node's own. Errors: cudaErrorInvalidValue when it is none.
   cudaError_t child_of(cudaGraphNode_t node, cudaGraph_t* child);
 
@@ -92,6 +100,12 @@ class Graphs {
   cudaError_t update(cudaGraphExec_t handle, cudaGraph_t graph);
   /// Of one node. Errors: cudaErrorInvalidValue for a node that is not in it or of another type.
   cudaError_t set_work(cudaGraphExec_t handle, cudaGraphNode_t node, Work work);
+  /// Of a node that is a graph: takes over the work of one of the same shape. Errors: cudaErrorInvalidValue,
+  /// cudaErrorGraphExecUpdateFailure.
+  cudaError_t set_child(cudaGraphExec_t handle, cudaGraphNode_t node, cudaGraph_t graph);
+  /// Whether a kernel, a copy or a fill of it is done. Errors: cudaErrorInvalidValue for any other node.
+  cudaError_t enable(cudaGraphExec_t handle, cudaGraphNode_t node, bool is_enabled);
+  cudaError_t is_enabled(cudaGraphExec_t handle, cudaGraphNode_t node, bool* is_enabled);
   /// Of the program's device being reset: there is none left.
   void destroy_all();
 
@@ -100,6 +114,8 @@ class Graphs {
   static std::shared_ptr<Graph> copy_of(const Graph& graph);
   static bool append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps);
   std::shared_ptr<ExecutableGraph> find_executable(cudaGraphExec_t handle);
+  static ExecutableGraph::Step* find_step(ExecutableGraph& executable, cudaGraphNode_t node);
+  static bool take_over(std::span<ExecutableGraph::Step> into, std::vector<ExecutableGraph::Step>& from);
 
   std::mutex mutex_;
   std::map<cudaGraph_t, std::shared_ptr<Graph>> graphs_;
@@ -112,6 +128,9 @@ cudaError_t add_graph_node(cudaGraphNode_t* added, cudaGraph_t graph, const cuda
                            std::size_t count, cudaGraphNodeType type,
                            const std::function<cudaError_t()>& call);
 cudaError_t set_graph_node(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
+                           const std::function<cudaError_t()>& call);
+/// Of a node of a graph.
+cudaError_t set_graph_node(cudaGraphNode_t node, cudaGraphNodeType type,
                            const std::function<cudaError_t()>& call);
 /// A node that is a copy of another graph.
 cudaError_t add_child_graph(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,

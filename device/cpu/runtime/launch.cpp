@@ -121,6 +121,7 @@ std::shared_ptr<const KernelCall> call_of(Kernel& kernel, const Launch& launch,
   std::copy(std::begin(launch.grid), std::end(launch.grid), call->grid);
   std::copy(std::begin(launch.block), std::end(launch.block), call->block);
   call->shared_bytes = launch.shared_bytes;
+  call->cooperative = launch.cooperative;
   call->buffer = buffer;
   for (const ParameterSlot& slot : slots) call->parameters.push_back(call->buffer.data() + slot.offset);
   return call;

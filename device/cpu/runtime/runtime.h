@@ -31,7 +31,8 @@ struct KernelIdentity {
   const std::string* ptx = nullptr;   ///< text of its module
 };
 
-/// Sees every launch before it is made; returns true when it has made the launch itself.
+/// Sees every launch, those that graphs make included, before it is made; returns true when it has made the
+/// launch itself.
 /// Launch::function is the handle to give to cpu_device() calls.
 using LaunchInterceptor = bool (*)(const Launch& launch, const KernelIdentity& kernel);
 void set_launch_interceptor(LaunchInterceptor interceptor);
@@ -50,10 +51,6 @@ struct CopyNotice {
 };
 using CopyObserver = void (*)(const CopyNotice& copy);
 void set_copy_observer(CopyObserver observer);
-
-/// Is told of each kernel, by its mangled name, that a graph launches; no interceptor sees those.
-using ReplayObserver = void (*)(const std::string& kernel);
-void set_replay_observer(ReplayObserver observer);
 
 /// The one cpu device. Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of the program's kernels
 /// and of variants.

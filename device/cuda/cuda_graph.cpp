@@ -1,0 +1,236 @@
+#include "device/cuda/cuda_graph.h"
+
+#include <cstring>
+#include <utility>
+
+#include "device/cuda/our_calls.h"
+#include "device/cuda/readback.h"
+#include "device/cuda/variant.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+/// An executable graph with variants and their buffers. Lives until the last launch's results are taken.
+struct Instance {
+  Instance(const Driver& the_driver, Pool& the_pool) : driver(the_driver), pool(the_pool) {}
+  ~Instance() {
+    const InContext ours(driver, pool.context());
+    if (executable != nullptr) driver.cuGraphExecDestroy(executable);
+    if (memory.address != 0 && !may_be_running) pool.give_back_device_memory(memory);
+  }
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  const Driver& driver;
+  Pool& pool;
+  CUgraphExec executable = nullptr;
+  Pool::Block memory;
+  std::size_t bytes = 0;
+  bool may_be_running = false;  ///< nobody can know that its last launch is over
+};
+
+/// Keeps what it reads from.
+class GraphReadback final : public Readback {
+ public:
+  GraphReadback(std::unique_ptr<Readback> copy, std::shared_ptr<Instance> instance)
+      : copy_(std::move(copy)), instance_(std::move(instance)) {}
+  ~GraphReadback() override {
+    if (!copy_->wait()) instance_->may_be_running = true;
+    copy_.reset();
+  }
+
+  std::unique_ptr<Together> together() override { return copy_->together(); }
+  bool ready() override { return copy_->ready(); }
+  Result<std::span<std::byte>> wait() override { return copy_->wait(); }
+
+ private:
+  std::unique_ptr<Readback> copy_;
+  std::shared_ptr<Instance> instance_;
+};
+
+/// What a node of the copy was given by the program, kept while the node launches a variant.
+class Original {
+ public:
+  Original(const Driver& driver, CUgraphNode node) : driver_(driver), node_(node) {}
+
+  Status replace(const VariantNode& by, const VariantChoice& choose, std::uint64_t address) {
+    const Result<CudaVariant*> chosen = choose(static_cast<CudaVariant&>(*by.variant), by.launch);
+    if (!chosen) return chosen.error();
+    CudaVariant& variant = **chosen;
+    CUresult result = driver_.cuGraphKernelNodeGetParams(node_, &given_);
+    if (result != CUDA_SUCCESS) return driver_.error("cuGraphKernelNodeGetParams", result);
+    if (Status admitted = variant.admit(by.launch); !admitted) return admitted;
+    Launch launch = by.launch;
+    launch.parameters = given_.kernelParams;
+    launch.extra = given_.extra;
+    // The driver's own copy of them goes when the node gets others.
+    Result<std::vector<std::byte>> buffer = parameter_buffer(launch, by.slots);
+    if (!buffer) return buffer.error();
+    buffer_ = std::move(*buffer);
+    for (const ParameterSlot& slot : by.slots) parameters_.push_back(buffer_.data() + slot.offset);
+    std::vector<std::uint64_t> probe = by.probe(address);
+    std::vector<void*> with_probe = parameters_;
+    if (!probe.empty()) with_probe.push_back(probe.data());
+    CUDA_KERNEL_NODE_PARAMS ours = given_;
+    ours.func = variant.function();
+    ours.kern = nullptr;
+    ours.ctx = nullptr;
+    ours.sharedMemBytes = launch.shared_bytes;
+    ours.kernelParams = with_probe.data();
+    ours.extra = nullptr;
+    result = driver_.cuGraphKernelNodeSetParams(node_, &ours);
+    is_replaced_ = result == CUDA_SUCCESS;
+    return is_replaced_ ? success() : Status(driver_.error("cuGraphKernelNodeSetParams", result));
+  }
+
+  /// False: the node is not what it was.
+  bool restore() {
+    if (!is_replaced_) return true;
+    given_.kernelParams = parameters_.data();
+    given_.extra = nullptr;
+    return driver_.cuGraphKernelNodeSetParams(node_, &given_) == CUDA_SUCCESS;
+  }
+
+ private:
+  const Driver& driver_;
+  CUgraphNode node_;
+  CUDA_KERNEL_NODE_PARAMS given_{};
+  std::vector<std::byte> buffer_;
+  std::vector<void*> parameters_;
+  bool is_replaced_ = false;
+};
+
+class CudaGraph final : public ProgramGraph {
+ public:
+  CudaGraph(const Driver& driver, Pool& pool, VariantChoice choice)
+      : driver_(driver), pool_(pool), choose_(std::move(choice)) {}
+  ~CudaGraph() override { pool_.give_back(last_); }
+
+  Result<Launch> kernel_of(void* node) override {
+    const CaptureRelaxed relaxed(driver_);
+    auto* const handle = static_cast<CUgraphNode>(node);
+    CUDA_KERNEL_NODE_PARAMS given{};
+    const CUresult result = driver_.cuGraphKernelNodeGetParams(handle, &given);
+    if (result != CUDA_SUCCESS) return driver_.error("cuGraphKernelNodeGetParams", result);
+    if (given.ctx != nullptr && given.ctx != pool_.context())
+      return failure("the graph launches it in another context than the one it is launched from");
+    CUlaunchAttributeValue value{};
+    Launch launch;
+    launch.cooperative = driver_.cuGraphKernelNodeGetAttribute(handle, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                                                               &value) == CUDA_SUCCESS &&
+                         value.cooperative != 0;
+    launch.function = given.func != nullptr ? static_cast<void*>(given.func) : given.kern;
+    const unsigned grid[] = {given.gridDimX, given.gridDimY, given.gridDimZ};
+    const unsigned block[] = {given.blockDimX, given.blockDimY, given.blockDimZ};
+    std::memcpy(launch.grid, grid, sizeof grid);
+    std::memcpy(launch.block, block, sizeof block);
+    launch.shared_bytes = given.sharedMemBytes;
+    launch.parameters = given.kernelParams;
+    launch.extra = given.extra;
+    return launch;
+  }
+
+  Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes, std::size_t bytes,
+                     const Launch& in) override {
+    const CaptureRelaxed relaxed(driver_);
+    instance_.reset();
+    if (is_spoilt_) return failure("a kernel of the graph's copy could not be put back");
+    auto made = std::make_shared<Instance>(driver_, pool_);
+    const Result<Pool::Block> memory = pool_.device_memory(bytes, stream_of(in));
+    if (!memory) return memory.error();
+    made->memory = *memory;
+    made->bytes = bytes;
+    std::vector<Original> originals;
+    originals.reserve(nodes.size());
+    Status status = success();
+    for (const VariantNode& node : nodes) {
+      originals.emplace_back(driver_, static_cast<CUgraphNode>(node.node));
+      status = originals.back().replace(node, choose_, memory->address);
+      if (!status) break;
+    }
+    if (status) status = instantiate(*made, copy);
+    for (Original& original : originals) is_spoilt_ |= !original.restore();
+    if (status) instance_ = std::move(made);
+    return status;
+  }
+
+  Status launch(std::span<const BufferWrite> writes, const Launch& in) override {
+    const CaptureRelaxed relaxed(driver_);
+    if (instance_ == nullptr) return failure("the graph has no variants");
+    order(in);
+    const CUstream stream = stream_of(in);
+    CUresult result = driver_.cuMemsetD8Async(instance_->memory.address, 0, instance_->bytes, stream);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
+    for (const BufferWrite& write : writes) {
+      // From pageable memory: the driver has taken a copy when it comes back.
+      result = driver_.cuMemcpyHtoDAsync(instance_->memory.address + write.offset, write.bytes.data(),
+                                         write.bytes.size(), stream);
+      if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyHtoDAsync", result);
+    }
+    result = driver_.cuGraphLaunch(instance_->executable, stream);
+    return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuGraphLaunch", result));
+  }
+
+  Result<std::unique_ptr<Readback>> read_back(const Launch& in) override {
+    const CaptureRelaxed relaxed(driver_);
+    const CUstream stream = stream_of(in);
+    const Result<Pool::Block> pinned = pool_.pinned_memory(instance_->bytes);
+    if (!pinned) {
+      instance_->may_be_running = true;
+      return pinned.error();
+    }
+    const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address),
+                                                      instance_->memory.address, instance_->bytes, stream);
+    // Also where the copy was refused: the graph may be running.
+    const CUevent done = pool_.recorded_event(stream);
+    auto readback = std::make_unique<GraphReadback>(
+        make_readback(driver_, pool_, {{}, *pinned, instance_->bytes, done}, {}), instance_);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
+    if (done == nullptr) return failure("no event could be recorded behind the launch");
+    return std::unique_ptr<Readback>(std::move(readback));
+  }
+
+  void order(const Launch& in) override {
+    const CaptureRelaxed relaxed(driver_);
+    if (last_ != nullptr) driver_.cuStreamWaitEvent(stream_of(in), last_, CU_EVENT_WAIT_DEFAULT);
+  }
+
+  void launched(const Launch& in) override {
+    const CaptureRelaxed relaxed(driver_);
+    if (last_ == nullptr) {
+      last_ = pool_.recorded_event(stream_of(in));
+    } else {
+      driver_.cuEventRecord(last_, stream_of(in));
+    }
+  }
+
+ private:
+  Status instantiate(Instance& made, const GraphCopy& copy) {
+    const auto flags = copy.flags & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    CUresult result =
+        driver_.cuGraphInstantiateWithFlags(&made.executable, static_cast<CUgraph>(copy.graph), flags);
+    if (result != CUDA_SUCCESS) return driver_.error("cuGraphInstantiateWithFlags", result);
+    for (void* const node : copy.disabled) {
+      result = driver_.cuGraphNodeSetEnabled(made.executable, static_cast<CUgraphNode>(node), 0);
+      if (result != CUDA_SUCCESS) return driver_.error("cuGraphNodeSetEnabled", result);
+    }
+    return success();
+  }
+
+  const Driver& driver_;
+  Pool& pool_;
+  VariantChoice choose_;
+  std::shared_ptr<Instance> instance_;
+  CUevent last_ = nullptr;  // behind the last launch that was seen
+  bool is_spoilt_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ProgramGraph>> make_program_graph(const Driver& driver, Pool& pool,
+                                                         VariantChoice choice) {
+  if (!driver.has_graphs()) return failure("the driver has no functions to change graphs");
+  return std::unique_ptr<ProgramGraph>(std::make_unique<CudaGraph>(driver, pool, std::move(choice)));
+}
+
+}  // namespace lynxpp::device::cuda

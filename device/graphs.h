@@ -1,0 +1,71 @@
+// Graphs of the program that are launched with variants in the place of kernels.
+//
+// The program's executable graph stays as it is. From a copy of the graph it was made from, a second
+// executable graph is made in which kernel nodes launch variants; each launch of the program's may run the
+// one or the other. Launches of one executable graph come one after the other, on whichever streams, which
+// CUDA sees to for each of the two alone; between them this does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/device.h"
+#include "support/result.h"
+
+namespace lynxpp::device {
+
+/// A copy of the graph that the program has made executable, with all that was changed there since.
+struct GraphCopy {
+  void* graph = nullptr;        ///< CUgraph, nobody else's
+  std::uint64_t flags = 0;      ///< it was instantiated with
+  std::vector<void*> disabled;  ///< nodes that do nothing
+};
+
+/// A kernel node that is to launch a variant.
+struct VariantNode {
+  void* node = nullptr;  ///< CUgraphNode of the copy
+  Variant* variant = nullptr;
+  Launch launch;                         ///< what kernel_of() gave, with more shared memory where wanted
+  std::span<const ParameterSlot> slots;  ///< of the launch's own parameters
+  /// The words of the hidden parameter, where all nodes' buffers begin at this address.
+  std::function<std::vector<std::uint64_t>(std::uint64_t address)> probe;
+};
+
+/// Bytes that are written to the buffers before a launch.
+struct BufferWrite {
+  std::uint64_t offset = 0;
+  std::span<const std::byte> bytes;
+};
+
+/// What belongs to one executable graph of the program's. Its calls come one after the other. `in` gives the
+/// stream, and nothing else.
+class ProgramGraph {
+ public:
+  virtual ~ProgramGraph() = default;
+
+  /// The launch of a kernel node. What it points to is valid until the node is changed; instantiate() changes
+  /// nodes. Failure: another context's, or the driver does not say.
+  virtual Result<Launch> kernel_of(void* node) = 0;
+
+  /// Makes the executable graph with variants, in the place of the one before, and `bytes` of buffers for it.
+  /// The copy is afterwards what it was. Failure: there is none.
+  virtual Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes, std::size_t bytes,
+                             const Launch& in) = 0;
+
+  /// Zeroes the buffers, writes to them, and launches the variants' graph, all behind every launch before.
+  /// Failure: nothing was launched.
+  virtual Status launch(std::span<const BufferWrite> writes, const Launch& in) = 0;
+  /// Copies the buffers to the host behind that launch.
+  virtual Result<std::unique_ptr<Readback>> read_back(const Launch& in) = 0;
+
+  /// Before the program's own executable graph is launched: has the stream wait for the launches before.
+  virtual void order(const Launch& in) = 0;
+  /// Behind a launch of either.
+  virtual void launched(const Launch& in) = 0;
+};
+
+}  // namespace lynxpp::device

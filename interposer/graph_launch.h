@@ -1,0 +1,48 @@
+// What the session is told of launches: the kernel, or the graph.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/graphs.h"
+#include "support/result.h"
+
+namespace lynxpp::interposer {
+
+/// The kernel a launch names.
+struct KernelSource {
+  std::string_view name;    ///< mangled; valid during the call, as are all of these
+  std::uint64_t image = 0;  ///< identity of the program image
+  /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there
+  /// is none.
+  std::function<Result<std::string>()> ptx;
+};
+
+/// A launch of an executable graph, not yet made.
+struct GraphLaunch {
+  struct Kernel {
+    void* node = nullptr;  ///< of the copy
+    KernelSource source;
+    bool is_enabled = true;
+    int cache_config = -1;  ///< as of a launch
+  };
+
+  std::uint64_t id = 0;       ///< of the executable graph, never used twice
+  std::uint64_t version = 0;  ///< another one whenever the program has changed it
+  device::GraphCopy copy;
+  std::vector<Kernel> kernels;
+  bool may_be_running = false;  ///< launches before this one were not told of
+  device::Launch in;            ///< gives the stream
+  std::function<bool()> launch_original;
+};
+
+enum class GraphLaunched : std::uint8_t {
+  no,  ///< the caller is to launch the original
+  original,
+  variants,
+};
+
+}  // namespace lynxpp::interposer
