@@ -122,6 +122,8 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   add_device(*bench, arguments.device);
   bench->footer(
       "In each round the program runs once as it is and once with each SPEC; the table shows every\n"
+  bench->add_option("-c,--compare", arguments.compare, "Show what changed since the figures in FILE")
+      ->type_name("FILE");
       "kernel's time both ways, its registers and the warps that fit on an SM. Its output is dropped,\n"
       "but compared between the runs. The exit code is 1 when the program fails.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");

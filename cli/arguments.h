@@ -40,7 +40,8 @@ struct BenchArguments {
   std::string kernels;
   std::string launches;
   std::string device;
-  std::string output;  ///< a file for JSON; empty: none
+  std::string output;   ///< a file for JSON; empty: none
+  std::string compare;  ///< such a file of before; empty: none
   int rounds = 5;
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };

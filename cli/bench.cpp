@@ -6,14 +6,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "cli/child.h"
 #include "cli/commands.h"
+#include "cli/compare/saved_bench.h"
 #include "cli/diagnostics.h"
 #include "cli/preload.h"
+#include "cli/progress/progress.h"
 #include "report/overhead.h"
 #include "report/reader.h"
 #include "report/table_sink.h"
@@ -84,11 +87,18 @@ Result<report::Bench> measure(Runner& runner, const BenchArguments& arguments,
   report::Bench bench;
   bench.command = arguments.command;
   for (const std::string& name : arguments.settings) bench.settings.push_back({name, {}});
+  Progress progress;
+  const auto say = [&](int round, const std::string& how) {
+    progress.show("round " + std::to_string(round + 1) + " of " + std::to_string(arguments.rounds) + ": " +
+                  how);
+  };
   for (int round = 0; round < arguments.rounds; ++round) {
+    say(round, "uninstrumented");
     Result<report::BenchRun> native = runner.run(lists.front(), "original");
     if (!native) return native.error();
     bench.native.push_back(std::move(*native));
     for (std::size_t i = 0; i < lists.size(); ++i) {
+      say(round, arguments.settings[i]);
       Result<report::BenchRun> instrumented = runner.run(lists[i], "variant");
       if (!instrumented) return instrumented.error();
       bench.settings[i].runs.push_back(std::move(*instrumented));
@@ -130,6 +140,15 @@ int bench(const BenchArguments& arguments) {
     return problem;
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle);
+  std::optional<SavedBench> before;
+  if (!arguments.compare.empty()) {
+    Result<SavedBench> saved = read_saved_bench(arguments.compare);
+    if (!saved) {
+      print(saved.error().diagnostics);
+      return exit_input_error;
+    }
+    before = std::move(*saved);
+  }
   Runner runner(program.path, arguments, *library);
   if (!runner.is_ready()) {
     print_error("cannot make a temporary folder");
@@ -141,7 +160,9 @@ int bench(const BenchArguments& arguments) {
     return exit_input_error;
   }
   const report::Overhead overhead = report::overhead_of(*measured);
-  const std::string text = report::to_text(overhead, report::terminal_width(STDOUT_FILENO));
+  const std::size_t width = report::terminal_width(STDOUT_FILENO);
+  std::string text = report::to_text(overhead, width);
+  if (before) text += compared_text(*before, overhead, width);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!arguments.output.empty() && !write_file(arguments.output, report::to_json(overhead))) {
     print_error("cannot write " + arguments.output);

@@ -68,6 +68,40 @@ TEST_F(Bench, ComparesTheTimesThatTheRunsWrote) {
   EXPECT_THAT(json, HasSubstr(R"("geometric_mean":1.5)"));
 }
 
+TEST_F(Bench, SaysWhatChangedSinceThen) {
+  const auto script = [](const std::string& first, const std::string& second) {
+    const std::string record =
+        R"({"record":"timing","kernel":"%s","parse_ms":0.0,"instrument_ms":0.0,"emit_ms":0.0,"load_ms":0.0,)"
+        R"("execute_ms":%s,"launches":1,"device":"cpu"}\n)";
+    return "case $LYNXPP_TIMING in original) a=1.0; b=1.0;; *) a=" + first + "; b=" + second +
+           ";; esac; printf '" + record + "' k $a j $b ${K-new} 1.0 >> $LYNXPP_OUTPUT";
+  };
+  ASSERT_EQ(bench({"-r", "1", "-s", "instruction_count", "-o", folder_.path("then.json")},
+                  "K=old; " + script("1.5", "2.0"))
+                .exit_code,
+            0);
+  const Outcome outcome = bench(
+      {"-r", "1", "-s", "instruction_count", "--compare", folder_.path("then.json")}, script("1.8", "1.0"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              HasSubstr("/then.json ==\n"
+                        "kernel  specifications      ratio  ratio   change\n"
+                        "                           before    now\n"
+                        "j       instruction_count   2.000  1.000  -50.0 %\n"
+                        "k       instruction_count   1.500  1.800  +20.0 %\n"
+                        "geometric mean with instruction_count: 1.442 before, 1.216 now (-15.7 %)\n"
+                        "only before: old with instruction_count\n"
+                        "only now: new with instruction_count\n"));
+}
+
+TEST_F(Bench, FiguresThatAreNoneAreNamedBeforeAnythingRuns) {
+  const std::string file = folder_.write("other.json", R"({"record":"summary"})");
+  const Outcome outcome = bench({"-s", "instruction_count", "-c", file}, "echo ran >> $1");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("other.json is not what `lynxpp bench --output` writes"));
+  EXPECT_EQ(shared(), "");
+}
+
 TEST_F(Bench, AnOutputThatInstrumentationChangesIsShouted) {
   const Outcome outcome = bench({"-r", "2", "-s", "instruction_count"}, "echo $LYNXPP_TIMING");
   EXPECT_THAT(outcome.out, HasSubstr("THE PROGRAM'S OUTPUT CHANGED"));
