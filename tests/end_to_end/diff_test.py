@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+import schema  # noqa: E402
 from harness import Build, read_json_lines  # noqa: E402
 
 BUILD = Build(sys.argv.pop())
@@ -44,6 +45,14 @@ class Diff(unittest.TestCase):
         if run.status != 0 or run.stderr:
             raise AssertionError(str(run))
         return run.stdout.decode()
+
+    def test_it_follows_the_schema(self):
+        if schema.jsonschema is None:
+            self.skipTest("python3-jsonschema is not installed")
+        self.assertEqual(schema.complaint(self.diff), "")
+        self.diff["specifications"][0]["kernels"][0]["results"][0].pop("ratio")
+        self.assertIn("'ratio' is a required property", schema.complaint(self.diff))
+        type(self).diff = json.loads(self.lynxpp_diff("--json"))
 
     def kernel(self, spec):
         change = next(each for each in self.diff["specifications"] if each["spec"] == spec)
