@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/completion/complete.h"
 #include "cli/control/arguments.h"
 #include "cli/diagnostics.h"
+#include "cli/reports/arguments.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -25,6 +27,7 @@ class HelpFormatter : public CLI::Formatter {
     static const std::map<std::string, std::string> usages = {
         {"lynxpp", "lynxpp COMMAND [OPTIONS]"},
         {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"record", "lynxpp record [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
         {"report", "lynxpp report [OPTIONS] FILE..."},
         {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
@@ -85,7 +88,7 @@ void add_filters(CLI::App& command, std::string& kernels, std::string& launches)
 void add_device(CLI::App& command, std::string& device) {
   command.add_option("-d,--device", device, "auto, cuda, or cpu (built in, for machines without a GPU)")
       ->type_name("DEVICE")
-      ->check(CLI::IsMember({"auto", "cuda", "cpu"}).description(""));
+      ->check(one_of({"auto", "cuda", "cpu"}));
 }
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
@@ -119,43 +122,15 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
       ->check(CLI::Range(1, 1000).description(""));
   add_filters(*bench, arguments.kernels, arguments.launches);
   bench->add_option("-o,--output", arguments.output, "Write the figures as JSON to FILE")->type_name("FILE");
+  bench->add_option("-c,--compare", arguments.compare, "Show what changed since the figures in FILE")
+      ->type_name("FILE");
   add_device(*bench, arguments.device);
   bench->footer(
       "In each round the program runs once as it is and once with each SPEC; the table shows every\n"
-  bench->add_option("-c,--compare", arguments.compare, "Show what changed since the figures in FILE")
-      ->type_name("FILE");
       "kernel's time both ways, its registers and the warps that fit on an SM. Its output is dropped,\n"
       "but compared between the runs. The exit code is 1 when the program fails.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
   return bench;
-}
-
-CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
-  CLI::App* report = app.add_subcommand("report", "Show records again: as a table, CSV, JSON, a page, plots");
-  report->add_option("FILE", arguments.files, "JSON Lines that a run wrote (-o, LYNXPP_OUTPUT)")
-      ->required()
-      ->type_name("");
-  report
-      ->add_option("-f,--format", arguments.format,
-                   "table (default), csv, json, html, plain-html, svg or perfetto")
-      ->type_name("FORMAT")
-      ->check(
-          CLI::IsMember({"table", "csv", "json", "html", "plain-html", "svg", "perfetto"}).description(""));
-  report->add_option("-o,--output", arguments.output, "Where to write (default: standard output)")
-      ->type_name("FILE");
-  report
-      ->add_option("-w,--width", arguments.width,
-                   "Characters of a line of the table (default: the terminal's)")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(60, 10000).description(""));
-  report->footer(
-      "table: as at the end of a run; csv: one line per number; json: totals by kernel in one object;\n"
-      "html: one page with everything; plain-html: one without scripts; svg: bars; perfetto: a timeline\n"
-      "for ui.perfetto.dev. Several files are added up as one run's.\n"
-      "The exit code is 1 when a file cannot be read or holds no records; lines that are none are named\n"
-      "and left out.\n\n"
-      "Example: lynxpp report out.jsonl --format html -o out.html");
-  return report;
 }
 
 CLI::App* add_diff(CLI::App& app, DiffArguments& arguments) {
@@ -410,7 +385,7 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   band->add_option("-e,--equation", arguments.equation,
                    "samples (default: times of benchmarks), sums (the paper's) or products")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"samples", "sums", "products"}).description(""));
+      ->check(one_of({"samples", "sums", "products"}));
   band->add_flag("--cache", arguments.is_of_caches,
                  "Between all hits and all misses of modelled caches instead (CacheProf)");
   band->add_option("-m,--machine", arguments.machine, "… of which (default: compute_9_0)")
@@ -504,6 +479,8 @@ Arguments parse_arguments(int count, char** values) {
   CheckArguments check;
   InstrumentArguments instrument;
   const CLI::App* const run_command = add_run(app, run);
+  RecordArguments record;
+  const CLI::App* const record_command = add_record(app, record);
   const CLI::App* const bench_command = add_bench(app, bench);
   const CLI::App* const report_command = add_report(app, report);
   DiffArguments diff;
@@ -526,6 +503,10 @@ Arguments parse_arguments(int count, char** values) {
   add_control(app, control);
 
   std::vector<std::string> words(values + 1, values + count);
+  if (words.size() > 1 && words[0] == "complete" && words[1] == "--") {  // for the shells' completion
+    std::cout << complete(app, {words.begin() + 2, words.end()});
+    return Finished{};
+  }
   // `help` and `help COMMAND` are `--help` and `COMMAND --help`.
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
@@ -538,6 +519,8 @@ Arguments parse_arguments(int count, char** values) {
     if (!complaint.empty()) return usage_error(complaint, words[0]);
   }
   if (!words.empty() && words[0] == run_command->get_name()) run.command = take_command(*run_command, words);
+  if (!words.empty() && words[0] == record_command->get_name())
+    record.run.command = take_command(*record_command, words);
   if (!words.empty() && words[0] == bench_command->get_name())
     bench.command = take_command(*bench_command, words);
   if (!words.empty() && words[0] == advise_command->get_name()) {
@@ -562,6 +545,10 @@ Arguments parse_arguments(int count, char** values) {
     if (control.command == ControlArguments::Command::attach && !has_texts)
       return usage_error("no specification to attach", command);
     return control;
+  }
+  if (app.got_subcommand(record_command)) {
+    if (record.run.command.empty()) return usage_error("no program to run", command);
+    return record;
   }
   if (app.got_subcommand(report_command)) return report;
   if (app.got_subcommand(diff_command)) return diff;

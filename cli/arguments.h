@@ -34,6 +34,11 @@ struct RunArguments {
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 
+/// `lynxpp record`.
+struct RecordArguments {
+  RunArguments run;  ///< without specifications: the usual ones; without output: a name of the program's
+};
+
 /// `lynxpp bench`.
 struct BenchArguments {
   std::vector<std::string> settings;  ///< each a list of specifications, measured by itself; not empty
@@ -52,6 +57,7 @@ struct ReportArguments {
   std::string format = "table";
   std::string output;  ///< empty or "-": standard output
   int width = 0;       ///< of the table; 0: the terminal's
+  bool all = false;    ///< of the table: every row, element and place
 };
 
 /// `lynxpp diff`.
@@ -185,9 +191,9 @@ struct Finished {
 };
 
 using Arguments =
-    std::variant<Finished, RunArguments, BenchArguments, ReportArguments, DiffArguments, CheckArguments,
-                 InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments, CalibrateArguments,
-                 BandArguments, ListArguments, ControlArguments>;
+    std::variant<Finished, RunArguments, RecordArguments, BenchArguments, ReportArguments, DiffArguments,
+                 CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
+                 CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -7,6 +7,8 @@ namespace lynxpp::cli {
 
 /// Returns only when the program could not be started.
 int run(const RunArguments& arguments);
+/// Starts the program, waits for it, and tells what its records say.
+int record(const RecordArguments& arguments);
 int bench(const BenchArguments& arguments);
 int report(const ReportArguments& arguments);
 int diff(const DiffArguments& arguments);

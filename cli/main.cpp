@@ -14,6 +14,9 @@ namespace {
 struct Dispatcher {
   int operator()(const lynxpp::cli::Finished& finished) const { return finished.exit_code; }
   int operator()(const lynxpp::cli::RunArguments& arguments) const { return lynxpp::cli::run(arguments); }
+  int operator()(const lynxpp::cli::RecordArguments& arguments) const {
+    return lynxpp::cli::record(arguments);
+  }
   int operator()(const lynxpp::cli::BenchArguments& arguments) const { return lynxpp::cli::bench(arguments); }
   int operator()(const lynxpp::cli::ReportArguments& arguments) const {
     return lynxpp::cli::report(arguments);

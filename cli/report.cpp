@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "report/csv.h"
+#include "report/findings/findings.h"
 #include "report/page/page.h"
 #include "report/reader.h"
 #include "report/summary.h"
@@ -65,10 +66,16 @@ bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
 
 bool render(const ReportArguments& arguments, const Write& write) {
   if (arguments.format == "csv") return read_into(*report::make_csv_sink(write), arguments.files);
+  const std::size_t width =
+      arguments.width > 0 ? static_cast<std::size_t>(arguments.width) : report::terminal_width(STDOUT_FILENO);
   if (arguments.format == "table") {
-    const std::size_t width = arguments.width > 0 ? static_cast<std::size_t>(arguments.width)
-                                                  : report::terminal_width(STDOUT_FILENO);
-    return read_into(*report::make_table_sink({write, width}), arguments.files);
+    return read_into(*report::make_table_sink({write, width, arguments.all, true}), arguments.files);
+  }
+  if (arguments.format == "summary") {
+    report::SummarySink sink;
+    const bool is_good = read_into(sink, arguments.files);
+    write(report::summary_text(sink.summary(), width));
+    return is_good;
   }
   if (arguments.format == "perfetto") return read_into(*report::make_perfetto_sink(write), arguments.files);
   constexpr std::size_t kept = 1 << 20;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "report/bar_chart.h"
+#include "report/findings/findings.h"
 #include "report/row_table.h"
 #include "report/sites.h"
 #include "report/summary.h"
@@ -82,7 +83,7 @@ std::string kernel_rows(const SpecificationTotals& totals) {
             cell(to_text(kernel.grid)) + cell(to_text(kernel.block));
     for (const ScalarColumn& column : totals.columns) {
       const auto value = kernel.scalars.find(column.name);
-      html += cell(value == kernel.scalars.end() ? "" : to_text(value->second));
+      html += cell(value == kernel.scalars.end() ? "" : to_text(value->second, column.name, column.unit));
     }
     html += "</tr>\n";
   }
@@ -95,7 +96,8 @@ std::string array_rows(const SpecificationTotals& totals) {
     for (const ArrayTotals& array : kernel.arrays) {
       rows += "<tr>" + cell(title_of(kernel), true) + cell(array.name, true) + cell(array.unit, true) +
               cell(to_text(Number::of(array.elements))) + cell(array.has_sum ? to_text(array.sum) : "") +
-              cell(to_text(array.least)) + cell(to_text(array.greatest)) + "</tr>\n";
+              cell(to_text(array.least, array.name, array.unit)) +
+              cell(to_text(array.greatest, array.name, array.unit)) + "</tr>\n";
     }
   }
   if (rows.empty()) return {};
@@ -137,7 +139,7 @@ std::string element_rows(const std::string& kernel, const ArrayTotals& array) {
       const double depth = share > 0 ? std::min(share, 1.0) : 0;
       const std::string shade = to_text(Number::of(static_cast<WideInteger>(depth * 50)));
       html += "<td style=\"background:rgba(59,110,165," + std::string(shade.size() == 1 ? "0.0" : "0.") +
-              shade + ")\">" + escaped(to_text(array.each[i])) + "</td>";
+              shade + ")\">" + escaped(to_text(array.each[i], array.name, array.unit)) + "</td>";
     }
     html += "</tr>\n";
   }
@@ -168,7 +170,8 @@ std::string named_rows(const std::string& kernel, const KernelTotals& totals) {
     html += "</tr>\n";
     for (std::size_t row = 0; row < first.labels.size(); ++row) {
       html += "<tr>" + cell(first.labels[row], true);
-      for (const ArrayTotals* array : columns) html += cell(to_text(array->each[row]));
+      for (const ArrayTotals* array : columns)
+        html += cell(to_text(array->each[row], array->name, array->unit));
       html += "</tr>\n";
     }
     html += "</table>\n";
@@ -206,7 +209,7 @@ std::string site_rows(const std::string& kernel, const HotSites& hot) {
     html += "<tr>" + cell(std::to_string(row.id)) + cell(row.opcode, true) + cell(row.function, true) +
             cell(row.source(), true) + cell(row.ptx_line == 0 ? "" : std::to_string(row.ptx_line));
     for (const ArrayTotals* array : hot.arrays)
-      html += cell(row.id < array->each.size() ? to_text(array->each[row.id]) : "");
+      html += cell(row.id < array->each.size() ? to_text(array->each[row.id], array->name, array->unit) : "");
     html += "</tr>\n";
   }
   html += "</table>\n";
@@ -292,6 +295,8 @@ std::string to_html(const Summary& summary, const std::string& title) {
   std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
                      escaped(title) + "</title><style>" + std::string(page_style) + page_style_of_words() +
                      "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n";
+  const RunFacts facts = facts_of(summary);
+  html += findings_html(findings_of(facts), facts.weight);
   html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);

@@ -118,6 +118,27 @@ std::optional<Fold> find_fold(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_of_bits(std::string_view name, std::string_view unit) {
+  if (!unit.empty()) return unit == "address" || unit == "mask";
+  for (const std::string_view kind : {"address", "mask"}) {
+    if (!name.ends_with(kind)) continue;
+    const std::string_view before = name.substr(0, name.size() - kind.size());
+    if (before.empty() || before.ends_with('_') || before.ends_with('.')) return true;
+  }
+  return false;
+}
+
+std::string hexadecimal(const Number& number) {
+  if (number.is_real || number.integer < 0) return to_text(number);
+  std::string digits;
+  WideInteger rest = number.integer;
+  do {
+    digits.insert(digits.begin(), "0123456789abcdef"[static_cast<int>(rest % 16)]);
+    rest /= 16;
+  } while (rest != 0);
+  return "0x" + digits;
+}
+
 std::string to_text(const Number& number, NumberStyle style) {
   if (number.is_nan()) return "-";
   if (number.is_real && std::isinf(number.real)) return number.real < 0 ? "-inf" : "inf";

@@ -51,4 +51,9 @@ enum class NumberStyle {
 /// NaN is "-".
 std::string to_text(const Number& number, NumberStyle style = NumberStyle::exact);
 
+/// Whether a result's numbers are bits: its unit is "address" or "mask", or it has none and its name ends so.
+bool is_of_bits(std::string_view name, std::string_view unit);
+/// "0x7f00", where it is an integer that is not negative; else as to_text().
+std::string hexadecimal(const Number& number);
+
 }  // namespace lynxpp::report

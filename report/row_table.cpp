@@ -4,7 +4,6 @@
 
 #include "report/kernel_name.h"
 #include "report/text_table.h"
-#include "report/totals.h"
 #include "support/text.h"
 
 namespace lynxpp::report {
@@ -27,15 +26,19 @@ TableCells cells_of(const TableTotals& table, std::size_t most) {
     std::vector<std::string>& row = cells.rows.emplace_back();
     if (names_launches) row.push_back(std::to_string(rows[i].launch));
     if (has_numbers) row.push_back(rows[i].index);
-    for (const FoldedNumber& cell : rows[i].cells) row.push_back(to_text(cell));
+    for (std::size_t column = 0; column < rows[i].cells.size(); ++column) {
+      const TableTotals::Column& of = table.columns()[column];
+      row.push_back(to_text(rows[i].cells[column], of.name, of.unit));
+    }
   }
   cells.further = table.further() + (rows.size() - shown);
   return cells;
 }
 
-std::string render_rows(const std::string& kernel, const TableTotals& table, std::size_t width) {
+std::string render_rows(const std::string& kernel, const TableTotals& table, std::size_t width,
+                        std::size_t most) {
   constexpr std::size_t indent = 2;
-  const TableCells cells = cells_of(table, listed_elements);
+  const TableCells cells = cells_of(table, most);
   const std::string name = printable(table.name());
   const std::size_t taken = width_of(name) + 2;
   std::string text = short_kernel_name(kernel, width > taken + 12 ? width - taken : 12) + ": " + name + "\n";
@@ -48,8 +51,7 @@ std::string render_rows(const std::string& kernel, const TableTotals& table, std
     for (const std::vector<std::string>& row : cells.rows) made.cells.push_back(row[i]);
   }
   text += render_columns(columns, indent);
-  if (cells.further != 0)
-    text += "  and " + to_text(Number::of(cells.further)) + " more: see LYNXPP_OUTPUT\n";
+  if (cells.further != 0) text += further_line(cells.further);
   return text;
 }
 

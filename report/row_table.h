@@ -24,7 +24,8 @@ struct TableCells {
 /// At most `most` rows.
 TableCells cells_of(const TableTotals& table, std::size_t most);
 
-/// A heading and one line for each row. `kernel` is its demangled name.
-std::string render_rows(const std::string& kernel, const TableTotals& table, std::size_t width);
+/// A heading and one line for each of the first `most` rows. `kernel` is its demangled name.
+std::string render_rows(const std::string& kernel, const TableTotals& table, std::size_t width,
+                        std::size_t most);
 
 }  // namespace lynxpp::report

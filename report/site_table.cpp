@@ -56,7 +56,8 @@ std::vector<TextColumn> place_columns(const HotSites& hot) {
 TextColumn value_column(const ArrayTotals& array, const HotSites& hot, NumberStyle style) {
   TextColumn column{{printable(array.name)}, {}};
   for (const SiteLabel& row : hot.rows) {
-    column.cells.push_back(row.id < array.each.size() ? to_text(array.each[row.id], style) : "");
+    column.cells.push_back(
+        row.id < array.each.size() ? to_text(array.each[row.id], array.name, array.unit, style) : "");
   }
   return column;
 }
@@ -102,7 +103,7 @@ std::string render_hot_sites(const std::string& kernel, const HotSites& hot, std
     columns.push_back(std::move(column));
   }
   text += render_columns(columns, indent);
-  if (hot.further != 0) text += "  and " + std::to_string(hot.further) + " more: see LYNXPP_OUTPUT\n";
+  if (hot.further != 0) text += further_line(hot.further);
   return text;
 }
 

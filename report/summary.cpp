@@ -44,6 +44,11 @@ void SummarySink::timing(const TimingRecord& record) {
   }
 }
 
+void SummarySink::device(const DeviceRecord& record) {
+  if (std::ranges::count(summary_.devices, record.device, &DeviceRecord::device) == 0)
+    summary_.devices.push_back(record);
+}
+
 void add(TimingRecord& total, const TimingRecord& record) {
   total.parse += record.parse;
   total.instrument += record.instrument;

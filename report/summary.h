@@ -19,6 +19,7 @@ struct Summary {
   std::vector<CoverageRecord> coverage;
   std::vector<TotalRecord> totals;
   std::vector<TimingRecord> timings;                                   ///< one per kernel
+  std::vector<DeviceRecord> devices;                                   ///< of different names
   std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites;  ///< by kernel and table
   WordProfiles words;
 
@@ -36,6 +37,7 @@ class SummarySink : public Sink {
   void total(const TotalRecord& record) override { summary_.totals.push_back(record); }
   void coverage(const CoverageRecord& record) override;
   void timing(const TimingRecord& record) override;
+  void device(const DeviceRecord& record) override;
   void finish() override {}
 
   const Summary& summary() const { return summary_; }

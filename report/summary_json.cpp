@@ -1,6 +1,7 @@
 // The summary as one JSON object.
 #include <nlohmann/json.hpp>
 
+#include "report/findings/findings.h"
 #include "report/json/number.h"
 #include "report/sites.h"
 #include "report/summary.h"
@@ -157,6 +158,21 @@ Json json_of(const LaunchAdvice& advice) {
   return object;
 }
 
+Json json_of(const KernelFinding& finding) {
+  Json object{{"rule", finding.rule},
+              {"kernel", finding.kernel},
+              {"demangled", demangle(finding.kernel)},
+              {"device", finding.device}};
+  if (!finding.ranges.empty()) object["ranges"] = finding.ranges;
+  if (finding.place) object["place"] = json_of(*finding.place);
+  object["benefit"] = finding.benefit ? Json(*finding.benefit) : Json(nullptr);
+  object["weight"] = finding.weight;
+  object["sentence"] = finding.sentence;
+  object["why"] = finding.why;
+  object["what_to_try"] = finding.what_to_try;
+  return object;
+}
+
 }  // namespace
 
 std::string to_json(const Summary& summary, std::size_t listed_sites) {
@@ -170,6 +186,10 @@ std::string to_json(const Summary& summary, std::size_t listed_sites) {
   }
   object["advice"] = Json::array();
   for (const LaunchAdvice& advice : summary.words.advice()) object["advice"].push_back(json_of(advice));
+  const RunFacts facts = facts_of(summary);
+  object["findings"] = {{"shares_of", text_of(facts.weight)}, {"list", Json::array()}};
+  for (const KernelFinding& finding : findings_of(facts))
+    object["findings"]["list"].push_back(json_of(finding));
   object["totals"] = Json::array();
   for (const TotalRecord& record : summary.totals)
     object["totals"].push_back(Json::parse(json_line_of(record)));

@@ -7,8 +7,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
+#include "report/findings/findings.h"
 #include "report/kernel_name.h"
 #include "report/output.h"
 #include "report/overhead.h"
@@ -25,10 +27,6 @@ namespace {
 /// Names are not shortened below this while digits can still be given up instead.
 constexpr std::size_t wanted_name_width = 24;
 constexpr std::size_t least_name_width = 12;
-/// The elements of short arrays are listed for this many kernels of a specification.
-constexpr std::size_t listed_kernels = 8;
-/// The hottest sites of each kernel that are shown.
-constexpr std::size_t shown_sites = 10;
 
 std::string count(std::uint64_t value) { return to_text(Number::of(value)); }
 
@@ -75,10 +73,26 @@ std::string render_with_names(const std::vector<std::string>& demangled, std::ve
 
 // ---------------------------------------------------------------- launches
 
+/// How much of what can be long is shown.
+struct Extent {
+  std::size_t kernels = 8;                 ///< of a specification, with short arrays and tables
+  std::size_t elements = listed_elements;  ///< of an array, and rows of a table
+  std::size_t sites = 10;                  ///< of each kernel, the hottest
+};
+
+Extent extent_of(const TableOptions& options) {
+  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  return options.is_whole ? Extent{all, all, all} : Extent{};
+}
+
 class SpecificationTable {
  public:
-  SpecificationTable(const SpecificationTotals& totals, const Summary& summary, std::size_t width)
-      : totals_(totals), summary_(summary), width_(width), names_(demangled_names(totals.kernels)) {
+  SpecificationTable(const SpecificationTotals& totals, const Summary& summary, const TableOptions& options)
+      : totals_(totals),
+        summary_(summary),
+        width_(options.width),
+        extent_(extent_of(options)),
+        names_(demangled_names(totals.kernels)) {
     for (const KernelTotals& kernel : totals.kernels) has_several_launches_ |= kernel.launches > 1;
   }
 
@@ -140,7 +154,8 @@ class SpecificationTable {
       TextColumn column{header_of(scalar), {}};
       for (const KernelTotals& kernel : totals_.kernels) {
         const auto value = kernel.scalars.find(scalar.name);
-        column.cells.push_back(value == kernel.scalars.end() ? "" : to_text(value->second, style));
+        column.cells.push_back(
+            value == kernel.scalars.end() ? "" : to_text(value->second, scalar.name, scalar.unit, style));
       }
       columns.push_back(std::move(column));
     }
@@ -187,8 +202,8 @@ class SpecificationTable {
             printable(totals.unit.empty() ? totals.name : totals.name + " (" + totals.unit + ")"));
         elements.cells.push_back(count(totals.elements));
         sum.cells.push_back(totals.has_sum ? to_text(totals.sum, style) : "");
-        least.cells.push_back(to_text(totals.least, style));
-        greatest.cells.push_back(to_text(totals.greatest, style));
+        least.cells.push_back(to_text(totals.least, totals.name, totals.unit, style));
+        greatest.cells.push_back(to_text(totals.greatest, totals.name, totals.unit, style));
       }
     }
     return {array, elements, sum, least, greatest};
@@ -200,14 +215,13 @@ class SpecificationTable {
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       std::vector<const ArrayTotals*> listed;
       for (const ArrayTotals& array : totals_.kernels[i].arrays) {
-        const bool is_short = array.extents.size() == 1 && array.elements <= listed_elements;
+        const bool is_short = array.extents.size() == 1 && array.elements <= extent_.elements;
         if (!array.each.empty() && !array.site_kind && is_short) listed.push_back(&array);
       }
-      if (!listed.empty() && ++kernels <= listed_kernels) text += elements_of(names_[i], std::move(listed));
+      if (!listed.empty() && ++kernels <= extent_.kernels) text += elements_of(names_[i], std::move(listed));
     }
-    if (kernels > listed_kernels) {
-      text += "\n(short arrays of " + count(kernels - listed_kernels) + " more kernels: see LYNXPP_OUTPUT)\n";
-    }
+    if (kernels > extent_.kernels)
+      text += "\nshort arrays of kernels:\n" + further_line(kernels - extent_.kernels);
     return text;
   }
 
@@ -228,17 +242,36 @@ class SpecificationTable {
         TextColumn column{{printable(array->name.substr(prefix))}, {}};
         if (has_several_launches_ && array->fold != Fold::sum)
           column.header.push_back("(" + std::string(name_of(array->fold)) + ")");
-        for (const FoldedNumber& element : array->each) column.cells.push_back(to_text(element));
+        for (const FoldedNumber& element : array->each)
+          column.cells.push_back(to_text(element, array->name, array->unit));
         columns.push_back(std::move(column));
         if (array->below != 0 || array->beyond != 0) {
           outside += "  " + printable(array->name) + ": " + count(array->below) + " below, " +
                      count(array->beyond) + " beyond\n";
         }
       }
+      if (columns.size() == 2 && !first.bounds.empty()) add_bars(columns, first);
       text += "\n" + short_kernel_name(kernel, width_) + "\n" + render_columns(columns, 2) + outside;
       std::erase_if(arrays, is_alike);
     }
     return text;
+  }
+
+  /// Bars of a histogram, the longest for the most.
+  void add_bars(std::vector<TextColumn>& columns, const ArrayTotals& array) const {
+    constexpr std::size_t longest = 40, shortest = 8;
+    const std::size_t taken = 2 + total_width(columns) + width_between(2);
+    const std::size_t room = std::min(longest, width_ > taken ? width_ - taken : 0);
+    double most = 0;
+    for (const FoldedNumber& bin : array.each) most = std::max(most, bin.value().as_double());
+    if (room < shortest || !(most > 0)) return;
+    TextColumn bars{{""}, {}, false};
+    for (const FoldedNumber& bin : array.each) {
+      const double value = std::max(bin.value().as_double(), 0.0);
+      const auto length = static_cast<std::size_t>(value / most * static_cast<double>(room) + 0.5);
+      bars.cells.emplace_back(std::max<std::size_t>(length, value > 0 ? 1 : 0), '#');
+    }
+    columns.push_back(std::move(bars));
   }
 
   /// What the elements are numbered by.
@@ -266,11 +299,11 @@ class SpecificationTable {
     std::size_t kernels = 0;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       const std::vector<TableTotals>& tables = totals_.kernels[i].tables;
-      if (tables.empty() || ++kernels > listed_kernels) continue;
-      for (const TableTotals& table : tables) text += "\n" + render_rows(names_[i], table, width_);
+      if (tables.empty() || ++kernels > extent_.kernels) continue;
+      for (const TableTotals& table : tables)
+        text += "\n" + render_rows(names_[i], table, width_, extent_.elements);
     }
-    if (kernels > listed_kernels)
-      text += "\n(tables of " + count(kernels - listed_kernels) + " more kernels: see LYNXPP_OUTPUT)\n";
+    if (kernels > extent_.kernels) text += "\ntables of kernels:\n" + further_line(kernels - extent_.kernels);
     return text;
   }
 
@@ -278,7 +311,7 @@ class SpecificationTable {
     std::string text;
     for (std::size_t i = 0; i < totals_.kernels.size(); ++i) {
       const KernelTotals& kernel = totals_.kernels[i];
-      for (const HotSites& hot : hot_sites_of(kernel, summary_.sites_of(kernel), shown_sites)) {
+      for (const HotSites& hot : hot_sites_of(kernel, summary_.sites_of(kernel), extent_.sites)) {
         text += "\n" + render_hot_sites(names_[i], hot, width_);
       }
     }
@@ -300,6 +333,7 @@ class SpecificationTable {
   const SpecificationTotals& totals_;
   const Summary& summary_;
   std::size_t width_;
+  Extent extent_;
   std::vector<std::string> names_;
   bool has_several_launches_ = false;
 };
@@ -415,18 +449,23 @@ std::string render_total(const TotalRecord& record) {
 
 class TableSink final : public SummarySink {
  public:
-  explicit TableSink(TableOptions options) : options_(std::move(options)) {}
+  explicit TableSink(TableOptions options)
+      : SummarySink(options.is_whole ? whole : listed_elements), options_(std::move(options)) {}
 
   void finish() override {
     std::vector<std::string> sections;
     for (const SpecificationTotals& totals : summary().specifications) {
-      sections.push_back(SpecificationTable(totals, summary(), options_.width).render());
+      sections.push_back(SpecificationTable(totals, summary(), options_).render());
     }
     sections.push_back(advice_text(summary().words.advice(), options_.width));
     for (const TotalRecord& record : summary().totals) sections.push_back(render_total(record));
     sections.push_back(render_coverage(summary().coverage, options_.width) +
                        render_coverage_notes(summary().coverage, options_.width));
     sections.push_back(render_timing(summary().timings, options_.width));
+    if (options_.has_findings) {
+      const RunFacts facts = facts_of(summary());
+      sections.push_back(findings_text(findings_of(facts), facts.weight, options_.width));
+    }
     std::erase(sections, std::string());
     if (sections.empty()) sections.emplace_back("lynxpp: no kernel launch was seen\n");
     std::string text;
@@ -435,6 +474,9 @@ class TableSink final : public SummarySink {
   }
 
  private:
+  /// Elements and rows that are kept for a whole table.
+  static constexpr std::size_t whole = 1 << 20;
+
   TableOptions options_;
 };
 

@@ -44,7 +44,7 @@ Fold fold_of(std::string_view name) {
 Fold fold_of(const ResultValue& result) {
   if (result.fold) return *result.fold;
   if (result.denominators) return Fold::ratio;
-  if (result.unit == "address" || result.unit == "id") return Fold::same;
+  if (result.unit == "address" || result.unit == "mask" || result.unit == "id") return Fold::same;
   const std::string name = result.table.empty() ? result.name : column_name(result);
   const bool is_array = !result.extents.empty();
   return is_array && name.find("_per_") != std::string::npos ? Fold::sum : fold_of(name);
@@ -97,6 +97,12 @@ Number FoldedNumber::value() const {
 
 std::string to_text(const FoldedNumber& value, NumberStyle style) {
   return value.differs() ? "varies" : to_text(value.value(), style);
+}
+
+std::string to_text(const FoldedNumber& value, std::string_view name, std::string_view unit,
+                    NumberStyle style) {
+  if (value.differs() || !is_of_bits(name, unit)) return to_text(value, style);
+  return hexadecimal(value.value());
 }
 
 bool TableTotals::Less::operator()(const std::vector<Number>& a, const std::vector<Number>& b) const {

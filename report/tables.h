@@ -15,7 +15,7 @@
 namespace lynxpp::report {
 
 /// What the result says itself; else ratios of numerators and denominators are ratios of sums, what has the
-/// unit "address" or "id" is no amount, and the name decides: mean*, avg*, average*, *efficiency*,
+/// unit "address", "mask" or "id" is no amount, and the name decides: mean*, avg*, average*, *efficiency*,
 /// *imbalance, *_per_*, *ratio are averaged over launches, min* and max* give the least and the greatest (but
 /// for opcodes, "max.s32"), everything else is summed. Of arrays *_per_* says what the elements stand for,
 /// and they are summed.
@@ -56,6 +56,9 @@ class FoldedNumber {
 
 /// What differs between launches is "varies".
 std::string to_text(const FoldedNumber& value, NumberStyle style = NumberStyle::exact);
+/// The same of a result of this name and unit: what are bits is hexadecimal.
+std::string to_text(const FoldedNumber& value, std::string_view name, std::string_view unit,
+                    NumberStyle style = NumberStyle::exact);
 
 /// A table of one kernel over all launches. Where columns are keys and every launch has all its rows, rows of
 /// the same key are folded into one; elsewhere (traces, the first entries of a map) rows stay apart by

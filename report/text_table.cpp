@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "report/kernel_name.h"
+#include "report/number.h"
+#include "support/text.h"
 
 namespace lynxpp::report {
 namespace {
@@ -53,6 +55,23 @@ std::string render_columns(const std::vector<TextColumn>& columns, std::size_t i
     });
   }
   return text;
+}
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  std::string lines;
+  std::string line;
+  for (const std::string& word : split(text, ' ')) {
+    if (!line.empty() && indent + width_of(line) + 1 + width_of(word) > width) {
+      lines += std::string(indent, ' ') + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return lines + std::string(indent, ' ') + line + "\n";
+}
+
+std::string further_line(std::uint64_t count) {
+  return "  … " + to_text(Number::of(count)) + " more: `lynxpp report --all` on the file of LYNXPP_OUTPUT\n";
 }
 
 std::size_t width_between(std::size_t count) { return count == 0 ? 0 : (count - 1) * gap; }

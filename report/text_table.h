@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lynxpp::report {
@@ -18,6 +20,12 @@ struct TextColumn {
 /// Two blanks between columns, `indent` blanks in front, no blanks at line ends. All columns have the same
 /// number of cells.
 std::string render_columns(const std::vector<TextColumn>& columns, std::size_t indent = 0);
+
+/// `text` in lines of at most `width`, each after `indent` blanks; words are not cut.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
+
+/// Below what shows the first of many: "  … 480 more: lynxpp report --all".
+std::string further_line(std::uint64_t count);
 
 /// What render_columns adds to the widths of `count` columns.
 std::size_t width_between(std::size_t count);

@@ -14,20 +14,6 @@ constexpr std::size_t action_width = 10;
 /// Findings of a kernel that are shown; a page has all of them.
 constexpr std::size_t shown_findings = 10;
 
-/// `text` in lines of at most `width`, each after `indent` blanks; words are not cut.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
-  std::string lines;
-  std::string line;
-  for (const std::string& word : split(text, ' ')) {
-    if (!line.empty() && indent + line.size() + 1 + word.size() > width) {
-      lines += std::string(indent, ' ') + line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return lines + std::string(indent, ' ') + line + "\n";
-}
-
 std::string action_line(std::string_view action, const std::string& array, const std::string& reason,
                         std::size_t width) {
   std::string text = "  " + std::string(action) + std::string(action_width - action.size(), ' ');

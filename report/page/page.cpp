@@ -95,6 +95,11 @@ void PageSink::launch(const LaunchRecord& record) {
   launches_.push_back(json_line_of(numbers));
 }
 
+void PageSink::device(const DeviceRecord& record) {
+  SummarySink::device(record);
+  devices_.push_back(json_line_of(record));
+}
+
 void PageSink::activity(const ActivityRecord& record) {
   if (activities_.size() == listed_records) {
     ++further_activities_;

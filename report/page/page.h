@@ -13,7 +13,7 @@ class PageSink : public SummarySink {
  public:
   using SummarySink::SummarySink;
   void launch(const LaunchRecord& record) override;
-  void device(const DeviceRecord& record) override { devices_.push_back(json_line_of(record)); }
+  void device(const DeviceRecord& record) override;
   void activity(const ActivityRecord& record) override;
 
   /// The page's data: one JSON object (docs/schema/page.schema.json). Holds the text of source files that are

@@ -240,7 +240,8 @@ TEST(Table, ArraysOfManyKernelsAreNotAllListed) {
     records.emplace_back(launch_of("k" + std::to_string(i), {array<std::uint64_t>("a", {1})}));
   const std::string table = table_of(records);
   EXPECT_NE(
-      table.find("\nk7\n  index  a\n      0  1\n\n(short arrays of 2 more kernels: see LYNXPP_OUTPUT)\n"),
+      table.find(
+          "\nk7\n  index  a\n      0  1\n\nshort arrays of kernels:\n  … 2 more: `lynxpp report --all`"),
       std::string::npos)
       << table;
 }
@@ -256,8 +257,8 @@ TEST(Table, HistogramsAreListedByTheirBins) {
   bins.overflow = {3};
   const std::string table = table_of({launch_of("k", {bins}), launch_of("k", {bins})});
   EXPECT_NE(
-      table.find(
-          "k\n  from  depth\n     0      8\n    10      0\n   100     18\n  depth: 4 below, 6 beyond\n"),
+      table.find("k\n  from  depth\n     0      8  ##################\n    10      0\n"
+                 "   100     18  ########################################\n  depth: 4 below, 6 beyond\n"),
       std::string::npos)
       << table;
 }
@@ -281,8 +282,8 @@ TEST(Table, RowsOfTracesStayApartByLaunch) {
   EXPECT_NE(table_of({launch}).find(R"table(
 k: hits
   index  address  count
-      0       64      7
-      1      128      8
+      0     0x40      7
+      1     0x80      8
 )table"),
             std::string::npos)
       << table_of({launch});
@@ -290,20 +291,54 @@ k: hits
   EXPECT_NE(two.find(R"table(
 k: hits
   launch  index  address  count
-       0      0       64      7
-       0      1      128      8
-       5      0       64      7
-       5      1      128      8
+       0      0     0x40      7
+       0      1     0x80      8
+       5      0     0x40      7
+       5      1     0x80      8
 )table"),
             std::string::npos)
       << two;
   EXPECT_EQ(two.find("384"), std::string::npos) << "addresses are not added up\n" << two;
 }
 
+TEST(Table, BitsAreHexadecimal) {
+  const std::string table = table_of({launch_of(
+      "k", {number<std::uint64_t>("first", 0x7f0012, "address"),
+            number<std::uint64_t>("lanes", 0xffff, "mask"), number<std::uint64_t>("mask_count", 17)})});
+  EXPECT_NE(table.find("0x7f0012"), std::string::npos) << table;
+  EXPECT_NE(table.find("0xffff"), std::string::npos) << table;
+  EXPECT_NE(table.find(" 17\n"), std::string::npos) << "an amount\n" << table;
+}
+
+TEST(Table, MasksAreNotAddedUp) {
+  const LaunchRecord launch = launch_of("k", {number<std::uint64_t>("lanes", 0xf0, "mask")});
+  const std::string table = table_of({launch, numbered(launch, 1)});
+  EXPECT_NE(table.find(" 0xf0\n"), std::string::npos) << table;
+}
+
+TEST(Table, AWholeTableHasEveryRowElementAndKernel) {
+  std::vector<Record> records;
+  for (int i = 0; i < 10; ++i)
+    records.emplace_back(
+        launch_of("k" + std::to_string(i), {array<std::uint64_t>("a", std::vector<std::uint64_t>(50, 3)),
+                                            column("t", "n", std::vector<std::uint64_t>(40, 5))}));
+  std::string text;
+  TableOptions options{[&](std::string_view written) { text += written; }};
+  options.is_whole = true;
+  replay(records, *make_table_sink(options));
+  EXPECT_EQ(text.find("more"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nk9\n  index  a\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n     49  3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n     39  5\n"), std::string::npos) << text;
+}
+
 TEST(Table, LongTracesAreCutShort) {
   const LaunchRecord launch = launch_of("k", {column("t", "n", std::vector<std::uint64_t>(20, 3))});
   const std::string table = table_of({launch, numbered(launch, 1)});
-  EXPECT_NE(table.find("       1     11  3\n  and 8 more: see LYNXPP_OUTPUT\n"), std::string::npos) << table;
+  EXPECT_NE(
+      table.find("       1     11  3\n  … 8 more: `lynxpp report --all` on the file of LYNXPP_OUTPUT\n"),
+      std::string::npos)
+      << table;
 }
 
 LaunchRecord map_launch(std::vector<std::uint64_t> keys, std::vector<std::uint64_t> counts,
@@ -340,7 +375,7 @@ k: lines
        0  128     8     5      4
        1  128     3     4      4
        1  256     1     7      4
-  and 30 more: see LYNXPP_OUTPUT
+  … 30 more: `lynxpp report --all` on the file of LYNXPP_OUTPUT
 )table"),
             std::string::npos)
       << table;
@@ -379,14 +414,14 @@ kernel  launches  grid  block            first
                                (address, same)
 k              2    40    256           varies
 
-kernel  array          elements  sum    min    max
-k       all (address)         2       4,096  8,192
+kernel  array          elements  sum     min     max
+k       all (address)         2       0x1000  0x2000
 
 k
   index     all
          (same)
       0  varies
-      1   4,096
+      1  0x1000
 )table");
 }
 
@@ -475,7 +510,9 @@ TEST(Table, OnlyTheHottestOfManySitesAreShown) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = i;
   const std::string table = table_of({site_launch({by_site("n", "INSTRUCTIONS", values)})});
   EXPECT_NE(table.find("  instruction   n\n           39  39\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("  and 29 more: see LYNXPP_OUTPUT\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  … 29 more: `lynxpp report --all` on the file of LYNXPP_OUTPUT\n"),
+            std::string::npos)
+      << table;
   EXPECT_EQ(table.find("\n           29  29\n"), std::string::npos) << table;
 }
 

@@ -3,12 +3,15 @@ import { TabulatorFull as Tabulator } from "tabulator-tables";
 import { blockGraph, heatMap, histogram, timeline, timelineColumns } from "./charts.js";
 import { codeView } from "./code.js";
 import { element, section } from "./dom.js";
-import { format, kernelsOf, shortFile } from "./model.js";
+import { benefitOf, format, hexadecimal, isBits, kernelsOf, placeOf, shortFile } from "./model.js";
 
 const data = window.lynxppData;
 const kernels = kernelsOf(data);
 
 const number = { hozAlign: "right", headerHozAlign: "right", sorter: "number", formatter: (cell) => format(cell.getValue()) };
+
+/** How numbers of this name and unit are shown. */
+const numbersOf = (name, unit) => (isBits(name, unit) ? { ...number, formatter: (cell) => hexadecimal(cell.getValue()) } : number);
 
 function share(values, of) {
   const total = values.reduce((sum, each) => sum + (each ?? 0), 0);
@@ -73,9 +76,29 @@ function overview(show) {
 
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 
-function findings(kernel) {
-  return element("ul", { class: "findings" }, ...kernel.findings.map((each) => element("li", {}, element("b", {}, each.array ? `${each.array}: ` : ""), each.sentence,
-    each.what_to_try ? element("p", { class: "try" }, `To try: ${each.what_to_try}`) : "")));
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+
+/** Of rules about the kernel, and about its arrays, which have no estimate. */
+function finding(each, title) {
+  const place = placeOf(each);
+  const head = [each.benefit === undefined ? "" : `${each.rule}, ${benefitOf(each)}`, place && `${place} (${each.place.opcode})`, each.array].filter(Boolean).join(": ");
+  return element("li", {}, title ?? "", head ? element("b", {}, `${head}: `) : "", sentence(each.sentence),
+    each.why ? element("p", { class: "try" }, `Why: ${sentence(each.why)}`) : "", each.what_to_try ? element("p", { class: "try" }, `Try: ${sentence(each.what_to_try)}`) : "");
+}
+
+const findings = (kernel) => element("ul", { class: "findings" }, ...kernel.findings.map((each) => finding(each)));
+
+/** Those of all kernels that promise the most. */
+function whereToLook() {
+  const most = 12;
+  const { shares_of, list } = data.summary.findings;
+  const worth = list.filter((each) => (each.benefit === null ? each.weight >= 0.05 : each.benefit >= 0.01));
+  if (!worth.length) return "";
+  const kernelOf = (each) => kernels.find((kernel) => kernel.findings.includes(each));
+  return section("Where to look first", () => element("div", {}, element("p", { class: "facts" }, `In order of what might be saved at most: an estimate, in shares of the run's ${shares_of}.`),
+    element("ol", { class: "findings" }, ...worth.slice(0, most).map((each) => finding(each, element("a", { href: `#kernel=${kernelOf(each)?.id}` }, each.demangled)))),
+    worth.length > most ? element("p", {}, `${format(worth.length - most)} more stand at their kernels.`) : "",
+    worth.some((each) => each.place && !each.place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see lines of the source in place of PTX lines.") : ""));
 }
 
 function placesTable(kernel, kind) {
@@ -98,7 +121,7 @@ function placesTable(kernel, kind) {
   });
   const columns = [{ title: kind, field: "id", ...number }, ...(kind === "instruction" ? [{ title: "opcode", field: "opcode", ...filtered }] : []),
     { title: "function", field: "function", ...filtered }, { title: "source", field: "source", ...filtered }, { title: "PTX line", field: "ptx", ...number },
-    ...arrays.map((array, i) => ({ title: array.name + (array.unit ? ` (${array.unit})` : ""), field: `v${i}`, ...number, ...numbersFiltered }))];
+    ...arrays.map((array, i) => ({ title: array.name + (array.unit ? ` (${array.unit})` : ""), field: `v${i}`, ...numbersOf(array.name, array.unit), ...numbersFiltered }))];
   return table(columns, rows, { initialSort: [{ column: "v0", dir: "desc" }] });
 }
 
@@ -109,7 +132,7 @@ function arraysTable(kernel) {
 
 function rowsTable(each) {
   const columns = [...(each.folded ? [] : [{ title: "launch", field: "launch", ...number }]),
-    ...each.columns.map((column, i) => ({ title: column.name + (column.unit ? ` (${column.unit})` : ""), field: `c${i}`, ...number, ...numbersFiltered }))];
+    ...each.columns.map((column, i) => ({ title: column.name + (column.unit ? ` (${column.unit})` : ""), field: `c${i}`, ...numbersOf(column.name, column.unit), ...numbersFiltered }))];
   const rows = each.rows.map((row) => ({ launch: row.launch, ...Object.fromEntries(row.values.map((value, i) => [`c${i}`, value])) }));
   return element("div", {}, element("h4", {}, each.name), table(columns, rows), each.further ? element("p", {}, `and ${format(each.further)} more rows in the records`) : "");
 }
@@ -128,7 +151,7 @@ function launchesTable(kernel) {
 }
 
 function metrics(kernel) {
-  return table([{ title: "specification", field: "spec", ...filtered }, { title: "metric", field: "name", ...filtered }, { title: "value", field: "value", ...number },
+  return table([{ title: "specification", field: "spec", ...filtered }, { title: "metric", field: "name", ...filtered }, { title: "value", field: "value", ...number, formatter: (cell) => { const { name, unit } = cell.getRow().getData(); return (isBits(name, unit) ? hexadecimal : format)(cell.getValue()); } },
     { title: "unit", field: "unit" }, { title: "over launches", field: "fold" }], kernel.metrics);
 }
 
@@ -207,7 +230,7 @@ function start() {
   };
   if (kernels.length) {
     const box = overview(show);
-    document.body.append(element("h2", {}, `Kernels (${format(kernels.length)})`), box, place);
+    document.body.append(element("h2", {}, `Kernels (${format(kernels.length)})`), box, whereToLook(), place);
   } else document.body.append(element("p", {}, "No instrumented launch is among the records."));
   document.body.append(runSections());
   const wanted = () => /^#kernel=(\d+)/.exec(location.hash)?.[1];

@@ -13,6 +13,10 @@ export function format(value) {
     : value.toExponential(3);
 }
 
+/** Bits, not an amount: by unit or, without one, by name. */
+export const isBits = (name, unit) => (unit ? unit === "address" || unit === "mask" : /(^|[_.])(address|mask)$/.test(name));
+export const hexadecimal = (value) => ((typeof value === "bigint" || Number.isSafeInteger(value)) && value >= 0 ? "0x" + value.toString(16) : format(value));
+
 /** Rows of tables and single numbers stay exact; elements of arrays are drawn and added up. */
 const rounded = (values) => (values?.some((each) => typeof each === "bigint") ? values.map((each) => (each === null ? null : Number(each))) : values);
 
@@ -21,6 +25,20 @@ const isBytes = (name, unit) => /bytes?$/i.test(unit || "") || /(^|_)bytes($|_)/
 function siteKind(array) {
   if (!array.names || array.names.length !== 1 || !array.values) return null;
   return { INSTRUCTIONS: "instruction", BASIC_BLOCKS: "block" }[array.names[0]] ?? null;
+}
+
+/** "transpose.cu:24", "PTX line 31"; empty where nothing is known. */
+export function placeOf({ place }) {
+  if (!place) return "";
+  if (place.line) return `${place.file}:${place.line}`;
+  return place.ptx_line ? `PTX line ${place.ptx_line}` : "";
+}
+
+/** "up to 38 %". */
+export function benefitOf({ benefit }) {
+  if (benefit === null || benefit === undefined) return "not estimated";
+  const percent = 100 * benefit;
+  return `up to ${percent > 0 && percent < 0.95 ? percent.toFixed(1) : percent.toFixed(0)} %`;
 }
 
 /** One entry for each kernel, device and ranges; the specifications' results stand together. */
@@ -61,6 +79,11 @@ export function kernelsOf(data) {
       if (advice.staging) kernel.findings.push({ rule: "staging", sentence: advice.staging.summary, what_to_try: "", arrays: advice.staging.arrays });
       kernel.findings.push(...advice.findings);
     }
+  for (const finding of data.summary.findings.list) {
+    const ranges = (finding.ranges ?? []).join("/");
+    const kernel = (byName.get(finding.kernel) ?? []).find((k) => k.ranges === ranges && k.device === finding.device);
+    kernel?.findings.push(finding);
+  }
   addTimes(data, list, byName);
   for (const kernel of list) {
     kernel.sites = data.sites.find((each) => each.kernel === kernel.kernel && each.table === kernel.table) ?? null;

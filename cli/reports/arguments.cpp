@@ -1,0 +1,76 @@
+#include "cli/reports/arguments.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/completion/complete.h"
+
+namespace lynxpp::cli {
+
+CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
+  CLI::App* record = app.add_subcommand("record", "Run a program, then say in words where to look");
+  RunArguments& run = arguments.run;
+  record
+      ->add_option("-s,--spec", run.specifications,
+                   "In place of the usual ones; several with commas or repeated")
+      ->type_name("SPEC")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  record
+      ->add_option("-k,--kernels", run.kernels,
+                   "Only kernels whose mangled or demangled name contains a match")
+      ->type_name("REGEX");
+  record
+      ->add_option("-l,--launches", run.launches,
+                   "Only these launches of each kernel, from 0, e.g. 0-9,100,200-")
+      ->type_name("LIST");
+  record
+      ->add_option("-o,--output", run.output,
+                   "The file of records, begun anew (default: lynxpp-PROGRAM.jsonl)")
+      ->type_name("FILE");
+  record->add_option("-d,--device", run.device, "auto, cuda, or cpu (built in, for machines without a GPU)")
+      ->type_name("DEVICE")
+      ->check(one_of({"auto", "cuda", "cpu"}));
+  record->footer(
+      "Measures with instruction_count, memory_efficiency, branch_divergence, shared_bank_conflicts and\n"
+      "kernel_runtime. When the program has ended, a summary of its kernels and findings with what to try\n"
+      "go to standard error, as `lynxpp report FILE --format summary` shows them again. Compile with\n"
+      "-lineinfo, so that findings name lines of the source. The exit code is the program's; 2, 126 and 127\n"
+      "as of `lynxpp run`.\n\n"
+      "Example: lynxpp record -- ./app 1024\n"
+      "         lynxpp report lynxpp-app.jsonl --format html -o app.html");
+  return record;
+}
+
+CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
+  CLI::App* report =
+      app.add_subcommand("report", "Show records again: in words, as a table, CSV, a page, plots");
+  report->add_option("FILE", arguments.files, "JSON Lines that a run wrote (-o, LYNXPP_OUTPUT)")
+      ->required()
+      ->type_name("");
+  report
+      ->add_option("-f,--format", arguments.format,
+                   "table (default), summary, csv, json, html, plain-html, svg or perfetto")
+      ->type_name("FORMAT")
+      ->check(one_of({"table", "summary", "csv", "json", "html", "plain-html", "svg", "perfetto"}));
+  report->add_option("-o,--output", arguments.output, "Where to write (default: standard output)")
+      ->type_name("FILE");
+  report
+      ->add_option("-w,--width", arguments.width,
+                   "Characters of a line of the table (default: the terminal's)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(60, 10000).description(""));
+  report->add_flag("-a,--all", arguments.all,
+                   "In the table every row, element and place, not the first ones alone");
+  report->footer(
+      "table: as at the end of a run, with findings; summary: kernels and findings in words; csv: one line\n"
+      "per number; json: totals by kernel in one object; html: one page with everything; plain-html: one\n"
+      "without scripts; svg: bars; perfetto: a timeline for ui.perfetto.dev. Several files are added up as\n"
+      "one run's. The exit code is 1 when a file cannot be read or holds no records; lines that are none\n"
+      "are named and left out.\n\n"
+      "Example: lynxpp report out.jsonl --format html -o out.html");
+  return report;
+}
+
+}  // namespace lynxpp::cli

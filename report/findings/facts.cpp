@@ -1,0 +1,233 @@
+#include "report/findings/facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace lynxpp::report {
+namespace {
+
+constexpr double cycles_of_instruction = 0.25;
+constexpr double cycles_of_wavefront = 1;
+constexpr double cycles_of_sector = 2;
+
+/// The cpu device has neither multiprocessors nor a clock that would say something of a GPU's, unless a
+/// machine's are modelled.
+bool is_like_a_gpu(const std::string& device) { return device != "cpu"; }
+
+double value_of(const FoldedNumber& number) { return number.value().as_double(); }
+
+std::optional<PlaceKind> kind_of(const std::vector<std::string>& labels) {
+  const auto has = [&labels](std::string_view label) { return std::ranges::count(labels, label) != 0; };
+  if (has("ATOMIC")) return PlaceKind::atomic;
+  if (has("MEM_WRITE")) return PlaceKind::store;
+  if (has("MEM_READ")) return PlaceKind::load;
+  if (has("BRANCH")) return PlaceKind::branch;
+  return std::nullopt;
+}
+
+std::string full_name(const SpecificationTotals& totals, const std::string& result) {
+  return totals.spec + "." + result;
+}
+
+double product(const std::uint32_t (&extent)[3]) {
+  return static_cast<double>(extent[0]) * extent[1] * extent[2];
+}
+
+class Collector {
+ public:
+  explicit Collector(const Summary& summary) : summary_(summary) {}
+
+  RunFacts collect() {
+    for (const SpecificationTotals& totals : summary_.specifications) {
+      for (const KernelTotals& kernel : totals.kernels) add(totals, kernel);
+    }
+    for (KernelFacts& kernel : run_.kernels) {
+      add_work(kernel.facts);
+      Entries& entries = entries_[kernel.kernel];
+      entries.work += kernel.facts.get("work");
+      ++entries.count;
+    }
+    for (const TimingRecord& timing : summary_.timings) timings_.emplace(timing.kernel, &timing);
+    for (KernelFacts& kernel : run_.kernels) {
+      add_device(kernel);
+      add_timing(kernel);
+    }
+    weigh();
+    return std::move(run_);
+  }
+
+ private:
+  /// Instructions of one kind and one line are one place; those without a line are places of their own.
+  using PlaceKey = std::tuple<std::uint32_t, std::uint32_t, std::size_t, PlaceKind>;
+  using PlaceIndex = std::map<PlaceKey, std::size_t>;
+
+  std::size_t index_of(const std::string& device, const KernelTotals& kernel) {
+    const auto [known, is_new] =
+        index_.try_emplace({kernel.kernel, device, kernel.ranges}, run_.kernels.size());
+    if (!is_new) return known->second;
+    KernelFacts& made = run_.kernels.emplace_back();
+    made.kernel = kernel.kernel;
+    made.device = device;
+    made.ranges = kernel.ranges;
+    places_.emplace_back();
+    return known->second;
+  }
+
+  void add(const SpecificationTotals& totals, const KernelTotals& kernel) {
+    const std::size_t index = index_of(totals.device, kernel);
+    KernelFacts& of = run_.kernels[index];
+    of.facts.set("launches", static_cast<double>(kernel.launches));
+    if (!kernel.grid.differs) of.facts.set("blocks", product(kernel.grid.extent));
+    if (!kernel.block.differs) of.facts.set("block_threads", product(kernel.block.extent));
+    if (totals.spec == "kernel_runtime" && !is_like_a_gpu(totals.device)) return;
+    for (const auto& [name, value] : kernel.scalars) of.facts.set(full_name(totals, name), value_of(value));
+    const SitesRecord* const sites = summary_.sites_of(kernel);
+    if (of.sites == nullptr) of.sites = sites;
+    for (const ArrayTotals& array : kernel.arrays) {
+      const std::string name = full_name(totals, array.name);
+      if (array.site_kind == SiteKind::instruction && sites != nullptr && sites == of.sites)
+        add_places(index, name, array);
+      if (!array.site_kind) add_array(of.facts, name, array, kernel.launches);
+    }
+  }
+
+  static void add_array(Facts& facts, const std::string& name, const ArrayTotals& array,
+                        std::uint64_t launches) {
+    if (!array.has_sum || array.elements == 0) return;
+    facts.set(name + ".sum", value_of(array.sum));
+    facts.set(name + ".max", value_of(array.greatest));
+    facts.set(name + ".mean",
+              value_of(array.sum) / (static_cast<double>(array.elements) * static_cast<double>(launches)));
+  }
+
+  void add_places(std::size_t index, const std::string& name, const ArrayTotals& array) {
+    KernelFacts& kernel = run_.kernels[index];
+    const SitesRecord& sites = *kernel.sites;
+    const std::size_t count = std::min(array.each.size(), sites.instructions.size());
+    for (std::size_t id = 0; id < count; ++id) {
+      const double value = value_of(array.each[id]);
+      const SitesRecord::Instruction& instruction = sites.instructions[id];
+      const std::optional<PlaceKind> kind = kind_of(sites.labels[instruction.labels]);
+      if (!(value > 0) || !kind) continue;
+      const PlaceKey key{instruction.file, instruction.line, instruction.line == 0 ? id : 0, *kind};
+      const auto [known, is_new] = places_[index].try_emplace(key, kernel.places.size());
+      if (is_new) kernel.places.push_back({*kind, id, {}});
+      PlaceFacts& place = kernel.places[known->second];
+      place.instruction = std::min<std::uint64_t>(place.instruction, id);
+      place.facts.add(name, value);
+    }
+  }
+
+  static void add_work(Facts& facts) {
+    const auto sum_of = [&facts](std::initializer_list<const char*> names) {
+      double sum = 0;
+      for (const char* name : names) sum += facts.get(name);
+      return sum;
+    };
+    const double issue = cycles_of_instruction * sum_of({"instruction_count.warp_instructions"});
+    const double shared = cycles_of_wavefront * sum_of({"shared_bank_conflicts.load_wavefronts",
+                                                        "shared_bank_conflicts.store_wavefronts",
+                                                        "shared_bank_conflicts.atomic_wavefronts"});
+    const double memory =
+        cycles_of_sector * sum_of({"memory_efficiency.load_sectors", "memory_efficiency.store_sectors",
+                                   "memory_efficiency.atomic_sectors"});
+    facts.set("work.issue", issue);
+    facts.set("work.shared", shared);
+    facts.set("work.memory", memory);
+    facts.set("work", issue + shared + memory);
+  }
+
+  void add_device(KernelFacts& kernel) const {
+    if (!is_like_a_gpu(kernel.device)) return;
+    const auto record = std::ranges::find(summary_.devices, kernel.device, &DeviceRecord::device);
+    if (record != summary_.devices.end() && record->multiprocessors != 0)
+      kernel.facts.set("multiprocessors", static_cast<double>(record->multiprocessors));
+  }
+
+  /// A time is of a kernel in all ranges, where work says how it divides.
+  void add_timing(KernelFacts& kernel) {
+    const auto found = timings_.find(kernel.kernel);
+    if (found == timings_.end()) return;
+    const TimingRecord& timing = *found->second;
+    if (timing.original) {
+      const KernelResources& resources = *timing.original;
+      const std::pair<const char*, std::uint64_t> numbers[] = {
+          {"registers", resources.registers},
+          {"local_bytes", resources.local_bytes},
+          {"blocks_per_sm", resources.blocks_per_sm},
+          {"warps_per_sm", resources.warps_per_sm},
+          {"most_warps_per_sm", resources.most_warps_per_sm}};
+      for (const auto& [name, value] : numbers) kernel.facts.set(name, static_cast<double>(value));
+    }
+    const bool has_time = timing.execute > 0 && (is_like_a_gpu(kernel.device) || !timing.modelled.empty());
+    if (!has_time) return;
+    is_modelled_ |= !timing.modelled.empty();
+    const Entries& all = entries_.at(kernel.kernel);
+    const double share = all.work > 0 ? kernel.facts.get("work") / all.work : 1 / all.count;
+    kernel.facts.set("milliseconds", timing.execute * share);
+  }
+
+  /// By the first of time, work and launches that says something of all kernels.
+  void weigh() {
+    const std::tuple<const char*, Weight> measures[] = {
+        {"milliseconds", is_modelled_ ? Weight::modelled_time : Weight::time}, {"work", Weight::work}};
+    const char* by = "launches";
+    for (const auto& [name, weight] : measures) {
+      const bool all = !run_.kernels.empty() &&
+                       std::ranges::all_of(run_.kernels,
+                                           [&](const KernelFacts& each) { return each.facts.get(name) > 0; });
+      if (!all) continue;
+      by = name;
+      run_.weight = weight;
+      break;
+    }
+    double total = 0;
+    for (const KernelFacts& each : run_.kernels) total += each.facts.get(by);
+    for (KernelFacts& each : run_.kernels) each.weight = total > 0 ? each.facts.get(by) / total : 0;
+  }
+
+  struct Entries {
+    double work = 0, count = 0;
+  };
+
+  const Summary& summary_;
+  RunFacts run_;
+  std::map<std::string, Entries> entries_;  ///< of a kernel, in different ranges
+  std::map<std::string, const TimingRecord*> timings_;
+  std::map<std::tuple<std::string, std::string, std::vector<std::string>>, std::size_t> index_;
+  std::vector<PlaceIndex> places_;  ///< of the kernels of run_
+  bool is_modelled_ = false;
+};
+
+}  // namespace
+
+void Facts::set(const std::string& name, double value) {
+  if (std::isfinite(value)) numbers_[name] = value;
+}
+
+void Facts::add(const std::string& name, double value) { numbers_[name] += value; }
+
+const double* Facts::find(std::string_view name) const {
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? nullptr : &found->second;
+}
+
+double Facts::get(std::string_view name) const {
+  const double* const number = find(name);
+  return number == nullptr ? 0 : *number;
+}
+
+RunFacts facts_of(const Summary& summary) { return Collector(summary).collect(); }
+
+std::string_view text_of(Weight weight) {
+  switch (weight) {
+    case Weight::time: return "instrumented time";
+    case Weight::modelled_time: return "modelled time";
+    case Weight::work: return "estimated work";
+    case Weight::launches: break;
+  }
+  return "launches";
+}
+
+}  // namespace lynxpp::report

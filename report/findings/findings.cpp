@@ -1,0 +1,109 @@
+#include "report/findings/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "report/kernel_name.h"
+#include "report/number.h"
+
+namespace lynxpp::report {
+namespace {
+
+std::string text_of(double value) {
+  constexpr double exact = 1e18;
+  if (std::floor(value) == value && std::fabs(value) < exact)
+    return to_text(Number::of(static_cast<WideInteger>(value)));
+  char digits[32];
+  std::snprintf(digits, sizeof digits, value < 9.95 ? "%.2f" : "%.1f", value);
+  return digits;
+}
+
+std::string_view text_of(PlaceKind kind) {
+  switch (kind) {
+    case PlaceKind::load: return "loads";
+    case PlaceKind::store: return "stores";
+    case PlaceKind::atomic: return "atomics";
+    case PlaceKind::branch: break;
+  }
+  return "branches";
+}
+
+/// What stands for {name} of a sentence.
+std::string filling(std::string_view name, const FindingRule& rule, const View& view, PlaceKind kind) {
+  if (name == "what") return std::string(text_of(kind));
+  const bool is_percent = name.ends_with('%');
+  if (is_percent) name.remove_suffix(1);
+  const auto known = std::ranges::find(rule.numbers, name, &NamedMeasure::name);
+  if (known == rule.numbers.end()) return "?";
+  const double value = known->measure(view);
+  return is_percent ? percent_text(value) : text_of(value);
+}
+
+std::string filled(const FindingRule& rule, const View& view, PlaceKind kind) {
+  std::string text;
+  std::string_view rest = rule.sentence;
+  while (true) {
+    const std::size_t open = rest.find('{');
+    text += rest.substr(0, open);
+    if (open == std::string_view::npos) return text;
+    const std::size_t close = rest.find('}', open);
+    text += filling(rest.substr(open + 1, close - open - 1), rule, view, kind);
+    rest.remove_prefix(close + 1);
+  }
+}
+
+std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& kernel,
+                                   const PlaceFacts* place) {
+  const View view(kernel, place);
+  const bool has_all = std::ranges::all_of(rule.needs, [&](std::string_view name) { return view.has(name); });
+  if (!has_all || !(rule.measure(view) >= rule.threshold)) return std::nullopt;
+  KernelFinding finding;
+  finding.rule = rule.name;
+  finding.kernel = kernel.kernel;
+  finding.device = kernel.device;
+  finding.ranges = kernel.ranges;
+  finding.weight = kernel.weight;
+  if (place != nullptr) finding.place = label_of(kernel.sites, SiteKind::instruction, place->instruction);
+  if (rule.saving != nullptr) finding.benefit = kernel.weight * std::clamp(rule.saving(view), 0.0, 1.0);
+  finding.sentence = filled(rule, view, place == nullptr ? PlaceKind::load : place->kind);
+  finding.why = rule.why;
+  finding.what_to_try = rule.what_to_try;
+  return finding;
+}
+
+}  // namespace
+
+std::string percent_text(double share) {
+  char digits[32];
+  const double percent = 100 * share;
+  std::snprintf(digits, sizeof digits, percent > 0 && percent < 0.95 ? "%.1f %%" : "%.0f %%", percent);
+  return digits;
+}
+
+std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const FindingRule> rules) {
+  std::vector<KernelFinding> findings;
+  const auto keep = [&findings](std::optional<KernelFinding> finding) {
+    if (finding) findings.push_back(std::move(*finding));
+  };
+  for (const KernelFacts& kernel : facts.kernels) {
+    for (const FindingRule& rule : rules) {
+      if (rule.kinds.empty()) keep(apply(rule, kernel, nullptr));
+      for (const PlaceFacts& place : kernel.places) {
+        if (std::ranges::count(rule.kinds, place.kind) != 0) keep(apply(rule, kernel, &place));
+      }
+    }
+  }
+  std::ranges::stable_sort(findings, [](const KernelFinding& a, const KernelFinding& b) {
+    if (a.benefit.has_value() != b.benefit.has_value()) return a.benefit.has_value();
+    return a.benefit ? *a.benefit > *b.benefit : a.weight > b.weight;
+  });
+  return findings;
+}
+
+std::string place_text(const SiteLabel& place) {
+  if (place.line != 0) return place.source();
+  return place.ptx_line == 0 ? "" : "PTX line " + std::to_string(place.ptx_line);
+}
+
+}  // namespace lynxpp::report

@@ -1,0 +1,267 @@
+// Findings and the overview of a run as text and as a part of a plain page.
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+
+#include "report/bar_chart.h"
+#include "report/findings/findings.h"
+#include "report/kernel_name.h"
+#include "report/number.h"
+#include "report/text_table.h"
+#include "report/totals.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+/// Those that promise less are left out of a list.
+constexpr double least_benefit = 0.01;
+/// Where nothing is estimated, the kernel's share decides.
+constexpr double least_weight = 0.05;
+
+bool is_worth_a_line(const KernelFinding& finding) {
+  return finding.benefit ? *finding.benefit >= least_benefit : finding.weight >= least_weight;
+}
+
+std::string sentence_of(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
+std::string kernel_of(const KernelFinding& finding) {
+  const std::string path = path_of(finding.ranges);
+  return demangle(finding.kernel) + (path.empty() ? "" : " in " + path);
+}
+
+/// "transpose.cu:24 (st.global.f32)".
+std::string place_of(const KernelFinding& finding) {
+  const std::string text = finding.place ? place_text(*finding.place) : "";
+  if (text.empty() || finding.place->opcode.empty()) return text;
+  return text + " (" + finding.place->opcode + ")";
+}
+
+std::string benefit_of(const KernelFinding& finding) {
+  return finding.benefit ? "up to " + percent_text(*finding.benefit) : "not estimated";
+}
+
+/// `same_rule`: the number of the first finding by the same rule.
+std::string entry(const KernelFinding& finding, std::size_t number, std::size_t same_rule,
+                  std::size_t width) {
+  constexpr std::size_t indent = 4;
+  const std::string place = place_of(finding);
+  std::string text = std::to_string(number) + ". ";
+  text += std::string(indent > text.size() ? indent - text.size() : 0, ' ') + finding.rule + ", " +
+          benefit_of(finding) + ": ";
+  const std::size_t taken = width_of(text) + (place.empty() ? 0 : 2 + width_of(place));
+  const std::size_t room = width > taken + 20 ? width - taken : 20;
+  text += short_kernel_name(kernel_of(finding), room) + (place.empty() ? "" : ", " + printable(place)) + "\n";
+  text += wrapped(sentence_of(finding.sentence), indent, width);
+  if (same_rule != number)
+    return text + "    Why, and what to try: as of " + std::to_string(same_rule) + ".\n";
+  return text + wrapped("Why: " + finding.why + ".", indent, width) +
+         wrapped("Try: " + finding.what_to_try + ".", indent, width);
+}
+
+bool lacks_line(const KernelFinding& finding) { return finding.place && finding.place->line == 0; }
+
+// ---------------------------------------------------------------- overview
+
+struct OverviewColumn {
+  std::vector<std::string> header;
+  std::function<std::string(const KernelFacts&)> cell;  ///< empty where nothing is known
+};
+
+std::string count_text(double value) {
+  return to_text(Number::of(static_cast<WideInteger>(value)), NumberStyle::compact);
+}
+
+std::string share_text(double part, double whole) { return whole > 0 ? percent_text(part / whole) : ""; }
+
+double bytes_moved(const Facts& facts) {
+  return facts.get("memory_efficiency.load_bytes_moved") + facts.get("memory_efficiency.store_bytes_moved");
+}
+
+double bytes_asked(const Facts& facts) {
+  return facts.get("memory_efficiency.load_bytes_asked") + facts.get("memory_efficiency.store_bytes_asked");
+}
+
+double shared_conflicts(const Facts& facts) {
+  return facts.get("shared_bank_conflicts.load_conflicts") +
+         facts.get("shared_bank_conflicts.store_conflicts") +
+         facts.get("shared_bank_conflicts.atomic_conflicts");
+}
+
+std::vector<OverviewColumn> overview_columns(Weight weight) {
+  const auto number = [](const char* name) {
+    return [name](const KernelFacts& kernel) {
+      const double* const value = kernel.facts.find(name);
+      return value == nullptr ? "" : count_text(*value);
+    };
+  };
+  return {
+      {{"share of", std::string(text_of(weight))},
+       [](const KernelFacts& kernel) { return percent_text(kernel.weight); }},
+      {{"launches"}, number("launches")},
+      {{"ms"},
+       [](const KernelFacts& kernel) {
+         const double* const value = kernel.facts.find("milliseconds");
+         return value == nullptr ? "" : to_text(Number::of_real(*value));
+       }},
+      {{"instructions", "of warps"}, number("instruction_count.warp_instructions")},
+      {{"lanes", "active"},
+       [](const KernelFacts& kernel) {
+         return share_text(kernel.facts.get("instruction_count.thread_instructions"),
+                           32 * kernel.facts.get("instruction_count.warp_instructions"));
+       }},
+      {{"divergent", "branches"},
+       [](const KernelFacts& kernel) {
+         return share_text(kernel.facts.get("branch_divergence.total_divergent"),
+                           kernel.facts.get("branch_divergence.total_branches"));
+       }},
+      {{"bytes", "moved"},
+       [](const KernelFacts& kernel) {
+         return kernel.facts.find("memory_efficiency.load_bytes_moved") == nullptr
+                    ? ""
+                    : count_text(bytes_moved(kernel.facts));
+       }},
+      {{"bytes asked", "of moved"},
+       [](const KernelFacts& kernel) {
+         return share_text(bytes_asked(kernel.facts), bytes_moved(kernel.facts));
+       }},
+      {{"bank", "conflicts"},
+       [](const KernelFacts& kernel) {
+         return share_text(shared_conflicts(kernel.facts), kernel.facts.get("work.shared"));
+       }},
+  };
+}
+
+std::string headline(const RunFacts& facts) {
+  double launches = 0, instructions = 0, moved = 0;
+  std::vector<std::string> devices;
+  for (const KernelFacts& kernel : facts.kernels) {
+    launches += kernel.facts.get("launches");
+    instructions += kernel.facts.get("instruction_count.warp_instructions");
+    moved += bytes_moved(kernel.facts);
+    if (std::ranges::count(devices, kernel.device) == 0) devices.push_back(kernel.device);
+  }
+  const auto several = [](double number, const std::string& name) {
+    return count_text(number) + " " + name + (number == 1 ? "" : name.ends_with('h') ? "es" : "s");
+  };
+  std::string text = several(static_cast<double>(facts.kernels.size()), "kernel") + ", " +
+                     several(launches, "launch") + " on ";
+  for (const std::string& device : devices) text += (&device == &devices[0] ? "" : ", ") + printable(device);
+  if (instructions > 0) text += "; " + count_text(instructions) + " instructions of warps";
+  if (moved > 0) text += "; " + count_text(moved) + " bytes of device memory moved";
+  return text;
+}
+
+std::string nothing_measured(const std::vector<CoverageRecord>& seen, std::size_t width) {
+  constexpr std::size_t most = 20;
+  if (seen.empty()) return {};
+  std::string text = "== lynxpp: summary ==\nNo kernel was measured. These were launched:\n";
+  for (std::size_t i = 0; i < std::min(most, seen.size()); ++i) {
+    const std::string reason = gap_of(seen[i]);
+    text += "  " + short_kernel_name(demangle(seen[i].kernel), width / 2) + ": " + reason + "\n";
+  }
+  if (seen.size() > most) text += "  … " + std::to_string(seen.size() - most) + " more\n";
+  return text;
+}
+
+}  // namespace
+
+std::string overview_text(const RunFacts& facts, std::size_t width, std::size_t most) {
+  if (facts.kernels.empty()) return {};
+  std::vector<const KernelFacts*> kernels;
+  for (const KernelFacts& each : facts.kernels) kernels.push_back(&each);
+  std::ranges::stable_sort(kernels, std::greater<>(), &KernelFacts::weight);
+  const std::size_t further = kernels.size() > most ? kernels.size() - most : 0;
+  kernels.resize(kernels.size() - further);
+  std::vector<TextColumn> columns;
+  std::size_t taken = 0;
+  for (const OverviewColumn& each : overview_columns(facts.weight)) {
+    TextColumn column{each.header, {}};
+    for (const KernelFacts* kernel : kernels) column.cells.push_back(each.cell(*kernel));
+    if (std::ranges::all_of(column.cells, &std::string::empty)) continue;
+    taken += column.width() + 2;
+    columns.push_back(std::move(column));
+  }
+  std::vector<std::string> names;
+  for (const KernelFacts* kernel : kernels) {
+    const std::string path = path_of(kernel->ranges);
+    names.push_back(demangle(kernel->kernel) + (path.empty() ? "" : " in " + path));
+  }
+  ShortNames shortened = short_kernel_names(names, width > taken + 16 ? width - taken : 16);
+  columns.insert(columns.begin(), TextColumn{{"kernel"}, std::move(shortened.names), false});
+  std::string text =
+      "== lynxpp: summary ==\n" + wrapped(headline(facts) + ".", 0, width) + render_columns(columns);
+  for (const std::string& line : shortened.legend) text += "  " + line + "\n";
+  if (further != 0) text += "  … " + std::to_string(further) + " more kernels\n";
+  return text;
+}
+
+std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
+                          std::size_t most) {
+  if (findings.empty()) return {};
+  std::string text = "== lynxpp: findings ==\n";
+  text += wrapped("In order of what might be saved at most: an estimate, in shares of the run's " +
+                      std::string(text_of(weight)) + ".",
+                  0, width);
+  std::size_t shown = 0, further = 0;
+  bool lacks_lines = false;
+  std::map<std::string, std::size_t> rules;
+  for (const KernelFinding& each : findings) {
+    if (shown >= most || !is_worth_a_line(each)) {
+      ++further;
+      continue;
+    }
+    const std::size_t first = rules.try_emplace(each.rule, ++shown).first->second;
+    text += entry(each, shown, first, width);
+    lacks_lines |= lacks_line(each);
+  }
+  if (further != 0)
+    text += "  … " + std::to_string(further) + " more that promise " +
+            (shown >= most ? "no more than the last one" : "less than 1 %") + ": see a report as html\n";
+  if (lacks_lines) text += "  Compile with -lineinfo to see lines of the source in place of PTX lines.\n";
+  return text;
+}
+
+std::string summary_text(const Summary& summary, std::size_t width) {
+  const RunFacts facts = facts_of(summary);
+  if (facts.kernels.empty()) return nothing_measured(summary.coverage, width);
+  const std::vector<KernelFinding> findings = findings_of(facts);
+  std::string text = overview_text(facts, width);
+  std::size_t missed = 0;
+  for (const CoverageRecord& each : summary.coverage) missed += gap_of(each).empty() ? 0 : 1;
+  if (missed != 0) {
+    text += wrapped(std::to_string(missed) + " of " + std::to_string(summary.coverage.size()) +
+                        " kernels were not or not always instrumented: see the report's table.",
+                    0, width);
+  }
+  const std::string words = findings_text(findings, facts.weight, width);
+  return text + "\n" + (words.empty() ? "No rule has found anything worth a change.\n" : words);
+}
+
+std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {
+  constexpr std::size_t most = 50;
+  if (findings.empty()) return {};
+  std::string html =
+      "<h2>Findings <span class=\"unit\">in order of what might be saved at most, an estimate in "
+      "shares of the run's " +
+      escaped(text_of(weight)) + "</span></h2>\n<ol>\n";
+  for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
+    const KernelFinding& each = findings[i];
+    const std::string place = place_of(each);
+    html += "<li><b>" + escaped(each.rule + ", " + benefit_of(each)) + "</b>: " + escaped(kernel_of(each)) +
+            (place.empty() ? "" : ", " + escaped(place)) + "<br>" + escaped(sentence_of(each.sentence)) +
+            "<br>Why: " + escaped(each.why) + ".<br>Try: " + escaped(each.what_to_try) + ".</li>\n";
+  }
+  html += "</ol>\n";
+  if (findings.size() > most) html += "<p>and " + std::to_string(findings.size() - most) + " more</p>\n";
+  if (std::ranges::any_of(findings, lacks_line))
+    html +=
+        "<p class=\"note\">Compile with -lineinfo to see lines of the source in place of PTX lines.</p>\n";
+  return html;
+}
+
+}  // namespace lynxpp::report
