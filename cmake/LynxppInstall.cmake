@@ -37,4 +37,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/specs/ DESTINATION share/lynxpp
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/advise DESTINATION share/lynxpp FILES_MATCHING PATTERN "*.access")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/man/ DESTINATION share/man/man1 FILES_MATCHING PATTERN "*.1")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES_MATCHING PATTERN "*.md" PATTERN "*.schema.json" PATTERN "measurements" EXCLUDE)
+install(FILES cli/completion/lynxpp.bash DESTINATION share/bash-completion/completions RENAME lynxpp)
+install(FILES cli/completion/_lynxpp DESTINATION share/zsh/site-functions)
+install(FILES cli/completion/lynxpp.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/lynxpp)
