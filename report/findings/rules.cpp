@@ -27,6 +27,8 @@ double least_sectors(const View& v) {
   return std::min(sectors(v), std::max(requests(v), std::ceil(asked(v) / sector)));
 }
 double wasted(const View& v) { return ratio(sectors(v) - least_sectors(v), sectors(v)); }
+/// At most one sector more than needed for each request, or few of many.
+bool is_misaligned(const View& v) { return sectors(v) - least_sectors(v) <= requests(v) || wasted(v) < 0.25; }
 double memory_saving(const View& v) { return work_share(v, 2 * (sectors(v) - least_sectors(v))); }
 double moved(const View& v) { return sectors(v) * sector; }
 double wasted_bytes(const View& v) { return (sectors(v) - least_sectors(v)) * sector; }
@@ -86,7 +88,7 @@ const std::vector<FindingRule> rule_table = {
     {"uncoalesced access",
      {load, store},
      {"memory_efficiency.sectors", "memory_efficiency.requests"},
-     wasted,
+     [](const View& v) { return is_misaligned(v) ? 0 : wasted(v); },
      0.25,
      memory_saving,
      {{"moved", moved},
@@ -104,7 +106,7 @@ const std::vector<FindingRule> rule_table = {
     {"misaligned access",
      {load, store},
      {"memory_efficiency.sectors", "memory_efficiency.requests"},
-     [](const View& v) { return wasted(v) < 0.25 ? wasted(v) : 0; },
+     [](const View& v) { return is_misaligned(v) ? wasted(v) : 0; },
      0.1,
      memory_saving,
      {{"sectors_per_request", sectors_per_request},

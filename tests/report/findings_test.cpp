@@ -268,6 +268,13 @@ TEST_F(Findings, InstructionsOfOneLineAreOnePlace) {
   EXPECT_THAT(found[0].sentence, HasSubstr("move 204,800 bytes"));
 }
 
+TEST_F(Findings, ASectorMoreForEachRequestIsMisaligned) {
+  const std::vector<KernelFinding> found =
+      findings({memory({100, 0, 0, 0}, {200, 0, 0, 0}, {3200, 0, 0, 0})});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rule, "misaligned access") << "bytes";
+}
+
 TEST_F(Findings, OneLaneOfAWarpIsNotUncoalesced) {
   EXPECT_EQ(find({memory({100, 0, 0, 0}, {100, 0, 0, 0}, {400, 0, 0, 0})}, "uncoalesced access"), nullptr);
 }

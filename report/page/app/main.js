@@ -78,25 +78,42 @@ const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;",
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
 
-/** Of rules about the kernel, and about its arrays, which have no estimate. */
-function finding(each, title) {
+/** Of rules about the kernel, and about its arrays, which have no estimate. Reasons and advice stand once for each rule: `said` has those before. */
+function finding(each, said, title) {
   const place = placeOf(each);
   const head = [each.benefit === undefined ? "" : `${each.rule}, ${benefitOf(each)}`, place && `${place} (${each.place.opcode})`, each.array].filter(Boolean).join(": ");
+  const isNew = each.benefit === undefined || !said.has(each.rule);
+  said.add(each.rule);
   return element("li", {}, title ?? "", head ? element("b", {}, `${head}: `) : "", sentence(each.sentence),
-    each.why ? element("p", { class: "try" }, `Why: ${sentence(each.why)}`) : "", each.what_to_try ? element("p", { class: "try" }, `Try: ${sentence(each.what_to_try)}`) : "");
+    isNew && each.why ? element("p", { class: "try" }, `Why: ${sentence(each.why)}`) : "", isNew && each.what_to_try ? element("p", { class: "try" }, `Try: ${sentence(each.what_to_try)}`) : "");
 }
 
-const findings = (kernel) => element("ul", { class: "findings" }, ...kernel.findings.map((each) => finding(each)));
+const isWorthReading = (each) => (each.benefit === null ? each.weight >= 0.05 : each.benefit === undefined || each.benefit >= 0.01);
+
+function findingsList(list, name, titleOf) {
+  const said = new Set();
+  return element(name, { class: "findings" }, ...list.map((each) => finding(each, said, titleOf?.(each))));
+}
+
+function findings(kernel) {
+  const first = kernel.findings.filter(isWorthReading);
+  const rest = kernel.findings.filter((each) => !isWorthReading(each));
+  return element("div", {}, findingsList(first, "ul"), rest.length
+    ? element("details", { class: "rest" }, element("summary", {}, `${format(rest.length)} that promise less than 1 % of the run`), findingsList(rest, "ul")) : "");
+}
+
+/** Without its result, template arguments and parameters. */
+const shortName = (name) => /([\w~][\w~:]*)(?:<.*>)?\(/.exec(name)?.[1] ?? name;
 
 /** Those of all kernels that promise the most. */
 function whereToLook() {
   const most = 12;
   const { shares_of, list } = data.summary.findings;
-  const worth = list.filter((each) => (each.benefit === null ? each.weight >= 0.05 : each.benefit >= 0.01));
+  const worth = list.filter(isWorthReading);
   if (!worth.length) return "";
   const kernelOf = (each) => kernels.find((kernel) => kernel.findings.includes(each));
   return section("Where to look first", () => element("div", {}, element("p", { class: "facts" }, `In order of what might be saved at most: an estimate, in shares of the run's ${shares_of}.`),
-    element("ol", { class: "findings" }, ...worth.slice(0, most).map((each) => finding(each, element("a", { href: `#kernel=${kernelOf(each)?.id}` }, each.demangled)))),
+    findingsList(worth.slice(0, most), "ol", (each) => element("a", { href: `#kernel=${kernelOf(each)?.id}`, title: each.demangled }, shortName(each.demangled))),
     worth.length > most ? element("p", {}, `${format(worth.length - most)} more stand at their kernels.`) : "",
     worth.some((each) => each.place && !each.place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see lines of the source in place of PTX lines.") : ""));
 }
