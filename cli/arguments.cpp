@@ -307,9 +307,21 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
   add_filters(*quality, arguments.kernels, arguments.launches);
   add_device(*quality, arguments.device);
   quality
-      ->add_option("-w,--weights", arguments.weights,
-                   "JSON file with the criteria's weights (default: the paper's)")
+      ->add_option(
+          "-w,--weights", arguments.weights,
+          "JSON file with the criteria's weights, or paper (default: the device's, else the paper's)")
       ->type_name("FILE");
+  CLI::Option* const fit =
+      quality->add_flag("--fit", arguments.fit,
+                        "Fit weights to this device, by ranges PRIMITIVE/IMPLEMENTATION, and keep them");
+  quality->add_option("-o,--output", arguments.output, "Where to keep them (default: the user's data folder)")
+      ->type_name("FILE")
+      ->needs(fit);
+  quality
+      ->add_option(
+          "-m,--machine", arguments.machine,
+          "Whose clock times kernels on the cpu device (default: LYNXPP_CPU_CLOCK, else compute_9_0)")
+      ->type_name("MACHINE");
   quality
       ->add_option("-r,--range", arguments.ranges,
                    "Only this range and those in it, as \"outer/inner\"; may be repeated")
@@ -331,9 +343,10 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       "The criteria are from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
       "synchronization (SO), instructions (IO), memory hierarchy (MH), memory coalescing (MC), data\n"
       "transfer (DT); QM is their mean by weight. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
-      "The program's output is dropped; on a GPU it runs twice. The exit code is 1 when it fails, launches\n"
-      "no kernel or does not enter a range; 2: wrong usage, or a file of weights that has errors.\n\n"
-      "Example: lynxpp quality --range reduction -- ./primitives reduction");
+      "The program's output is dropped; it runs twice. The exit code is 1 when it fails, launches no kernel\n"
+      "or does not enter a range; 2: wrong usage, or a file of weights that has errors.\n\n"
+      "Example: lynxpp quality --range reduction -- ./primitives reduction\n"
+      "Example: lynxpp quality --fit -- ./primitives 100000");
   return quality;
 }
 

@@ -133,12 +133,15 @@ struct QualityArguments {
   std::string kernels;
   std::string launches;
   std::string device;
-  std::string weights;              ///< a file; empty: the paper's
+  std::string weights;              ///< a file, or "paper"; empty: the device's, else the paper's
+  std::string machine;              ///< whose clock times kernels on the cpu device; empty: the default
   std::vector<std::string> ranges;  ///< only these; empty: everything
   std::string functions;            ///< with commas: launches below them are ranges, too
   std::uint64_t problem_bytes = 0;  ///< 0: as the launches' arrays say
   bool inputs = false;              ///< show the raw inputs
   bool json = false;
+  bool fit = false;                  ///< weights to the ranges PRIMITIVE/IMPLEMENTATION
+  std::string output;                ///< for the fitted weights; empty: the user's data folder
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 

@@ -38,22 +38,26 @@ std::vector<std::string> stored() {
 
 }  // namespace
 
-std::string calibrations_folder() {
+std::string data_folder(const std::string& kind) {
   const std::string data = set_variable("XDG_DATA_HOME");
   // As the specification of these folders asks: a path that is not absolute is none.
-  if (data.starts_with('/')) return data + "/lynxpp/calibrations";
+  if (data.starts_with('/')) return data + "/lynxpp/" + kind;
   const std::string home = set_variable("HOME");
-  return home.empty() ? "" : home + "/.local/share/lynxpp/calibrations";
+  return home.empty() ? "" : home + "/.local/share/lynxpp/" + kind;
 }
 
-std::string calibration_file(const std::string& device) {
+std::string device_file(const std::string& folder, const std::string& device) {
   std::string name;
   for (const char c : device) {
     const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
     name += is_plain ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '-';
   }
-  return calibrations_folder() + "/" + name + ".json";
+  return folder + "/" + name + ".json";
 }
+
+std::string calibrations_folder() { return data_folder("calibrations"); }
+
+std::string calibration_file(const std::string& device) { return device_file(calibrations_folder(), device); }
 
 Result<Calibration> find_calibration(const std::string& name) {
   if (name.find('/') != std::string::npos || name.ends_with(".json")) return read(name);

@@ -1,4 +1,5 @@
-// Where calibrations lie: one file for each device in the user's data folder.
+// Where calibrations lie: one file for each device in the user's data folder, as whatever else belongs to a
+// device.
 #pragma once
 
 #include <string>
@@ -8,10 +9,16 @@
 
 namespace lynxpp::cli {
 
+/// $XDG_DATA_HOME/lynxpp/KIND, else ~/.local/share/lynxpp/KIND; empty without a home.
+std::string data_folder(const std::string& kind);
+
+/// The file of a device in such a folder: its name in small letters and digits, with '-' for the rest.
+std::string device_file(const std::string& folder, const std::string& device);
+
 /// $XDG_DATA_HOME/lynxpp/calibrations, else ~/.local/share/lynxpp/calibrations; empty without a home.
 std::string calibrations_folder();
 
-/// The file of a device there: its name in small letters and digits, with '-' for the rest.
+/// The file of a device there.
 std::string calibration_file(const std::string& device);
 
 /// Of a device, by its name; a file, when the name has a '/' or ends with ".json"; the only one there is,

@@ -1,4 +1,4 @@
-// `lynxpp quality`: the program runs with the specification `quality`, on a GPU once more as it is, and the
+// `lynxpp quality`: the program runs with the specification `quality` and once more as it is, timed, and the
 // criteria of Pro++ are worked out of the records.
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +13,8 @@
 #include "cli/preload.h"
 #include "cli/quality_inputs.h"
 #include "cli/quality_output.h"
+#include "cli/rating/fit.h"
+#include "models/machine.h"
 #include "models/proplusplus/weights.h"
 #include "report/reader.h"
 #include "support/text.h"
@@ -22,11 +24,29 @@ namespace {
 
 using models::proplusplus::Weights;
 
-Result<Weights> wanted_weights(const QualityArguments& arguments) {
-  if (arguments.weights.empty()) return models::proplusplus::paper_weights();
+/// Nullopt: those that belong to the device.
+Result<std::optional<Weights>> given_weights(const QualityArguments& arguments) {
+  if (arguments.weights.empty()) return std::optional<Weights>();
+  if (arguments.weights == "paper") return std::optional<Weights>(models::proplusplus::paper_weights());
   std::string text;
   if (!read_file(arguments.weights, text)) return failure(cannot_read(arguments.weights));
-  return models::proplusplus::parse_weights(text, arguments.weights);
+  Result<Weights> weights = models::proplusplus::parse_weights(text, arguments.weights);
+  if (!weights) return weights.error();
+  return std::optional<Weights>(std::move(*weights));
+}
+
+std::string machine_name(const QualityArguments& arguments) {
+  if (!arguments.machine.empty()) return arguments.machine;
+  const char* const variable = std::getenv("LYNXPP_CPU_CLOCK");
+  return variable != nullptr && *variable != '\0' ? variable : "compute_9_0";
+}
+
+/// Whose clock times kernels where there is no GPU.
+Result<models::Machine> clock_machine(const QualityArguments& arguments) {
+  Result<models::Machine> machine = models::find_machine(machine_name(arguments));
+  if (machine && !machine->timing)
+    return failure("the machine " + machine->name + " has no timing", "choose one that has with -m");
+  return machine;
 }
 
 Result<std::vector<report::Record>> run_once(const std::string& program, const QualityArguments& arguments,
@@ -40,6 +60,7 @@ Result<std::vector<report::Record>> run_once(const std::string& program, const Q
                       {"LYNXPP_SPEC", "quality"},
                       {"LYNXPP_TIMELINE", "1"},
                       {"LYNXPP_TIMING", timing},
+                      {"LYNXPP_CPU_CLOCK", machine_name(arguments)},
                       {"LYNXPP_OUTPUT", records}};
   if (!arguments.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments.kernels;
   if (!arguments.launches.empty()) variables["LYNXPP_LAUNCHES"] = arguments.launches;
@@ -92,7 +113,8 @@ Status keep_ranges(rating::Inputs& inputs, const std::vector<std::string>& wante
   return success();
 }
 
-Result<rating::Inputs> measure(const std::string& program, const QualityArguments& arguments) {
+Result<rating::Inputs> measure(const std::string& program, const QualityArguments& arguments,
+                               const models::Machine& machine) {
   const Result<std::string> library = preload_library();
   if (!library) return library.error();
   const WorkFolder folder;
@@ -101,20 +123,54 @@ Result<rating::Inputs> measure(const std::string& program, const QualityArgument
   Result<std::vector<report::Record>> counted = run_once(program, arguments, *library, folder, "");
   if (!counted) return counted.error();
   runs.counted = std::move(*counted);
-  if (is_of_gpu(runs.counted)) {
-    Result<std::vector<report::Record>> timed = run_once(program, arguments, *library, folder, "original");
-    if (!timed) return timed.error();
-    runs.timed = std::move(*timed);
-  }
+  Result<std::vector<report::Record>> timed = run_once(program, arguments, *library, folder, "original");
+  if (!timed) return timed.error();
+  runs.timed = std::move(*timed);
+  if (!is_of_gpu(runs.counted)) runs.modelled = machine;
   if (arguments.problem_bytes != 0) runs.problem_bytes = arguments.problem_bytes;
   return rating::inputs_of(runs);
+}
+
+/// What the program is rated by.
+struct Rating {
+  Weights weights;
+  std::optional<rating::KeptFit> fit;
+};
+
+Result<Rating> rating_of(const rating::Inputs& inputs, const QualityArguments& arguments,
+                         const std::optional<Weights>& given) {
+  if (arguments.fit) {
+    Result<rating::KeptFit> fit = rating::fit_and_keep(inputs, arguments.output);
+    if (!fit) return fit.error();
+    return Rating{given.value_or(fit->weights), std::move(*fit)};
+  }
+  if (given) return Rating{*given, {}};
+  Result<std::optional<Weights>> stored = rating::stored_weights(inputs.device);
+  if (!stored) return stored.error();
+  return Rating{stored->value_or(models::proplusplus::paper_weights()), {}};
+}
+
+Status show(const std::string& program, const QualityArguments& arguments, const models::Machine& machine,
+            const std::optional<Weights>& given) {
+  Result<rating::Inputs> inputs = measure(program, arguments, machine);
+  if (!inputs) return inputs.error();
+  const Result<Rating> rated = rating_of(*inputs, arguments, given);
+  if (!rated) return rated.error();
+  if (Status kept = keep_ranges(*inputs, arguments.ranges); !kept) return kept;
+  std::string text = arguments.json ? rating::to_json(*inputs, rated->weights)
+                                    : rating::to_text(*inputs, rated->weights, arguments.inputs);
+  if (rated->fit && !arguments.json) text += rating::fit_text(*rated->fit);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return success();
 }
 
 }  // namespace
 
 int quality(const QualityArguments& arguments) {
-  const Result<Weights> weights = wanted_weights(arguments);
-  if (!weights) return print(weights.error().diagnostics), exit_usage_error;
+  const Result<std::optional<Weights>> given = given_weights(arguments);
+  if (!given) return print(given.error().diagnostics), exit_usage_error;
+  const Result<models::Machine> machine = clock_machine(arguments);
+  if (!machine) return print(machine.error().diagnostics), exit_usage_error;
   const Filters filters{{"--kernels", arguments.kernels}, {"--launches", arguments.launches}};
   for (const Status& checked : {check_filters(filters), check_device(arguments.device)}) {
     if (!checked) return print(checked.error().diagnostics), exit_usage_error;
@@ -124,14 +180,9 @@ int quality(const QualityArguments& arguments) {
     return problem;
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle);
-  Result<rating::Inputs> inputs = measure(program.path, arguments);
-  if (!inputs) return print(inputs.error().diagnostics), exit_input_error;
-  if (Status kept = keep_ranges(*inputs, arguments.ranges); !kept)
-    return print(kept.error().diagnostics), exit_input_error;
-  const std::string text = arguments.json ? rating::to_json(*inputs, *weights)
-                                          : rating::to_text(*inputs, *weights, arguments.inputs);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return exit_success;
+  const Status shown = show(program.path, arguments, *machine, *given);
+  if (!shown) print(shown.error().diagnostics);
+  return shown ? exit_success : exit_input_error;
 }
 
 }  // namespace lynxpp::cli

@@ -125,7 +125,7 @@ models::proplusplus::Configuration configuration_of(const LaunchRecord& record,
   return configuration;
 }
 
-/// Balance and time by the modelled schedule.
+/// Balance and stalls by the modelled schedule.
 void schedule_blocks(const LaunchRecord& record, const Hardware& hardware, Counted& counted) {
   const auto longest = counts_of(record, "longest");
   const auto active = counts_of(record, "active");
@@ -139,7 +139,6 @@ void schedule_blocks(const LaunchRecord& record, const Hardware& hardware, Count
   const auto schedule =
       models::proplusplus::schedule(blocks, hardware.multiprocessors, std::max(1u, resident));
   counted.run.balance = schedule.balance(hardware.machine.residency.warps);
-  counted.run.seconds = models::proplusplus::modelled_seconds(schedule, counted.run.counts, hardware);
   for (const ResultValue& result : record.results) {
     if (result.name != "stalled" || !result.denominators) continue;
     const double resident_steps = report::number_at(*result.denominators, 0).as_double();
@@ -193,14 +192,15 @@ std::set<std::uint64_t> overlapping_copies(const std::vector<const ActivityRecor
 
 /// The time between kernels as it is assumed: a gap for each launch behind the first, and the copies between
 /// the first and the last that nothing runs beside.
-double assumed_between(const std::vector<const ActivityRecord*>& activities, const Timeline& timeline) {
+double assumed_between(const std::vector<const ActivityRecord*>& activities, const Timeline& timeline,
+                       const Hardware& hardware) {
   using namespace models::proplusplus;  // NOLINT(google-build-using-namespace): its constants
   double between = 0;
   double copied = 0;
   bool has_launched = false;
   for (const ActivityRecord* each : activities) {
     if (each->launch) {
-      if (has_launched) between += assumed_gap_seconds + copied;
+      if (has_launched) between += hardware.gap_seconds + copied;
       has_launched = true;
       copied = 0;
     }
@@ -309,7 +309,7 @@ Subject subject_of(Subject::Kind kind, const std::string& name,
   for (const auto& [number, bytes] : arrays) subject.primitive.problem_bytes += bytes;
   if (runs.problem_bytes) subject.primitive.problem_bytes = *runs.problem_bytes;
   subject.primitive.between_seconds =
-      timed.empty() ? assumed_between(activities, timeline) : measured_between(timed);
+      runs.modelled ? assumed_between(activities, timeline, hardware) : measured_between(timed);
   // What lies between the launches of one kernel is another kernel's or the program's.
   const bool is_kernel = kind == Subject::Kind::kernel;
   if (is_kernel) subject.primitive.between_seconds = 0;
@@ -368,7 +368,7 @@ void count_launches(const std::vector<report::Record>& records, const Hardware& 
   }
 }
 
-/// Measured times in the place of modelled ones, where there are any.
+/// 0, not known: of a launch that was not timed.
 void take_times(const std::vector<const ActivityRecord*>& timed, Timeline& timeline) {
   std::map<LaunchKey, double> seconds;
   for (const ActivityRecord* each : timed) {
@@ -413,6 +413,13 @@ Result<Inputs> inputs_of(const Runs& runs) {
     if (const auto* device = std::get_if<report::DeviceRecord>(&record))
       inputs.hardware = hardware_of(figures_of(*device), &inputs.assumes_hardware);
   }
+  inputs.device = inputs.hardware.name;
+  inputs.times = runs.modelled ? Times::modelled : Times::measured;
+  if (runs.modelled) {
+    inputs.hardware = models::proplusplus::hardware_of(*runs.modelled);
+    inputs.device = runs.modelled->name;
+    inputs.assumes_hardware = false;
+  }
   const bool has_launches =
       std::ranges::any_of(timeline.activities, [](const auto* each) { return each->launch.has_value(); });
   if (!has_launches) {
@@ -424,23 +431,23 @@ Result<Inputs> inputs_of(const Runs& runs) {
   if (timeline.counted.empty())
     return failure("none of the program's kernels could be instrumented",
                    "`lynxpp run -s quality` shows why, kernel by kernel");
-  if (!timed.empty()) {
-    inputs.times = Times::measured;
-    take_times(timed, timeline);
-  }
+  take_times(timed, timeline);
   timeline.overlapping = overlapping_copies(timeline.activities);
 
-  const auto add = [&](Subject::Kind kind, const std::string& name, const auto& keep) {
+  const auto add = [&](Subject::Kind kind, const std::string& name, const auto& keep,
+                       std::vector<std::string> path = {}) {
     Subject subject = subject_of(kind, name, those(timeline.activities, keep), timeline, runs,
                                  inputs.hardware, those(timed, keep));
+    subject.path = std::move(path);
     if (subject.launches != 0) inputs.subjects.push_back(std::move(subject));
   };
   add(Subject::Kind::program, "(program)", [](const ActivityRecord&) { return true; });
   for (const std::vector<std::string>& path : paths_of(timeline.activities)) {
     std::string name;
     for (const std::string& range : path) name += (name.empty() ? "" : "/") + range;
-    add(Subject::Kind::range, name,
-        [&](const ActivityRecord& each) { return starts_with(each.ranges, path); });
+    add(
+        Subject::Kind::range, name,
+        [&](const ActivityRecord& each) { return starts_with(each.ranges, path); }, path);
   }
   std::set<std::string> seen;
   for (const ActivityRecord* each : timeline.activities) {

@@ -32,6 +32,7 @@ struct Subject {
   Primitive primitive;
   Criteria criteria;
   PerCriterion<std::string> sites;  ///< what costs the criterion most; empty: nothing does
+  std::vector<std::string> path;    ///< of a range: the names of its path
   std::uint64_t launches = 0;       ///< that are in `primitive`
   std::uint64_t left_out = 0;       ///< launches without counts
   std::uint64_t problem_arrays = 0;
@@ -39,17 +40,19 @@ struct Subject {
 
 struct Inputs {
   Hardware hardware;
+  std::string device;  ///< the GPU, or the machine whose time is modelled
   bool assumes_hardware = false;
   Times times = Times::modelled;
   bool estimates_registers = false;
   std::vector<Subject> subjects;  ///< the program, ranges in order of appearance, kernels
 };
 
-/// What a program did, run once with the specification `quality` and, on a GPU, once more as it is, with its
-/// kernels timed.
+/// What a program did, run once with the specification `quality` and once more as it is, with its kernels
+/// timed.
 struct Runs {
   std::vector<report::Record> counted;
-  std::vector<report::Record> timed;           ///< empty: not run
+  std::vector<report::Record> timed;
+  std::optional<models::Machine> modelled;     ///< the machine whose clock has timed them; nullopt: a GPU
   std::optional<std::uint64_t> problem_bytes;  ///< given by the user, for every subject
 };
 

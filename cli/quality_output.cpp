@@ -114,8 +114,11 @@ std::vector<RawInput> raw_inputs(const Subject& subject, const Inputs& inputs) {
   const Totals totals = totals_of(primitive);
   const Counts& counts = totals.counts;
   const bool is_measured = inputs.times == Times::measured;
-  const std::string driver = inputs.assumes_hardware ? "the device; clock and memory assumed" : "driver";
-  const std::string timer = is_measured ? "events around the original kernels" : "modelled";
+  const std::string driver = !is_measured              ? "the file of " + inputs.device
+                             : inputs.assumes_hardware ? "driver; clock and memory assumed"
+                                                       : "driver";
+  const std::string timer =
+      is_measured ? "events around the original kernels" : "modelled, the clock of " + inputs.device;
   const KernelRun& first = primitive.kernels.front();
   std::vector<RawInput> raw{
       {"#SM", count(inputs.hardware.multiprocessors), driver},
@@ -171,7 +174,8 @@ Json json_of(const std::optional<double>& value) { return value ? Json(*value) :
 }  // namespace
 
 std::string to_text(const Inputs& inputs, const Weights& weights, bool shows_inputs) {
-  std::string text = "== lynxpp: quality on " + report::printable(inputs.hardware.name) + " ==\nweights of " +
+  std::string text = "== lynxpp: quality on " + report::printable(inputs.device) +
+                     (inputs.times == Times::modelled ? " (modelled)" : "") + " ==\nweights of " +
                      report::printable(weights.source) + ":";
   for (std::size_t i = 0; i < criterion_count; ++i) {
     char each[64];
@@ -184,7 +188,8 @@ std::string to_text(const Inputs& inputs, const Weights& weights, bool shows_inp
   text += "\n";
   text += inputs.times == Times::measured
               ? "note: times are those of the original kernels, measured in a run of their own\n"
-              : "note: times are modelled (docs/quality.md), as there is no GPU\n";
+              : "note: times are modelled, by the cpu device's clock of " + report::printable(inputs.device) +
+                    "\n";
   text += "note: the balance and the stalls are modelled from counted instructions of warps\n";
   if (inputs.assumes_hardware)
     text += "note: the device tells no clock or bandwidth; a share of an H100's is assumed\n";
@@ -201,7 +206,7 @@ std::string to_text(const Inputs& inputs, const Weights& weights, bool shows_inp
 
 std::string to_json(const Inputs& inputs, const Weights& weights) {
   Json object{{"record", "quality"},
-              {"device", inputs.hardware.name},
+              {"device", inputs.device},
               {"times", inputs.times == Times::measured ? "measured" : "modelled"},
               {"assumes_hardware", inputs.assumes_hardware},
               {"weights", Json::parse(models::proplusplus::to_json(weights))},

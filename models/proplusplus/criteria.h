@@ -74,6 +74,8 @@ struct Hardware {
   double single_rate = 0;
   double double_rate = 0;
   double memory_rate = 0;  ///< Available_mem_throughput, bytes a second
+  /// From the end of one kernel to the begin of the next, where nobody has measured Kernel_synch_time.
+  double gap_seconds = 3e-6;
 };
 
 /// Table I, "Kernel Configuration" and "Compiler Info", of a launch.

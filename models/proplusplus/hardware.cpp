@@ -53,4 +53,21 @@ Hardware hardware_of(const DeviceFigures& figures, bool* assumes) {
   return hardware;
 }
 
+Hardware hardware_of(const Machine& machine) {
+  constexpr double hz_of_mhz = 1e6;
+  const Timing& timing = *machine.timing;
+  Hardware hardware;
+  hardware.name = machine.name;
+  hardware.machine = machine;
+  hardware.multiprocessors = timing.multiprocessors;
+  hardware.clock_hz = timing.core_mhz * hz_of_mhz;
+  const double lanes = static_cast<double>(machine.warp_size) * timing.schedulers;
+  hardware.integer_rate = hardware.single_rate = lanes / timing.arithmetic.issue;
+  hardware.double_rate = lanes / timing.arithmetic.wide;
+  hardware.memory_rate = static_cast<double>(machine.global.channels) * timing.memory.bytes_per_cycle *
+                         timing.memory_mhz * hz_of_mhz;
+  hardware.gap_seconds = timing.launch_gap_ns * 1e-9;
+  return hardware;
+}
+
 }  // namespace lynxpp::models::proplusplus

@@ -39,10 +39,12 @@ struct DeviceFigures {
 /// multiprocessors: 1.98 GHz and, of 132 multiprocessors, 3.35 TB/s. `assumes` says that something was.
 Hardware hardware_of(const DeviceFigures& figures, bool* assumes = nullptr);
 
-/// Kernel_synch_time where nobody has measured it: what the host and the device need from the end of one
-/// kernel to the begin of the next.
-inline constexpr double assumed_gap_seconds = 3e-6;
-/// Of a copy between host and device: what it takes besides, and its rate (16 lanes of PCIe 5).
+/// Of a machine whose time is modelled. Arithmetic units take what its schedulers issue. Precondition: it has
+/// a timing.
+Hardware hardware_of(const Machine& machine);
+
+/// Where nobody has measured it, of a copy between host and device: what it takes besides, and its rate (16
+/// lanes of PCIe 5).
 inline constexpr double assumed_copy_seconds = 8e-6;
 inline constexpr double assumed_link_rate = 55e9;
 

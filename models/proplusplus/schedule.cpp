@@ -38,20 +38,4 @@ Schedule schedule(std::span<const BlockSteps> blocks, std::uint32_t multiprocess
   return result;
 }
 
-double modelled_seconds(const Schedule& schedule, const Counts& counts, const Hardware& hardware) {
-  constexpr double issued_per_clock = 4;
-  constexpr double latency = 4;
-  constexpr double far_latency = 400;
-  constexpr double near_latency = 24;
-  if (counts.warp_instructions == 0 || hardware.clock_hz <= 0 || hardware.memory_rate <= 0) return 0;
-  const auto all = static_cast<double>(counts.warp_instructions);
-  const auto far_ones = static_cast<double>(counts.globals + counts.locals + counts.textures);
-  const auto near_ones = static_cast<double>(counts.shared);
-  const auto others = std::max(0.0, all - far_ones - near_ones);
-  const double step = (others * latency + far_ones * far_latency + near_ones * near_latency) / all;
-  const auto busiest = static_cast<double>(std::ranges::max(schedule.of_each));
-  const double clocks = std::max(busiest / issued_per_clock, static_cast<double>(schedule.steps) * step);
-  return std::max(clocks / hardware.clock_hz, static_cast<double>(counts.moved_bytes) / hardware.memory_rate);
-}
-
 }  // namespace lynxpp::models::proplusplus

@@ -29,12 +29,4 @@ struct Schedule {
 /// 1.
 Schedule schedule(std::span<const BlockSteps> blocks, std::uint32_t multiprocessors, std::uint32_t resident);
 
-/// Modelled, in seconds: the longest of
-///   the clocks that the busiest multiprocessor needs to issue, four instructions of warps in a clock;
-///   the clocks that the steps take one after the other, a step being the mean latency of an instruction: 4,
-///   400 of an access to global or local memory, 24 of one to shared memory;
-///   the time that the memory needs for the bytes.
-/// No claim to a real kernel's time: it is there so that rates have a denominator without a GPU.
-double modelled_seconds(const Schedule& schedule, const Counts& counts, const Hardware& hardware);
-
 }  // namespace lynxpp::models::proplusplus

@@ -42,6 +42,12 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
              R"({"weights": {"OC": 30, "LB": 30, …}}, as docs/quality.md shows it)");
     return Failure{problems};
   }
+  if (object.contains("lynxpp_weights") && object["lynxpp_weights"] != weights_version) {
+    complain("the weights are of version " + object["lynxpp_weights"].dump() +
+                 "; this lynxpp reads version " + std::to_string(weights_version),
+             "fit them again by `lynxpp quality --fit`");
+    return Failure{problems};
+  }
   Weights weights{file, {}};
   if (object.contains("source") && object["source"].is_string())
     weights.source = object["source"].get<std::string>();

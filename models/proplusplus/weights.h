@@ -18,9 +18,13 @@ struct Weights {
 /// Of the caption of the paper's Table III: 30, 30, 15, 10, 70, 100, 100, 50.
 Weights paper_weights();
 
+/// Of the files that fitted weights are stored in (fit.h).
+inline constexpr int weights_version = 1;
+
 /// From the text of a file, an object with a number from 0 on for each symbol, "OC" to "DT":
 ///   {"source": "NVIDIA H100", "weights": {"OC": 30, …, "DT": 50}}
-/// `file` names it in diagnostics. Failure: what is missing, unknown or out of range, each by its name.
+/// `file` names it in diagnostics. Failure: what is missing, unknown or out of range, each by its name; or
+/// the file has fitted weights of another version.
 Result<Weights> parse_weights(std::string_view text, const std::string& file);
 /// What parse_weights() reads.
 std::string to_json(const Weights& weights);

@@ -6,6 +6,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 try:
@@ -16,9 +17,11 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/schema/quality.schema.json").read_text())
+WEIGHTS_SCHEMA = json.loads((ROOT / "docs/schema/weights.schema.json").read_text())
 BUILD = pathlib.Path(sys.argv.pop())
 PROGRAM = BUILD / "examples/tests/quality"
 PRIMITIVES = BUILD / "examples/primitives"
+IMPLEMENTATIONS = BUILD / "examples/tests/implementations"
 if not PROGRAM.exists() or not PRIMITIVES.exists():
     print("SKIP: the example programs were not built (no nvcc)")
     sys.exit(77)
@@ -63,7 +66,7 @@ class ClosedForms(unittest.TestCase):
     def test_ranges_are_those_of_the_program(self):
         names = ["divergence", "hierarchy", "barrier", "copied", "overlapped", "overlapped/inner"]
         self.assertEqual(list(self.ranges), names)
-        self.assertEqual(self.result["times"], "modelled")
+        self.assertEqual((self.result["device"], self.result["times"]), ("compute_9_0", "modelled"))
 
     def test_one_lane_of_32_is_a_32nd(self):
         self.assertGreater(self.criteria("divergence")["WE"], 1 / 32)
@@ -103,9 +106,11 @@ class ClosedForms(unittest.TestCase):
         multiprocessors = int(inputs["#SM"])
         seconds = subject["kernel_seconds"]
         self.assertEqual(inputs["DRAM bytes"], str(64 * 256 * 4))
-        bandwidth = 3.35e12 / 132 * multiprocessors
+        timing = json.loads((ROOT / "models/machines/compute_9_0.json").read_text())["timing"]
+        self.assertEqual(multiprocessors, timing["multiprocessors"])
+        bandwidth = 96 * timing["memory"]["bytes_per_cycle"] * timing["memory_mhz"] * 1e6
         self.assertAlmostEqual(subject["criteria"]["MC"], 64 * 256 * 4 / (seconds * bandwidth), places=9)
-        busy = int(inputs["Int_instr"]) / 64 / (1.98e9 * multiprocessors)
+        busy = int(inputs["Int_instr"]) / (32 * timing["schedulers"]) / (timing["core_mhz"] * 1e6 * multiprocessors)
         self.assertAlmostEqual(subject["criteria"]["IO"], 1 - busy / seconds, places=9)
 
     def test_gaps_are_what_the_quality_lacks(self):
@@ -115,6 +120,24 @@ class ClosedForms(unittest.TestCase):
     def test_a_size_of_the_problem_may_be_given(self):
         ranges = subjects_of(quality("--problem-bytes", str(3 * 64 * 256 * 4), "--", PROGRAM))
         self.assertEqual(ranges["copied"]["criteria"]["DT"], 0.75)
+
+
+    def test_times_are_those_of_the_clock(self):
+        with tempfile.TemporaryDirectory() as folder:
+            counters = pathlib.Path(folder, "counters.jsonl")
+            subprocess.run([PROGRAM], check=True, capture_output=True, env={
+                "PATH": "/usr/bin:/bin", "LD_PRELOAD": str(BUILD / "lib/liblynxpp.so"), "LYNXPP_DEVICE": "cpu", "LYNXPP_CPU_CLOCK": "compute_9_0",
+                "LYNXPP_CPU_COUNTERS": str(counters)})
+            seconds = {json.loads(line)["kernel"]: json.loads(line)["modelled"]["seconds"] for line in counters.read_text().splitlines()}
+        for name in ("one_lane", "near_memory", "waiting"):
+            found = [value for kernel, value in seconds.items() if name in kernel]
+            self.assertEqual(len(found), 1)
+            self.assertAlmostEqual(self.kernels[name]["kernel_seconds"], found[0], places=12)
+
+    def test_another_machine(self):
+        result = quality("-m", "compute_1_3", "--", PROGRAM)
+        self.assertEqual(result["device"], "compute_1_3")
+        self.assertEqual(inputs_of(subjects_of(result)["barrier"])["#SM"], "30")
 
 
 class Ranges(unittest.TestCase):
@@ -158,6 +181,39 @@ class Primitives(unittest.TestCase):
                 self.assertGreater(each["criteria"]["WE"], 0.8, path)
                 for symbol, value in each["criteria"].items():
                     self.assertIsNotNone(value, f"{path} {symbol}")
+
+
+class Fit(unittest.TestCase):
+    """Weights fitted to the modelled device, kept, and taken the next time."""
+
+    def test_they_are_kept_and_used(self):
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = lynxpp("quality", "-d", "cpu", "--fit", "--", IMPLEMENTATIONS, XDG_DATA_HOME=folder)
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            file = pathlib.Path(folder, "lynxpp/weights/compute_9_0.json")
+            self.assertIn(f"kept in {file}", outcome.stdout)
+            stored = json.loads(file.read_text())
+            jsonschema.Draft202012Validator(WEIGHTS_SCHEMA).validate(stored)
+            self.assertTrue(stored["modelled"])
+            self.assertEqual((stored["fit"]["primitives"], stored["fit"]["implementations"]), (4, 20))
+            self.assertAlmostEqual(sum(stored["weights"].values()), 405)
+            self.assertLessEqual(stored["fit"]["validated_r_squared"], stored["fit"]["r_squared"])
+            used = quality("--", PROGRAM, XDG_DATA_HOME=folder)["weights"]
+            self.assertEqual(used, {"source": stored["source"], "weights": stored["weights"]})
+            papers = quality("--weights", "paper", "--", PROGRAM, XDG_DATA_HOME=folder)["weights"]
+            self.assertEqual(papers["weights"]["OC"], 30)
+            # Another machine has no weights of its own.
+            other = quality("-m", "compute_1_3", "--", PROGRAM, XDG_DATA_HOME=folder)["weights"]
+            self.assertEqual(other, papers)
+            file.write_text(file.read_text().replace('"lynxpp_weights": 1', '"lynxpp_weights": 99'))
+            outcome = lynxpp("quality", "-d", "cpu", "--", PROGRAM, XDG_DATA_HOME=folder)
+            self.assertEqual(outcome.returncode, 1)
+            self.assertIn("of version 99; this lynxpp reads version 1", outcome.stderr)
+
+    def test_a_program_without_primitives(self):
+        outcome = lynxpp("quality", "-d", "cpu", "--fit", "--", PROGRAM, XDG_DATA_HOME="/nowhere")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("too few implementations to fit weights to", outcome.stderr)
 
 
 if __name__ == "__main__":

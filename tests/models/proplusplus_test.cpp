@@ -236,21 +236,6 @@ TEST(ProPlusPlus, BlocksWaitForAPlace) {
   EXPECT_EQ(schedule({}, 2, 1).balance(64), 0);
 }
 
-TEST(ProPlusPlus, TheModelledTimeIsTheLongestOfThree) {
-  const Hardware hardware = round_hardware();
-  Counts counts;
-  counts.warp_instructions = 400000;
-  // Issue: 40000 instructions of one multiprocessor, four in a clock of a nanosecond.
-  const std::vector<BlockSteps> busy(1000, {40, 400});
-  EXPECT_DOUBLE_EQ(modelled_seconds(schedule(busy, 10, 100), counts, hardware), 10000e-9);
-  // Latency: one warp after the other, four clocks a step.
-  const std::vector<BlockSteps> alone(10, {40000, 40000});
-  EXPECT_DOUBLE_EQ(modelled_seconds(schedule(alone, 10, 1), counts, hardware), 160000e-9);
-  // Memory: a terabyte a second.
-  counts.moved_bytes = 1'000'000'000;
-  EXPECT_DOUBLE_EQ(modelled_seconds(schedule(busy, 10, 100), counts, hardware), 1e-3);
-}
-
 // ---- weights ---------------------------------------------------------------------------------------------
 
 TEST(ProPlusPlus, QualityIsTheMeanByWeightOfWhatIsKnown) {

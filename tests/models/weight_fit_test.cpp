@@ -1,0 +1,140 @@
+// Weights fitted to implementations whose speed is known in closed form.
+#include "models/proplusplus/fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "models/proplusplus/hardware.h"
+
+namespace lynxpp::models::proplusplus {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Implementations whose speed, as a share of the fastest one's, is 1 less Σ weight × what they lack to it.
+std::vector<Implementation> made_for(const PerCriterion<double>& weights, std::size_t primitives,
+                                     double noise = 0) {
+  std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed,cert-msc*): the same in every run
+  std::uniform_real_distribution<double> any(0.2, 0.8), small(-noise, noise);
+  std::vector<Implementation> all;
+  for (std::size_t p = 0; p < primitives; ++p) {
+    std::vector<double> speeds;
+    for (std::size_t m = 0; m < 4; ++m) {
+      Implementation each{"primitive " + std::to_string(p), std::to_string(m), {}, 0};
+      double speed = 0;
+      for (std::size_t i = 0; i < criterion_count; ++i) {
+        each.criteria.values[i] = i + 1 == criterion_count ? 1 : any(random);
+        speed += weights.values[i] * *each.criteria.values[i];
+      }
+      speeds.push_back(speed + (noise > 0 ? small(random) : 0));
+      all.push_back(each);
+    }
+    const double best = std::ranges::max(speeds);
+    for (std::size_t m = 0; m < 4; ++m) all[all.size() - 4 + m].seconds = 1e-6 / (1 - (best - speeds[m]));
+  }
+  return all;
+}
+
+TEST(WeightFit, FindsTheWeightsThatTheSpeedsWereMadeOf) {
+  const Result<WeightFit> fit = fit_weights(made_for({{0.1, 0, 0.2, 0, 0, 0.3, 0.4, 0}}, 5));
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->primitives, 5u);
+  EXPECT_EQ(fit->used.size(), 20u);
+  EXPECT_NEAR(fit->criteria[Criterion::occupancy].coefficient, 0.1, 1e-9);
+  EXPECT_NEAR(fit->criteria[Criterion::memory_coalescing].coefficient, 0.4, 1e-9);
+  // DT is the same for all and keeps 50 of 405; the rest goes by the coefficients.
+  const Weights weights = fit->weights("test");
+  EXPECT_THAT(weights.of.values, ElementsAre(DoubleNear(35.5, 1e-6), DoubleNear(0, 1e-6),
+                                             DoubleNear(71, 1e-6), DoubleNear(0, 1e-6), DoubleNear(0, 1e-6),
+                                             DoubleNear(106.5, 1e-6), DoubleNear(142, 1e-6), 50));
+  EXPECT_NEAR(fit->r_squared, 1, 1e-9);
+  EXPECT_NEAR(fit->validated_r_squared, 1, 1e-9);
+  EXPECT_NEAR(fit->validated_rmse, 0, 1e-6);
+  EXPECT_EQ(fit->fitted, (Ordering{30, 30}));
+  EXPECT_EQ(fit->validated, (Ordering{30, 30}));
+  EXPECT_LT(fit->papers.right, 30u);
+}
+
+TEST(WeightFit, NoiseCostsMoreOfWhatIsNotSeen) {
+  const Result<WeightFit> fit = fit_weights(made_for({{0.1, 0, 0.2, 0, 0, 0.3, 0.4, 0}}, 8, 0.05));
+  ASSERT_TRUE(fit);
+  EXPECT_LT(fit->r_squared, 1);
+  EXPECT_LT(fit->validated_r_squared, fit->r_squared);
+  EXPECT_GT(fit->validated_r_squared, 0.5);
+  const FittedCriterion& coalescing = fit->criteria[Criterion::memory_coalescing];
+  EXPECT_NEAR(coalescing.coefficient, 0.4, 4 * coalescing.standard_error);
+  EXPECT_LT(coalescing.p, 0.01);
+}
+
+TEST(WeightFit, WhatGoesAgainstTheSpeedWeighsNothing) {
+  const Result<WeightFit> fit = fit_weights(made_for({{0.5, 0, 0, -0.4, 0, 0, 0.3, 0}}, 5));
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->criteria[Criterion::synchronization].outcome, FittedCriterion::Outcome::against);
+  EXPECT_EQ(fit->criteria[Criterion::synchronization].weight, 0);
+  EXPECT_EQ(fit->criteria[Criterion::data_transfer].outcome, FittedCriterion::Outcome::same);
+  double sum = 0;
+  for (const FittedCriterion& each : fit->criteria.values) sum += each.weight;
+  EXPECT_NEAR(sum, 405, 1e-9);
+}
+
+TEST(WeightFit, WhatCannotBeComparedIsLeftOut) {
+  std::vector<Implementation> all = made_for({{0.5, 0, 0, 0, 0, 0, 0.5, 0}}, 5);
+  all.push_back({"alone", "one", all.front().criteria, 1e-6});
+  all.push_back({"primitive 0", "not timed", all.front().criteria, 0});
+  all.push_back({"primitive 1", "not known", all.front().criteria, 1e-6});
+  all.back().criteria[Criterion::memory_hierarchy].reset();
+  const Result<WeightFit> fit = fit_weights(all);
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->left_out, 3u);
+  EXPECT_EQ(fit->used.size(), 20u);
+}
+
+TEST(WeightFit, TooFewAreRefused) {
+  const Result<WeightFit> two = fit_weights(made_for({{0.5, 0, 0, 0, 0, 0, 0.5, 0}}, 2));
+  ASSERT_FALSE(two);
+  EXPECT_THAT(render(two.error().diagnostics),
+              HasSubstr("too few implementations to fit weights to: 8 of 2 primitives"));
+  EXPECT_FALSE(fit_weights({}));
+  std::vector<Implementation> alike = made_for({{0.5, 0, 0, 0, 0, 0, 0.5, 0}}, 5);
+  for (Implementation& each : alike) each.seconds = 1;
+  const Result<WeightFit> none = fit_weights(alike);
+  ASSERT_FALSE(none);
+  EXPECT_THAT(render(none.error().diagnostics), HasSubstr("no criterion goes with the speed"));
+}
+
+TEST(WeightFit, IsReadAsWeights) {
+  const Result<WeightFit> fit = fit_weights(made_for({{0.1, 0, 0.2, 0, 0, 0.3, 0.4, 0}}, 5));
+  ASSERT_TRUE(fit);
+  std::string text = to_json({"compute_9_0", "2026-11-25", true, *fit});
+  const Result<Weights> read = parse_weights(text, "w.json");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->of, fit->weights("").of);
+  EXPECT_EQ(read->source,
+            "compute_9_0 (modelled), fitted on 2026-11-25 to 20 implementations of 5 primitives");
+  text.replace(text.find("\"lynxpp_weights\": 1"), 19, "\"lynxpp_weights\": 2");
+  const Result<Weights> other = parse_weights(text, "w.json");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(render(other.error().diagnostics), HasSubstr("of version 2; this lynxpp reads version 1"));
+}
+
+TEST(WeightFit, AMachineFileGivesTheRates) {
+  Result<Machine> machine = find_machine("compute_1_3");
+  ASSERT_TRUE(machine);
+  const Hardware hardware = hardware_of(*machine);
+  EXPECT_EQ(hardware.multiprocessors, 30u);
+  EXPECT_EQ(hardware.clock_hz, 1296e6);
+  // Eight cores of a multiprocessor, and one for double precision.
+  EXPECT_EQ(hardware.single_rate, 8);
+  EXPECT_EQ(hardware.double_rate, 1);
+  // Eight partitions of 16 bytes in a cycle of the memory.
+  EXPECT_EQ(hardware.memory_rate, 8 * 16 * 1107e6);
+  EXPECT_EQ(hardware.gap_seconds, 5e-6);
+}
+
+}  // namespace
+}  // namespace lynxpp::models::proplusplus
