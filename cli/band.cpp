@@ -31,6 +31,7 @@ struct Measured {
   Kernel kernel;
   std::vector<std::string> notes;
   std::optional<models::clock::Traffic> traffic;
+  std::vector<HotSpot> hot;
 };
 
 std::uint32_t warps_of(std::uint64_t threads) { return static_cast<std::uint32_t>((threads + 31) / 32); }
@@ -47,7 +48,7 @@ std::uint32_t busy_warps(std::uint32_t fitting, std::uint64_t blocks, std::uint6
 Result<Measured> typed(const BandArguments& arguments, const Calibration& calibration) {
   if (arguments.warps == 0)
     return failure("the kernel's active warps are not known", "give --warps, or a program to run");
-  Measured measured{"kernel", {}, {}, {}};
+  Measured measured{"kernel", {}, {}, {}, {}};
   std::copy_n(arguments.loads, 3, measured.kernel.reads.begin());
   std::copy_n(arguments.stores, 3, measured.kernel.writes.begin());
   const std::uint32_t most = arguments.most_warps != 0 ? arguments.most_warps : calibration.most_warps;
@@ -72,9 +73,13 @@ Result<Measured> typed(const BandArguments& arguments, const Calibration& calibr
 /// The launches of one kernel.
 struct Launches {
   std::vector<report::LaunchRecord> counted;
+  std::vector<report::LaunchRecord> with_places;  ///< the same, of the other specification
+  std::optional<report::SitesRecord> sites;
   std::optional<report::TimingRecord> timing;
   std::optional<models::clock::Traffic> traffic;
 };
+
+const std::string transactions = "memory_transactions";
 
 class ProgramRuns {
  public:
@@ -93,8 +98,13 @@ class ProgramRuns {
       const Result<report::Reading> reading = run_once(is_timing);
       if (!reading) return reading.error();
       for (const report::Record& record : reading->records) {
-        if (const auto* launch = std::get_if<report::LaunchRecord>(&record); launch != nullptr && !is_timing)
-          kernels[launch->kernel].counted.push_back(*launch);
+        if (const auto* launch = std::get_if<report::LaunchRecord>(&record);
+            launch != nullptr && !is_timing) {
+          Launches& launches = kernels[launch->kernel];
+          (launch->spec == transactions ? launches.counted : launches.with_places).push_back(*launch);
+        }
+        if (const auto* sites = std::get_if<report::SitesRecord>(&record); sites != nullptr && !is_timing)
+          kernels[sites->kernel].sites = *sites;
         if (const auto* timing = std::get_if<report::TimingRecord>(&record); timing != nullptr && is_timing)
           kernels[timing->kernel].timing = *timing;
       }
@@ -125,8 +135,10 @@ class ProgramRuns {
     const std::string records = folder_.file("records.jsonl");
     std::error_code ignored;
     std::filesystem::remove(records, ignored);
+    const std::string places = folder_.file("hot_places.cod");
+    if (!write_file(places, observe::hot_places_specification())) return failure("cannot write " + places);
     Variables variables{{"LD_PRELOAD", with_other_preloads(library_)},
-                        {"LYNXPP_SPEC", "memory_transactions"},
+                        {"LYNXPP_SPEC", is_timing ? transactions : transactions + ("," + places)},
                         {"LYNXPP_OUTPUT", records}};
     if (is_timing) variables["LYNXPP_TIMING"] = "original";
     if (!arguments_.kernels.empty()) variables["LYNXPP_KERNELS"] = arguments_.kernels;
@@ -175,7 +187,7 @@ bool has_same_shape(const report::LaunchRecord& a, const report::LaunchRecord& b
 Result<Measured> measured_of(const std::string& kernel, const Launches& launches,
                              const Calibration& calibration) {
   const std::vector<report::LaunchRecord>& counted = launches.counted;
-  Measured measured{demangle(kernel), {}, {}, launches.traffic};
+  Measured measured{demangle(kernel), {}, {}, launches.traffic, {}};
   const std::string& name = measured.name;
   const bool is_same_device = calibration.is_modelled || counted.front().device == calibration.device;
   if (!is_same_device)
@@ -201,6 +213,14 @@ Result<Measured> measured_of(const std::string& kernel, const Launches& launches
   double atomics = 0;
   for (const report::LaunchRecord& launch : counted) atomics += value_of(launch, "atomic_transactions");
   if (atomics > 0) measured.notes.emplace_back("it makes atomic operations, which the band does not hold");
+  std::vector<const report::LaunchRecord*> with_places;
+  for (const report::LaunchRecord& launch : launches.with_places) with_places.push_back(&launch);
+  std::string note;
+  Result<std::vector<HotSpot>> hot =
+      hot_spots_of(with_places, launches.sites ? &*launches.sites : nullptr, note);
+  if (!hot) return hot.error();
+  measured.hot = std::move(*hot);
+  if (!note.empty()) measured.notes.push_back(note);
   if (counted.size() > 1)
     measured.notes.push_back("means of " + std::to_string(counted.size()) + " launches");
   return measured;
@@ -275,10 +295,11 @@ Status show_bands(const BandArguments& arguments) {
     if (!band) {
       for (const Diagnostic& problem : band.error().diagnostics)
         print_error(each.name + ": " + problem.message, problem.hint);
+      for (const HotSpot& spot : each.hot) print_warning(each.name + ": " + sentence_of(spot));
       continue;
     }
     bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes),
-                     std::move(each.traffic), core_mhz});
+                     std::move(each.hot), std::move(each.traffic), core_mhz});
   }
   if (bands.empty()) return failure("there is no band to show");
   for (std::size_t i = 0; i < bands.size(); ++i) {

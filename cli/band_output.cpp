@@ -69,6 +69,7 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
       list += (list.empty() ? "" : ", ") + std::to_string(warps);
     lines.push_back("the equations yield no time at " + list + " active warps");
   }
+  for (const HotSpot& spot : each.hot) lines.push_back(sentence_of(spot));
   lines.insert(lines.end(), each.notes.begin(), each.notes.end());
   return lines;
 }
@@ -81,6 +82,24 @@ std::string title(const BandContext& context) {
 Json json_of(const Counts& counts) { return {{"32", counts[0]}, {"64", counts[1]}, {"128", counts[2]}}; }
 Json json_of(const Range& range) { return {{"best_ms", range.best}, {"worst_ms", range.worst}}; }
 Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json json_of(const std::vector<HotSpot>& spots) {
+  Json all = Json::array();
+  for (const HotSpot& spot : spots) {
+    const observe::HotPlace& place = spot.place;
+    const bool is_region = place.kind == observe::HotPlace::Kind::region;
+    Json entry = {{"kind", is_region ? "line" : "atomics"},
+                  {"array", place.array.empty() ? Json(nullptr) : Json(place.array)},
+                  {"offset", place.offset},
+                  {"count", place.count},
+                  {"share", place.share},
+                  {"sites", Json::array()}};
+    for (const HotSpot::Site& each : spot.sites)
+      entry["sites"].push_back({{"site", each.text}, {"count", each.count}});
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -131,6 +150,7 @@ std::string band_json(const KernelBand& each, const BandContext& context) {
     json["traffic"] = {{"bin_cycles", each.traffic->bin_cycles},
                        {"over_time", each.traffic->over_time},
                        {"of_block", each.traffic->of_block}};
+  json["hot"] = json_of(each.hot);
   json["notes"] = each.notes;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/hot/places.h"
 #include "models/campprof/band.h"
 #include "models/campprof/calibration.h"
 #include "models/clock/kernel_time.h"
@@ -16,6 +17,7 @@ struct KernelBand {
   models::campprof::Kernel kernel;
   models::campprof::Band band;
   std::vector<std::string> notes;
+  std::vector<HotSpot> hot;
   /// Of its first launch, where the device is modelled.
   std::optional<models::clock::Traffic> traffic;
   double core_mhz = 1;  ///< of `traffic`'s cycles

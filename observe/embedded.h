@@ -1,4 +1,4 @@
-// What cmake/EmbedTexts.cmake makes of memory_accesses.cod.
+// What cmake/EmbedTexts.cmake makes of this folder's specifications.
 #pragma once
 
 #include <span>

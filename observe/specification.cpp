@@ -21,7 +21,10 @@ void set_constant(std::string& text, const std::string& name, std::uint64_t valu
 }  // namespace
 
 std::string specification_text(const Choice& choice) {
-  std::string text(embedded_specification().front().source);
+  std::string text;
+  for (const EmbeddedText& each : embedded_specification()) {
+    if (each.name == "memory_accesses") text = each.source;
+  }
   set_constant(text, "chosen_blocks", choice.blocks);
   set_constant(text, "first_blocks", choice.first_blocks);
   set_constant(text, "seed", choice.seed);

@@ -107,6 +107,31 @@ class Bands(unittest.TestCase):
         self.assertLess(coalesced["degree"], 0.8)
         self.assertLessEqual(diagonal["degree"], 0.15)
 
+    def test_the_degree_falls_step_by_step(self):
+        """From one partition that is written to at a time to all eight."""
+        degrees = [bands("--", BUILD.examples / "tests/skewed_transpose", 2, skew)["skewed_transpose"]["degree"] for skew in (4, 8, 16, 32)]
+        self.assertEqual(degrees, sorted(degrees, reverse=True))
+        self.assertGreater(degrees[0], degrees[-1])
+
+    def test_hot_lines_and_hot_atomics_are_named(self):
+        found = bands("--", BUILD.examples / "tests/hot")
+        (line,), spread = found["one_line"]["hot"], found["spread"]["hot"]
+        self.assertEqual(spread, [])
+        # 16 reads of 256 warps, and a store of each that goes elsewhere.
+        self.assertEqual((line["kind"], line["offset"], line["count"]), ("line", 512, 256 * 16))
+        self.assertAlmostEqual(line["share"], 16 / 17)
+        self.assertRegex(line["array"], r"^#0 parameter 0")
+        (site,) = line["sites"]
+        self.assertRegex(site["site"], r"^ld\.global\S* at hot\.cu:\d+$")
+        self.assertEqual(site["count"], line["count"])
+
+    def test_atomics_alone_have_no_band_but_are_named(self):
+        outcome = lynxpp("band", "-c", CALIBRATION, "-k", "one_counter", "--json", "--", BUILD.examples / "tests/hot")
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        (atomics,) = json.loads(outcome.stdout)["hot"]
+        self.assertEqual((atomics["kind"], atomics["offset"], atomics["count"], atomics["share"]), ("atomics", 8, 64 * 128, 1))
+        self.assertRegex(atomics["sites"][0]["site"], r"^(red|atom)\.\S* at \S+:\d+$")
+
     def test_traffic_by_partition(self):
         """Figures 11 and 12 of CampProf: all transactions are in both, by partition; the first blocks make as many each."""
         page = pathlib.Path(FOLDER.name, "traffic.html")

@@ -1,0 +1,32 @@
+// Hot lines and hot atomics of a kernel, for a person to read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "observe/hot_places.h"
+#include "report/record.h"
+#include "support/result.h"
+
+namespace lynxpp::cli {
+
+struct HotSpot {
+  /// Instructions of one line of the source are one.
+  struct Site {
+    std::string text;  ///< "ld.global.f32 at app.cu:12"
+    std::uint64_t count = 0;
+  };
+  observe::HotPlace place;
+  std::vector<Site> sites;  ///< the one with the most first
+};
+
+/// Of the launches of one kernel with observe::hot_places_specification(); `sites` null: places in the code
+/// are not known. `note`: what is to be said besides; empty: nothing.
+Result<std::vector<HotSpot>> hot_spots_of(const std::vector<const report::LaunchRecord*>& launches,
+                                          const report::SitesRecord* sites, std::string& note);
+
+/// "hot line: 256 bytes of array #0 parameter 0 at byte 512 get 95.2 % of the accesses of warps …"
+std::string sentence_of(const HotSpot& spot);
+
+}  // namespace lynxpp::cli
