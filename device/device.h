@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/allocations.h"
+#include "device/memory_budget.h"
 #include "support/result.h"
 
 namespace lynxpp::device {
@@ -186,6 +187,9 @@ class Device {
   /// How to measure the launches to come (Readback::kernel_milliseconds).
   virtual void measure_kernels(KernelTimes /*how*/) {}
 
+  /// How much memory probe buffers may take, of the device and of the host. Before the first launch.
+  virtual void limit_memory(const MemoryBudget& /*budget*/) {}
+
   /// For the calls that make one launch.
   virtual std::unique_ptr<Together> together() { return nullptr; }
 
@@ -225,7 +229,8 @@ class Device {
   /// Address and size of the original module's variable; nullopt when it has no such name.
   virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;
 
-  /// Zeroed device memory, ordered on the launch's stream.
+  /// Zeroed device memory, ordered on the launch's stream, and what reading it back takes of the host.
+  /// Failure: there is none, or it would be more than the budget; a text that many launches share.
   virtual Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
 
   /// Copies `bytes` to the buffer, `offset` bytes from its beginning, ordered on the launch's stream; they

@@ -42,6 +42,12 @@ Configuration read_configuration(Diagnostics& problems) {
   } else {
     for (Diagnostic& diagnostic : words.error().diagnostics) problems.push_back(std::move(diagnostic));
   }
+  Result<device::MemoryBudget> memory = device::MemoryBudget::parse(environment("LYNXPP_MEMORY_BUDGET"));
+  if (memory) {
+    configuration.memory = *memory;
+  } else {
+    for (Diagnostic& diagnostic : memory.error().diagnostics) problems.push_back(std::move(diagnostic));
+  }
   configuration.kernels_text = environment("LYNXPP_KERNELS");
   configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");

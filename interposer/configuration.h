@@ -1,6 +1,7 @@
 // What the environment asks for.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <regex>
 #include <string>
@@ -31,9 +32,12 @@ struct Configuration {
   bool ptx = true;           ///< LYNXPP_PTX: tables of sites hold the kernel's PTX; not when it is 0
   std::string dump;          ///< LYNXPP_DUMP: folder for PTX, or empty
   Timing timing = Timing::off;
-  bool timeline = false;       ///< LYNXPP_TIMELINE: records of the device and of all activities
-  cod::WordScheme words;       ///< LYNXPP_WORDS
-  bool wide_counters = false;  ///< LYNXPP_WIDE_COUNTERS: 64 bits from the first launch on
+  bool timeline = false;        ///< LYNXPP_TIMELINE: records of the device and of all activities
+  cod::WordScheme words;        ///< LYNXPP_WORDS
+  bool wide_counters = false;   ///< LYNXPP_WIDE_COUNTERS: 64 bits from the first launch on
+  device::MemoryBudget memory;  ///< LYNXPP_MEMORY_BUDGET
+  /// With results that do not come, where there is no room for more and at the end of the program.
+  std::chrono::milliseconds patience{10'000};
 
   /// Only coverage and times are asked for.
   bool times_only() const { return timing == Timing::originals || timing == Timing::variants; }

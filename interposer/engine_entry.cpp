@@ -50,6 +50,7 @@ struct Engine {
   std::unique_ptr<Session> session;
   ProgramModules modules;
   device::KernelTimes times = device::KernelTimes::off;
+  device::MemoryBudget memory;
   bool is_refused = false;  // the environment asks for what nobody understands
   std::mutex mutex;         // guards what follows
   std::shared_ptr<AllocationReader> allocations;
@@ -76,6 +77,7 @@ struct Engine {
       }
     }
     times = configuration.kernel_times();
+    memory = configuration.memory;
     session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
     session->use_ranges(range_reader());
   }
@@ -111,6 +113,7 @@ struct Engine {
       if (!made) return nullptr;
       slot = std::move(*made);
       slot->measure_kernels(times);
+      slot->limit_memory(memory);
     }
     return slot.get();
   }
@@ -181,6 +184,10 @@ void watch_for_death() {
 bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::KernelIdentity& kernel) {
   return contained("a launch", false, [&] {
     watch_for_death();
+    [[maybe_unused]] static const bool is_limited = [] {
+      device::cpu::cpu_device().limit_memory(engine().memory);
+      return true;
+    }();
     KernelSource source;
     source.name = *kernel.name;
     source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);

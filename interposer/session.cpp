@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "interposer/allocations.h"
@@ -29,12 +30,14 @@ void set_once(std::optional<report::KernelResources>& slot,
 thread_local int Session::Launching::depth_ = 0;
 
 Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
-    : configuration_(std::move(configuration)), sink_(std::move(sink)) {
+    : configuration_(std::move(configuration)), dump_(configuration_.dump), sink_(std::move(sink)) {
   if (results == Results::in_background)
     worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 bool Session::attach(const std::string& list, std::string& problem, std::optional<KernelSelection> kernels) {
   auto attached = std::make_shared<Attached>();
@@ -133,6 +136,15 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
     return false;
   }
   log_allocations(device);
+  if (is_crowded()) {
+    state.unlock();
+    const bool has_room = has_room_for_launches();
+    state.lock();
+    if (!has_room) {
+      ++known.natively["made while results of too many others were outstanding"];
+      return false;
+    }
+  }
   if (configuration_.timing == Timing::originals) {
     coverage.reason = "its original was timed";
     state.unlock();
@@ -303,7 +315,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   const std::unique_ptr<device::Together> together = device.together();
   device::Launch variant_launch = launch;
   if (pending.words != nullptr) pending.words->add_block_counters(variant_launch);
-  Result<std::unique_ptr<device::Buffer>> buffer = device.allocate_zeroed(layout.bytes, launch);
+  Result<std::unique_ptr<device::Buffer>> buffer = allocate(seen, device, layout.bytes, launch);
   if (!buffer) return buffer.error();
   const std::vector<std::uint64_t> words =
       probe_words(kernel.instrumented.probe, layout, (*buffer)->address());
@@ -361,17 +373,13 @@ Status Session::time_original(Seen& seen, device::Device& device, const device::
 }
 
 void Session::add(Pending pending, Outstanding& outstanding) {
-  bool is_crowded = false;
   {
     const State state(state_);
     outstanding.settled_later();
     pending_bytes_ += pending.layout.bytes;
     pending_.push_back(std::move(pending));
-    is_crowded = pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
   }
-  if (!is_crowded) return worker_ != nullptr ? worker_->wake() : void();
-  const std::lock_guard taking(taking_);
-  drain(false);
+  if (worker_ != nullptr) worker_->wake();
 }
 
 void Session::forget_image(std::uint64_t image) {

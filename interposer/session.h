@@ -28,6 +28,7 @@
 #include "engine/instrument.h"
 #include "interposer/configuration.h"
 #include "interposer/control/session_status.h"
+#include "interposer/dump_folder.h"
 #include "interposer/graph_launch.h"
 #include "interposer/owned_mutex.h"
 #include "interposer/results_worker.h"
@@ -100,7 +101,8 @@ class Session {
   void save_results(std::span<const device::Device* const> ending);
 
   /// Waits for outstanding results and writes every record. Later launches are not instrumented. A launch
-  /// that some thread is in the midst of is not waited for longer than a second.
+  /// that some thread is in the midst of is not waited for longer than a second, results not when none has
+  /// come for Configuration::patience: what is missing then stands in coverage.
   void finish();
 
   /// Whether the program launched anything while specifications were attached.
@@ -156,6 +158,16 @@ class Session {
   void note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
                       const device::Launch& variant_launch, const device::Variant* variant);
   void add(Pending pending, Outstanding& outstanding);
+  /// Of the device; where there is no room, results of other launches are taken first.
+  Result<std::unique_ptr<device::Buffer>> allocate(Seen& seen, device::Device& device, std::uint64_t bytes,
+                                                   const device::Launch& launch);
+  /// Precondition: `state_` is held.
+  bool is_crowded() const;
+  /// Waits until there are not too many outstanding launches. False: there still are.
+  bool has_room_for_launches();
+  /// Takes results until `is_enough`, which may then be asked several times. False: no more came, now or when
+  /// another launch has waited for them.
+  bool take_results_until(const std::function<bool()>& is_enough);
   void drop_kernels(const std::function<bool(const Kernel&)>& is_dropped);
   void drop_graphs(const std::function<bool(const Graph&)>& is_dropped);
   /// At level trace, what memory the program has, where that has changed since the last launch.
@@ -185,7 +197,6 @@ class Session {
                       const engine::Request& request, const std::string& refused = {});
   /// With a kernel whose text is the same. Adds up the times of making both.
   bool share_variant(Seen& seen, Kernel& kernel);
-  void dump(const std::string& name, const std::string& suffix, const std::string& text) const;
 
   // ---- taking results (session_report.cpp)
   /// Precondition of this and the next: `taking_` is held.
@@ -203,18 +214,29 @@ class Session {
   void close_books();
   /// Waits a second for threads that are in the midst of a launch.
   bool launches_are_made() const;
+  /// Has `work` done by a thread of its own. False: it has not come to an end, and no result was taken for
+  /// `patience`.
+  bool ends(std::function<void()> work, std::chrono::milliseconds patience);
+  /// Writes what is complete and, as notes, what is missing.
+  void take_what_is_there();
+  void close_books_without_rest();
   /// True when there is nothing left to look for.
   bool collect_in_background();
 
   const Configuration configuration_;
+  DumpFolder dump_;
   std::atomic<bool> ending_ = false;  // nobody but finish() takes results any more
   std::atomic<bool> finished_ = false;
   std::atomic<bool> has_seen_launches_ = false;
-  std::atomic<int> launching_ = 0;  // threads in the midst of a launch
+  std::atomic<int> launching_ = 0;                              // threads in the midst of a launch
+  std::atomic<int> helpers_ = 0;                                // threads of ends()
+  std::atomic<std::uint64_t> settled_ = 0;                      // launches whose results were taken
+  std::atomic<std::uint64_t> waited_till_ = ~std::uint64_t{0};  // what `settled_` was when no more came
 
   // Three locks, taken in this order.
-  OwnedMutex taking_;         // held by who takes results, so that their order is kept
-  std::timed_mutex records_;  // while records are written: guards the sink and what reports keep
+  OwnedMutex taking_;              // held by who takes results, so that their order is kept
+  bool looks_past_first_ = false;  // guarded by taking_: the first outstanding launch goes on and on
+  std::timed_mutex records_;       // while records are written: guards the sink and what reports keep
   // Recursive, since a signal handler may end the program in the midst of a launch.
   std::recursive_timed_mutex state_;     // guards what follows; never held while a compiler or a device works
   std::condition_variable_any changed_;  // a variant has been made

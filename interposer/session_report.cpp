@@ -16,8 +16,6 @@ namespace {
 
 /// With threads that are in the midst of a launch when the program ends.
 constexpr std::chrono::milliseconds patience(1000);
-/// With the thread that takes results, which may be adding up one launch's words.
-constexpr std::chrono::milliseconds patience_with_results(10'000);
 
 report::LaunchResources resources_of(const device::KernelNeeds& needs, std::uint64_t dynamic_shared_bytes,
                                      const device::MultiprocessorLimits& limits) {
@@ -56,31 +54,39 @@ void Session::drain(bool wait) {
     if (!taken) return;
     // Without a lock on the records: finish_now() may come while this launch is waited for.
     const Result<std::span<std::byte>> bytes = taken->readback->wait();
-    const std::lock_guard records(records_);
-    if (!finished_) settle(*taken, bytes);
+    {
+      const std::lock_guard records(records_);
+      if (!finished_) settle(*taken, bytes);
+    }
+    taken.reset();
+    ++settled_;
   }
 }
 
 std::optional<Session::Pending> Session::take(bool wait, SettledTogether& together) {
   State state(state_);
-  if (pending_.empty() || finished_) return std::nullopt;
-  const bool crowded =
-      pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit;
-  Pending taken = std::move(pending_.front());
-  pending_.pop_front();
-  state.unlock();
-  if (together.on != taken.on) {
-    together.calls.reset();
-    together = {taken.on, taken.readback->together()};
+  std::optional<Pending> taken;
+  std::vector<Pending> passed;
+  for (std::size_t left = looks_past_first_ ? pending_.size() : 1; left != 0; --left) {
+    if (pending_.empty() || finished_) break;
+    Pending first = std::move(pending_.front());
+    pending_.pop_front();
+    state.unlock();
+    if (together.on != first.on) {
+      together.calls.reset();
+      together = {first.on, first.readback->together()};
+    }
+    const bool is_wanted = wait || first.readback->ready();
+    state.lock();
+    if (is_wanted) {
+      pending_bytes_ -= first.layout.bytes;
+      taken = std::move(first);
+      break;
+    }
+    passed.push_back(std::move(first));
   }
-  const bool is_wanted = wait || crowded || taken.readback->ready();
-  state.lock();
-  if (is_wanted) {
-    pending_bytes_ -= taken.layout.bytes;
-    return taken;
-  }
-  pending_.push_front(std::move(taken));
-  return std::nullopt;
+  for (; !passed.empty(); passed.pop_back()) pending_.push_front(std::move(passed.back()));
+  return taken;
 }
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
@@ -273,25 +279,50 @@ void Session::finish() {
   if (Launching::is_in_this_thread() || taking_.is_held_by_caller() || !launches_are_made())
     return finish_now();
   ending_ = true;
-  const std::unique_lock taking(taking_, patience_with_results);
-  if (!taking) return finish_now();
-  drain(true);
+  const bool is_over = ends(
+      [this] {
+        const std::lock_guard taking(taking_);
+        drain(true);
+      },
+      configuration_.patience);
+  if (!is_over) {
+    ends([this] { take_what_is_there(); }, patience);
+    return close_books_without_rest();
+  }
   const std::lock_guard records(records_);
   if (!finished_) close_books();
 }
 
 void Session::finish_now() {
+  take_what_is_there();
+  close_books_without_rest();
+}
+
+void Session::take_what_is_there() {
+  State state(state_, patience);
+  if (!state || finished_) return;
+  std::deque<Pending> all = std::exchange(pending_, {});
+  std::deque<Pending> rest;  // to let go of one is to wait for it
+  state.unlock();
+  for (Pending& pending : all) {
+    if (!pending.readback->ready()) {
+      rest.push_back(std::move(pending));
+      continue;
+    }
+    const Result<std::span<std::byte>> bytes = pending.readback->wait();
+    const std::lock_guard records(records_);
+    if (!finished_) settle(pending, bytes);
+    ++settled_;
+  }
+  state.lock();
+  for (Pending& pending : rest) pending_.push_back(std::move(pending));
+}
+
+void Session::close_books_without_rest() {
   const std::unique_lock records(records_, patience);
   if (!records || finished_) return;
   State state(state_, patience);
   if (!state) return;
-  std::deque<Pending> left = std::exchange(pending_, {});
-  state.unlock();
-  for (Pending& pending : left) {
-    if (pending.readback->ready()) settle(pending, pending.readback->wait());
-  }
-  state.lock();
-  pending_ = std::move(left);  // to let go of one is to wait for it
   for (const auto& [name, seen] : seen_) {
     if (seen->outstanding == 0) continue;
     const std::string many = std::to_string(seen->outstanding);
@@ -312,6 +343,11 @@ void Session::close_books() {
   for (const auto& [name, seen] : seen_) {
     report::CoverageRecord& coverage = seen->coverage;
     coverage.launches -= seen->captured;
+    if (const NoRoom& missed = seen->no_room; missed.launches != 0) {
+      coverage.notes.push_back(
+          std::to_string(missed.launches) + (missed.launches == 1 ? " launch" : " launches") +
+          " ran uninstrumented for want of up to " + std::to_string(missed.bytes) + " bytes: " + missed.why);
+    }
     for (const auto& [way, launches] : seen->natively)
       coverage.notes.push_back(std::to_string(launches) + (launches == 1 ? " launch " : " launches ") + way +
                                (launches == 1 ? " was" : " were") + " not counted");

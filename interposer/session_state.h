@@ -73,6 +73,7 @@ struct Session::Kernel {
   std::uint64_t image = 0;
   std::shared_ptr<const Attached> attached;
   engine::Instrumented instrumented;
+  DumpFolder::Files dumped;
   std::size_t sites = 0;                     ///< of Seen::sites, this variant's
   std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
   engine::LaunchShape shape;                 ///< of the launches it is for
@@ -80,6 +81,13 @@ struct Session::Kernel {
   bool wide_counters = false;
   bool replays = true;  ///< accesses that follow from parameters have no probe
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
+};
+
+/// Launches that ran as they are because there was no memory for what they would count.
+struct NoRoom {
+  std::uint64_t launches = 0;
+  std::uint64_t bytes = 0;  ///< of the largest one's probe buffers
+  std::string why;
 };
 
 /// Everything known of the kernels of one name. Lives as long as the session. Guarded by Session::state_.
@@ -93,6 +101,7 @@ struct Session::Seen {
   std::uint64_t captured = 0;                     ///< calls that launched nothing but were captured
   std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
   std::uint64_t lost = 0;                         ///< launches whose results could not be had
+  NoRoom no_room;
   report::CoverageRecord coverage;
   report::TimingRecord timing;
   std::vector<KernelPtr> kernels;
@@ -175,7 +184,7 @@ struct Session::SettledTogether {
   std::unique_ptr<device::Together> calls;
 };
 
-/// Results are taken by who launches when more is outstanding.
+/// Who launches waits for results when more is outstanding.
 inline constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
 inline constexpr std::size_t outstanding_launches_limit = 4096;
 

@@ -1,6 +1,5 @@
 // The part of the session that makes variants. No lock is held while the compiler works.
 #include <chrono>
-#include <filesystem>
 #include <utility>
 
 #include "interposer/ptx_parts.h"
@@ -35,7 +34,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   device::Device& device = *kernel.device;
   const Result<std::string> text = source.ptx();
   if (!text) return text.error();
-  dump(seen.coverage.kernel, ".ptx", *text);
+  dump_.original(seen.coverage.kernel, *text, kernel.dumped);
   engine::Request request;
   request.ptx = &*text;
   request.kernel = std::string(source.name);
@@ -148,7 +147,7 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& l
   if (!instrumented) return instrumented.error();
   if (instrumented->ptx == refused) return failure("the same text has been refused before");
   kernel.instrumented = std::move(*instrumented);
-  dump(request.kernel, ".instrumented.ptx", kernel.instrumented.ptx);
+  dump_.instrumented(kernel.instrumented.ptx, kernel.dumped);
   if (share_variant(seen, kernel)) return success();
   const auto begin = std::chrono::steady_clock::now();
   Result<std::unique_ptr<device::Variant>> variant = kernel.device->load(
@@ -176,14 +175,6 @@ bool Session::share_variant(Seen& seen, Kernel& kernel) {
   if (same == seen.kernels.end()) return false;
   kernel.variant = (*same)->variant;
   return true;
-}
-
-void Session::dump(const std::string& name, const std::string& suffix, const std::string& text) const {
-  if (configuration_.dump.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(configuration_.dump, error);
-  const std::string path = configuration_.dump + "/" + name.substr(0, 200) + suffix;
-  if (error || !write_file(path, text)) log().warn("cannot write {}", path);
 }
 
 }  // namespace lynxpp::interposer

@@ -23,11 +23,19 @@
 namespace lynxpp::device::cpu {
 namespace {
 
+/// Lives until the process ends: launches may come from the program's static destructors.
+BoundedMemory& probe_memory() {
+  static auto* const memory = new BoundedMemory("memory", free_host_memory);
+  return *memory;
+}
+
 /// Of a probe buffer.
 struct FreeMemory {
+  std::size_t taken = 0;
   void operator()(void* memory) const {
     cpu::allocations().remove_foreign(memory, MemoryKind::probe);
     std::free(memory);
+    probe_memory().give_back(taken);
   }
 };
 
@@ -49,9 +57,9 @@ struct Run {
 };
 
 struct CpuBuffer : Buffer {
-  CpuBuffer(std::byte* memory, std::size_t size)
+  CpuBuffer(std::byte* memory, std::size_t size, std::size_t taken)
       : Buffer(reinterpret_cast<std::uintptr_t>(memory)), bytes(size) {
-    run->memory.reset(memory);
+    run->memory = std::unique_ptr<std::byte, FreeMemory>(memory, FreeMemory{taken});
   }
 
   std::size_t bytes;
@@ -113,6 +121,7 @@ class CpuDevice : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   std::shared_ptr<const LiveAllocations> allocations() override { return cpu::allocations().live(); }
+  void limit_memory(const MemoryBudget& budget) override { probe_memory().limit(budget); }
 
   DeviceLimits limits() override {
     const auto attribute = [](cudaDeviceAttr which) {
@@ -180,13 +189,17 @@ class CpuDevice : public Device {
   Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch&) override {
     constexpr std::size_t alignment = 256;
     const std::size_t rounded = (bytes / alignment + 1) * alignment;
+    if (Status fits = probe_memory().take(rounded); !fits) return fits.error();
     void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
-    if (memory == nullptr)
-      return failure("cannot allocate " + std::to_string(bytes) + " bytes for probe buffers");
+    if (memory == nullptr) {
+      probe_memory().give_back(rounded);
+      return failure("there is no memory for probe buffers");
+    }
     std::memset(memory, 0, rounded);
     const auto address = reinterpret_cast<std::uintptr_t>(memory);
     if (bytes != 0) cpu::allocations().add_foreign({address, bytes, MemoryKind::probe});
-    return std::unique_ptr<Buffer>(std::make_unique<CpuBuffer>(static_cast<std::byte*>(memory), bytes));
+    return std::unique_ptr<Buffer>(
+        std::make_unique<CpuBuffer>(static_cast<std::byte*>(memory), bytes, rounded));
   }
 
   Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,

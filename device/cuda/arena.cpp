@@ -20,6 +20,8 @@ constexpr std::size_t most_kept_of_arenas = 256u << 20;
 /// How long a thread of the program looks for a copy that it has just begun.
 constexpr std::chrono::microseconds patience_with_copy(100);
 
+std::size_t room_in(const Arena::Memory& memory) { return std::min(memory.device.size, memory.pinned.size); }
+
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 }  // namespace
@@ -200,18 +202,19 @@ Result<std::shared_ptr<Arena>> Arenas::open(std::size_t bytes) {
   }
   size = aligned(std::max(size, bytes));
   if (const std::optional<Arena::Memory> again = kept(bytes))
-    return std::make_shared<Arena>(*this, *again, again->device.size);
+    return std::make_shared<Arena>(*this, *again, room_in(*again));
   Result<Arena::Memory> memory = made(size);
-  if (!memory && size > aligned(bytes)) memory = made(size = aligned(bytes));
+  if (!memory) memory = made(size = aligned(bytes));
+  if (!memory && release_kept()) memory = made(size);
   if (!memory) return memory.error();
-  return std::make_shared<Arena>(*this, *memory, size);
+  return std::make_shared<Arena>(*this, *memory, room_in(*memory));
 }
 
 std::optional<Arena::Memory> Arenas::kept(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   // One of many megabytes is for launches that need them.
   const auto found = std::ranges::find_if(kept_, [&](const Arena::Memory& memory) {
-    return memory.device.size >= bytes && memory.device.size <= std::max(4 * bytes, largest_shared_arena);
+    return room_in(memory) >= bytes && memory.device.size <= std::max(4 * bytes, largest_shared_arena);
   });
   if (found == kept_.end()) return std::nullopt;
   const Arena::Memory memory = *found;
@@ -232,21 +235,35 @@ Status Arenas::make_streams() {
 
 Result<Arena::Memory> Arenas::made(std::size_t bytes) {
   if (Status streams = make_streams(); !streams) return streams.error();
-  CUdeviceptr address = 0;
-  CUresult result = driver_.cuMemAllocAsync(&address, bytes, clearing_);
-  if (result != CUDA_SUCCESS) return driver_.error("cuMemAllocAsync", result);
-  Arena::Memory memory{{address, bytes}, {0, bytes}};
-  void* pinned = nullptr;
-  result = driver_.cuMemHostAlloc(&pinned, bytes, CU_MEMHOSTALLOC_PORTABLE);
-  if (result == CUDA_SUCCESS) {
-    memory.pinned.address = reinterpret_cast<std::uint64_t>(pinned);
-    result = driver_.cuMemsetD8Async(address, 0, bytes, clearing_);
+  const Result<Pool::Block> device = pool_.device_memory(bytes, clearing_);
+  if (!device) return device.error();
+  Arena::Memory memory{*device, {}};
+  const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
+  if (!pinned) {
+    release(memory);
+    return pinned.error();
   }
+  memory.pinned = *pinned;
+  const CUresult result = driver_.cuMemsetD8Async(memory.device.address, 0, memory.device.size, clearing_);
   if (result == CUDA_SUCCESS) memory.cleared = pool_.recorded_event(clearing_);
   if (memory.cleared != nullptr) return memory;
   release(memory);
   return result == CUDA_SUCCESS ? failure("no event could be recorded behind a launch's memory")
-                                : driver_.error("memory of a launch", result);
+                                : driver_.error("cuMemsetD8Async", result);
+}
+
+bool Arenas::release_kept() {
+  std::vector<Arena::Memory> unused;
+  {
+    const std::lock_guard lock(mutex_);
+    unused.swap(kept_);
+    kept_bytes_ = 0;
+  }
+  for (const Arena::Memory& memory : unused) {
+    pool_.give_back(memory.cleared);
+    release(memory);
+  }
+  return !unused.empty();
 }
 
 void Arenas::recycle(Arena::Memory memory, std::size_t bytes) {
@@ -269,8 +286,8 @@ void Arenas::recycle(Arena::Memory memory, std::size_t bytes) {
 }
 
 void Arenas::release(const Arena::Memory& memory) {
-  driver_.cuMemFreeAsync(memory.device.address, clearing_);
-  if (memory.pinned.address != 0) driver_.cuMemFreeHost(reinterpret_cast<void*>(memory.pinned.address));
+  pool_.free_device_memory(memory.device, clearing_);
+  pool_.give_back_pinned_memory(memory.pinned);
 }
 
 namespace {

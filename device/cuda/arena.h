@@ -108,6 +108,8 @@ class Arenas {
   /// Clears `bytes` of it for the next launches.
   void recycle(Arena::Memory memory, std::size_t bytes);
   void release(const Arena::Memory& memory);
+  /// Gives the memory of all arenas that nobody uses to the driver. False: there was none.
+  bool release_kept();
 
   const Driver& driver_;
   Pool& pool_;

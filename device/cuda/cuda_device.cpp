@@ -20,32 +20,27 @@ namespace {
 
 class CudaBuffer final : public Buffer {
  public:
-  CudaBuffer(const Driver& driver, const Pool& pool, const Pool::Block& memory, std::size_t used,
-             CUstream of_launch)
-      : Buffer(memory.address),
-        block(memory),
-        bytes(used),
-        stream(of_launch),
-        driver_(driver),
-        context_(pool.context()) {}
+  CudaBuffer(Pool& pool, const Pool::Block& memory, std::size_t used, CUstream of_launch)
+      : Buffer(memory.address), block(memory), bytes(used), stream(of_launch), pool_(pool) {}
   ~CudaBuffer() override {
-    if (block.address == 0) return;
-    const InContext ours(driver_, context_);
-    driver_.cuMemFreeAsync(block.address, stream);
+    pool_.free_device_memory(block, stream);
+    pool_.give_back_pinned_memory(pinned);
   }
 
   /// To who waits until the launch is through.
-  Pool::Block take() { return std::exchange(block, {}); }
+  LaunchMemory take(CUevent done) {
+    return {std::exchange(block, {}), std::exchange(pinned, {}), bytes, done};
+  }
 
   Pool::Block block;
+  Pool::Block pinned;  ///< what it is read back to
   std::size_t bytes;
   CUstream stream;
   LaunchEvents timing;
   StreamHold::Hold hold;
 
  private:
-  const Driver& driver_;
-  CUcontext context_;
+  Pool& pool_;
 };
 
 /// The calls that make a launch, in the program's context.
@@ -74,6 +69,7 @@ class CudaDevice final : public Device {
     return source_ ? source_() : std::make_shared<const LiveAllocations>();
   }
   void measure_kernels(KernelTimes how) override { times_ = how; }
+  void limit_memory(const MemoryBudget& budget) override { pool_.limit(budget); }
   std::unique_ptr<Together> together() override { return std::make_unique<LaunchTogether>(driver_); }
 
   DeviceLimits limits() override {
@@ -192,7 +188,10 @@ class CudaDevice final : public Device {
     // What is measured has its buffer cleared and copied on its own stream, and these times, too.
     const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
     if (!block) return block.error();
-    auto buffer = std::make_unique<CudaBuffer>(driver_, pool_, *block, bytes, stream);
+    auto buffer = std::make_unique<CudaBuffer>(pool_, *block, bytes, stream);
+    const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
+    if (!pinned) return pinned.error();
+    buffer->pinned = *pinned;
     if (times_ == KernelTimes::alone) buffer->hold = hold_.hold(stream);
     buffer->timing.cleared_from = pool_.recorded_event(stream);
     const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
@@ -230,15 +229,12 @@ class CudaDevice final : public Device {
     if (times_ == KernelTimes::off) return cuda::read_back(std::move(buffer));
     const CUstream stream = stream_of(launch);
     auto& written = static_cast<CudaBuffer&>(*buffer);
-    const Result<Pool::Block> pinned = pool_.pinned_memory(written.bytes);
-    if (!pinned) return pinned.error();
-    const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address),
+    const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(written.pinned.address),
                                                       written.address(), written.bytes, stream);
     // Also where the copy was refused: the kernel may be running.
     const CUevent done = pool_.recorded_event(stream);
     written.hold.release();
-    auto readback =
-        make_readback(driver_, pool_, {written.take(), *pinned, written.bytes, done}, written.timing);
+    auto readback = make_readback(driver_, pool_, written.take(done), written.timing);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
     if (done == nullptr) return failure("no event could be recorded behind the launch");
     return readback;

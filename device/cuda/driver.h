@@ -31,6 +31,7 @@ namespace lynxpp::device::cuda {
   X(cuKernelGetFunction)                         \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernelEx)                            \
+  X(cuMemGetInfo)                                \
   X(cuMemAllocAsync)                             \
   X(cuMemFreeAsync)                              \
   X(cuMemsetD8Async)                             \

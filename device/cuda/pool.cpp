@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <utility>
 
 #include "device/cuda/our_calls.h"
 
@@ -11,38 +13,88 @@ namespace {
 constexpr std::size_t smallest_block = 4096;
 constexpr std::size_t most_kept = 256u << 20;
 
+/// The largest number where the driver does not say.
+std::uint64_t free_device_memory_of(const Driver& driver) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  return driver.cuMemGetInfo(&free, &total) == CUDA_SUCCESS ? free
+                                                            : std::numeric_limits<std::uint64_t>::max();
+}
+
 }  // namespace
+
+Pool::Pool(const Driver& driver, CUcontext context)
+    : driver_(driver),
+      context_(context),
+      device_room_("device memory", [&driver] { return free_device_memory_of(driver); }),
+      pinned_room_("pinned host memory", free_host_memory) {}
+
+void Pool::limit(const MemoryBudget& budget) {
+  device_room_.limit(budget);
+  pinned_room_.limit(budget);
+}
+
+Status Pool::take_room(BoundedMemory& room, Kept& kept, std::size_t size) {
+  Status taken = room.take(size);
+  if (taken) return taken;
+  std::vector<Block> unused;
+  {
+    const std::lock_guard lock(mutex_);
+    unused = std::exchange(kept, {}).blocks;
+  }
+  if (unused.empty()) return taken;
+  for (const Block& block : unused)
+    &kept == &device_ ? free_device_memory(block, CU_STREAM_PER_THREAD) : free_pinned_memory(block);
+  return room.take(size);
+}
 
 Result<Pool::Block> Pool::device_memory(std::size_t size, CUstream stream) {
   if (std::optional<Block> reused = take(device_, size)) return *reused;
   Block made{0, std::max(size, smallest_block)};
+  if (Status fits = take_room(device_room_, device_, made.size); !fits) return fits.error();
   CUdeviceptr address = 0;
   const CUresult result = driver_.cuMemAllocAsync(&address, made.size, stream);
-  if (result != CUDA_SUCCESS) return driver_.error("cuMemAllocAsync", result);
+  if (result != CUDA_SUCCESS) {
+    device_room_.give_back(made.size);
+    return driver_.error("cuMemAllocAsync", result);
+  }
   made.address = address;
   return made;
 }
 
 void Pool::give_back_device_memory(const Block& block) {
-  if (keep(device_, block)) return;
+  if (!keep(device_, block)) free_device_memory(block, CU_STREAM_PER_THREAD);
+}
+
+void Pool::free_device_memory(const Block& block, CUstream stream) {
+  if (block.address == 0) return;
   const InContext ours(driver_, context_);
-  driver_.cuMemFreeAsync(block.address, CU_STREAM_PER_THREAD);
+  driver_.cuMemFreeAsync(block.address, stream);
+  device_room_.give_back(block.size);
 }
 
 Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
   if (std::optional<Block> reused = take(pinned_, size)) return *reused;
   Block made{0, std::max(size, smallest_block)};
+  if (Status fits = take_room(pinned_room_, pinned_, made.size); !fits) return fits.error();
   void* memory = nullptr;
   const CUresult result = driver_.cuMemHostAlloc(&memory, made.size, CU_MEMHOSTALLOC_PORTABLE);
-  if (result != CUDA_SUCCESS) return driver_.error("cuMemHostAlloc", result);
+  if (result != CUDA_SUCCESS) {
+    pinned_room_.give_back(made.size);
+    return driver_.error("cuMemHostAlloc", result);
+  }
   made.address = reinterpret_cast<std::uint64_t>(memory);
   return made;
 }
 
 void Pool::give_back_pinned_memory(const Block& block) {
-  if (keep(pinned_, block)) return;
+  if (block.address != 0 && !keep(pinned_, block)) free_pinned_memory(block);
+}
+
+void Pool::free_pinned_memory(const Block& block) {
   const InContext ours(driver_, context_);
   driver_.cuMemFreeHost(reinterpret_cast<void*>(block.address));
+  pinned_room_.give_back(block.size);
 }
 
 CUevent Pool::recorded_event(CUstream stream) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/cuda/driver.h"
+#include "device/memory_budget.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cuda {
@@ -17,7 +18,7 @@ namespace lynxpp::device::cuda {
 /// may come from anywhere.
 class Pool {
  public:
-  Pool(const Driver& driver, CUcontext context) : driver_(driver), context_(context) {}
+  Pool(const Driver& driver, CUcontext context);
 
   struct Block {
     std::uint64_t address = 0;
@@ -26,13 +27,18 @@ class Pool {
 
   CUcontext context() const { return context_; }
 
+  /// For all that is taken, in use or kept.
+  void limit(const MemoryBudget& budget);
+
   /// At least `size` bytes that nothing on the device uses any more.
   Result<Block> device_memory(std::size_t size, CUstream stream);
   /// Precondition: what was enqueued for the block is through.
   void give_back_device_memory(const Block& block);
+  /// Gives the memory to the driver, behind what is on the stream. A block of none is fine.
+  void free_device_memory(const Block& block, CUstream stream);
 
   Result<Block> pinned_memory(std::size_t size);
-  /// Precondition: the device writes it no more.
+  /// Precondition: the device writes it no more. A block of none is fine.
   void give_back_pinned_memory(const Block& block);
 
   /// An event that has just been recorded on the stream; null when the driver refuses. One that was not
@@ -47,12 +53,17 @@ class Pool {
     std::size_t bytes = 0;
   };
 
+  void free_pinned_memory(const Block& block);
+  /// Counts `size` bytes as taken, having given to the driver what is kept where there is no room else.
+  Status take_room(BoundedMemory& room, Kept& kept, std::size_t size);
   CUevent kept_event();
   std::optional<Block> take(Kept& kept, std::size_t size);
   bool keep(Kept& kept, const Block& block);
 
   const Driver& driver_;
   CUcontext context_;
+  BoundedMemory device_room_;
+  BoundedMemory pinned_room_;
   std::mutex mutex_;  // guards what follows; not held while the driver works
   Kept device_;
   Kept pinned_;

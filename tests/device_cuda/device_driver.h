@@ -24,6 +24,10 @@ inline Driver device_driver() {
     *value = 9;
     return CUDA_SUCCESS;
   };
+  driver.cuMemGetInfo = [](std::size_t* free, std::size_t* total) {
+    *total = *free = std::size_t{1} << 30;
+    return CUDA_SUCCESS;
+  };
   driver.cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   driver.cuCtxPopCurrent = [](CUcontext*) { return CUDA_SUCCESS; };
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };

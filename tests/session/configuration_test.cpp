@@ -37,6 +37,14 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsWhatIsWrong) {
   const Configuration third = read_configuration(problems);
   EXPECT_EQ(third.kernel_times(), device::KernelTimes::alone);
   EXPECT_TRUE(third.wide_counters);
+  setenv("LYNXPP_MEMORY_BUDGET", "64M", 1);
+  EXPECT_EQ(read_configuration(problems).memory.bytes, 64u << 20);
+  setenv("LYNXPP_MEMORY_BUDGET", "much", 1);
+  read_configuration(problems);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].message, "LYNXPP_MEMORY_BUDGET: 'much' is no amount of memory");
+  problems.clear();
+  unsetenv("LYNXPP_MEMORY_BUDGET");
   EXPECT_TRUE(third.prints_table);
   setenv("LYNXPP_TABLE", "0", 1);
   EXPECT_FALSE(read_configuration(problems).prints_table);

@@ -1,0 +1,142 @@
+// How much memory probe buffers take, of a device and of the host.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <map>
+
+#include "device/cuda/pool.h"
+#include "device/memory_budget.h"
+#include "tests/device_cuda/device_driver.h"
+
+namespace lynxpp::device {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(MemoryBudget, IsAShareOrAnAmount) {
+  const auto of_1000 = [](const std::string& text) -> std::optional<std::uint64_t> {
+    const Result<MemoryBudget> budget = MemoryBudget::parse(text);
+    return budget ? std::optional(budget->of(1000)) : std::nullopt;
+  };
+  EXPECT_EQ(of_1000(""), 100u);
+  EXPECT_EQ(of_1000("2.5%"), 25u);
+  EXPECT_EQ(of_1000("0"), 0u);
+  EXPECT_EQ(of_1000("300"), 300u);
+  EXPECT_EQ(of_1000("64K"), 64u << 10);
+  EXPECT_EQ(of_1000("1.5M"), 3u << 19);
+  EXPECT_EQ(of_1000("2G"), 2ull << 30);
+  for (const char* const wrong : {"much", "10%%", "101%", "-1", "5MB", "5 M", "1e30", "nan", "K"})
+    EXPECT_EQ(of_1000(wrong), std::nullopt) << wrong;
+}
+
+TEST(MemoryBudget, WhatTheHostHasIsKnown) {
+  EXPECT_GT(free_host_memory(), 1u << 20);
+  EXPECT_LT(free_host_memory(), std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST(BoundedMemory, RefusesWhatIsMoreThanTheBudget) {
+  std::uint64_t free = 10'000;
+  BoundedMemory memory("memory", [&] { return free; });
+  EXPECT_TRUE(memory.take(900).ok());
+  const Status refused = memory.take(200);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().diagnostics.front().message,
+            "LYNXPP_MEMORY_BUDGET leaves 1090 bytes of memory for probe buffers");
+  EXPECT_EQ(memory.taken(), 900u);
+  EXPECT_TRUE(memory.take(100).ok());
+  memory.give_back(1000);
+  EXPECT_TRUE(memory.take(1000).ok());
+  free = 100;
+  EXPECT_FALSE(memory.take(200).ok()) << "the program has taken the rest";
+  EXPECT_FALSE(memory.take(std::numeric_limits<std::uint64_t>::max()).ok());
+  memory.limit(*MemoryBudget::parse("1M"));
+  EXPECT_TRUE(memory.take(200).ok());
+}
+
+namespace pool_of_driver {
+
+struct Memory {
+  std::map<std::uint64_t, std::size_t> device;
+  std::map<std::uint64_t, std::size_t> pinned;
+  std::uint64_t next = 0x1000;
+  bool is_full = false;
+};
+Memory* memory = nullptr;
+
+cuda::Driver allocating_driver() {
+  cuda::Driver driver = cuda::device_driver();
+  driver.cuMemGetInfo = [](std::size_t* free, std::size_t* total) {
+    *total = *free = 1u << 20;
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemAllocAsync = [](CUdeviceptr* address, std::size_t bytes, CUstream) {
+    if (memory->is_full) return CUDA_ERROR_OUT_OF_MEMORY;
+    memory->device[*address = memory->next++] = bytes;
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeAsync = [](CUdeviceptr address, CUstream) {
+    memory->device.erase(address);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemHostAlloc = [](void** address, std::size_t bytes, unsigned) {
+    memory->pinned[memory->next] = bytes;
+    *address = reinterpret_cast<void*>(memory->next++);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeHost = [](void* address) {
+    memory->pinned.erase(reinterpret_cast<std::uintptr_t>(address));
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+class BoundedPool : public testing::Test {
+ protected:
+  void SetUp() override { memory = &memory_; }
+  Memory memory_;
+  const cuda::Driver driver_ = allocating_driver();
+  cuda::Pool pool_{driver_, reinterpret_cast<CUcontext>(1)};
+};
+
+TEST_F(BoundedPool, TakesATenthOfWhatIsFreeOnTheDevice) {
+  const auto first = pool_.device_memory(100'000, nullptr);
+  ASSERT_TRUE(first.ok());
+  const auto second = pool_.device_memory(100'000, nullptr);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().diagnostics.front().message,
+              HasSubstr("bytes of device memory for probe buffers"));
+  pool_.give_back_device_memory(*first);
+  EXPECT_EQ(memory_.device.size(), 1u) << "kept";
+  EXPECT_TRUE(pool_.device_memory(90'000, nullptr).ok()) << "the same memory";
+}
+
+TEST_F(BoundedPool, GivesUpWhatItKeepsBeforeItRefuses) {
+  const auto small = pool_.device_memory(10'000, nullptr);
+  ASSERT_TRUE(small.ok());
+  pool_.give_back_device_memory(*small);
+  EXPECT_TRUE(pool_.device_memory(104'000, nullptr).ok());
+  EXPECT_EQ(memory_.device.size(), 1u);
+}
+
+TEST_F(BoundedPool, BoundsPinnedMemoryToo) {
+  pool_.limit(*MemoryBudget::parse("8K"));
+  const auto first = pool_.pinned_memory(5000);
+  ASSERT_TRUE(first.ok());
+  EXPECT_FALSE(pool_.pinned_memory(5000).ok());
+  EXPECT_EQ(memory_.pinned.size(), 1u);
+  pool_.give_back_pinned_memory(*first);
+  EXPECT_TRUE(pool_.pinned_memory(8000).ok());
+}
+
+TEST_F(BoundedPool, CountsNothingThatTheDriverRefused) {
+  pool_.limit(*MemoryBudget::parse("8K"));
+  memory_.is_full = true;
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(pool_.device_memory(8000, nullptr).ok());
+  memory_.is_full = false;
+  EXPECT_TRUE(pool_.device_memory(8000, nullptr).ok());
+}
+
+}  // namespace pool_of_driver
+}  // namespace
+}  // namespace lynxpp::device

@@ -1,0 +1,219 @@
+// Memory for one more launch, launches that are outstanding and do not end, and what is dumped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "interposer/dump_folder.h"
+#include "support/text.h"
+#include "tests/session/session_fixture.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+constexpr std::chrono::milliseconds short_patience(30);
+
+/// A launch whose results come when the test says so.
+class HeldReadback : public device::Readback {
+ public:
+  HeldReadback(std::vector<std::byte> bytes, std::shared_ptr<std::atomic<bool>> is_over, int& live)
+      : bytes_(std::move(bytes)), is_over_(std::move(is_over)), live_(live) {}
+  ~HeldReadback() override { --live_; }
+  bool ready() override { return *is_over_; }
+  Result<std::span<std::byte>> wait() override {
+    while (!*is_over_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::span<std::byte>(bytes_);
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::shared_ptr<std::atomic<bool>> is_over_;
+  int& live_;
+};
+
+/// Has buffers for `most` launches at a time.
+class SmallDevice : public FakeDevice {
+ public:
+  Result<std::unique_ptr<device::Buffer>> allocate_zeroed(std::size_t bytes,
+                                                          const device::Launch& launch) override {
+    ++asked;
+    if (live >= most) return failure("the device is full");
+    return FakeDevice::allocate_zeroed(bytes, launch);
+  }
+  Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer> buffer,
+                                                      const device::Launch&) override {
+    ++live;
+    ends.push_back(std::make_shared<std::atomic<bool>>(over_at_once));
+    return std::unique_ptr<device::Readback>(
+        std::make_unique<HeldReadback>(static_cast<FakeBuffer&>(*buffer).bytes, ends.back(), live));
+  }
+
+  int live = 0;
+  int most = 1;
+  int asked = 0;
+  bool over_at_once = false;
+  std::vector<std::shared_ptr<std::atomic<bool>>> ends;
+};
+
+class RoomTest : public SessionTest {
+ protected:
+  void SetUp() override {
+    SessionTest::SetUp();
+    Configuration configuration;
+    configuration.patience = short_patience;
+    start(std::move(configuration));
+  }
+  void TearDown() override {
+    for (const auto& each : small_.ends) *each = true;
+    session_.reset();
+  }
+  bool launch_small(std::uint32_t blocks = 1) {
+    device::Launch request;
+    request.grid[0] = blocks;
+    request.block[0] = 32;
+    const KernelSource source{"k", 1, [&]() -> Result<std::string> { return text_; }};
+    return session_->launch(small_, request, source);
+  }
+  const report::CoverageRecord& finish() {
+    session_->finish();
+    EXPECT_EQ(records_.coverage.size(), 1u);
+    return records_.coverage.at(0);
+  }
+
+  SmallDevice small_;
+};
+
+TEST_F(RoomTest, ResultsThatAreThereMakeRoom) {
+  small_.over_at_once = true;
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(launch_small()) << i;
+  EXPECT_THAT(finish().notes, IsEmpty());
+  EXPECT_EQ(records_.launches.size(), 5u);
+}
+
+TEST_F(RoomTest, WithoutRoomTheOriginalRunsAndCoverageSaysHowMuchIsMissing) {
+  EXPECT_TRUE(launch_small());
+  EXPECT_FALSE(launch_small());
+  const int asked = small_.asked;
+  EXPECT_FALSE(launch_small()) << "and does not wait again for what did not come";
+  EXPECT_EQ(small_.asked, asked + 1);
+  *small_.ends[0] = true;
+  EXPECT_TRUE(launch_small());
+  *small_.ends[1] = true;
+  const report::CoverageRecord& coverage = finish();
+  EXPECT_EQ(coverage.launches, 4u);
+  EXPECT_EQ(coverage.instrumented_launches, 2u);
+  EXPECT_THAT(coverage.notes,
+              ElementsAre("there was no memory for what it would count",
+                          "2 launches ran uninstrumented for want of up to 512 bytes: the device is full"));
+  EXPECT_EQ(records_.launches.size(), 2u);
+}
+
+/// A kernel that goes on until the host says so is behind nothing: what comes later is counted all the same.
+TEST_F(RoomTest, ALaunchThatGoesOnKeepsNoRoomFromOthers) {
+  small_.most = 2;
+  EXPECT_TRUE(launch_small());
+  small_.over_at_once = true;
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(launch_small()) << i;
+  *small_.ends[0] = true;
+  EXPECT_THAT(finish().notes, IsEmpty());
+  EXPECT_EQ(records_.launches.size(), 21u);
+}
+
+TEST_F(RoomTest, TooManyOutstandingLaunchesAreNotWaitedForTwice) {
+  small_.most = 1 << 20;
+  for (int i = 0; i < 4097; ++i) ASSERT_TRUE(launch_small()) << i;
+  EXPECT_FALSE(launch_small());
+  EXPECT_FALSE(launch_small());
+  for (const auto& each : small_.ends) *each = true;
+  EXPECT_TRUE(launch_small()) << "they have come";
+  *small_.ends.back() = true;
+  const report::CoverageRecord& coverage = finish();
+  EXPECT_THAT(coverage.notes, ElementsAre("2 launches made while results of too many others were outstanding "
+                                          "were not counted"));
+  EXPECT_EQ(records_.launches.size(), 4098u);
+}
+
+TEST_F(RoomTest, TheEndDoesNotWaitForALaunchThatGoesOn) {
+  small_.most = 3;
+  EXPECT_TRUE(launch_small());
+  small_.over_at_once = true;
+  EXPECT_TRUE(launch_small());
+  EXPECT_TRUE(launch_small());
+  EXPECT_THAT(finish().notes,
+              ElementsAre("the program was ended before 1 launch had; the results are missing"));
+  EXPECT_EQ(records_.launches.size(), 2u) << "what is complete is written";
+  EXPECT_EQ(records_.finished, 1);
+}
+
+/// A driver whose call never returns: neither waiting nor asking comes back.
+class StuckReadback : public device::Readback {
+ public:
+  explicit StuckReadback(std::shared_future<void> end) : end_(std::move(end)) {}
+  bool ready() override { return end_.wait(), false; }
+  Result<std::span<std::byte>> wait() override { return end_.wait(), failure("stuck"); }
+
+ private:
+  std::shared_future<void> end_;
+};
+
+class StuckDevice : public FakeDevice {
+ public:
+  Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer>,
+                                                      const device::Launch&) override {
+    return std::unique_ptr<device::Readback>(std::make_unique<StuckReadback>(end.get_future().share()));
+  }
+  std::promise<void> end;
+};
+
+TEST_F(RoomTest, TheEndComesWhileACallOfTheDriverNeverReturns) {
+  StuckDevice stuck;
+  device::Launch request;
+  request.block[0] = 32;
+  const KernelSource source{"k", 1, [&]() -> Result<std::string> { return text_; }};
+  EXPECT_TRUE(session_->launch(stuck, request, source));
+  EXPECT_THAT(finish().notes,
+              ElementsAre("the program was ended before 1 launch had; the results are missing"));
+  EXPECT_EQ(records_.finished, 1);
+  stuck.end.set_value();
+  session_.reset();
+}
+
+TEST(Dumps, TextsThatDifferGetFilesOfTheirOwn) {
+  const TemporaryFolder folder;
+  DumpFolder dumps(folder.file("ptx"));
+  const std::string longer(300, 'k');
+  DumpFolder::Files first, same, other_shape, other_module, long_name;
+  dumps.original("k", "module", first);
+  dumps.instrumented("refused variant", first);
+  dumps.instrumented("variant", first);
+  dumps.original("k", "module", same);
+  dumps.instrumented("variant", same);
+  dumps.original("k", "module", other_shape);
+  dumps.instrumented("variant for another shape", other_shape);
+  dumps.original("k", "other module", other_module);
+  dumps.instrumented("its variant", other_module);
+  dumps.original(longer + "1", "first", long_name);
+  dumps.original(longer + "2", "second", long_name);
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("ptx")))
+    read_file(entry.path(), files[entry.path().filename()]);
+  const std::string cut(200, 'k');
+  EXPECT_THAT(files, ElementsAre(std::pair("k.2.instrumented.ptx", "its variant"),
+                                 std::pair("k.2.ptx", "other module"),
+                                 std::pair("k.instrumented.2.ptx", "variant for another shape"),
+                                 std::pair("k.instrumented.ptx", "variant"), std::pair("k.ptx", "module"),
+                                 std::pair(cut + ".2.ptx", "second"), std::pair(cut + ".ptx", "first")));
+}
+
+}  // namespace
+}  // namespace lynxpp::interposer
