@@ -100,6 +100,29 @@ Slot slot_of_request(const char* name, int version, bool per_thread_stream) {
   return slot_of_export(name);
 }
 
+void* driver_export(Slot slot) {
+  void* const library = driver_library();
+  return library != nullptr ? real_dlsym(library, function_names[static_cast<unsigned>(slot)].exported)
+                            : nullptr;
+}
+
+Requested driver_request(Slot slot) {
+  using GetProcAddress = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
+  const HookName& name = function_names[static_cast<unsigned>(slot)];
+  void* const library = driver_library();
+  const auto ask = library != nullptr
+                       ? reinterpret_cast<GetProcAddress>(real_dlsym(library, "cuGetProcAddress_v2"))
+                       : nullptr;
+  const int version = name.since != 0 ? name.since : api_version;
+  const Slot of_answer = slot_of_request(name.asked, version, name.per_thread_stream);
+  constexpr std::uint64_t legacy_stream = 1;
+  const std::uint64_t flags = name.per_thread_stream ? per_thread_default_stream : legacy_stream;
+  void* address = nullptr;
+  int status = 0;
+  if (ask == nullptr || ask(name.asked, &address, version, flags, &status) != cuda_success) address = nullptr;
+  return {of_answer, address};
+}
+
 bool belongs_to_driver(const void* address) {
   Dl_info info;
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;

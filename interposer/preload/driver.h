@@ -49,6 +49,17 @@ Slot slot_of_export(const char* name);
 /// The slot of the variant that cuGetProcAddress gives for these arguments, or Slot::count.
 Slot slot_of_request(const char* name, int version, bool per_thread_stream);
 
+/// What the driver library exports for the slot; null: nothing.
+void* driver_export(Slot slot);
+
+/// What its cuGetProcAddress gives under the slot's name: of the slot's own version, or where that is not
+/// known of a later one; null: nothing.
+struct Requested {
+  Slot slot;
+  void* address;
+};
+Requested driver_request(Slot slot);
+
 /// Whether `address` lies in the CUDA driver library.
 bool belongs_to_driver(const void* address);
 bool belongs_to_this_library(const void* address);

@@ -166,6 +166,11 @@ ElfW(Sym) * LoadedObject::find_export(const char* symbol) const {
   return nullptr;
 }
 
+void* LoadedObject::address_of(const char* symbol) const {
+  const ElfW(Sym)* const found = find_export(symbol);
+  return found != nullptr ? reinterpret_cast<void*>(base_ + found->st_value) : nullptr;
+}
+
 void LoadedObject::visit_exports(ExportVisitor visit, void* context) const {
   const auto visit_one = [&](std::uint32_t index) {
     const ElfW(Sym)& symbol = symbols_[index];

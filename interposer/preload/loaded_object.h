@@ -32,7 +32,22 @@ class LoadedObject {
         &visit);
   }
 
+  /// Calls visit(begin, end) for what of the object stays writable when it is relocated.
+  template <typename Visit>
+  void for_each_data_range(Visit visit) const {
+    for (std::size_t i = 0; i < header_count_; ++i) {
+      if (headers_[i].p_type != PT_LOAD || (headers_[i].p_flags & PF_W) == 0) continue;
+      const std::uintptr_t begin = base_ + headers_[i].p_vaddr;
+      const std::uintptr_t end = begin + headers_[i].p_memsz;
+      const bool is_protected_first = relro_begin_ <= begin && begin < relro_end_;
+      if (end > relro_end_ || !is_protected_first) visit(is_protected_first ? relro_end_ : begin, end);
+    }
+  }
+
   bool exports(const char* symbol) const { return find_export(symbol) != nullptr; }
+
+  /// Of the exported function; null: there is none.
+  void* address_of(const char* symbol) const;
 
   /// Calls visit(name) for every exported function.
   template <typename Visit>

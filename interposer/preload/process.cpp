@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/preload/loaded_object.h"
+
 // Read by the entry points in entry_points.S.
 extern "C" {
 void* lynxpp_real_dlsym = nullptr;
@@ -117,6 +119,16 @@ void remember_own_path() {
   } else if (strlen(info.dli_fname) < sizeof own_path_buffer) {
     strcpy(own_path_buffer, info.dli_fname);
   }
+}
+
+void* own_function(const char* name) {
+  void* found = nullptr;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    if (!object.contains(&own_path_buffer)) return false;
+    found = object.address_of(name);
+    return true;
+  });
+  return found;
 }
 
 const char* own_path() {

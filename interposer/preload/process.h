@@ -39,6 +39,9 @@ const char* own_path();
 /// Remembers the path while the working directory is still the one LD_PRELOAD was written for.
 void remember_own_path();
 
+/// The function of that name that this library exports, or null.
+void* own_function(const char* name);
+
 /// The functions behind the ones this library exports. Precondition of the calls: resolve_real_functions()
 /// has run (the library's constructor and the assembly entry points see to it).
 void* real_dlsym(void* handle, const char* name);

@@ -13,6 +13,7 @@
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/hooks.h"
 #include "interposer/preload/last_word.h"
+#include "interposer/preload/late_start.h"
 #include "interposer/preload/process.h"
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -55,6 +56,8 @@ Leave real_quick_exit = nullptr;
     keep_stderr();
     finish_at_exit();
   }
+  // The rest is InitializeInjection's, and where another copy was first, nobody's.
+  if (!is_loaded_with_program()) return;
   if (settings.device != DeviceChoice::cuda && links_shared_runtime() &&
       (settings.device == DeviceChoice::cpu || !driver_present())) {
     // The engine reads its environment now, but the C library learns it only in a constructor of its own.
@@ -89,6 +92,13 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
       return looked_up_wrapper(slot);
     }
     if (found == nullptr || !belongs_to_this_library(found)) return nullptr;
+  }
+  if (!is_loaded_with_program()) {
+    // Nothing is bound to our exports, so what is found is the driver's.
+    void* const found = driver_export(slot);
+    if (found == nullptr || real_dlsym(RTLD_DEFAULT, name) != found) return nullptr;
+    remember_looked_up(slot, found);
+    return looked_up_wrapper(slot);
   }
   // The look-up would end at our own export, which must not make a driver appear where there is none.
   return exists_without_us(slot) ? nullptr : lynxpp_no_symbol;

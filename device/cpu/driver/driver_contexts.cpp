@@ -1,5 +1,9 @@
 // cuInit, versions, errors, the device, contexts. There is one device, number 0.
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -13,6 +17,7 @@
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "support/log.h"
 
 namespace lynxpp::device::cpu::driver_api {
 namespace {
@@ -47,6 +52,18 @@ CUresult give_uuid(CUuuid* uuid, CUdevice device) {
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
   std::memcpy(uuid->bytes, device_properties().uuid.bytes, sizeof uuid->bytes);
   return CUDA_SUCCESS;
+}
+
+/// What a tool wants to have in the process, which the driver opens.
+void inject() {
+  const char* const path = secure_getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr || *path == '\0') return;
+  void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  const auto initialize =
+      reinterpret_cast<int (*)()>(library != nullptr ? dlsym(library, "InitializeInjection") : nullptr);
+  if (initialize != nullptr && initialize() != 0) return;
+  const char* const reason = initialize == nullptr ? dlerror() : "its InitializeInjection fails";
+  log().warn("CUDA_INJECTION64_PATH: {}", reason != nullptr ? reason : path);
 }
 
 CUresult end_primary(CUdevice device) {
@@ -109,6 +126,8 @@ CUresult give_device(CUdevice* device, CUcontext context) {
 CUresult cuInit(unsigned int flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   driver_initialized() = true;
+  static std::atomic<bool> has_injected = false;
+  if (!has_injected.exchange(true)) inject();
   return CUDA_SUCCESS;
 }
 

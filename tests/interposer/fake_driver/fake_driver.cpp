@@ -1,6 +1,8 @@
 // A libcuda.so.1 that records its calls. Functions of a module exist under whatever name is asked for.
 #include "tests/interposer/fake_driver/fake_driver.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -90,6 +92,21 @@ constexpr int error_not_found = 500;
 }  // namespace
 
 #define EXPORT extern "C" [[gnu::visibility("default")]]
+
+/// As the driver does.
+EXPORT int cuInit(unsigned) {
+  const char* const path = getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr) return 0;
+  void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  const auto initialize =
+      reinterpret_cast<int (*)()>(library != nullptr ? dlsym(library, "InitializeInjection") : nullptr);
+  if (initialize == nullptr) return log_event("driver cannot inject %s", dlerror()), 0;
+  log_event("driver injects: %d", initialize());
+  return 0;
+}
+
+EXPORT int cuProfilerStart() { return log_event("driver cuProfilerStart"), 0; }
+EXPORT int cuProfilerStop() { return log_event("driver cuProfilerStop"), 0; }
 
 EXPORT int cuModuleLoad(void** module, const char*) { return *module = create("module"), 0; }
 EXPORT int cuModuleLoadData(void** module, const void*) { return *module = create("module"), 0; }

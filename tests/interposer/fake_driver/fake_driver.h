@@ -76,6 +76,9 @@ struct DeviceLaunch {
   F(cuLaunchCooperativeKernelMultiDevice, (const DeviceLaunch* launches, unsigned count, unsigned flags))
 
 #define FAKE_DRIVER_FUNCTIONS(F)                                                                             \
+  F(cuProfilerStart, ())                                                                                     \
+  F(cuProfilerStop, ())                                                                                      \
+  F(cuInit, (unsigned flags))                                                                                \
   F(cuCtxGetDevice, (int* device))                                                                           \
   F(cuCtxGetDevice_v2, (int* device, void* context))                                                         \
   F(cuCtxDestroy_v2, (void* context))                                                                        \
