@@ -11,13 +11,19 @@
 #include <cstring>
 #include <system_error>
 
+#include "cli/preload.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
 namespace {
 
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables) {
+std::vector<std::string> environment_with(Variables variables) {
   std::vector<std::string> entries;
+  if (variables.contains("LD_PRELOAD")) {
+    const std::string path = library_path_for(variables["LYNXPP_DEVICE"]);
+    if (variables["LYNXPP_DEVICE"].empty()) variables.erase("LYNXPP_DEVICE");
+    if (!path.empty()) variables["LD_LIBRARY_PATH"] = path;
+  }
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));

@@ -35,7 +35,8 @@ struct ChildRun {
 };
 
 /// Runs `command`, whose program lies at `path`, with this process's environment less what speaks to lynxpp,
-/// and with `variables`. Failure: it cannot be started, or fails; `how`, the end of a sentence, says in which
+/// and with `variables`; with LD_PRELOAD among them it finds the cpu device's libcuda.so.1 where it is to run
+/// there. Failure: it cannot be started, or fails; `how`, the end of a sentence, says in which
 /// setting.
 Result<ChildRun> run_child(const std::string& path, const std::vector<std::string>& command,
                            const Variables& variables, const WorkFolder& folder, const std::string& how);

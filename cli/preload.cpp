@@ -121,13 +121,18 @@ Result<std::string> preload_library() {
   return path;
 }
 
-void let_find_cpu_driver(const std::string& device) {
-  if (device == "cuda" || (device != "cpu" && has_gpu())) return;
+std::string library_path_for(const std::string& device) {
+  if (device == "cuda" || (device != "cpu" && has_gpu())) return {};
   const std::string folder = absolute_path(executable_folder() + "/../lib/cpu-driver");
-  if (::access((folder + "/libcuda.so.1").c_str(), R_OK) != 0) return;
+  if (::access((folder + "/libcuda.so.1").c_str(), R_OK) != 0) return {};
   const char* const others = std::getenv("LD_LIBRARY_PATH");
   const bool has_others = others != nullptr && *others != '\0';
-  ::setenv("LD_LIBRARY_PATH", (has_others ? folder + ":" + others : folder).c_str(), 1);
+  return has_others ? folder + ":" + others : folder;
+}
+
+void let_find_cpu_driver(const std::string& device) {
+  if (const std::string path = library_path_for(device); !path.empty())
+    ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
 }
 
 std::string with_other_preloads(const std::string& library) {

@@ -41,6 +41,9 @@ Result<std::string> preload_library();
 /// the lack of a driver says that it is to run there.
 void let_find_cpu_driver(const std::string& device);
 
+/// LD_LIBRARY_PATH of such a program; empty where it stays as it is.
+std::string library_path_for(const std::string& device);
+
 /// `library` and behind it what LD_PRELOAD holds already.
 std::string with_other_preloads(const std::string& library);
 

@@ -38,6 +38,10 @@ def main():
         demand_equal("output", run.stdout, b"ok\n")
         demand_equal("launches", len(found), 5)
         demand_equal("counts", found, expected[:5])
+        # Commands that start programs themselves have them find the stand-in, too.
+        bench = build.run(build.command, "bench", "-d", "cpu", "-r", 1, "-s", "instruction_count", "--", program, *arguments,
+                          preload=False)
+        demand_equal(f"status of {bench}", bench.status, 0)
     print(f"{len(found)} launches, {found[3][2]:,} thread instructions in the fourth")
 
 
