@@ -179,4 +179,22 @@ Result<std::vector<std::string>> ptx_modules(Bytes bytes, int sm) {
   return modules;
 }
 
+Result<std::vector<std::vector<Entry>>> ptx_versions(Bytes bytes, int sm) {
+  const auto entries = list_entries(bytes);
+  if (!entries) return entries.error();
+  const auto capability = static_cast<std::uint32_t>(std::max(sm, 0));
+  std::vector<std::vector<Entry>> versions;
+  for (const std::span<const Entry> container : by_container(*entries)) {
+    const Entry* const best = best_ptx(container, capability);
+    if (best == nullptr) continue;
+    std::vector<Entry>& of_container = versions.emplace_back(1, *best);
+    for (const Entry& each : container) {
+      if (each.kind == EntryKind::ptx && each.sm <= best->sm && &each != best) of_container.push_back(each);
+    }
+    std::stable_sort(of_container.begin() + 1, of_container.end(),
+                     [](const Entry& a, const Entry& b) { return a.sm > b.sm; });
+  }
+  return versions;
+}
+
 }  // namespace lynxpp::image

@@ -54,4 +54,8 @@ Result<std::string> ptx_text(const Entry& entry);
 /// does JIT them, or takes machine code that stands beside them: image/device_code.h.
 Result<std::vector<std::string>> ptx_modules(std::span<const std::byte> bytes, int sm);
 
+/// Where these come from, and behind each the other PTX of its container that was made for no more, the
+/// highest first: what one may fall back to.
+Result<std::vector<std::vector<Entry>>> ptx_versions(std::span<const std::byte> bytes, int sm);
+
 }  // namespace lynxpp::image

@@ -53,6 +53,33 @@ TEST_F(RefusalTest, FunctionsThatTheDeviceDoesNotHaveSaySo) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "once is enough";
 }
 
+TEST_F(RefusalTest, OlderPtxRunsWhereTheNewerHasWhatTheDeviceDoesNot) {
+  const std::string head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+  const auto kernels = [&](const std::string& extra, int value) {
+    return head + ".visible .global .u32 held = " + std::to_string(value) +
+           ";\n.visible .entry store(.param .u64 out) {\n.reg .u64 %a;\n.reg .u32 %r<3>;\n" + extra +
+           "ld.param.u64 %a, [out];\nld.global.u32 %r1, [held];\nst.global.u32 [%a], %r1;\nret;\n}\n";
+  };
+  const std::string unknown = "getctarank.shared::cluster.u32 %r2, %r1;\n";
+  Program both(kernels("", 7), kernels(unknown, 9));
+  int* const data = device_ints({0});
+  void* arguments[] = {const_cast<int**>(&data)};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(both.kernel("store"), 1, 1, arguments, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(host_ints(data, 1), std::vector<int>{7});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("its PTX for compute_75 is run instead"));
+
+  // What the program has of the newer one stays what it is.
+  Program used(kernels("", 7), kernels(unknown, 9));
+  int held = 0;
+  EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(&held, used.variable("held", 4), 4, 0, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  EXPECT_EQ(held, 9);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(used.kernel("store"), 1, 1, arguments, 0, nullptr), cudaErrorNotSupported);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("getctarank"));
+}
+
 TEST_F(RefusalTest, SoDoTheirPerThreadFormsAndThoseOfGraphicsHeaders) {
   EXPECT_EQ(
       CUDA_AS(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz)(nullptr, nullptr, nullptr),

@@ -11,21 +11,33 @@ void put(std::string& bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-/// A container of one uncompressed entry.
-std::string container(std::uint16_t kind, std::string payload) {
+/// An uncompressed entry.
+std::string entry(std::uint16_t kind, std::string payload, std::uint32_t sm) {
   payload.resize((payload.size() / 8 + 1) * 8, '\0');
-  std::string bytes(16 + 64, '\0');
+  std::string bytes(64, '\0');
+  put(bytes, 0, kind);
+  put(bytes, 2, std::uint16_t{0x101});
+  put(bytes, 4, std::uint32_t{64});
+  put(bytes, 8, std::uint64_t{payload.size()});
+  put(bytes, 28, sm);
+  put(bytes, 40, std::uint64_t{0x11});
+  return bytes + payload;
+}
+
+std::string container(const std::string& entries) {
+  std::string bytes(16, '\0');
   put(bytes, 0, std::uint32_t{0xBA55ED50});
   put(bytes, 4, std::uint16_t{1});
   put(bytes, 6, std::uint16_t{16});
-  put(bytes, 8, std::uint64_t{64 + payload.size()});
-  put(bytes, 16, kind);
-  put(bytes, 18, std::uint16_t{0x101});
-  put(bytes, 20, std::uint32_t{64});
-  put(bytes, 24, std::uint64_t{payload.size()});
-  put(bytes, 44, std::uint32_t{75});
-  put(bytes, 56, std::uint64_t{0x11});
-  return bytes + payload;
+  put(bytes, 8, std::uint64_t{entries.size()});
+  return bytes + entries;
+}
+
+std::string entries_of(const std::string& ptx) {
+  constexpr const char* machine_code =
+      "\x7f"
+      "ELF, but no more than that";
+  return ptx.empty() ? entry(2, machine_code, 75) : entry(1, ptx, 75);
 }
 
 }  // namespace
@@ -38,11 +50,14 @@ void* lookup(const std::string& name) {
   return nullptr;
 }
 
-Program::Program(const std::string& ptx)
-    : container_(ptx.empty() ? container(2,
-                                         "\x7f"
-                                         "ELF, but no more than that")
-                             : container(1, ptx)) {
+Program::Program(const std::string& ptx) : container_(container(entries_of(ptx))) { register_binary(); }
+
+Program::Program(const std::string& ptx, const std::string& newer_ptx)
+    : container_(container(entries_of(ptx) + entry(1, newer_ptx, 90))) {
+  register_binary();
+}
+
+void Program::register_binary() {
   wrapper_.data = container_.data();
   handle_ = CUDA(__cudaRegisterFatBinary)(&wrapper_);
 }

@@ -25,6 +25,8 @@ void* lookup(const std::string& name);
 class Program {
  public:
   explicit Program(const std::string& ptx);
+  /// With a second entry, for compute capability 9.0.
+  Program(const std::string& ptx, const std::string& newer_ptx);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -39,6 +41,7 @@ class Program {
   void unregister();
 
  private:
+  void register_binary();
   const char* keep(const std::string& name);
 
   struct Wrapper {

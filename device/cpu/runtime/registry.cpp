@@ -60,15 +60,22 @@ cudaError_t Binary::decode() {
     log().error("a fatbinary of the program cannot be read: {}", one_line(bytes.error()));
     return decode_error_ = cudaErrorInvalidKernelImage;
   }
-  auto texts = image::ptx_modules(*bytes, compute_capability);
+  auto versions = image::ptx_versions(*bytes, compute_capability);
   // PTX made for newer hardware only: no compute capability keeps the cpu device from running what it can.
-  if (texts && texts->empty()) texts = image::ptx_modules(*bytes, 0);
-  if (!texts) {
-    log().error("a fatbinary of the program cannot be read: {}", one_line(texts.error()));
+  if (versions && versions->empty()) versions = image::ptx_versions(*bytes, 0);
+  if (!versions) {
+    log().error("a fatbinary of the program cannot be read: {}", one_line(versions.error()));
     return decode_error_ = cudaErrorInvalidKernelImage;
   }
-  for (std::string& text : *texts) {
-    modules_.push_back({std::make_shared<const std::string>(std::move(text)), nullptr, nullptr, cudaSuccess});
+  for (const std::vector<image::Entry>& of_container : *versions) {
+    auto text = image::ptx_text(of_container.front());
+    if (!text) {
+      log().error("a fatbinary of the program cannot be read: {}", one_line(text.error()));
+      modules_.clear();
+      return decode_error_ = cudaErrorInvalidKernelImage;
+    }
+    modules_.push_back({std::make_shared<const std::string>(std::move(*text)),
+                        {of_container.rbegin(), of_container.rend() - 1}});
   }
   return decode_error_ = modules_.empty() ? cudaErrorNoKernelImageForDevice : cudaSuccess;
 }
@@ -85,6 +92,36 @@ cudaError_t Binary::load_module_of(Module& module, const std::string& symbol) {
   return cudaSuccess;
 }
 
+bool Binary::holds(Module& module, const Kernel& kernel) {
+  // Scanning a module costs much more than this look.
+  if (module.ptx->find(kernel.name) == std::string::npos) return false;
+  if (load_module_of(module, kernel.name) != cudaSuccess) return false;
+  const auto names = module.loaded->kernel_names();
+  return std::find(names.begin(), names.end(), kernel.name) != names.end();
+}
+
+/// Takes older PTX of the module where the cpu device cannot run the kernel as it is there and the program
+/// has nothing of the module yet. False: nothing has changed.
+bool Binary::fall_back(Module& module, const Kernel& kernel) {
+  if (module.in_use || module.older.empty()) return false;
+  const Status compiled = module.loaded->compile(kernel.name, {});
+  if (compiled) return false;
+  const auto text = image::ptx_text(module.older.back());
+  if (!text) return false;
+  log().warn("kernel {}: {}; its PTX for compute_{} is run instead", demangle(kernel.name),
+             one_line(compiled.error()), module.older.back().sm);
+  module.older.pop_back();
+  for (const auto& variable : variables) {
+    if (variable->storage == nullptr || !module.loaded->variable(variable->name)) continue;
+    variable->storage = nullptr;
+    variable->initial_value.clear();
+  }
+  module.entered.reset();
+  module.loaded.reset();
+  module.ptx = std::make_shared<const std::string>(*text);
+  return true;
+}
+
 cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& loaded) {
   const std::lock_guard lock(mutex_);
   if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
@@ -95,11 +132,9 @@ cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& lo
     }
     for (Module& module : modules_) {
       if (kernel.load_error != cudaSuccess || kernel.loaded != nullptr) break;
-      // Scanning a module costs much more than this look.
-      if (module.ptx->find(kernel.name) == std::string::npos) continue;
-      if (load_module_of(module, kernel.name) != cudaSuccess) continue;
-      const auto names = module.loaded->kernel_names();
-      if (std::find(names.begin(), names.end(), kernel.name) == names.end()) continue;
+      bool has_kernel = holds(module, kernel);
+      while (has_kernel && fall_back(module, kernel)) has_kernel = holds(module, kernel);
+      if (!has_kernel) continue;
       auto info = module.loaded->kernel(kernel.name);
       if (!info) {
         log().error("kernel {} cannot be loaded: {}", demangle(kernel.name), one_line(info.error()));
@@ -108,6 +143,7 @@ cudaError_t Binary::load(Kernel& kernel, std::shared_ptr<const LoadedKernel>& lo
       }
       kernel.loaded =
           std::make_shared<const LoadedKernel>(LoadedKernel{module.loaded, module.ptx, std::move(*info)});
+      module.in_use = true;
     }
     if (kernel.loaded == nullptr && kernel.load_error == cudaSuccess) {
       const auto broken = std::find_if(modules_.begin(), modules_.end(),
@@ -150,7 +186,9 @@ cudaError_t Binary::place(Variable& variable) {
   for (Module& module : modules_) {
     if (module.ptx->find(variable.name) == std::string::npos) continue;
     if (const cudaError_t error = load_module_of(module, variable.name); error != cudaSuccess) return error;
-    if (variable.storage != nullptr) return cudaSuccess;
+    if (variable.storage == nullptr) continue;
+    module.in_use = true;
+    return cudaSuccess;
   }
   return cudaErrorInvalidSymbol;
 }
@@ -196,8 +234,11 @@ std::vector<std::string> Binary::kernel_names() {
 
 std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  for (const Module& module : modules_) {
-    if (const auto found = module.loaded->variable(name)) return found;
+  for (Module& module : modules_) {
+    const auto found = module.loaded->variable(name);
+    if (!found) continue;
+    module.in_use = true;
+    return found;
   }
   return std::nullopt;
 }

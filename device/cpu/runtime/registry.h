@@ -17,6 +17,7 @@
 #include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"
+#include "image/fatbinary.h"
 
 namespace lynxpp::device::cpu {
 
@@ -93,13 +94,17 @@ class Binary {
  private:
   struct Module {
     std::shared_ptr<const std::string> ptx;
-    std::shared_ptr<LoadedModule> loaded;
-    std::unique_ptr<ModuleVariables> entered;  ///< those of `loaded`
+    std::vector<image::Entry> older = {};  ///< other PTX for no higher compute capability, the highest last
+    std::shared_ptr<LoadedModule> loaded = nullptr;
+    std::unique_ptr<ModuleVariables> entered = nullptr;  ///< those of `loaded`
     cudaError_t load_error = cudaSuccess;
+    bool in_use = false;  ///< the program has a kernel or variable of it
   };
 
   cudaError_t decode();
   cudaError_t load_module_of(Module& module, const std::string& symbol);
+  bool holds(Module& module, const Kernel& kernel);
+  bool fall_back(Module& module, const Kernel& kernel);
   void place_variables(Module& module);
   cudaError_t place(Variable& variable);
 
