@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/checked/arguments.h"
 #include "cli/completion/complete.h"
 #include "cli/control/arguments.h"
 #include "cli/diagnostics.h"
@@ -28,6 +29,7 @@ class HelpFormatter : public CLI::Formatter {
         {"lynxpp", "lynxpp COMMAND [OPTIONS]"},
         {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"record", "lynxpp record [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"check-run", "lynxpp check-run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
         {"report", "lynxpp report [OPTIONS] FILE..."},
         {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
@@ -499,6 +501,8 @@ Arguments parse_arguments(int count, char** values) {
   DiffArguments diff;
   const CLI::App* const diff_command = add_diff(app, diff);
   const CLI::App* const check_command = add_check(app, check);
+  CheckRunArguments check_run;
+  const CLI::App* const check_run_command = add_check_run(app, check_run);
   const CLI::App* const instrument_command = add_instrument(app, instrument);
   PtxArguments ptx;
   const CLI::App* const ptx_command = add_ptx(app, ptx);
@@ -531,20 +535,21 @@ Arguments parse_arguments(int count, char** values) {
     const std::string complaint = unknown_subcommand(*ptx_command, {words.begin() + 1, words.end()}, "ptx ");
     if (!complaint.empty()) return usage_error(complaint, words[0]);
   }
-  if (!words.empty() && words[0] == run_command->get_name()) run.command = take_command(*run_command, words);
-  if (!words.empty() && words[0] == record_command->get_name())
-    record.run.command = take_command(*record_command, words);
-  if (!words.empty() && words[0] == bench_command->get_name())
-    bench.command = take_command(*bench_command, words);
+  const std::pair<const CLI::App*, std::vector<std::string>*> with_program[] = {
+      {run_command, &run.command},
+      {record_command, &record.run.command},
+      {check_run_command, &check_run.command},
+      {bench_command, &bench.command},
+      {quality_command, &quality.command},
+      {band_command, &band.command}};
+  for (const auto& [taker, program] : with_program) {
+    if (!words.empty() && words[0] == taker->get_name()) *program = take_command(*taker, words);
+  }
   if (!words.empty() && words[0] == advise_command->get_name()) {
     const auto divider = std::ranges::find(words, "--");
     if (divider != words.end()) advise.command.assign(divider + 1, words.end());
     words.erase(divider, words.end());
   }
-  if (!words.empty() && words[0] == quality_command->get_name())
-    quality.command = take_command(*quality_command, words);
-  if (!words.empty() && words[0] == band_command->get_name())
-    band.command = take_command(*band_command, words);
   const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes words from the end
@@ -569,6 +574,10 @@ Arguments parse_arguments(int count, char** values) {
     if (check.files.empty() && check.one_liners.empty())
       return usage_error("no specification to check", command);
     return check;
+  }
+  if (app.got_subcommand(check_run_command)) {
+    if (check_run.command.empty()) return usage_error("no program to run", command);
+    return check_run;
   }
   if (app.got_subcommand(instrument_command)) return instrument;
   if (app.got_subcommand(ptx_command)) return ptx;

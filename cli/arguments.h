@@ -39,6 +39,14 @@ struct RecordArguments {
   RunArguments run;  ///< without specifications: the usual ones; without output: a name of the program's
 };
 
+/// `lynxpp check-run`.
+struct CheckRunArguments {
+  std::string checks = "memory,race,init,sync";
+  std::string output;                ///< a file for JSON Lines; empty: none
+  int error_exit = 0;                ///< the exit code when something is found; 0: the program's
+  std::vector<std::string> command;  ///< the program and its arguments; not empty
+};
+
 /// `lynxpp bench`.
 struct BenchArguments {
   std::vector<std::string> settings;  ///< each a list of specifications, measured by itself; not empty
@@ -194,7 +202,8 @@ struct Finished {
 };
 
 using Arguments =
-    std::variant<Finished, RunArguments, RecordArguments, BenchArguments, ReportArguments, DiffArguments,
+    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
+                 ReportArguments, DiffArguments,
                  CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
                  CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
 

@@ -9,6 +9,7 @@ namespace lynxpp::cli {
 int run(const RunArguments& arguments);
 /// Starts the program, waits for it, and tells what its records say.
 int record(const RecordArguments& arguments);
+int check_run(const CheckRunArguments& arguments);
 int bench(const BenchArguments& arguments);
 int report(const ReportArguments& arguments);
 int diff(const DiffArguments& arguments);

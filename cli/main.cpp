@@ -17,6 +17,9 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::RecordArguments& arguments) const {
     return lynxpp::cli::record(arguments);
   }
+  int operator()(const lynxpp::cli::CheckRunArguments& arguments) const {
+    return lynxpp::cli::check_run(arguments);
+  }
   int operator()(const lynxpp::cli::BenchArguments& arguments) const { return lynxpp::cli::bench(arguments); }
   int operator()(const lynxpp::cli::ReportArguments& arguments) const {
     return lynxpp::cli::report(arguments);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/error.h"
@@ -336,6 +337,9 @@ Device& cpu_device() {
   return *device;
 }
 
-void finish_work(std::chrono::milliseconds patience) { streams().finish(patience); }
+void finish_work(std::chrono::milliseconds patience) {
+  streams().finish(patience);
+  report_checks();
+}
 
 }  // namespace lynxpp::device::cpu

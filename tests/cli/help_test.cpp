@@ -15,7 +15,7 @@ namespace lynxpp::cli {
 namespace {
 
 const std::vector<std::string> subcommands{"run",        "record", "bench",  "report",  "diff",      "check",
-                                           "instrument", "ptx",    "advise", "quality", "calibrate", "band",
+                                           "check-run",                                           "instrument", "ptx",    "advise", "quality", "calibrate", "band",
                                            "list",       "attach", "detach", "status",  "top"};
 
 std::string help_of(const std::string& subcommand) {

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/cpu/runtime/checks.h"
+#include "device/cpu/simt/check/written_memory.h"
 #include "support/call_site.h"
 #include "support/text.h"
 
@@ -24,6 +26,11 @@ constexpr std::size_t most_freed_entries = 1024;
 constexpr std::size_t most_freed_bytes = std::size_t{1} << 30;
 
 bool counts_as_used(MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; }
+
+/// The host writes the others without a call that says so.
+bool begins_unwritten(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::kernel_heap;
+}
 
 bool is_variable(const Allocation& allocation) {
   return allocation.kind == MemoryKind::variable || allocation.is_managed_variable;
@@ -72,7 +79,10 @@ ProgramCall::ProgramCall(const void* caller) : outer_(std::exchange(program_call
 ProgramCall::~ProgramCall() { program_caller = outer_; }
 
 Allocations& allocations() {
-  static auto* const map = new Allocations;
+  static auto* const map = [] {
+    wanted_checks();  // from the first allocation on
+    return new Allocations;
+  }();
   return *map;
 }
 
@@ -101,6 +111,8 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   const auto address = reinterpret_cast<std::uintptr_t>(storage);
   forget_stale(address, bytes);
   enter({address, bytes, kind, flags, pool, false, 0, stack});
+  if (WrittenMemory* const written = written_memory(); written != nullptr && begins_unwritten(kind))
+    written->enter(address, bytes);
   if (counts_as_used(kind)) used_ += bytes;
   if (pool != nullptr) {
     PoolUse& use = pools_[pool];
@@ -137,6 +149,7 @@ void Allocations::enter(Allocation allocation) {
 }
 
 void Allocations::free_storage(const Allocation& allocation, const CallStack& stack) {
+  if (WrittenMemory* const written = written_memory(); written != nullptr) written->leave(allocation.address);
   if (counts_as_used(allocation.kind)) used_ -= allocation.bytes;
   if (allocation.pool != nullptr) pools_[allocation.pool].current -= allocation.bytes;
   give_pages_back(allocation);
@@ -300,6 +313,12 @@ AddressRange Allocations::around(std::uint64_t address) const {
   return {next->first, next->second.bytes};
 }
 
+bool Allocations::is_freed(std::uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  return std::ranges::any_of(
+      freed_, [&](const Freed& each) { return address - each.allocation.address < each.allocation.bytes; });
+}
+
 void* Allocations::allocate_for_kernel(std::uint64_t bytes) {
   void* pointer = nullptr;
   // Without a call stack: it is nobody's call of the runtime.
@@ -329,7 +348,8 @@ std::string name_of(const Allocation& allocation) {
     default: text += ", " + std::string(device::name_of(live_kind(allocation))) + " memory"; break;
   }
   const std::string_view chain = call_site(allocation.stack).chain;
-  return chain.empty() ? text : text + " allocated by " + std::string(chain);
+  if (!chain.empty()) text += " allocated by " + std::string(chain);
+  return text + " (allocation " + std::to_string(allocation.number) + ")";
 }
 
 bool is_mapped(std::uint64_t address) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/simt/execute/clock.h"
@@ -67,7 +68,7 @@ double modelled_seconds() {
 }
 
 bool is_modelled(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
-  if (modelled_machine() == nullptr) return false;
+  if (modelled_machine() == nullptr || wanted_checks() != nullptr) return false;
   if (fits(module, kernel, shape)) return true;
   static std::mutex mutex;
   static auto* const known = new std::set<std::string>;
@@ -88,12 +89,18 @@ int blocks_of_multiprocessor(const KernelInfo& info, int threads, std::size_t sh
 }
 
 CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
-  return {counters_path().has_value(), is_modelled(module, kernel, shape)};
+  return {counters_path().has_value(), is_modelled(module, kernel, shape), wanted_checks() != nullptr};
 }
 
 Status launch_with_clock(LoadedModule& module, const std::string& kernel, const LaunchShape& shape,
                          std::span<const std::byte> parameters, LaunchCounters* counters,
                          std::optional<models::clock::KernelTime>& time) {
+  if (const CheckSelection* const wanted = wanted_checks(); wanted != nullptr) {
+    LaunchChecks checks{*wanted};
+    Status status = module.launch(kernel, shape, parameters, counters, nullptr, &checks);
+    keep_findings(kernel, std::move(checks));
+    return status;
+  }
   if (!is_modelled(module, kernel, shape)) return module.launch(kernel, shape, parameters, counters);
   ModelledDevice& device = modelled_device();
   const std::lock_guard lock(device.turn);

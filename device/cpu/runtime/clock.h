@@ -30,7 +30,8 @@ bool is_modelled(LoadedModule& module, const std::string& kernel, const LaunchSh
 /// the machine where there is one, else of the cpu device; 0 when one does not fit.
 int blocks_of_multiprocessor(const KernelInfo& info, int threads, std::size_t shared_bytes);
 
-/// As LoadedModule::launch(), with the launch's time where it is_modelled(). Thread safe.
+/// As LoadedModule::launch(), with the launch's time where it is_modelled(), and checked where the program
+/// wants that (checks.h). Thread safe.
 Status launch_with_clock(LoadedModule& module, const std::string& kernel, const LaunchShape& shape,
                          std::span<const std::byte> parameters, LaunchCounters* counters,
                          std::optional<models::clock::KernelTime>& time);

@@ -12,6 +12,7 @@
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/simt/check/written_memory.h"
 
 namespace lynxpp::device::cpu {
 
@@ -77,9 +78,19 @@ bool is_device_only(const void* pointer) {
 
 bool is_pageable(const void* pointer) { return !allocations().find(pointer); }
 
+std::uint64_t number_of(const std::byte* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+void note_copied(const std::byte* to, const std::byte* from, size_t bytes) {
+  if (WrittenMemory* const written = written_memory(); written != nullptr)
+    written->copy(number_of(to), number_of(from), bytes);
+}
+
 void move_box(const Place& to, const Place& from, const Box& box) {
   for (size_t z = 0; z < box.depth; ++z) {
-    for (size_t y = 0; y < box.height; ++y) std::memmove(to.row(y, z), from.row(y, z), box.width);
+    for (size_t y = 0; y < box.height; ++y) {
+      note_copied(to.row(y, z), from.row(y, z), box.width);
+      std::memmove(to.row(y, z), from.row(y, z), box.width);
+    }
   }
 }
 
@@ -137,6 +148,8 @@ cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMe
 }
 
 void fill_row(std::byte* row, size_t bytes, const FillValue& value) {
+  if (WrittenMemory* const written = written_memory(); written != nullptr)
+    written->write(number_of(row), bytes);
   if (value.bytes == 1) {
     std::memset(row, static_cast<int>(value.value), bytes);
     return;

@@ -247,6 +247,7 @@ void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
   if (guard_ != nullptr && program_.counting) emit_guard_count();
   const auto emitter = emitters().find(opcode_->root);
   if (emitter == emitters().end()) return unsupported();
+  if (program_.checked) check_meeting();
   modifiers_are_known_ = false;
   (this->*emitter->second)();
   if (modifiers_are_known_) return;

@@ -213,7 +213,14 @@ class FunctionCodegen {
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space, unsigned bytes);
   Access parameter_access(std::uint64_t offset, unsigned bytes);
   llvm::Value* element_offset(const ptx::ArrayElement& element);
-  Value* access_site(const Access& access, unsigned bytes);  ///< a pointer to a new AccessSite
+  Value* pointer_to(const AccessSite& site);
+  /// A pointer to a new AccessSite, of an access that is made now: in checked code it is checked. `values`,
+  /// of a store: what find_store()'s function takes.
+  Value* checked_site(const Access& access, Value* addresses, unsigned bytes, Value* values = nullptr,
+                      unsigned element_bytes = 0);
+  AccessSite& add_site(AddressKind kind, ptx::StateSpace space, unsigned bytes, std::size_t address);
+  void clear_result(Value* result, unsigned bytes);
+  void check_meeting();
   void count_access_of(const Access& access, Value* addresses, Value* lanes, ptx::StateSpace space,
                        unsigned bytes);
   void emit_load();

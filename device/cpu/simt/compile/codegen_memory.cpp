@@ -1,4 +1,5 @@
 // Loads, stores, atomics, address spaces, and operations across the lanes of a warp.
+#include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/compile/codegen.h"
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/counters.h"
@@ -154,12 +155,14 @@ void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Va
   if (program_.timed) call(&record_access, has_result ? of_kind | reads_flag : of_kind);
 }
 
-Value* FunctionCodegen::access_site(const Access& access, unsigned bytes) {
+/// `address` is its number among the instruction's.
+AccessSite& FunctionCodegen::add_site(AddressKind kind, StateSpace space, unsigned bytes,
+                                      std::size_t address) {
   AccessSite& made = program_.accesses.emplace_back();
   made.index = static_cast<std::uint32_t>(program_.accesses.size() - 1);
   made.bytes = bytes;
-  made.kind = access.kind;
-  made.space = space_of(*opcode_);
+  made.kind = kind;
+  made.space = space;
   made.opcode = instruction_->opcode;
   made.function = function_.name;
   made.line = instruction_->line;
@@ -167,8 +170,39 @@ Value* FunctionCodegen::access_site(const Access& access, unsigned bytes) {
     made.source_file = *file;
     made.source_line = instruction_->source_line;
   }
-  return llvm::ConstantExpr::getIntToPtr(builder_.getInt64(reinterpret_cast<std::uintptr_t>(&made)),
+  if (program_.checked) made.role = role_of(made.opcode, address);
+  return made;
+}
+
+Value* FunctionCodegen::pointer_to(const AccessSite& site) {
+  return llvm::ConstantExpr::getIntToPtr(builder_.getInt64(reinterpret_cast<std::uintptr_t>(&site)),
                                          builder_.getPtrTy());
+}
+
+Value* FunctionCodegen::checked_site(const Access& access, Value* addresses, unsigned bytes, Value* values,
+                                     unsigned element_bytes) {
+  AccessSite& made = add_site(access.kind, space_of(*opcode_), bytes, 0);
+  made.element_bytes = element_bytes;
+  if (program_.checked) {
+    Value* const none = llvm::ConstantPointerNull::get(builder_.getPtrTy());
+    call_helper(reinterpret_cast<const void*>(&check_access), builder_.getVoidTy(),
+                {warp_, addresses, values != nullptr ? values : none, active(), pointer_to(made)});
+  }
+  return pointer_to(made);
+}
+
+/// In checked code lanes whose access is left out load zeros.
+void FunctionCodegen::clear_result(Value* result, unsigned bytes) {
+  if (program_.checked) builder_.CreateMemSet(result, builder_.getInt8(0), bytes, llvm::MaybeAlign(32));
+}
+
+/// Of a `.sync` operation, in checked code.
+void FunctionCodegen::check_meeting() {
+  const std::optional<std::size_t> index = members_operand(*instruction_);
+  if (!index) return;
+  Value* const members = spill(3, read(*index, DataType::b32));
+  call_helper(reinterpret_cast<const void*>(&check_members), builder_.getVoidTy(),
+              {warp_, members, active(), pointer_to(add_site(AddressKind::host, StateSpace::none, 0, 0))});
 }
 
 void FunctionCodegen::emit_load() {
@@ -186,8 +220,9 @@ void FunctionCodegen::emit_load() {
   Value* const addresses = spill(4, access.addresses);
   count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
   Value* const result = buffer(0, warp_size * bits / 8 * count);
+  clear_result(result, warp_size * bits / 8 * count);
   call_helper(reinterpret_cast<const void*>(load), builder_.getVoidTy(),
-              {warp_, result, addresses, active(), access_site(access, bits / 8 * count)});
+              {warp_, result, addresses, active(), checked_site(access, addresses, bits / 8 * count)});
   for (unsigned i = 0; i < count; ++i) {
     Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), result,
                                                              std::uint64_t{i} * warp_size * bits / 8);
@@ -218,7 +253,10 @@ void FunctionCodegen::emit_wide_access() {
     builder_.CreateAlignedStore(resize(builder_.CreateLShr(value, splat(128, 64)), 64, false), upper,
                                 llvm::Align(64));
   }
-  call_helper(helper, builder_.getVoidTy(), {warp_, halves, addresses, active(), access_site(access, 16)});
+  if (loads) clear_result(halves, warp_size * 16);
+  Value* const site =
+      loads ? checked_site(access, addresses, 16) : checked_site(access, addresses, 16, halves, 8);
+  call_helper(helper, builder_.getVoidTy(), {warp_, halves, addresses, active(), site});
   if (!loads) return;
   const auto half = [&](Value* place) {
     return resize(builder_.CreateAlignedLoad(vector_type(64), place, llvm::Align(64)), 128, false);
@@ -248,7 +286,8 @@ void FunctionCodegen::emit_store() {
   Value* const addresses = spill(4, access.addresses);
   count_access_of(access, addresses, active(), space_of(*opcode_), bits / 8 * count);
   call_helper(reinterpret_cast<const void*>(store), builder_.getVoidTy(),
-              {warp_, values, addresses, active(), access_site(access, bits / 8 * count)});
+              {warp_, values, addresses, active(),
+               checked_site(access, addresses, bits / 8 * count, values, bits / 8)});
 }
 
 /// atom.op.type d, [a], b {, c}; red.op.type [a], b.
@@ -273,10 +312,11 @@ void FunctionCodegen::emit_atomic() {
   Value* lanes = active();
   count_access_of(access, addresses, lanes, space_of(*opcode_), bytes);
   lanes = call_helper(reinterpret_cast<const void*>(&resolve_addresses), builder_.getInt32Ty(),
-                      {warp_, addresses, lanes, access_site(access, bytes)});
+                      {warp_, addresses, lanes, checked_site(access, addresses, bytes)});
   Value* const b = spill(1, read(first + 1, type));
   Value* const c = op == "cas" ? spill(2, read(first + 2, type)) : b;
   Value* const result = buffer(0, warp_size * bytes);
+  clear_result(result, warp_size * bytes);
   call_helper(reinterpret_cast<const void*>(operation->function), builder_.getVoidTy(),
               {result, addresses, b, c, lanes});
   if (reduction) return;
@@ -349,6 +389,11 @@ void FunctionCodegen::emit_is_space() {
 }
 
 void FunctionCodegen::emit_fence() {
+  if (program_.checked) {
+    const auto reach = static_cast<std::uint32_t>(reach_of_fence(instruction_->opcode));
+    call_helper(reinterpret_cast<const void*>(&check_fence), builder_.getVoidTy(),
+                {warp_, active(), constant32(reach)});
+  }
   call_helper(reinterpret_cast<const void*>(&full_fence), builder_.getVoidTy(), {});
 }
 

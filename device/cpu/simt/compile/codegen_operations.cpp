@@ -88,19 +88,7 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
     sources.values[i] = access.uniform != nullptr
                             ? splat(builder_.CreatePtrToInt(access.uniform, builder_.getInt64Ty()))
                             : access.addresses;
-    AccessSite& site = program_.accesses.emplace_back();
-    site.index = static_cast<std::uint32_t>(program_.accesses.size() - 1);
-    site.bytes = address.bytes;
-    site.kind = access.kind;
-    site.space = address.space;
-    site.opcode = instruction_->opcode;
-    site.function = function_.name;
-    site.line = instruction_->line;
-    if (const std::string* const file = ptx_.find_file(instruction_->source_file)) {
-      site.source_file = *file;
-      site.source_line = instruction_->source_line;
-    }
-    operation.sites.push_back(&site);
+    operation.sites.push_back(&add_site(access.kind, address.space, address.bytes, next - 1));
   }
 }
 

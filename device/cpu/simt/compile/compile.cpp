@@ -13,11 +13,12 @@ Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, cons
                                                        std::uint32_t kernel, CodeKind kind,
                                                        const std::string& name) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<Program> planned = plan_program(module, kernel, name, kind.timed);
+  Result<Program> planned = plan_program(module, kernel, name, kind);
   if (!planned) return planned.error();
   auto program = std::make_shared<Program>(std::move(*planned));
   program->counting = kind.counts;
   program->timed = kind.timed;
+  program->checked = kind.checked;
   program->constants = symbols.constants;
   Result<std::shared_ptr<Jit>> jit = Jit::create();
   if (!jit) return jit.error();

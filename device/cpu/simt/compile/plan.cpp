@@ -42,8 +42,8 @@ bool may_spin(const ptx::Instruction& instruction) {
 
 class Planner {
  public:
-  Planner(ptx::Module& module, const std::string& name, bool timed)
-      : module_(module), name_(name), timed_(timed) {}
+  Planner(ptx::Module& module, const std::string& name, CodeKind kind)
+      : module_(module), name_(name), kind_(kind) {}
 
   Result<Program> plan(std::uint32_t kernel);
 
@@ -67,7 +67,7 @@ class Planner {
 
   ptx::Module& module_;
   const std::string& name_;
-  const bool timed_;
+  const CodeKind kind_;
   Program program_;
   bool indirect_ = false;
 };
@@ -152,7 +152,7 @@ Status Planner::plan_function(CompiledFunction& function) {
     segment.begin = bounds.begin;
     for (std::uint32_t i = bounds.begin; i < bounds.end; ++i) {
       const ptx::Instruction& instruction = body.instructions[i];
-      if (timed_ && reads_clock(instruction)) begin_with_clock(function, segment, i);
+      if (kind_.timed && reads_clock(instruction)) begin_with_clock(function, segment, i);
       segment.may_spin |= may_spin(instruction);
       segment.line = instruction.line;
       if (const std::string* const file = module_.find_file(instruction.source_file)) {
@@ -332,6 +332,9 @@ std::vector<CallSlot> Planner::formal_slots(CompiledFunction& function,
   return slots;
 }
 
+/// So that an access behind the end of one array does not meet the next.
+constexpr std::uint64_t gap_of_checked_arrays = 64;
+
 /// Only variables that the program's code names take space.
 Status Planner::plan_shared() {
   std::set<std::string_view> named;
@@ -351,7 +354,10 @@ Status Planner::plan_shared() {
     }
     end = align_up(end, variable.alignment);
     program_.shared.offsets[key] = static_cast<std::uint32_t>(end);
-    end += variable.size_bytes();
+    program_.shared.arrays.push_back({static_cast<std::uint32_t>(end),
+                                      static_cast<std::uint32_t>(variable.size_bytes()),
+                                      std::string(variable.name)});
+    end += variable.size_bytes() + (kind_.checked ? gap_of_checked_arrays : 0);
   };
   for (const CompiledFunction& function : program_.functions) {
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
@@ -445,8 +451,9 @@ Builtin find_builtin(std::string_view name) {
 
 SourceLocation ptx_location(const std::string& name, std::uint32_t line) { return {name, line, 1, 1}; }
 
-Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name, bool timed) {
-  return Planner(module, name, timed).plan(kernel);
+Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
+                             CodeKind kind) {
+  return Planner(module, name, kind).plan(kernel);
 }
 
 }  // namespace lynxpp::device::cpu

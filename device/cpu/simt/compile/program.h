@@ -121,6 +121,12 @@ struct ModuleSymbols {
 struct SharedLayout {
   std::map<std::string, std::uint32_t, std::less<>> offsets;  ///< key: see shared_key()
   std::uint32_t static_bytes = 0;
+  struct Array {
+    std::uint32_t offset = 0;
+    std::uint32_t bytes = 0;
+    std::string name;
+  };
+  std::vector<Array> arrays;  ///< all of static size, ascending
 };
 /// Module variables are keyed by name; variables of a body by "function/scope/name".
 std::string shared_key(const ptx::Function* function, std::uint32_t scope, std::string_view name);
@@ -139,6 +145,7 @@ struct Program {
   std::uint32_t site_count = 0;       ///< instructions of all functions
   bool counting = false;
   bool timed = false;
+  bool checked = false;
   std::deque<AccessSite> accesses;   ///< compiled code holds their addresses
   std::deque<Operation> operations;  ///< likewise
   std::shared_ptr<Jit> code;         ///< keeps the machine code alive
@@ -154,9 +161,9 @@ Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, cons
                                                        const std::string& name);
 
 /// The plan alone: segments and layouts, no machine code. Precondition of code generation. For timed code
-/// segments are cut before each read of a clock.
+/// segments are cut before each read of a clock; in checked code arrays of shared memory lie apart.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
-                             bool timed = false);
+                             CodeKind kind = {});
 
 /// The operand that names the members of a meeting; nothing for other instructions.
 std::optional<std::size_t> members_operand(const ptx::Instruction& instruction);

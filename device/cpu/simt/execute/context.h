@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "device/cpu/simt/check/access_role.h"
 #include "device/cpu/simt/execute/global_memory.h"
 #include "ptx/ir/opcode.h"
 
@@ -30,6 +31,8 @@ struct AccessSite {
   std::uint32_t line = 0;        ///< PTX line
   std::string_view source_file;  ///< empty without line information
   std::uint32_t source_line = 0;
+  AccessRole role;             ///< checked code only, as the next one
+  unsigned element_bytes = 0;  ///< of a store: of each of its values
 };
 
 /// Where WarpContext::known has what holds an address, if it was found lately. Allocations begin at multiples
@@ -50,6 +53,7 @@ enum class FaultKind : std::uint32_t {
 
 struct SiteCounts;    // counters.h
 class StepRecorder;   // clock.h
+class BlockCheck;     // block_check.h
 struct WordCounters;  // executor.h
 
 /// The first illegal access of a warp.
@@ -75,6 +79,7 @@ struct WarpContext {
   SiteCounts* sites = nullptr;        ///< of the program's instructions (counting code only)
   WordCounters* words = nullptr;      ///< where words are counted
   StepRecorder* recorder = nullptr;   ///< of a launch that keeps a modelled time (timed code only)
+  BlockCheck* check = nullptr;        ///< of a launch that is checked (checked code only)
   std::uint64_t modelled_cycles = 0;  ///< its clocks when the slice began
   std::uint64_t modelled_ns = 0;
   std::uint64_t operand[warp_size] = {};  ///< target of an indirect branch or call, per lane

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "device/cpu/simt/check/launch_check.h"
+#include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/module_storage.h"
@@ -75,7 +77,7 @@ class SimtModule final : public LoadedModule {
     return compiled ? success() : Status(compiled.error());
   }
   Status launch(const std::string& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
-                LaunchCounters* counters, LaunchClock* clock) override;
+                LaunchCounters* counters, LaunchClock* clock, LaunchChecks* checks) override;
 
  private:
   using Compiled = Result<std::shared_ptr<const Program>>;
@@ -91,6 +93,45 @@ class SimtModule final : public LoadedModule {
   std::map<std::string, Result<KernelInfo>> infos_;
   std::map<std::pair<std::string, CodeKind>, Compiled> programs_;
 };
+
+/// `timed_blocks`: of a multiprocessor, where the launch has a clock. `counters` may be null.
+Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* counters) {
+  const bool alone = launch.clock != nullptr || launch.check != nullptr;
+  const auto workers =
+      alone ? 1u : static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
+  std::vector<WorkerCounts> counts;
+  if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
+  std::vector<Status> results(workers, success());
+  run_on_workers(workers, [&](unsigned worker) {
+    // The program's own rounding and flush modes must not reach the kernel's arithmetic.
+    std::fenv_t environment;
+    std::fegetenv(&environment);
+    std::fesetenv(FE_DFL_ENV);
+    WorkerCounts* const own = counters != nullptr ? &counts[worker] : nullptr;
+    results[worker] = launch.clock != nullptr ? run_timed(launch, *launch.clock, timed_blocks, own)
+                                              : ResidentBlocks(launch, worker, own).run();
+    if (!results[worker]) launch.failed.store(true, std::memory_order_relaxed);
+    std::fesetenv(&environment);
+  });
+  for (const Status& result : results) {
+    if (!result) return result;
+  }
+  const std::string& kernel = launch.program->functions[0].name;
+  if (launches_abandoned()) return failure("kernel '" + kernel + "': the program ended while it was running");
+  if (counters != nullptr) *counters = collect_counters(*launch.program, counts);
+  return success();
+}
+
+/// What an illegal access would have ended ends now.
+Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* counters) {
+  LaunchCheck check(*launch.program, launch.shape, *launch.memory, checks);
+  launch.check = &check;
+  launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all
+  Status ran = run(launch, 0, counters);
+  if (!ran && !check.first_failure()) check.note_end(ran.error());
+  check.finish();
+  return check.first_failure() ? Status(*check.first_failure()) : ran;
+}
 
 std::vector<std::string> SimtModule::kernel_names() const {
   std::vector<std::string> names;
@@ -171,8 +212,8 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
 }
 
 Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& shape,
-                          std::span<const std::byte> parameters, LaunchCounters* counters,
-                          LaunchClock* clock) {
+                          std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
+                          LaunchChecks* checks) {
   const Result<KernelInfo> info = kernel(kernel_name);
   if (!info) return info.error();
   if (Status checked = check(*info, shape); !checked) return checked;
@@ -181,7 +222,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
                    std::to_string(info->parameter_bytes) + " bytes, " + std::to_string(parameters.size()) +
                    " were given");
   }
-  const Compiled compiled = program(kernel_name, {counters != nullptr, clock != nullptr});
+  const Compiled compiled = program(kernel_name, {counters != nullptr, clock != nullptr, checks != nullptr});
   if (!compiled) return compiled.error();
   static std::atomic<std::uint64_t> launches{0};
   LaunchState launch;
@@ -195,8 +236,11 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
   if (shape.cooperative && workspace == nullptr)
     return failure("kernel '" + kernel_name + "': no memory for the barrier of its grid");
   launch.workspace = workspace.get();
+  if (WrittenMemory* const written = written_memory(); written != nullptr && workspace != nullptr)
+    written->write(reinterpret_cast<std::uintptr_t>(workspace.get()), sizeof(GridWorkspace));
   launch.local_bytes = launch.program->local_bytes;
   if (launch.program->has_unbounded_calls) launch.local_bytes += align_up(stack_limit(), 16);
+  if (checks != nullptr) clock = nullptr;
   launch.resident_blocks = static_cast<std::size_t>(
       std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));
   launch.report.next = first_running_report().load();
@@ -209,30 +253,8 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& sha
     if (timed_blocks == 0)
       return failure("kernel '" + kernel_name + "': a block does not fit " + clock->device.machine().name);
   }
-  const auto workers =
-      clock != nullptr ? 1u
-                       : static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.blocks()));
-  std::vector<WorkerCounts> counts;
-  if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
-  std::vector<Status> results(workers, success());
-  run_on_workers(workers, [&](unsigned worker) {
-    // The program's own rounding and flush modes must not reach the kernel's arithmetic.
-    std::fenv_t environment;
-    std::fegetenv(&environment);
-    std::fesetenv(FE_DFL_ENV);
-    WorkerCounts* const own = counters != nullptr ? &counts[worker] : nullptr;
-    results[worker] = clock != nullptr ? run_timed(launch, *clock, timed_blocks, own)
-                                       : ResidentBlocks(launch, worker, own).run();
-    if (!results[worker]) launch.failed.store(true, std::memory_order_relaxed);
-    std::fesetenv(&environment);
-  });
-  for (const Status& result : results) {
-    if (!result) return result;
-  }
-  if (launches_abandoned())
-    return failure("kernel '" + kernel_name + "': the program ended while it was running");
-  if (counters != nullptr) *counters = collect_counters(*launch.program, counts);
-  return success();
+  launch.clock = clock;
+  return checks != nullptr ? run_checked(launch, *checks, counters) : run(launch, timed_blocks, counters);
 }
 
 }  // namespace

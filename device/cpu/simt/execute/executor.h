@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/simt/check/finding.h"
 #include "device/cpu/simt/execute/global_memory.h"
 #include "ptx/ir/opcode.h"
 #include "support/result.h"
@@ -130,7 +131,8 @@ struct LaunchClock;  // clock.h
 /// What code is compiled for, besides running.
 struct CodeKind {
   bool counts = false;
-  bool timed = false;  ///< for launches with a clock
+  bool timed = false;    ///< for launches with a clock
+  bool checked = false;  ///< for launches that are checked
   auto operator<=>(const CodeKind&) const = default;
 };
 
@@ -155,12 +157,13 @@ class LoadedModule {
 
   /// Runs to completion. `parameters` is the parameter buffer (KernelInfo's layout; bytes beyond it are
   /// ignored). `counters`, when given, is replaced by the launch's; `clock`, when given, runs the launch
-  /// and has its time afterwards (precondition: a block fits a multiprocessor of its machine). Failure: an
-  /// instruction the cpu device does not know (named, with its PTX line), a trap, an illegal access, a
-  /// barrier that can never complete.
+  /// and has its time afterwards (precondition: a block fits a multiprocessor of its machine). `checks`, when
+  /// given, and then no clock, gets what is wrong; illegal accesses are left out then, and the launch goes on
+  /// and fails at its end. Failure: an instruction the cpu device does not know (named, with its PTX line), a
+  /// trap, an illegal access, a barrier that can never complete.
   virtual Status launch(const std::string& kernel, const LaunchShape& shape,
                         std::span<const std::byte> parameters, LaunchCounters* counters,
-                        LaunchClock* clock = nullptr) = 0;
+                        LaunchClock* clock = nullptr, LaunchChecks* checks = nullptr) = 0;
 };
 
 /// Parses the module and places its variables. `name` is used in diagnostics. `ptx` is compiled lazily. Of

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/scheduler.h"
 #include "support/text.h"
 
@@ -20,7 +21,8 @@ std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
 }
 
-/// "a store of 4 bytes to"
+}  // namespace
+
 std::string name_of_access(const AccessSite& site) {
   const std::string bytes = std::to_string(site.bytes) + (site.bytes == 1 ? " byte" : " bytes");
   if (site.opcode.starts_with("ld")) return "a load of " + bytes + " from";
@@ -31,6 +33,8 @@ std::string name_of_access(const AccessSite& site) {
   if (site.opcode.starts_with("wmma.store")) return "a store of " + bytes + " to";
   return "an atomic operation on " + bytes + " at";
 }
+
+namespace {
 
 /// What lies, or does not, where the access went.
 std::string name_of_place(const WarpContext& warp, const Fault& fault) {
@@ -61,6 +65,8 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
   return warp.memory->describe(fault.address);
 }
 
+}  // namespace
+
 std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::misaligned_address: return "which is no multiple of " + std::to_string(fault.site->bytes);
@@ -70,6 +76,8 @@ std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
     default: return name_of_place(warp, fault);
   }
 }
+
+namespace {
 
 std::string name_of_thread(const WarpContext& warp, std::uint32_t lane) {
   return " by thread " + triple(warp.tid[0][lane], warp.tid[1][lane], warp.tid[2][lane]) + " of block " +
@@ -109,6 +117,59 @@ bool BlockRunner::check_fault(Warp& warp) {
     message += " in function '" + demangle(std::string(site.function)) + "'";
   message += name_of_source(site.source_file, site.source_line);
   return fail(message + ": " + name_of_fault(warp.context, fault), site.line);
+}
+
+/// In a checked launch, which goes on to find more. False: the fault ends the launch.
+bool BlockRunner::leave_out_access(Warp& warp) {
+  Fault& fault = warp.context.fault;
+  if (!check_ || !launch_.check->selection().memory || fault.site == nullptr) return false;
+  check_fault(warp);
+  const bool goes_on = launch_.check->goes_on_after(*failure_);
+  if (!goes_on) return false;
+  failure_.reset();
+  fault = {};
+  return true;
+}
+
+/// Lanes of the warp that are about to exit: they have left a branch early, and nothing waits for them.
+std::uint32_t BlockRunner::leaving_lanes(const Warp& warp) const {
+  std::uint32_t seen = 0;
+  std::uint32_t leaving = 0;
+  for (std::uint32_t level = warp.depth; level-- > 0;) {
+    const Frame& frame = *warp.frames[level];
+    for (auto group = frame.groups.rbegin(); group != frame.groups.rend(); ++group) {
+      const std::uint32_t own = group->mask & ~seen;
+      seen |= group->mask;
+      const Segment* const at = group->pc != no_segment ? &frame.function->segments[group->pc] : nullptr;
+      const bool waits = group->wait != LaneGroup::Wait::none;
+      const bool exits = at == nullptr || at->control == Control::exit || at->control == Control::ret;
+      const bool does_nothing_else = at == nullptr || at->end - at->begin == 1;
+      if (frame.call == nullptr && exits && does_nothing_else && !waits) leaving |= own;
+    }
+  }
+  return leaving;
+}
+
+/// `bar.sync` and its relatives are for whole warps.
+void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes) {
+  const CompiledFunction& function = *warp.top().function;
+  const ptx::Instruction& at = function.function->body->instructions[segment.end - 1];
+  const bool is_aligned =
+      at.opcode.starts_with("bar.") || at.opcode.find(".aligned") != std::string_view::npos;
+  if (!launch_.check->selection().sync || !is_aligned) return;
+  if ((warp.live & ~lanes & ~leaving_lanes(warp)) == 0) return;
+  const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+  FindingPlace place{
+      "'" + std::string(at.opcode) + "'", function.name,      std::string(at.opcode), segment.line,
+      std::string(segment.source_file),   segment.source_line};
+  for (int axis = 0; axis < 3; ++axis) {
+    place.block[axis] = warp.context.ctaid[axis];
+    place.thread[axis] = warp.context.tid[axis][lane];
+  }
+  launch_.check->add_place(FindingKind::divergent_barrier, std::move(place),
+                           std::to_string(std::popcount(lanes)) + " of the warp's " +
+                               std::to_string(std::popcount(warp.live)) +
+                               " lanes are there, the others elsewhere");
 }
 
 /// Memory that was freed while the kernel runs is not to be found again.

@@ -27,6 +27,9 @@ class GlobalMemory {
   /// For the user, what an access that no range holds has met: "8 bytes behind the end of …".
   virtual std::string describe(std::uint64_t address) const = 0;
 
+  /// Whether what no range holds lies in memory that was freed lately.
+  virtual bool is_freed(std::uint64_t) const { return false; }
+
   /// malloc and free of device code. Null when there is no memory; false when `pointer` is none of malloc's.
   virtual void* allocate_for_kernel(std::uint64_t bytes) = 0;
   virtual bool free_for_kernel(void* pointer) = 0;

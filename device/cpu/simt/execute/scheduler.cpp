@@ -57,6 +57,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       ranges_(program_.accesses.size() + known_ranges),
       removals_(launch.memory->removals()) {
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
+  if (launch.check != nullptr) check_.emplace(*launch.check, warps);
   for (std::uint32_t i = 0; i < warps; ++i) {
     Warp& warp = *warps_.emplace_back(std::make_unique<Warp>());
     if (launch.clock == nullptr) continue;
@@ -84,7 +85,9 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor) {
     context.ctaid[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
     context.smid = multiprocessor;
     start_warp(warp, i);
+    context.check = check_ ? &*check_ : nullptr;
   }
+  if (check_) check_->start(block, warps_.front()->context.ctaid, shared, total_shared);
   for (Barrier& barrier : barriers_) {
     barrier = {};
     barrier.arrived.assign(warps_.size(), 0);
@@ -261,7 +264,8 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
     ++counts.warps;
     counts.lanes += population(mask);
   }
-  if (context.fault.kind != FaultKind::none) return check_fault(warp) ? Turn::again : Turn::failed;
+  if (context.fault.kind != FaultKind::none && !leave_out_access(warp))
+    return check_fault(warp) ? Turn::again : Turn::failed;
   return act(warp, segment, taken) ? Turn::again : Turn::failed;
 }
 
@@ -388,6 +392,10 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
     return fail("warps meet at barrier " + std::to_string(id) + " with different thread counts",
                 segment.line);
   }
+  if (check_) {
+    check_arrival(warp, segment, lanes);
+    check_->arrive(id, warp.context.warpid);
+  }
   barrier.open = true;
   barrier.threads = threads;
   barrier.arrived[warp.context.warpid] |= lanes;
@@ -438,12 +446,14 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
     for_each_group(warp->used_frames(), [&](Frame&, LaneGroup& group) {
       if (group.wait != LaneGroup::Wait::barrier || group.barrier != id) return;
       group.wait = LaneGroup::Wait::none;
+      if (check_) check_->leave(id, warp->context.warpid);
       const auto kind = static_cast<BarrierKind>(group.barrier_result);
       group.barrier_result = kind == BarrierKind::reduce_popc  ? barrier.count
                              : kind == BarrierKind::reduce_and ? (barrier.count == barrier.total ? ~0u : 0u)
                                                                : (barrier.count != 0 ? ~0u : 0u);
     });
   }
+  if (check_) check_->close(id);
   barrier.open = false;
   barrier.count = barrier.total = 0;
   barrier.recorded = 0;

@@ -9,11 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/faults.h"
 
 namespace lynxpp::device::cpu {
 
@@ -47,6 +49,7 @@ struct LaunchState {
   std::uint32_t multiprocessors = 1;     ///< of the device, as kernels are told
   LaunchClock* clock = nullptr;          ///< of a launch that keeps a modelled time
   const StepTable* steps = nullptr;      ///< … and what its instructions are
+  LaunchCheck* check = nullptr;          ///< of a launch that is checked
   std::atomic<bool> blocks_wait{false};  ///< blocks have been seen to wait for blocks
   RunningReport report;
 
@@ -219,6 +222,9 @@ class BlockRunner {
   /// In the last instruction of a segment, for the first of `lanes`.
   bool fail_at(const Warp& warp, const Segment& segment, std::uint32_t lanes, std::string message);
   bool check_fault(Warp& warp);
+  bool leave_out_access(Warp& warp);
+  std::uint32_t leaving_lanes(const Warp& warp) const;
+  void check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes);
   void forget_removed_ranges();
 
   LaunchState& launch_;
@@ -233,6 +239,7 @@ class BlockRunner {
   std::byte* local_memory_ = nullptr;
   std::uint32_t waiting_rounds_ = 0;
   std::optional<Failure> failure_;
+  std::optional<BlockCheck> check_;  ///< of a launch that is checked
 };
 
 /// One lane's call of a builtin: reads arguments and writes results as bytes.
@@ -245,8 +252,5 @@ struct BuiltinCall {
 };
 /// The result, or a failure that ends the launch (__assertfail, a text or an address that is none).
 Result<std::uint64_t> run_builtin(const BuiltinCall& call);
-
-/// "0x7f00"
-std::string hexadecimal(std::uint64_t value);
 
 }  // namespace lynxpp::device::cpu

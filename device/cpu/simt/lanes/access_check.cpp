@@ -1,5 +1,7 @@
 #include "device/cpu/simt/lanes/access_check.h"
 
+#include "device/cpu/simt/check/block_check.h"
+
 namespace lynxpp::device::cpu {
 namespace {
 
@@ -26,6 +28,7 @@ bool is_local(const WarpContext& warp, std::uint64_t address) {
 
 void raise(WarpContext* warp, FaultKind kind, const AccessSite* site, std::uint64_t address,
            std::uint32_t lane) {
+  if (warp->check != nullptr) note_fault(warp, {kind, site->line, lane, address, site});
   if (warp->fault.kind == FaultKind::none) warp->fault = {kind, site->line, lane, address, site};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/lanes/access_check.h"
 
 namespace lynxpp::device::cpu {
@@ -84,6 +85,7 @@ void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes
 std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::uint32_t lane,
                                 std::uint64_t bytes, std::uint64_t alignment) const {
   const AccessSite* const site = (*sites)[index];
+  if (warp->check != nullptr) warp->check->access(*warp, *site, {address, bytes, lane, false}, nullptr);
   if (address % alignment != 0) {
     raise(warp, FaultKind::misaligned_address, site, address, lane);
     return nullptr;

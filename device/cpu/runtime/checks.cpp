@@ -1,0 +1,231 @@
+#include "device/cpu/runtime/checks.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/simt/check/written_memory.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Wanted {
+  CheckSelection launches;
+  bool leaks = false;
+};
+
+Wanted find_wanted_checks() {
+  Wanted wanted;
+  const char* const value = std::getenv("LYNXPP_CPU_CHECK");
+  if (value == nullptr) return wanted;
+  CheckSelection& launches = wanted.launches;
+  const std::pair<std::string_view, bool*> checks[] = {{"memory", &launches.memory},
+                                                       {"race", &launches.race},
+                                                       {"init", &launches.init},
+                                                       {"sync", &launches.sync},
+                                                       {"leak", &wanted.leaks}};
+  for (const std::string& part : split(value, ',')) {
+    const std::string_view name = trim(part);
+    if (name.empty()) continue;
+    const auto* const found = std::ranges::find(checks, name, &std::pair<std::string_view, bool*>::first);
+    if (found != std::end(checks)) {
+      *found->second = true;
+    } else {
+      log().error("there is no check '{}' (LYNXPP_CPU_CHECK); there are memory, race, init, sync and leak",
+                  name);
+    }
+  }
+  if (launches.init) keep_written_memory();
+  if (launches.any() && std::getenv("LYNXPP_CPU_CLOCK") != nullptr)
+    log().warn("launches are checked (LYNXPP_CPU_CHECK), so no time is modelled");
+  return wanted;
+}
+
+const Wanted& wanted() {
+  static const auto* const found = new Wanted(find_wanted_checks());
+  return *found;
+}
+
+struct KeptFinding {
+  std::string kernel;
+  Finding finding;
+};
+
+/// Of the process. Never destroyed: programs launch in static destructors.
+struct Kept {
+  std::mutex mutex;
+  std::uint64_t launches = 0;
+  std::vector<KeptFinding> findings;  // in the order in which they were found
+  std::map<std::tuple<std::string, FindingKind, std::string, std::uint32_t, std::uint32_t>, std::size_t>
+      places;
+};
+
+Kept& kept() {
+  static auto* const all = new Kept;
+  return *all;
+}
+
+// ---------------------------------------------------------------- text
+
+std::string triple(const std::uint32_t* values) {
+  return "(" + std::to_string(values[0]) + ", " + std::to_string(values[1]) + ", " +
+         std::to_string(values[2]) + ")";
+}
+
+/// "store by thread (1, 0, 0) of block (0, 0, 0), tile.cu:12 (PTX line 42)"
+std::string text_of(const FindingPlace& place, const std::string& kernel) {
+  std::string text = place.action;
+  if (place.has_thread) text += " by thread " + triple(place.thread) + " of block " + triple(place.block);
+  if (!place.function.empty() && place.function != kernel) text += " in " + demangle(place.function);
+  if (!place.source_file.empty()) text += ", " + place.source_file + ":" + std::to_string(place.source_line);
+  if (place.line != 0) text += " (PTX line " + std::to_string(place.line) + ")";
+  return text;
+}
+
+std::string text_of(const KeptFinding& kept) {
+  const Finding& finding = kept.finding;
+  std::string text(name_of(finding.kind));
+  text += " in kernel " + demangle(kept.kernel);
+  text += finding.count == 1 ? "" : ", " + std::to_string(finding.count) + " times";
+  text += ":\n  " + text_of(finding.place, kept.kernel);
+  if (finding.other) text += "\n  behind " + text_of(*finding.other, kept.kernel);
+  if (!finding.detail.empty()) text += "\n  " + finding.detail;
+  return text + "\n";
+}
+
+// ---------------------------------------------------------------- JSON
+
+Json to_json(const FindingPlace& place) {
+  Json json = {{"action", place.action}};
+  if (place.has_thread) {
+    json["block"] = {place.block[0], place.block[1], place.block[2]};
+    json["thread"] = {place.thread[0], place.thread[1], place.thread[2]};
+  }
+  if (!place.function.empty()) json["function"] = place.function;
+  if (!place.opcode.empty()) json["opcode"] = place.opcode;
+  if (place.line != 0) json["ptx_line"] = place.line;
+  if (!place.source_file.empty()) {
+    json["source_file"] = place.source_file;
+    json["source_line"] = place.source_line;
+  }
+  return json;
+}
+
+Json to_json(const KeptFinding& kept) {
+  const Finding& finding = kept.finding;
+  Json json = {{"type", "finding"},     {"check", check_of(finding.kind)}, {"kind", name_of(finding.kind)},
+               {"kernel", kept.kernel}, {"count", finding.count},          {"place", to_json(finding.place)}};
+  if (finding.other) json["other"] = to_json(*finding.other);
+  if (!finding.detail.empty()) json["detail"] = finding.detail;
+  return json;
+}
+
+// ---------------------------------------------------------------- leaks
+
+struct Leak {
+  std::uint64_t allocations = 0;
+  std::uint64_t bytes = 0;
+  std::string kind;
+};
+
+/// What the program has not freed, by the call that allocated it.
+std::map<std::string, Leak> find_leaks() {
+  std::map<std::string, Leak> leaks;
+  for (const LiveAllocation& each : allocations().live()->sorted) {
+    if (each.kind == AllocationKind::registered_host) continue;
+    Leak& leak = leaks[std::string(each.site.chain)];
+    ++leak.allocations;
+    leak.bytes += each.bytes;
+    leak.kind = device::name_of(each.kind);
+  }
+  return leaks;
+}
+
+std::string text_of(const std::string& site, const Leak& leak) {
+  return "leak: " + std::to_string(leak.bytes) + " bytes of " + leak.kind + " memory in " +
+         std::to_string(leak.allocations) + (leak.allocations == 1 ? " allocation" : " allocations") +
+         (site.empty() ? "" : " by " + site) + "\n";
+}
+
+Json to_json(const std::string& site, const Leak& leak) {
+  return {{"type", "leak"},
+          {"site", site},
+          {"kind", leak.kind},
+          {"allocations", leak.allocations},
+          {"bytes", leak.bytes}};
+}
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void write_lines(const std::string& lines) {
+  const char* const path = std::getenv("LYNXPP_CPU_CHECK_OUTPUT");
+  if (path == nullptr || *path == '\0') return;
+  std::ofstream file(path, std::ios::app | std::ios::binary);
+  file << lines << std::flush;
+  if (!file) log().error("cannot write the findings to '{}' (LYNXPP_CPU_CHECK_OUTPUT)", path);
+}
+
+}  // namespace
+
+const CheckSelection* wanted_checks() {
+  const Wanted& all = wanted();
+  return all.launches.any() ? &all.launches : nullptr;
+}
+
+void keep_findings(const std::string& kernel, LaunchChecks checks) {
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  ++all.launches;
+  for (Finding& finding : checks.findings) {
+    const auto [known, is_new] =
+        all.places.try_emplace({kernel, finding.kind, finding.place.function, finding.place.line,
+                                finding.other ? finding.other->line : 0},
+                               all.findings.size());
+    if (is_new) {
+      all.findings.push_back({kernel, std::move(finding)});
+    } else {
+      all.findings[known->second].finding.count += finding.count;
+    }
+  }
+}
+
+void report_checks() {
+  if (!wanted().launches.any() && !wanted().leaks) return;
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  const std::map<std::string, Leak> leaks = wanted().leaks ? find_leaks() : std::map<std::string, Leak>{};
+  const std::size_t count = all.findings.size() + leaks.size();
+  // A process that has not used the device is one of those that started the program.
+  if (count == 0 && all.launches == 0) return;
+  std::string text = "== lynxpp check: " + (count == 0 ? std::string("no") : std::to_string(count)) +
+                     (count == 1 ? " finding in " : " findings in ") + std::to_string(all.launches) +
+                     (all.launches == 1 ? " launch ==\n" : " launches ==\n");
+  std::string lines;
+  for (const KeptFinding& each : all.findings) {
+    text += text_of(each);
+    lines += line_of(to_json(each));
+  }
+  for (const auto& [site, leak] : leaks) {
+    text += text_of(site, leak);
+    lines += line_of(to_json(site, leak));
+  }
+  lines += line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}});
+  std::fputs(text.c_str(), stderr);
+  write_lines(lines);
+}
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,73 @@
+// Who accessed each word of memory last: what a race is found by.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "device/cpu/simt/check/happens_before.h"
+
+namespace lynxpp::device::cpu {
+
+/// One access of one lane to bytes of one word.
+struct AccessMark {
+  std::uint32_t time = 0;  ///< of its warp; 0: none
+  std::uint32_t block = 0;
+  std::uint32_t warp : 5 = 0;
+  std::uint32_t lane : 5 = 0;
+  std::uint32_t bytes : 4 = 0;  ///< of the word, a bit each
+  std::uint32_t reach : 2 = 0;  ///< Reach of a strong access; none: it is weak
+  std::uint32_t site : 16 = 0;  ///< unknown_site when there are too many
+  static constexpr std::uint32_t unknown_site = 0xffff;
+};
+
+/// Of one word: the last write, and two of the reads since. More readers that do not know of each other are
+/// not kept.
+struct WordMarks {
+  AccessMark write;
+  AccessMark reads[2];
+};
+
+/// When there would be too many marks it begins anew.
+class AccessShadow {
+ public:
+  /// Of the word with this number.
+  WordMarks& word(std::uint64_t number) {
+    const std::uint64_t page = number / page_words;
+    if (page != last_page_ || last_ == nullptr) find(page);
+    return (*last_)[number % page_words];
+  }
+  void clear() {
+    pages_.clear();
+    last_ = nullptr;
+  }
+
+ private:
+  static constexpr std::uint64_t page_words = 1024;
+  static constexpr std::size_t most_pages = 1 << 15;  // 128 MB of memory, 1.2 GB of marks
+  using Page = std::array<WordMarks, page_words>;
+  void find(std::uint64_t page) {
+    if (pages_.size() >= most_pages && !pages_.contains(page)) pages_.clear();
+    std::unique_ptr<Page>& found = pages_[page];
+    if (found == nullptr) found = std::make_unique<Page>();
+    last_ = found.get();
+    last_page_ = page;
+  }
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  Page* last_ = nullptr;
+  std::uint64_t last_page_ = 0;
+};
+
+/// The mark of an access that `mark` must not follow unordered, and is not known to `clock`; null: none. Then
+/// `mark` is noted. A mark with `reads` and `writes` is an atomic operation's.
+struct Conflict {
+  AccessMark earlier;  ///< time 0: no conflict
+  bool earlier_writes = false;
+};
+Conflict note_access(WordMarks& word, const AccessMark& mark, bool reads, bool writes,
+                     const WarpClock& clock);
+
+}  // namespace lynxpp::device::cpu

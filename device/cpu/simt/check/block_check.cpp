@@ -1,0 +1,328 @@
+#include "device/cpu/simt/check/block_check.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/cpu/simt/check/written_memory.h"
+#include "device/cpu/simt/execute/faults.h"
+#include "device/cpu/simt/lanes/lane_loop.h"
+#include "support/text.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+constexpr std::uint64_t marked_bytes = 4;
+
+std::string sum(const std::string& name, std::uint64_t offset) {
+  return offset == 0 ? name : name + " + " + std::to_string(offset);
+}
+
+}  // namespace
+
+void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
+                       std::uint64_t shared_bytes) {
+  block_ = static_cast<std::uint32_t>(block);
+  std::copy(coordinates, coordinates + 3, coordinates_);
+  shared_memory_ = shared;
+  shared_written_.assign(shared_bytes, false);
+  shared_.clear();
+  places_.clear();
+  clocks_.clear();
+  for (std::uint32_t warp = 0; warp < warps_; ++warp) clocks_.emplace_back(block_, warp, warps_);
+  std::fill(std::begin(barriers_), std::end(barriers_), Barrier{});
+}
+
+// ---------------------------------------------------------------- accesses
+
+BlockCheck::Place BlockCheck::find_place(const WarpContext& warp, const AccessSite& site,
+                                         const LaneAccess& access) const {
+  using Kind = Place::Kind;
+  const auto in_shared = [&](std::uint64_t offset) -> Place {
+    const bool fits = AddressRange{0, warp.shared_bytes}.holds(offset, access.bytes);
+    return {fits ? Kind::shared : Kind::none, offset};
+  };
+  if (site.kind == AddressKind::shared) return in_shared(access.address);
+  const bool is_checked = site.kind == AddressKind::host &&
+                          (site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic);
+  if (!is_checked) return {};
+  const auto begins_in = [&](const std::byte* begin, std::uint64_t bytes) {
+    return access.address - reinterpret_cast<std::uintptr_t>(begin) < bytes;
+  };
+  if (begins_in(warp.shared, warp.shared_bytes))
+    return in_shared(access.address - reinterpret_cast<std::uintptr_t>(warp.shared));
+  if (begins_in(warp.local, warp.local_stride * warp_size) ||
+      begins_in(warp.parameters, warp.parameter_bytes) || begins_in(warp.constants, warp.constant_bytes))
+    return {};
+  return {Kind::global, access.address};
+}
+
+void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                        const std::byte* value) {
+  // What is misaligned does not happen.
+  if (access.bytes == site.bytes && access.address % access.bytes != 0) return;
+  const Place place = find_place(warp, site, access);
+  if (place.kind == Place::Kind::none) return;
+  const AccessRole& role = site.role;
+  WarpClock& clock = clocks_[warp.warpid];
+  SyncPlaces& places = place.kind == Place::Kind::shared ? places_ : launch_.places();
+  if (role.is_barrier) {
+    check_written(warp, site, access, place);
+    if (place.kind == Place::Kind::shared)
+      std::fill_n(shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address), access.bytes, true);
+    clock.fence(Reach::block);
+    places.hear(place.address, block_, clock, Reach::block);
+    places.publish(place.address, block_, clock, Reach::block);
+    clock.settle();
+    return;
+  }
+  if (place.kind == Place::Kind::shared && launch_.selection().memory &&
+      !check_gap(warp, site, access, place))
+    return;
+  if (launch_.selection().init) check_written(warp, site, access, place);
+  if (!launch_.selection().race) return;
+  if (role.releases) clock.fence(role.reach);
+  check_race(warp, site, access, place, value);
+  if (role.reach == Reach::none) return;
+  if (role.reads) places.hear(place.address, block_, clock, role.reach);
+  if (role.writes) places.publish(place.address, block_, clock, role.reach);
+  if (role.acquires) {
+    clock.settle();
+    clock.meet();
+  }
+}
+
+/// Arrays lie apart: what is between them is none's. False: the access reaches there.
+bool BlockCheck::check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                           Place place) {
+  const Program& program = launch_.program();
+  if (place.address >= program.shared.static_bytes) return true;
+  const SharedLayout::Array* last = nullptr;
+  for (const SharedLayout::Array& array : program.shared.arrays) {
+    if (array.offset > place.address) break;
+    last = &array;
+  }
+  if (last == nullptr || place.address + access.bytes <= last->offset + last->bytes) return true;
+  launch_.add(FindingKind::out_of_bounds, access_of(warp, site, access.lane), nullptr, [&] {
+    const std::uint64_t end = last->offset + last->bytes;
+    const std::string distance = place.address < end ? "across"
+                                 : place.address == end
+                                     ? "just behind"
+                                     : std::to_string(place.address - end) + " bytes behind";
+    return LaunchCheck::Description{name_of(place),
+                                    distance + " the end of shared array '" + demangle(last->name) + "' of " +
+                                        std::to_string(last->bytes) + " bytes",
+                                    {},
+                                    {}};
+  });
+  return false;
+}
+
+bool BlockCheck::is_unwritten(Place place, std::uint64_t bytes) const {
+  if (place.kind == Place::Kind::global) {
+    const WrittenMemory* const memory = written_memory();
+    return memory != nullptr && memory->is_unwritten(place.address, bytes);
+  }
+  const auto first = shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address);
+  return std::none_of(first, first + static_cast<std::ptrdiff_t>(bytes), [](bool each) { return each; });
+}
+
+/// Some bytes of a struct are padding: what is read is unwritten where all of it is.
+void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                               Place place) {
+  WrittenMemory* const global = written_memory();
+  const bool is_shared = place.kind == Place::Kind::shared;
+  if (site.role.reads && is_unwritten(place, access.bytes)) {
+    launch_.add(FindingKind::uninitialized_read, access_of(warp, site, access.lane), nullptr, [&] {
+      return LaunchCheck::Description{name_of(place), "nothing has written it", {}, {}};
+    });
+  }
+  if (!site.role.writes) return;
+  if (is_shared) {
+    std::fill_n(shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address), access.bytes, true);
+  } else if (global != nullptr) {
+    global->write(place.address, access.bytes);
+  }
+}
+
+// ---------------------------------------------------------------- races
+
+void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                            Place place, const std::byte* value) {
+  AccessShadow& shadow = place.kind == Place::Kind::shared ? shared_ : launch_.global();
+  const WarpClock& clock = clocks_[warp.warpid];
+  AccessMark mark;
+  mark.time = clock.now();
+  mark.block = block_;
+  mark.warp = warp.warpid & 31;
+  mark.lane = access.lane & 31;
+  mark.reach = static_cast<std::uint32_t>(site.role.reach) & 3;
+  mark.site = std::min(site.index, AccessMark::unknown_site) & 0xffff;
+  const std::uint64_t end = place.address + access.bytes;
+  for (std::uint64_t word = place.address / marked_bytes; word * marked_bytes < end; ++word) {
+    const std::uint64_t first = std::max(place.address, word * marked_bytes);
+    const std::uint64_t last = std::min(end, (word + 1) * marked_bytes);
+    mark.bytes = (((1u << (last - first)) - 1) << (first % marked_bytes)) & 0xf;
+    const Conflict found = note_access(shadow.word(word), mark, site.role.reads, site.role.writes, clock);
+    if (found.earlier.time == 0) continue;
+    // The same value from two writers is a race by the letter, and what programs set flags with.
+    const bool both_write = found.earlier_writes && site.role.writes && !site.role.reads;
+    if (both_write && (access.repeats || changes_nothing(place, access, value))) continue;
+    add_race(warp, site, access, place, found);
+    return;
+  }
+}
+
+bool BlockCheck::changes_nothing(Place place, const LaneAccess& access, const std::byte* value) const {
+  if (value == nullptr) return false;
+  if (place.kind == Place::Kind::shared)
+    return std::memcmp(shared_memory_ + place.address, value, access.bytes) == 0;
+  return launch_.memory().around(place.address).holds(place.address, access.bytes) &&
+         std::memcmp(reinterpret_cast<const std::byte*>(place.address), value, access.bytes) == 0;
+}
+
+void BlockCheck::add_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                          Place place, const Conflict& conflict) {
+  const CheckedAccess earlier = access_of(conflict.earlier);
+  launch_.add(FindingKind::race, access_of(warp, site, access.lane), earlier.site, [&] {
+    LaunchCheck::Description made{name_of(place), {}, earlier, name_of(place)};
+    made.detail = conflict.earlier.block != block_ ? "nothing orders the two blocks"
+                  : conflict.earlier.warp != (warp.warpid & 31)
+                      ? "no barrier or other order lies between the two warps"
+                      : "no __syncwarp lies between the two lanes of a warp";
+    return made;
+  });
+}
+
+// ---------------------------------------------------------------- waiting
+
+void BlockCheck::meet(const WarpContext& warp, const AccessSite& site, const std::uint32_t* members,
+                      std::uint32_t mask) {
+  if (mask == 0) return;
+  clocks_[warp.warpid].meet();
+  if (!launch_.selection().sync) return;
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    if ((members[lane] >> lane & 1) != 0) return;
+    launch_.add(FindingKind::wrong_members, access_of(warp, site, lane), nullptr, [&] {
+      return LaunchCheck::Description{
+          {},
+          "lane " + std::to_string(lane) + " is not among its members, " + hexadecimal(members[lane]),
+          {},
+          {}};
+    });
+  });
+}
+
+void BlockCheck::arrive(std::uint32_t barrier, std::uint32_t warp) {
+  WarpClock& clock = clocks_[warp];
+  clock.settle();
+  Barrier& arrived = barriers_[barrier];
+  arrived.known.join(clock.snapshot());
+  arrived.released_to_block.join(clock.released(Reach::block));
+  arrived.released_to_device.join(clock.released(Reach::device));
+  clock.meet();
+}
+
+void BlockCheck::leave(std::uint32_t barrier, std::uint32_t warp) {
+  WarpClock& clock = clocks_[warp];
+  const Barrier& arrived = barriers_[barrier];
+  clock.learn(arrived.known);
+  clock.release(arrived.released_to_block, arrived.released_to_device);
+  clock.meet();
+}
+
+void BlockCheck::fault(const WarpContext& warp, const Fault& fault) {
+  FindingKind kind = FindingKind::out_of_bounds;
+  if (fault.kind == FaultKind::misaligned_address) kind = FindingKind::misaligned;
+  if (fault.kind == FaultKind::wrong_space) kind = FindingKind::wrong_space;
+  const bool is_global = fault.site->kind == AddressKind::host;
+  if (kind == FindingKind::out_of_bounds && is_global && launch_.memory().is_freed(fault.address) &&
+      launch_.memory().around(fault.address).bytes == 0)
+    kind = FindingKind::use_after_free;
+  launch_.add(kind, access_of(warp, *fault.site, fault.lane), nullptr, [&] {
+    return LaunchCheck::Description{hexadecimal(fault.address), name_of_fault(warp, fault), {}, {}};
+  });
+}
+
+// ---------------------------------------------------------------- names
+
+CheckedAccess BlockCheck::access_of(const WarpContext& warp, const AccessSite& site,
+                                    std::uint32_t lane) const {
+  CheckedAccess made;
+  made.site = &site;
+  std::copy(coordinates_, coordinates_ + 3, made.block);
+  for (int axis = 0; axis < 3; ++axis) made.thread[axis] = warp.tid[axis][lane];
+  return made;
+}
+
+CheckedAccess BlockCheck::access_of(const AccessMark& mark) const {
+  const Dim3& grid = launch_.shape().grid;
+  const Dim3& block = launch_.shape().block;
+  const std::uint32_t thread = mark.warp * warp_size + mark.lane;
+  const std::deque<AccessSite>& sites = launch_.program().accesses;
+  CheckedAccess made;
+  if (mark.site != AccessMark::unknown_site && mark.site < sites.size()) made.site = &sites[mark.site];
+  made.block[0] = mark.block % grid.x;
+  made.block[1] = mark.block / grid.x % grid.y;
+  made.block[2] = mark.block / grid.x / grid.y;
+  made.thread[0] = thread % block.x;
+  made.thread[1] = thread / block.x % block.y;
+  made.thread[2] = thread / block.x / block.y;
+  return made;
+}
+
+std::string BlockCheck::name_of_shared(std::uint64_t offset) const {
+  const SharedLayout& layout = launch_.program().shared;
+  if (offset >= layout.static_bytes) return sum("dynamic shared memory", offset - layout.static_bytes);
+  const SharedLayout::Array* last = nullptr;
+  for (const SharedLayout::Array& array : layout.arrays) {
+    if (array.offset <= offset) last = &array;
+  }
+  if (last == nullptr) return sum("shared memory", offset);
+  return sum("shared array '" + demangle(last->name) + "'", offset - last->offset);
+}
+
+std::string BlockCheck::name_of(Place place) const {
+  if (place.kind == Place::Kind::shared) return name_of_shared(place.address);
+  return launch_.memory().describe(place.address);
+}
+
+// ---------------------------------------------------------------- called by compiled code
+
+void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::byte* values,
+                  std::uint32_t mask, const AccessSite* site) {
+  const unsigned element = site->element_bytes;
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    std::byte value[64];
+    const bool has_value = values != nullptr && element != 0 && site->bytes <= sizeof value;
+    BlockCheck::LaneAccess access{addresses[lane], site->bytes, lane, false};
+    if (has_value) {
+      const auto copy_of = [&](std::uint32_t of_lane, std::byte* to) {
+        for (unsigned i = 0; i * element < site->bytes; ++i)
+          std::memcpy(to + i * element, values + (i * warp_size + of_lane) * element, element);
+      };
+      copy_of(lane, value);
+      for_each_lane(mask & ((1u << lane) - 1), [&](std::uint32_t before) {
+        if (addresses[before] != addresses[lane]) return;
+        std::byte other[64];
+        copy_of(before, other);
+        access.repeats = std::memcmp(value, other, site->bytes) == 0;
+      });
+    }
+    warp->check->access(*warp, *site, access, has_value ? value : nullptr);
+  });
+}
+
+void check_fence(WarpContext* warp, std::uint32_t mask, std::uint32_t reach) {
+  if (mask != 0) warp->check->fence(warp->warpid, static_cast<Reach>(reach));
+}
+
+void check_members(WarpContext* warp, const std::uint32_t* members, std::uint32_t mask,
+                   const AccessSite* site) {
+  warp->check->meet(*warp, *site, members, mask);
+}
+
+void note_fault(WarpContext* warp, const Fault& fault) {
+  if (warp->check->launch().selection().memory && fault.site != nullptr) warp->check->fault(*warp, fault);
+}
+
+}  // namespace lynxpp::device::cpu

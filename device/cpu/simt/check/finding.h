@@ -1,0 +1,66 @@
+// What a checked launch (docs/checking.md) has found to be wrong.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lynxpp::device::cpu {
+
+struct CheckSelection {
+  bool memory = false;  ///< accesses to what is not allocated, misaligned, of the wrong space
+  bool race = false;    ///< conflicting accesses that nothing orders
+  bool init = false;    ///< reads of global and shared memory that nothing has written
+  bool sync = false;    ///< barriers that not all threads reach together, members that are none
+
+  bool any() const { return memory || race || init || sync; }
+};
+
+enum class FindingKind : std::uint8_t {
+  out_of_bounds,
+  use_after_free,
+  misaligned,
+  wrong_space,
+  race,
+  uninitialized_read,
+  divergent_barrier,
+  endless_barrier,
+  wrong_members,
+};
+/// "out of bounds", "use after free", …
+std::string_view name_of(FindingKind kind);
+/// The check that finds it: "memory", "race", "init" or "sync".
+std::string_view check_of(FindingKind kind);
+
+/// One access of one thread, or where it met others.
+struct FindingPlace {
+  std::string action;    ///< "a store of 4 bytes to shared array 'tile' + 128"
+  std::string function;  ///< mangled; the kernel or a device function
+  std::string opcode;
+  std::uint32_t line = 0;   ///< PTX line
+  std::string source_file;  ///< empty without line information
+  std::uint32_t source_line = 0;
+  bool has_thread = true;  ///< it is one thread's
+  std::uint32_t block[3] = {};
+  std::uint32_t thread[3] = {};
+};
+
+/// All of one kind at one place, of which the first is described.
+struct Finding {
+  FindingKind kind = FindingKind::out_of_bounds;
+  FindingPlace place;
+  std::optional<FindingPlace> other;  ///< of a race: the access that came first
+  std::string detail;                 ///< "4 bytes behind the end of …"; may be empty
+  std::uint64_t count = 0;            ///< accesses of single threads, or warps that met
+};
+
+/// Asks for a launch to be checked, and takes what was found.
+struct LaunchChecks {
+  CheckSelection selection;
+  std::vector<Finding> findings = {};
+};
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,113 @@
+#include "device/cpu/simt/check/launch_check.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "device/cpu/simt/execute/faults.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+
+/// A loop whose end is never read would go on for ever.
+constexpr std::uint64_t most_faults = 1'000'000;
+
+FindingPlace describe_access(const CheckedAccess& access, const std::string& where) {
+  FindingPlace place;
+  std::copy(std::begin(access.block), std::end(access.block), place.block);
+  std::copy(std::begin(access.thread), std::end(access.thread), place.thread);
+  if (access.site == nullptr) {
+    place.action = "an access to " + where;
+    return place;
+  }
+  const AccessSite& site = *access.site;
+  place.action = site.bytes != 0 ? name_of_access(site) + " " + where : std::string(site.opcode);
+  place.function = site.function;
+  place.opcode = site.opcode;
+  place.line = site.line;
+  place.source_file = site.source_file;
+  place.source_line = site.source_line;
+  return place;
+}
+
+}  // namespace
+
+std::string_view name_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::out_of_bounds: return "out of bounds";
+    case FindingKind::use_after_free: return "use after free";
+    case FindingKind::misaligned: return "misaligned";
+    case FindingKind::wrong_space: return "wrong space";
+    case FindingKind::race: return "race";
+    case FindingKind::uninitialized_read: return "uninitialized read";
+    case FindingKind::divergent_barrier: return "divergent barrier";
+    case FindingKind::endless_barrier: return "endless barrier";
+    case FindingKind::wrong_members: return "wrong members";
+  }
+  return "";
+}
+
+std::string_view check_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::out_of_bounds:
+    case FindingKind::use_after_free:
+    case FindingKind::misaligned:
+    case FindingKind::wrong_space: return "memory";
+    case FindingKind::race: return "race";
+    case FindingKind::uninitialized_read: return "init";
+    case FindingKind::divergent_barrier:
+    case FindingKind::endless_barrier:
+    case FindingKind::wrong_members: return "sync";
+  }
+  return "";
+}
+
+Finding& LaunchCheck::enter(FindingKind kind, const CheckedAccess& access, Description description) {
+  Finding& made = findings_.emplace_back();
+  made.kind = kind;
+  made.place = describe_access(access, description.where);
+  if (description.other) made.other = describe_access(*description.other, description.other_where);
+  made.detail = std::move(description.detail);
+  return made;
+}
+
+Finding& LaunchCheck::add_place(FindingKind kind, FindingPlace place, std::string detail) {
+  Finding*& found = places_known_[{kind, place.line}];
+  if (found == nullptr) {
+    found = &findings_.emplace_back();
+    found->kind = kind;
+    found->place = std::move(place);
+    found->detail = std::move(detail);
+  }
+  ++found->count;
+  return *found;
+}
+
+bool LaunchCheck::goes_on_after(Failure failure) {
+  if (!failure_) failure_ = std::move(failure);
+  return ++faults_ < most_faults;
+}
+
+void LaunchCheck::note_end(const Failure& failure) {
+  const Diagnostic& first = failure.diagnostics.front();
+  const bool waits = first.message.find("can never complete") != std::string::npos ||
+                     first.message.find("wait for ever") != std::string::npos;
+  if (!waits || !checks_.selection.sync) return;
+  const std::size_t begin = first.message.find("': ");
+  FindingPlace place;
+  place.action = "threads wait for ever";
+  place.has_thread = false;
+  place.function = program_.functions[0].name;
+  place.line = first.location.line;
+  add_place(FindingKind::endless_barrier, std::move(place),
+            begin == std::string::npos ? first.message : first.message.substr(begin + 3));
+}
+
+void LaunchCheck::finish() {
+  checks_.findings.insert(checks_.findings.end(), std::make_move_iterator(findings_.begin()),
+                          std::make_move_iterator(findings_.end()));
+  findings_.clear();
+  known_.clear();
+  places_known_.clear();
+}
+
+}  // namespace lynxpp::device::cpu

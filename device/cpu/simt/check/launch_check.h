@@ -1,0 +1,78 @@
+// What the thread blocks of a checked launch share. Such a launch runs on one host thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "device/cpu/simt/check/access_shadow.h"
+#include "device/cpu/simt/check/finding.h"
+#include "device/cpu/simt/check/happens_before.h"
+#include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/execute/context.h"
+#include "support/result.h"
+
+namespace lynxpp::device::cpu {
+
+/// A thread, and what it does there.
+struct CheckedAccess {
+  const AccessSite* site = nullptr;  ///< null: there were too many to remember which
+  std::uint32_t block[3] = {};
+  std::uint32_t thread[3] = {};
+};
+
+class LaunchCheck {
+ public:
+  LaunchCheck(const Program& program, const LaunchShape& shape, const GlobalMemory& memory,
+              LaunchChecks& checks)
+      : program_(program), shape_(shape), memory_(memory), checks_(checks) {}
+
+  const CheckSelection& selection() const { return checks_.selection; }
+  const Program& program() const { return program_; }
+  const LaunchShape& shape() const { return shape_; }
+  const GlobalMemory& memory() const { return memory_; }
+
+  AccessShadow& global() { return global_; }
+  SyncPlaces& places() { return places_; }
+
+  /// What is found for the first time is described.
+  struct Description {
+    std::string where;   ///< "shared array 'tile' + 128"
+    std::string detail;  ///< see Finding
+    std::optional<CheckedAccess> other;
+    std::string other_where;
+  };
+  template <typename Describe>
+  void add(FindingKind kind, const CheckedAccess& access, const AccessSite* other, const Describe& describe) {
+    Finding*& found = known_[{kind, access.site, other}];
+    if (found == nullptr) found = &enter(kind, access, describe());
+    ++found->count;
+  }
+  /// A finding at no access of memory.
+  Finding& add_place(FindingKind kind, FindingPlace place, std::string detail);
+
+  /// An illegal access was left out. False: there were too many, the launch ends.
+  bool goes_on_after(Failure failure);
+  const std::optional<Failure>& first_failure() const { return failure_; }
+  /// Why the launch ended before its time: a finding where threads wait for ever.
+  void note_end(const Failure& failure);
+  void finish();
+
+ private:
+  Finding& enter(FindingKind kind, const CheckedAccess& access, Description description);
+
+  const Program& program_;
+  const LaunchShape& shape_;
+  const GlobalMemory& memory_;
+  LaunchChecks& checks_;
+  AccessShadow global_;
+  SyncPlaces places_;  // in global memory
+  std::deque<Finding> findings_;
+  std::map<std::tuple<FindingKind, const AccessSite*, const AccessSite*>, Finding*> known_;
+  std::map<std::pair<FindingKind, std::uint32_t>, Finding*> places_known_;  // by PTX line
+  std::optional<Failure> failure_;
+  std::uint64_t faults_ = 0;
+};
+
+}  // namespace lynxpp::device::cpu

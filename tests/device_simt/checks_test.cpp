@@ -1,0 +1,184 @@
+// Checked launches of PTX, and what they keep account by.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/cpu/simt/check/access_shadow.h"
+#include "device/cpu/simt/check/written_memory.h"
+#include "tests/device_simt/kernel_fixture.h"
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(WrittenMemoryTest, KnowsWhatOfAnAllocationWasWritten) {
+  WrittenMemory memory;
+  EXPECT_FALSE(memory.is_unwritten(1000, 4)) << "what was never entered counts as written";
+  memory.enter(1000, 100);
+  EXPECT_TRUE(memory.is_unwritten(1000, 100));
+  memory.write(1003, 70);
+  EXPECT_TRUE(memory.is_unwritten(1000, 3));
+  EXPECT_FALSE(memory.is_unwritten(1000, 4)) << "some of it is written";
+  for (std::uint64_t address = 1003; address < 1073; ++address) EXPECT_FALSE(memory.is_unwritten(address, 1));
+  EXPECT_TRUE(memory.is_unwritten(1073, 27));
+  memory.leave(1000);
+  memory.enter(1000, 100);
+  EXPECT_TRUE(memory.is_unwritten(1003, 1)) << "the next allocation there begins anew";
+}
+
+TEST(WrittenMemoryTest, ACopyIsAsWrittenAsItsSource) {
+  WrittenMemory memory;
+  memory.enter(1000, 16);
+  memory.enter(2000, 16);
+  memory.write(1004, 4);
+  memory.write(2000, 16);
+  memory.copy(2000, 1000, 16);
+  EXPECT_TRUE(memory.is_unwritten(2000, 4));
+  EXPECT_FALSE(memory.is_unwritten(2004, 1));
+  EXPECT_FALSE(memory.is_unwritten(2007, 1));
+  EXPECT_TRUE(memory.is_unwritten(2008, 8));
+  memory.copy(2000, 5000, 16);
+  EXPECT_FALSE(memory.is_unwritten(2000, 1)) << "from the host";
+  EXPECT_FALSE(memory.is_unwritten(2015, 1));
+}
+
+AccessMark mark_of(std::uint32_t block, std::uint32_t warp, const WarpClock& clock,
+                   Reach reach = Reach::none) {
+  AccessMark mark;
+  mark.time = clock.now();
+  mark.block = block;
+  mark.warp = warp & 31;
+  mark.bytes = 0xf;
+  mark.reach = static_cast<std::uint32_t>(reach) & 3;
+  return mark;
+}
+
+/// Whether a read by the second warp of a block is a race with that write.
+bool races(const AccessMark& written, const WarpClock& reader, std::uint32_t reader_block) {
+  WordMarks word;
+  word.write = written;
+  return note_access(word, mark_of(reader_block, 1, reader), true, false, reader).earlier.time != 0;
+}
+
+TEST(HappensBeforeTest, AFencePublishesWhatCameBeforeItAndNothingElse) {
+  WarpClock writer(0, 0, 2);
+  WarpClock reader(5, 1, 2);
+  SyncPlaces places;
+  const AccessMark before = mark_of(0, 0, writer);
+  writer.fence(Reach::device);
+  const AccessMark behind = mark_of(0, 0, writer);
+  places.publish(64, 0, writer, Reach::device);
+  EXPECT_TRUE(races(before, reader, 5));
+  places.hear(64, 5, reader, Reach::device);
+  EXPECT_TRUE(races(before, reader, 5)) << "the reader has no fence yet";
+  reader.fence(Reach::device);
+  EXPECT_FALSE(races(before, reader, 5));
+  EXPECT_TRUE(races(behind, reader, 5));
+}
+
+TEST(HappensBeforeTest, AFenceOfABlockOrdersNothingBetweenBlocks) {
+  for (const std::uint32_t block : {0u, 5u}) {
+    WarpClock writer(0, 0, 2);
+    WarpClock reader(block, 1, 2);
+    SyncPlaces places;
+    const AccessMark before = mark_of(0, 0, writer);
+    writer.fence(Reach::block);
+    places.publish(64, 0, writer, Reach::device);
+    places.hear(64, block, reader, Reach::device);
+    reader.fence(Reach::device);
+    EXPECT_EQ(races(before, reader, block), block != 0);
+  }
+}
+
+TEST(AccessShadowTest, AtomicsRaceWhereTheirScopesDoNotReach) {
+  for (const Reach reach : {Reach::block, Reach::device}) {
+    const WarpClock first(0, 0, 1);
+    const WarpClock second(1, 0, 1);
+    WordMarks word;
+    note_access(word, mark_of(0, 0, first, reach), true, true, first);
+    const Conflict found = note_access(word, mark_of(1, 0, second, reach), true, true, second);
+    EXPECT_EQ(found.earlier.time != 0, reach == Reach::block);
+  }
+}
+
+constexpr const char* exchange = R"(
+.visible .entry exchange(.param .u64 out) {
+  .reg .u32 %r<8>;
+  .reg .u64 %a<4>;
+  .shared .align 4 .b8 tile[256];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, tile;
+  shl.b32 %r3, %r1, 2;
+  add.u32 %r4, %r2, %r3;
+  st.shared.u32 [%r4], %r1;
+  BARRIER
+  sub.u32 %r5, %r2, %r3;
+  ld.shared.u32 %r6, [%r5+252];
+  ld.param.u64 %a1, [out];
+  mul.wide.u32 %a2, %r1, 4;
+  add.u64 %a3, %a1, %a2;
+  st.global.u32 [%a3], %r6;
+  ret;
+}
+)";
+
+std::vector<Finding> findings_of(std::string text, const std::string& barrier, std::vector<int>& out,
+                                 CheckSelection selection = {.memory = true, .race = true, .sync = true}) {
+  text.replace(text.find("BARRIER"), 7, barrier);
+  const auto module = load(text);
+  LaunchChecks checks{selection};
+  const Status status = module->launch("exchange", {{1, 1, 1}, {64, 1, 1}}, Arguments(out.data()).bytes(),
+                                       nullptr, nullptr, &checks);
+  EXPECT_EQ(text_of(status), "");
+  return checks.findings;
+}
+
+TEST(CheckedLaunchTest, FindsAMissingBarrierAndNoneThatIsThere) {
+  std::vector<int> out(64, -1);
+  EXPECT_TRUE(findings_of(exchange, "bar.sync 0;", out, {true, true, true, true}).empty());
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(out[static_cast<std::size_t>(i)], 63 - i);
+  const std::vector<Finding> found = findings_of(exchange, "", out);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].kind, FindingKind::race);
+  EXPECT_THAT(found[0].place.opcode, HasSubstr("ld.shared"));
+  ASSERT_TRUE(found[0].other.has_value());
+  EXPECT_THAT(found[0].other->opcode, HasSubstr("st.shared"));
+  EXPECT_THAT(found[0].place.action, HasSubstr("shared array 'tile'"));
+  const std::vector<Finding> unwritten = findings_of(exchange, "", out, {.init = true});
+  ASSERT_EQ(unwritten.size(), 1u) << "what is not wanted is not looked for";
+  EXPECT_EQ(unwritten[0].kind, FindingKind::uninitialized_read);
+  EXPECT_EQ(unwritten[0].count, 32u) << "of the first warp";
+}
+
+TEST(CheckedLaunchTest, LeavesIllegalAccessesOutAndFailsInTheEnd) {
+  const auto module = load(R"(
+.visible .entry touch(.param .u64 out) {
+  .reg .u32 %r<4>;
+  .reg .u64 %a<4>;
+  .shared .align 4 .b8 tile[128];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, 7;
+  ld.global.u32 %r2, [4];
+  ld.param.u64 %a1, [out];
+  mul.wide.u32 %a2, %r1, 4;
+  add.u64 %a3, %a1, %a2;
+  st.global.u32 [%a3], %r2;
+  st.shared.u32 [4000], %r1;
+  ret;
+}
+)");
+  std::vector<int> out(32, -1);
+  LaunchChecks checks{{.memory = true}};
+  const Status status = module->launch("touch", {{1, 1, 1}, {32, 1, 1}}, Arguments(out.data()).bytes(),
+                                       nullptr, nullptr, &checks);
+  EXPECT_THAT(text_of(status), HasSubstr("illegal address"));
+  EXPECT_EQ(out, std::vector<int>(32, 0)) << "what cannot be loaded is 0, and the kernel goes on";
+  ASSERT_EQ(checks.findings.size(), 2u);
+  for (const Finding& each : checks.findings) {
+    EXPECT_EQ(each.kind, FindingKind::out_of_bounds);
+    EXPECT_EQ(each.count, 32u);
+  }
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test

@@ -1,0 +1,165 @@
+"""`lynxpp check-run` on programs with seeded faults: each case finds what stands behind its lines, and nothing else.
+
+Arguments: the build folder, and cases where not all are wanted; or the build folder, --example, and the name of an
+example program, in which nothing is found, with its arguments. A line of tests/end_to_end/checks/*.cu that ends in "// CASE: KIND" is found in that case;
+cases that stand behind no line are correct programs, or end in findings that have no line (WITHOUT_LINE).
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import schema
+from harness import Build, TestFailure, clean_environment, demand_equal, expect
+
+SOURCES = pathlib.Path(__file__).resolve().parent / "checks"
+PROGRAMS = ("memory", "race", "init", "sync", "ordered")
+# Line information says where an inlined function was written, and a barrier that is never complete has no line.
+WITHOUT_LINE = {"atomic_behind_end": {("out of bounds", None)}, "atomic_of_block": {("race", None)},
+                "counter_not_cleared": {("uninitialized read", None)}, "not_a_member": {("wrong members", None)},
+                "different_barriers": {("endless barrier", None)}}
+SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
+
+
+def expected_of(source):
+    """The cases of a program, each with the kinds and lines that it is to find."""
+    text = source.read_text()
+    cases = {name: set(WITHOUT_LINE.get(name, ())) for name in re.findall(r'cases\.has\("(\w+)"\)', text)}
+    for number, line in enumerate(text.splitlines(), 1):
+        code, _, comment = line.partition("  // ")
+        for part in comment.split("; ") if comment and code.rstrip().endswith(";") else ():
+            names, colon, kind = part.partition(": ")
+            for case in names.split(", ") if colon else ():
+                cases[case].add((kind, number))
+    return cases
+
+
+def check_run(build, program, *arguments, options=()):
+    """How `lynxpp check-run` ended, and the objects it wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "findings.jsonl")
+        command = [build.command, "check-run", "-o", output, *options, "--", program, *arguments]
+        ended = subprocess.run(list(map(str, command)), env=clean_environment(), capture_output=True, timeout=300)
+        lines = output.read_text().splitlines() if output.exists() else []
+        return ended, [json.loads(line) for line in lines]
+
+
+def describe(ended):
+    return ended.stdout.decode() + ended.stderr.decode()
+
+
+def line_of(place, program):
+    return place["source_line"] if place.get("source_file", "").endswith(f"/{program}.cu") else None
+
+
+def check_case(build, program, case, expected):
+    ended, objects = check_run(build, build.examples / "tests" / f"check_{program}", case)
+    found = {(each["kind"], line_of(each["place"], program)) for each in objects if each["type"] == "finding"}
+    if found != expected:
+        raise TestFailure(f"{program} {case}: found {sorted(found, key=str)}, expected {sorted(expected, key=str)}\n"
+                          + describe(ended))
+    check_objects(objects)
+    for each in objects:
+        if each["type"] == "finding":
+            expect(each["kind"] + " in kernel" in ended.stderr.decode(), describe(ended))
+
+
+def check_objects(objects):
+    if schema.jsonschema is not None:
+        for each in objects:
+            schema.jsonschema.Draft202012Validator(SCHEMA).validate(each)
+    demand_equal("summary", objects[-1]["findings"], len(objects) - 1)
+
+
+def check_texts(build):
+    """What is said of a finding: who, where, what lies there."""
+    memory = build.examples / "tests" / "check_memory"
+    ended, objects = check_run(build, memory, "behind_end")
+    place = objects[0]["place"]
+    demand_equal("block", place["block"], [3, 0, 0])
+    demand_equal("thread", place["thread"], [4, 0, 0])
+    demand_equal("count", objects[0]["count"], 1)
+    expect("just behind the end of 400 bytes" in objects[0]["detail"], objects[0]["detail"])
+    expect(ended.stdout.decode().strip() == "cudaErrorIllegalAddress", describe(ended))
+    _, objects = check_run(build, memory, "behind_shared_array")
+    expect("of shared array" in objects[0]["detail"], objects[0]["detail"])
+    demand_equal("count of lanes", objects[0]["count"], 4)
+    _, objects = check_run(build, memory, "after_free")
+    expect("of freed memory" in objects[0]["detail"] and "freed by" in objects[0]["detail"], objects[0]["detail"])
+    _, objects = check_run(build, build.examples / "tests" / "check_race", "missing_barrier")
+    expect(objects[0]["other"]["opcode"].startswith("st.shared"), str(objects[0]))
+    expect("shared array" in objects[0]["place"]["action"], str(objects[0]))
+
+
+def check_options(build):
+    memory = build.examples / "tests" / "check_memory"
+    ended, _ = check_run(build, memory, "behind_end", options=["--error-exit", "7"])
+    demand_equal("exit code with a finding", ended.returncode, 7)
+    ended, _ = check_run(build, memory, "correct", options=["--error-exit", "7"])
+    demand_equal("exit code without one", ended.returncode, 0)
+    expect("no findings in 1 launch" in ended.stderr.decode(), describe(ended))
+    _, objects = check_run(build, build.examples / "tests" / "check_race", "missing_barrier",
+                           options=["--checks", "memory,sync"])
+    demand_equal("a check that is not wanted", [each["type"] for each in objects], ["summary"])
+    _, objects = check_run(build, memory, "correct", options=["--checks", "leak"])
+    demand_equal("leaks", sorted((each["type"], each.get("bytes", 0)) for each in objects),
+                 [("leak", 256), ("leak", 400), ("summary", 0)])
+    check_objects(objects)
+    ended, _ = check_run(build, memory, "correct", options=["--checks", "memroy"])
+    demand_equal("exit code of a check that is none", ended.returncode, 2)
+    # Without the check the fault ends the launch, as ever.
+    ended, objects = check_run(build, memory, "two_places", options=["--checks", "race"])
+    demand_equal("a fault that is not checked", [each["type"] for each in objects], ["summary"])
+    expect(ended.stdout.decode().strip() == "cudaErrorIllegalAddress", describe(ended))
+
+
+# bfs reads levels without order to the atomic operations that set them. It looks for the one before, which nobody
+# sets any more.
+EXPLAINED = {"bfs": {("race", "visit_level")}}
+
+
+def check_example(build, name, arguments):
+    program = build.examples / name
+    if not program.exists():
+        print(f"skipped: {program} was not built")
+        return 77
+    ended, objects = check_run(build, program, *arguments)
+    print(describe(ended))
+    found = {(each["kind"], re.search("visit_level|", each["kernel"])[0]) for each in objects[:-1]}
+    return 0 if ended.returncode == 0 and objects and found == EXPLAINED.get(name, set()) else 1
+
+
+def main():
+    build = Build(sys.argv[1])
+    if sys.argv[2:3] == ["--example"]:
+        return check_example(build, sys.argv[3], sys.argv[4:])
+    if not (build.examples / "tests" / "check_race").exists():
+        print("skipped: there is no nvcc, so the programs were not built")
+        return 77
+    wanted = sys.argv[2:]
+    failures = []
+    count = 0
+    for program in PROGRAMS:
+        for case, expected in expected_of(SOURCES / f"{program}.cu").items():
+            if wanted and case not in wanted:
+                continue
+            count += 1
+            try:
+                check_case(build, program, case, expected)
+            except TestFailure as failure:
+                failures.append(str(failure))
+    if not wanted:
+        for check in (check_texts, check_options):
+            try:
+                check(build)
+            except TestFailure as failure:
+                failures.append(f"{check.__name__}: {failure}")
+    print("\n".join(failures) or f"{count} cases: each found what it is to find")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
