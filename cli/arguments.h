@@ -202,10 +202,9 @@ struct Finished {
 };
 
 using Arguments =
-    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
-                 ReportArguments, DiffArguments,
-                 CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
-                 CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
+    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments, ReportArguments,
+                 DiffArguments, CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments,
+                 QualityArguments, CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

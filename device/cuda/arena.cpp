@@ -94,9 +94,9 @@ Status Arena::copy_from(std::size_t first) {
   const Part& last = parts_[end - 1];
   const std::size_t offset = parts_[first].offset;
   const Driver& driver = owner_.driver_;
-  const CUresult result = driver.cuMemcpyDtoHAsync(
-      reinterpret_cast<void*>(memory_.pinned.address + offset), memory_.device.address + offset,
-      last.offset + last.bytes - offset, owner_.copying_);
+  const CUresult result = driver.cuMemcpyDtoHAsync(reinterpret_cast<void*>(memory_.pinned.address + offset),
+                                                   memory_.device.address + offset,
+                                                   last.offset + last.bytes - offset, owner_.copying_);
   if (result != CUDA_SUCCESS) return driver.error("cuMemcpyDtoHAsync", result);
   const CUevent copied = owner_.pool_.recorded_event(owner_.copying_);
   if (copied == nullptr) return failure("no event could be recorded behind a copy");
@@ -162,8 +162,8 @@ std::optional<double> Arena::most_milliseconds(std::size_t part) {
   for (std::size_t i = part; i-- > 0;) {
     if (!parts_[i].is_used || parts_[i].stream != wanted.stream) continue;
     float milliseconds = 0;
-    const bool is_known = owner_.driver_.cuEventElapsedTime(&milliseconds, parts_[i].done, wanted.done) ==
-                          CUDA_SUCCESS;
+    const bool is_known =
+        owner_.driver_.cuEventElapsedTime(&milliseconds, parts_[i].done, wanted.done) == CUDA_SUCCESS;
     return is_known ? std::optional<double>(milliseconds) : std::nullopt;
   }
   return std::nullopt;
