@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,6 +66,7 @@ struct SiteTable {
   std::vector<std::string> files;      ///< paths as the compiler wrote them
   std::vector<Block> blocks;
   std::vector<Instruction> instructions;
+  std::map<std::uint32_t, std::string> callees;  ///< direct calls: instruction ▶ the function's mangled name
 
   const std::string& opcode_of(const Instruction& instruction) const { return opcodes[instruction.opcode]; }
   const std::string& function_of(const Instruction& instruction) const {

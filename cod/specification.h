@@ -27,17 +27,26 @@ namespace lynxpp::cod {
 
 // ---------------------------------------------------------------- where a handler goes
 
-/// instruction: before it; instruction_after: behind it, for the lanes that executed it
+/// loop_iteration: where the loop's first block begins, the first time included; instruction: before it;
+/// instruction_after: behind it, for the lanes that executed it
 enum class TargetKind {
   kernel_entry,
   kernel_exit,
   basic_block_entry,
   basic_block_exit,
+  function_entry,
+  function_exit,
+  loop_entry,
+  loop_iteration,
+  loop_exit,
   instruction,
   instruction_after
 };
 std::string_view name_of(TargetKind target);  ///< its label, "ON_KERNEL_ENTRY"
 constexpr bool is_instruction(TargetKind target) { return target >= TargetKind::instruction; }
+constexpr bool is_at_loop(TargetKind target) {
+  return target >= TargetKind::loop_entry && target <= TargetKind::loop_exit;
+}
 
 /// Instruction classes of a filter; bits of InstructionFilter::classes.
 enum InstructionClass : std::uint32_t {
@@ -84,7 +93,8 @@ struct InstructionFilter {
   /// instructions 0. Null: none.
   std::optional<std::uint32_t> choose(const LabelSets& labels) const;
 
-  std::vector<std::string> opcodes;  ///< patterns with * and ? for the whole opcode; one has to fit
+  std::vector<std::string> opcodes;    ///< patterns with * and ? for the whole opcode; one has to fit
+  std::vector<ptx::DataType> results;  ///< of what the instruction writes (ptx::result_type); one has to fit
   struct SourceLines {
     std::string file;  ///< the end of the path, whole components: "kernel.cu", "src/kernel.cu"
     std::uint32_t first = 0;
@@ -195,6 +205,11 @@ enum class SiteValue {
   basic_block_predicated_instruction_count,  ///< guarded instructions of the block
   instruction_id,  ///< index of the instruction in the kernel and what it calls, from 0
   instruction_count,
+  function_id,     ///< index of the function's first block
+  loop_id,         ///< index of the first block of the loop; outside of loops basic_block_count
+  loop_depth,      ///< 0: in no loop
+  loop_trips,      ///< how often the thread has begun the loop's first block since it entered the loop, u64
+  is_back_edge,    ///< 1 when the branch may lead back to the first block of a loop that it is in
   memory_address,  ///< address of this access with its offset, u64 (instruction targets, as all that follow)
   access_size,     ///< bytes per thread
   access_kind,     ///< 0 reads memory, 1 writes it, 2 is atomic
@@ -208,6 +223,7 @@ enum class SiteValue {
   loaded_value,    ///< bits of element <parameter> that was read, u64 (behind the instruction)
   stored_value,    ///< bits of element <parameter> that is written, u64
   operand_value,   ///< bits of operand <parameter>, as written from 0, u64
+  result_value,    ///< bits of element <parameter> of what was written, u64 (behind the instruction)
   // What the lanes have found out about the differences of their addresses before (lower_lane_value):
   sector_threshold,     ///< the lane is the first in its sector when its address modulo 32 is less than this
   hoisted_banks,        ///< of this access bankConflicts() + 65536 * bankGroupsSpared()

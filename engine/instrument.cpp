@@ -34,6 +34,11 @@ ptx::ProbePoint point_of(cod::TargetKind target) {
     case cod::TargetKind::kernel_exit: return ptx::ProbePoint::kernel_exit;
     case cod::TargetKind::basic_block_entry: return ptx::ProbePoint::block_entry;
     case cod::TargetKind::basic_block_exit: return ptx::ProbePoint::block_exit;
+    case cod::TargetKind::function_entry: return ptx::ProbePoint::function_entry;
+    case cod::TargetKind::function_exit: return ptx::ProbePoint::function_exit;
+    case cod::TargetKind::loop_entry: return ptx::ProbePoint::loop_entry;
+    case cod::TargetKind::loop_iteration: return ptx::ProbePoint::loop_iteration;
+    case cod::TargetKind::loop_exit: return ptx::ProbePoint::loop_exit;
     case cod::TargetKind::instruction_after: return ptx::ProbePoint::instruction_after;
     case cod::TargetKind::instruction: break;
   }

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "engine/reach.h"
+#include "ptx/ir/result_type.h"
+#include "ptx/passes/probes/loop_edges.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -41,8 +43,7 @@ std::string on_one_line(std::string_view text) {
 
 class PlaceFinder {
  public:
-  PlaceFinder(const ptx::InstrumentationUnit& unit, const cod::Handler& handler)
-      : unit_(unit), handler_(handler) {}
+  PlaceFinder(ptx::InstrumentationUnit& unit, const cod::Handler& handler) : unit_(unit), handler_(handler) {}
 
   HandlerPlaces find() {
     for (const ptx::FunctionUnit& function : unit_.reached.functions) {
@@ -57,7 +58,25 @@ class PlaceFinder {
     const bool is_kernel = function.function->is_entry;
     if (handler_.target == cod::TargetKind::kernel_entry && is_kernel)
       add(function, 0, first_of(function, 0));
-    for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) visit_block(function, block);
+    if (handler_.target == cod::TargetKind::function_entry) add(function, 0, first_of(function, 0));
+    for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+      cod::is_at_loop(handler_.target) ? visit_loops(function, block) : visit_block(function, block);
+    }
+  }
+
+  void visit_loops(const ptx::FunctionUnit& function, std::uint32_t block) {
+    const ptx::LoopNest& loops = unit_.analyses.of(*function.function).loops();
+    const bool is_begun = ptx::loop_begun_by(loops, block) != ptx::no_loop;
+    if (handler_.target == cod::TargetKind::loop_iteration) {
+      if (is_begun) add(function, block, first_of(function, block));
+      return;
+    }
+    const bool is_entry = handler_.target == cod::TargetKind::loop_entry;
+    if (is_entry && block == 0 && is_begun) add(function, block, first_of(function, block));
+    for (const ptx::LoopEdge& edge : ptx::loop_edges(function.graph, loops, block)) {
+      const std::size_t times = is_entry ? (edge.entered != ptx::no_loop ? 1 : 0) : edge.left.size();
+      for (std::size_t i = 0; i < times; ++i) add(function, block, last_of(function, block));
+    }
   }
 
   void visit_block(const ptx::FunctionUnit& function, std::uint32_t block) {
@@ -74,6 +93,11 @@ class PlaceFinder {
           add(function, block, last);
         break;
       }
+      case cod::TargetKind::function_exit: {
+        const bool leaves = last != nullptr && last->traits.kind == ptx::OpcodeClass::exit;
+        if (leaves || range.leaves_function) add(function, block, last);
+        break;
+      }
       case cod::TargetKind::instruction:
       case cod::TargetKind::instruction_after:
         for (std::uint32_t i = range.begin; i < range.end; ++i) {
@@ -81,7 +105,7 @@ class PlaceFinder {
           if (is_chosen(instruction)) add(function, block, &instruction);
         }
         break;
-      case cod::TargetKind::kernel_entry: break;
+      default: break;  // no place of a block
     }
   }
 
@@ -125,6 +149,7 @@ class PlaceFinder {
   // ---- why nothing matches
 
   std::string hint() const {
+    if (cod::is_at_loop(handler_.target)) return "the kernel has no loops";
     if (!cod::is_instruction(handler_.target)) return "the kernel is never left";
     const cod::InstructionFilter& filter = handler_.filter;
     if (std::string text = hint_of_labels(filter); !text.empty()) return text;
@@ -203,7 +228,7 @@ class PlaceFinder {
                    : "no instruction comes from these lines; the kernel's files are " + joined(files);
   }
 
-  const ptx::InstrumentationUnit& unit_;
+  ptx::InstrumentationUnit& unit_;
   const cod::Handler& handler_;
   HandlerPlaces result_;
 };
@@ -236,6 +261,9 @@ bool chooses(const cod::InstructionFilter& filter, const ptx::InstrumentationUni
              const ptx::Instruction& instruction) {
   if (!filter.choose(labels_of(unit, instruction)) || !filter.matches_opcode(instruction.opcode))
     return false;
+  const bool is_result =
+      filter.results.empty() || std::ranges::count(filter.results, ptx::result_type(instruction)) != 0;
+  if (!is_result) return false;
   if (!filter.call_targets.empty()) {
     const bool is_call = instruction.traits.kind == ptx::OpcodeClass::call;
     const std::string callee(is_call ? ptx::direct_callee(unit.module, instruction) : std::string_view());

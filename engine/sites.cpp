@@ -46,6 +46,11 @@ cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
       site.opcode = opcodes.index_of(instruction.opcode);
       site.labels = labels_of(unit, instruction);
       site.ptx_line = instruction.line;
+      if (instruction.traits.kind == ptx::OpcodeClass::call) {
+        const std::string_view callee = ptx::direct_callee(unit.module, instruction);
+        if (!callee.empty())
+          table.callees.emplace(static_cast<std::uint32_t>(table.instructions.size() - 1), callee);
+      }
       const std::string* file = unit.module.find_file(instruction.source_file);
       if (file == nullptr) continue;
       site.file = files.index_of(*file);

@@ -69,6 +69,8 @@ class FunctionGenerator {
   virtual void add_to_tally(const Statement&) {}  ///< statements with a tally: on the device only
   /// Behind the start of the body, before its first statement.
   virtual void begin_body() {}
+  /// Behind the start of each round of a loop.
+  virtual void begin_round(const Statement& /*loop*/) {}
   // ---- `a[i] op= x`, ++ and -- where several threads may meet (atomics.cpp)
   using Update = std::function<llvm::Value*(llvm::Value*)>;  ///< the old value ▶ the new one
   virtual bool updates_atomically(const Expression& /*target*/) { return false; }
@@ -101,6 +103,8 @@ class FunctionGenerator {
   llvm::Value* truth(const Expression& expression);  ///< i1
   llvm::Value* convert(llvm::Value* value, Type from, Type to);
   llvm::Type* llvm_type(Type type);
+  /// asFloat(), isNan() and their kin.
+  llvm::Value* floating_call(const Expression& call);
   llvm::Type* storage_type(Type type);  ///< as llvm_type, but i8 for bool
   /// `is_changed`: also, a key that a map does not have yet gets a place.
   Element element(const Expression& index, bool is_changed = true);

@@ -157,6 +157,7 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   }
   end_part();
   builder_.SetInsertPoint(body);
+  begin_round(statement);
   // Lanes that leave the loop in the middle of a round must not keep those that begin the next one apart.
   llvm::BasicBlock* round_end = continues_loop(repeated) ? new_block("endround") : nullptr;
   levels_.push_back({round_end != nullptr ? round_end : end, false});

@@ -44,6 +44,36 @@ llvm::Value* FunctionGenerator::convert(llvm::Value* value, Type from, Type to) 
   return builder_.CreateIntCast(value, type, is_signed(from));
 }
 
+/// On the bits: no target flushes or compares them in its own way.
+llvm::Value* FunctionGenerator::floating_call(const Expression& call) {
+  const Expression& argument = *call.operands[0];
+  if (call.api->arguments == ApiArguments::bits) {
+    const bool is_half = call.api->api == Api::as_half;
+    llvm::Type* as_is = is_half ? builder_.getHalfTy() : llvm_type(call.type);
+    const unsigned width = is_half ? 16 : call.type == Type::f64 ? 64 : 32;
+    llvm::Value* bits =
+        builder_.CreateIntCast(expression(argument), builder_.getIntNTy(width), is_signed(argument.type));
+    if (call.api->api == Api::as_bfloat16) bits = builder_.CreateShl(bits, 16);
+    return builder_.CreateFPCast(builder_.CreateBitCast(bits, as_is), llvm_type(call.type));
+  }
+  const bool is_double = argument.type == Type::f64;
+  llvm::Type* type = is_double ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  const std::uint64_t infinity = is_double ? 0x7ff0000000000000u : 0x7f800000u;
+  const std::uint64_t least_normal = is_double ? 0x0010000000000000u : 0x00800000u;
+  llvm::Value* bits = builder_.CreateBitCast(expression(argument), type);
+  llvm::Value* magnitude =
+      builder_.CreateAnd(bits, llvm::ConstantInt::get(type, is_double ? ~0ull >> 1 : 0x7fffffffu));
+  const auto number = [&](std::uint64_t value) { return llvm::ConstantInt::get(type, value); };
+  llvm::Value* holds = nullptr;
+  switch (call.api->api) {
+    case Api::is_nan: holds = builder_.CreateICmpUGT(magnitude, number(infinity)); break;
+    case Api::is_inf: holds = builder_.CreateICmpEQ(magnitude, number(infinity)); break;
+    default:  // 0 wraps around
+      holds = builder_.CreateICmpULT(builder_.CreateSub(magnitude, number(1)), number(least_normal - 1));
+  }
+  return builder_.CreateZExt(holds, builder_.getInt32Ty());
+}
+
 llvm::Value* FunctionGenerator::expression_as(const Expression& expression, Type type) {
   return convert(this->expression(expression), expression.type, type);
 }

@@ -249,6 +249,7 @@ class Analyser {
   Symbol* array_argument(Expression& argument);
   Type unique_call(Expression& expression);
   Type warp_value_call(Expression& expression, const ApiFunction& api);
+  void floating_argument(Expression& argument, const ApiFunction& api);
   Type atomic_call(Expression& expression, const ApiFunction& api);
   Type array_call(Expression& expression, const ApiFunction& api);
   // sema_sites.cpp
@@ -279,6 +280,12 @@ class Analyser {
 
   void error(const Position& position, std::string message, std::string hint = {});
   void warn_of_unused_value(const Expression& expression);
+  // sema_warnings.cpp
+  void warn(const Position& position, std::string message, std::string hint);
+  void warn_of_zero_divisor(const Expression& divisor, Type type);
+  void warn_of_indices(const Expression& element);
+  void warn_of_endless_loop(const Statement& loop);
+  void warn_of_unset_arrays();
   std::string suggestion(const std::string& name, std::vector<std::string> candidates) const;
 
   Program& program_;

@@ -74,6 +74,7 @@ struct Symbol {
   /// when shared or a table; on the host its offset in Program::host_initial
   std::uint32_t index = 0;
   std::uint32_t reads = 0;      ///< shared array: uses other than plain assignments
+  bool is_set = false;          ///< array: some element is assigned to, perhaps through a pointer
   bool counted_whole = false;   ///< array: uniqueElementCount(array) wants its last values counted, in warps
   bool counted_halves = false;  ///< … and in half warps
   /// array: how the device changes its elements, bits of these

@@ -84,6 +84,7 @@ void Analyser::run() {
                       "write a handler, for example 'ON_BASIC_BLOCK_EXIT: { ... }'"});
   }
   make_words();
+  warn_of_unset_arrays();
   for (const auto& symbol : program_.symbols) {
     const bool is_shared = symbol->kind == Symbol::Kind::array && symbol->memory == Symbol::Memory::shared;
     if (is_shared && symbol->reads == 0) program_.variables[symbol->index].bytes = 0;

@@ -185,6 +185,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     case ApiArguments::none: break;
     case ApiArguments::condition: static_cast<void>(value(*expression.operands[0])); break;
     case ApiArguments::value: return warp_value_call(expression, api);
+    case ApiArguments::bits:
+    case ApiArguments::floating: floating_argument(*expression.operands[0], api); break;
     case ApiArguments::unique: return unique_call(expression);
     case ApiArguments::element:
     case ApiArguments::element_value: return atomic_call(expression, api);
@@ -219,6 +221,8 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
     case ApiArguments::none: break;
     case ApiArguments::condition:
     case ApiArguments::value:
+    case ApiArguments::bits:
+    case ApiArguments::floating:
     case ApiArguments::element:
     case ApiArguments::array:
     case ApiArguments::instruction:
@@ -390,6 +394,21 @@ Type Analyser::warp_value_call(Expression& expression, const ApiFunction& api) {
   if (is_floating(type)) return api.api == Api::warp_sum ? Type::f64 : type;
   if (api.api == Api::warp_sum) return is_signed(promote(type)) ? Type::i64 : Type::u64;
   return promote(type);
+}
+
+/// asFloat(bits), isNan(x)
+void Analyser::floating_argument(Expression& argument, const ApiFunction& api) {
+  const Type type = value(argument);
+  const std::string function = std::string(api.name) + "()";
+  if (api.arguments == ApiArguments::bits) {
+    if (type != Type::none && !is_integer(type)) {
+      error(argument.position, function + " takes the bits of a number, an integer, not " + name_of(type),
+            "write 'asFloat(resultValue())'");
+    }
+  } else if (type != Type::none && !is_floating(type)) {
+    error(argument.position, function + " takes a float or a double, not " + name_of(type),
+          "for bits write '" + function.substr(0, function.size() - 1) + "asFloat(resultValue()))'");
+  }
 }
 
 Type Analyser::array_call(Expression& expression, const ApiFunction& api) {

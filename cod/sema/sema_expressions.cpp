@@ -303,6 +303,8 @@ Type Analyser::binary(Expression& expression) {
   }
   if (left == Type::none || right == Type::none) return Type::none;
   if (left == Type::pointer || right == Type::pointer) return pointer_binary(expression);
+  if (expression.op == Operator::divide || expression.op == Operator::remainder)
+    warn_of_zero_divisor(*expression.operands[1], common_type(left, right));
   switch (expression.op) {
     case Operator::less:
     case Operator::greater:
@@ -355,12 +357,15 @@ Type Analyser::assignment(Expression& expression) {
                          target.symbol->kind == Symbol::Kind::array &&
                          target.symbol->memory == Symbol::Memory::shared;
   if (is_shared && expression.op == Operator::none) {
+    target.symbol->is_set = true;
     --target.symbol->reads;
     if (context_.conditions == 0) context_.counted.insert(target.symbol);
   }
   if (type == Type::nothing || type == Type::none || !check_target(target) || assigned == Type::none)
     return Type::none;
   if (expression.op != Operator::none) note_update(target);
+  if (expression.op == Operator::divide || expression.op == Operator::remainder)
+    warn_of_zero_divisor(*expression.operands[1], common_type(type, assigned));
   const bool adds = expression.op == Operator::add || expression.op == Operator::subtract;
   note_change(target, adds ? Symbol::added : Symbol::changed_otherwise);
   switch (expression.op) {

@@ -41,7 +41,8 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
   }
   program_.asks_for_transfers |= body.handler.filter.transfers != 0;
   for (const Label& label : item.labels) {
-    if (label.name == "OPCODE" || label.name == "SOURCE" || label.name == "CALL_TARGET")
+    if (label.name == "OPCODE" || label.name == "SOURCE" || label.name == "CALL_TARGET" ||
+        label.name == "RESULT")
       check_filter_target(label, body);
   }
   return is_known;
@@ -69,6 +70,16 @@ bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& bod
   }
   if (label.name == "OPCODE") {
     if (const std::string* pattern = string_argument(label, 0)) filter.opcodes.push_back(*pattern);
+    return true;
+  }
+  if (label.name == "RESULT") {
+    const std::string* name = string_argument(label, 0);
+    const ptx::DataType type = name != nullptr ? ptx::parse_data_type(*name) : ptx::DataType::none;
+    if (name != nullptr && (type == ptx::DataType::none || type == ptx::DataType::opaque)) {
+      error(label.arguments[0]->position, "'" + *name + "' is no type of a result",
+            "types are PTX's: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", \"s32\", …");
+    }
+    filter.results.push_back(type);
     return true;
   }
   if (label.name == "SOURCE") {
@@ -112,6 +123,7 @@ const std::string* Analyser::string_argument(const Label& label, std::size_t ind
   const std::string example = label.name == "KERNEL"        ? "KERNEL(\"matmul.*\")"
                               : label.name == "CALL_TARGET" ? "CALL_TARGET(\"malloc|free\")"
                               : label.name == "OPCODE"      ? "OPCODE(\"ld.global.*\")"
+                              : label.name == "RESULT"      ? "RESULT(\"f32\")"
                                                             : "SOURCE(\"kernel.cu\", 10, 20)";
   error(label.position, label.name + " needs a string", "write '" + example + ":'");
   return nullptr;

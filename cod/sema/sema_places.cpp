@@ -127,7 +127,9 @@ Type Analyser::place(Expression& expression) {
     return Type::none;
   }
   expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;
-  return use(expression, symbol);
+  const Type type = use(expression, symbol);
+  if (has_elements && type != Type::none) warn_of_indices(expression);
+  return type;
 }
 
 }  // namespace lynxpp::cod

@@ -34,6 +34,7 @@ bool same_pointee(const FullType& a, const FullType& b) {
 /// A variable without dimensions, or the numbers of one: it may change through the pointer.
 void mark_addressed(Symbol& symbol) {
   ++symbol.assignments;
+  symbol.is_set = true;
   for (const auto& [name, field] : symbol.fields) mark_addressed(*field);
 }
 

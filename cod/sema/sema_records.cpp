@@ -438,6 +438,7 @@ ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> ind
   target->symbol = leaf;
   target->operands = std::move(indices);
   if (leaf->kind == Symbol::Kind::local) ++leaf->assignments;
+  leaf->is_set = true;
   leaf->changes |= Symbol::changed_otherwise;
   const bool is_state = leaf->kind == Symbol::Kind::state || leaf->memory == Symbol::Memory::thread;
   if (is_state) context_.uses->states.emplace_back(leaf, position);

@@ -216,6 +216,7 @@ void Analyser::loop_statement(Statement& statement) {
   --context_.conditions;
   --context_.loops;
   scopes_.pop_back();
+  warn_of_endless_loop(statement);
 }
 
 void Analyser::return_statement(Statement& statement) {

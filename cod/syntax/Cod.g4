@@ -22,9 +22,10 @@ label         : Identifier ('(' expression (',' expression)* ')')? ':' ;
 
 // `storage` is trace, histogram or map and `by` is `by`: words that stay free for names.
 globalDeclaration
-  : space=('global' | 'shared') storage=Identifier? element=typeName? name=Identifier ('[' expression ']')*
+  : space=('global' | 'shared') storage=Identifier? element=typeName? globalDeclarator (',' globalDeclarator)*
     (by=Identifier key=typeName)? ('=' binning)? ';'
   ;
+globalDeclarator : Identifier ('[' expression ']')* ;
 binning : Identifier '(' (expression (',' expression)*)? ')' ;
 
 // `word` is host.

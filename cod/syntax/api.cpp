@@ -48,6 +48,11 @@ constexpr std::array targets{
     Named<TargetKind>{"ON_KERNEL_EXIT", TargetKind::kernel_exit},
     Named<TargetKind>{"ON_BASIC_BLOCK_ENTRY", TargetKind::basic_block_entry},
     Named<TargetKind>{"ON_BASIC_BLOCK_EXIT", TargetKind::basic_block_exit},
+    Named<TargetKind>{"ON_FUNCTION_ENTRY", TargetKind::function_entry},
+    Named<TargetKind>{"ON_FUNCTION_EXIT", TargetKind::function_exit},
+    Named<TargetKind>{"ON_LOOP_ENTRY", TargetKind::loop_entry},
+    Named<TargetKind>{"ON_LOOP_ITERATION", TargetKind::loop_iteration},
+    Named<TargetKind>{"ON_LOOP_EXIT", TargetKind::loop_exit},
     Named<TargetKind>{"ON_INSTRUCTION", TargetKind::instruction},
     Named<TargetKind>{"ON_INSTRUCTION_AFTER", TargetKind::instruction_after},
 };
@@ -188,8 +193,9 @@ std::string_view label_of(TargetKind target) {
 std::string_view name_of(TargetKind target) { return label_of(target); }
 
 std::vector<std::string> label_names() {
-  std::vector<std::string> names{"ON_REPORT",   "ON_END", "KERNEL",          "OPCODE",        "SOURCE",
-                                 "CALL_TARGET", "EVERY",  "SAMPLE_LAUNCHES", "SAMPLE_BLOCKS", "SAMPLE_WARPS"};
+  std::vector<std::string> names{"ON_REPORT",       "ON_END",        "KERNEL",      "OPCODE",
+                                 "SOURCE",          "CALL_TARGET",   "RESULT",      "EVERY",
+                                 "SAMPLE_LAUNCHES", "SAMPLE_BLOCKS", "SAMPLE_WARPS"};
   append_names(targets, names);
   append_names(filters, names);
   return names;
@@ -379,6 +385,11 @@ std::string_view name_of(SiteValue value) {
       return "basic_block_predicated_instruction_count";
     case SiteValue::instruction_id: return "instruction_id";
     case SiteValue::instruction_count: return "instruction_count";
+    case SiteValue::function_id: return "function_id";
+    case SiteValue::loop_id: return "loop_id";
+    case SiteValue::loop_depth: return "loop_depth";
+    case SiteValue::loop_trips: return "loop_trips";
+    case SiteValue::is_back_edge: return "is_back_edge";
     case SiteValue::memory_address: return "memory_address";
     case SiteValue::access_size: return "access_size";
     case SiteValue::access_kind: return "access_kind";
@@ -392,6 +403,7 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::loaded_value: return "loaded_value";
     case SiteValue::stored_value: return "stored_value";
     case SiteValue::operand_value: return "operand_value";
+    case SiteValue::result_value: return "result_value";
     case SiteValue::sector_threshold: return "sector_threshold";
     case SiteValue::hoisted_banks: return "hoisted_banks";
     case SiteValue::bank_lanes: return "bank_lanes";
@@ -409,7 +421,9 @@ bool is_wide(SiteValue value) {
     case SiteValue::bulk_size:
     case SiteValue::loaded_value:
     case SiteValue::stored_value:
-    case SiteValue::operand_value: return true;
+    case SiteValue::operand_value:
+    case SiteValue::result_value:
+    case SiteValue::loop_trips: return true;
     default: return false;
   }
 }
@@ -427,7 +441,8 @@ bool has_parameter(SiteValue value) {
     case SiteValue::instruction_is:
     case SiteValue::loaded_value:
     case SiteValue::stored_value:
-    case SiteValue::operand_value: return true;
+    case SiteValue::operand_value:
+    case SiteValue::result_value: return true;
     default: return false;
   }
 }

@@ -18,21 +18,26 @@ enum class Api : std::uint8_t {
 
 /// Bits of ApiFunction::places: 1 << TargetKind, and the host.
 enum Places : std::uint32_t {
-  on_device = 0x3f,
-  on_host = 0x40,  ///< ON_REPORT
-  on_end = 0x80,
+  on_device = 0x7ff,
+  on_host = 0x800,  ///< ON_REPORT
+  on_end = 0x1000,
   in_reports = on_host | on_end,
   anywhere = on_device | on_host,
+  everywhere = on_device | in_reports,
   at_block_exit = 1u << static_cast<int>(TargetKind::basic_block_exit),
   behind_instruction = 1u << static_cast<int>(TargetKind::instruction_after),
   at_instruction = behind_instruction | 1u << static_cast<int>(TargetKind::instruction),
   in_blocks = at_block_exit | at_instruction | 1u << static_cast<int>(TargetKind::basic_block_entry),
+  at_loop = 7u << static_cast<int>(TargetKind::loop_entry),
+  in_functions = in_blocks | at_loop | 3u << static_cast<int>(TargetKind::function_entry),
 };
 
 enum class ApiArguments : std::uint8_t {
   none,
   condition,
   value,
+  bits,
+  floating,
   unique,
   element,
   element_value,

@@ -49,6 +49,32 @@ std::string reserved_hint(const std::string& word) {
   return "leave it out";
 }
 
+/// Where the line begins that the token stands in: the column of its first token.
+std::size_t indentation_of(antlr4::TokenStream& tokens, antlr4::Token* token) {
+  std::size_t index = token->getTokenIndex();
+  while (index > 0 && tokens.get(index - 1)->getLine() == token->getLine()) --index;
+  return tokens.get(index)->getCharPositionInLine();
+}
+
+/// The brace before token number `end` that nobody closes; null: there is none. Where one is missing, the
+/// brace that stands further to the left belongs to an outer one.
+antlr4::Token* open_brace(antlr4::TokenStream& tokens, std::size_t end) {
+  std::vector<antlr4::Token*> open;
+  antlr4::Token* forgotten = nullptr;
+  for (std::size_t i = 0; i < end; ++i) {
+    antlr4::Token* const token = tokens.get(i);
+    if (token->getText() == "{") open.push_back(token);
+    if (token->getText() != "}" || open.empty()) continue;
+    const bool begins_line = i == 0 || tokens.get(i - 1)->getLine() != token->getLine();
+    if (begins_line && open.size() > 1 && forgotten == nullptr &&
+        indentation_of(tokens, open.back()) > token->getCharPositionInLine())
+      forgotten = open.back();
+    open.pop_back();
+  }
+  if (open.empty()) return nullptr;
+  return forgotten != nullptr ? forgotten : open.back();
+}
+
 /// The construct at file scope that the parser is in; null between two.
 antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
   antlr4::RuleContext* context = parser.getContext();
@@ -58,6 +84,21 @@ antlr4::ParserRuleContext* item_of(antlr4::Parser& parser) {
 }
 
 }  // namespace
+
+bool SyntaxErrors::add_open_brace(antlr4::Parser& parser, antlr4::Token* offending) {
+  antlr4::TokenStream& tokens = *parser.getTokenStream();
+  const bool is_end = offending->getType() == antlr4::Token::EOF;
+  const std::size_t at = is_end ? tokens.size() : offending->getTokenIndex();
+  antlr4::Token* const before = at == 0 ? nullptr : tokens.get(at - 1);
+  const bool is_label =
+      !is_end && offending->getText() == ":" && before != nullptr && before->getText().starts_with("ON_");
+  antlr4::Token* const open = is_end || is_label ? open_brace(tokens, at) : nullptr;
+  if (open == nullptr) return false;
+  add(open, "this '{' is never closed",
+      is_end ? std::string()
+             : before->getText() + " of line " + std::to_string(before->getLine()) + " begins within it");
+  return true;
+}
 
 /// One error for each construct at file scope: behind it the parser looks for a place to go on, and what it
 /// meets on the way is no mistake of the user's. Braces that are left over then stand between constructs.
@@ -142,6 +183,7 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
   }
   auto* parser = dynamic_cast<antlr4::Parser*>(recognizer);
   if (parser != nullptr && follows_error(*parser, offending)) return;
+  if (parser != nullptr && add_open_brace(*parser, offending)) return;
   if (offending->getType() == grammar::CodParser::Reserved) {
     const std::string word = offending->getText();
     return add(offending, "'" + word + "' is not part of the language", reserved_hint(word));

@@ -33,6 +33,7 @@ class SyntaxErrors final : public antlr4::BaseErrorListener {
 
  private:
   bool follows_error(antlr4::Parser& parser, antlr4::Token* offending);
+  bool add_open_brace(antlr4::Parser& parser, antlr4::Token* offending);
   bool add_unknown_type(antlr4::Parser& parser, antlr4::Token* offending);
   bool add_unknown_type_before(antlr4::TokenStream& tokens, antlr4::Token* offending);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -54,7 +55,7 @@ class TreeBuilder {
         if (found != file.included.end() && found->second->context != nullptr) add(*found->second);
         continue;
       }
-      Item next = item(each);
+      std::vector<Item> next = items(each);
       for (StatementPtr& constant : types_.enumerators) {
         Item declaration;
         declaration.position = constant->position;
@@ -62,7 +63,7 @@ class TreeBuilder {
         tree_.items.push_back(std::move(declaration));
       }
       types_.enumerators.clear();
-      tree_.items.push_back(std::move(next));
+      std::ranges::move(next, std::back_inserter(tree_.items));
     }
     errors_.set_file(outer);
   }
@@ -104,8 +105,20 @@ class TreeBuilder {
     return result;
   }
 
+  /// `global unsigned long a, b[4];`: one for each name.
+  std::vector<Item> items(CodParser::ItemContext* context) {
+    std::vector<Item> result;
+    auto* global = context->globalDeclaration();
+    if (global == nullptr) {
+      result.push_back(item(context));
+      return result;
+    }
+    for (auto* declarator : global->globalDeclarator())
+      result.push_back(global_array(global, declarator, result.empty() ? nullptr : &result.front()));
+    return result;
+  }
+
   Item item(CodParser::ItemContext* context) {
-    if (auto* global = context->globalDeclaration()) return global_array(global);
     if (auto* definition = context->functionDefinition()) return function(definition);
     if (auto* host = context->hostDeclaration()) return host_variables(host);
     Item result;
@@ -127,13 +140,17 @@ class TreeBuilder {
     return result;
   }
 
-  Item global_array(CodParser::GlobalDeclarationContext* context) {
+  Item global_array(CodParser::GlobalDeclarationContext* context,
+                    CodParser::GlobalDeclaratorContext* declarator, const Item* first) {
     Item result;
     const std::string space = context->space->getText();
     result.kind = space == "shared" ? Item::Kind::shared_array : Item::Kind::global_array;
-    result.name = text_of(context->name);
-    result.position = position_of(context->name);
-    if (context->element != nullptr) {
+    result.name = text_of(declarator->Identifier()->getSymbol());
+    result.position = position_of(declarator->Identifier()->getSymbol());
+    if (first != nullptr) {  // types are read once: they may define a structure
+      result.type = first->type;
+      result.structure = first->structure;
+    } else if (context->element != nullptr) {
       TypeSpecification type = types_.read(context->element);
       result.type = type.type;
       result.structure = std::move(type.structure);
@@ -142,21 +159,26 @@ class TreeBuilder {
                     "leave out 'const', or '" + space + "' for a table");
       }
     }
-    for (auto* extent : context->expression()) result.extents.push_back(expression(extent));
-    result.storage = storage(context);
+    for (auto* extent : declarator->expression()) result.extents.push_back(expression(extent));
+    result.storage = storage(context, result.position, first);
     return result;
   }
 
   /// trace, histogram and map are no reserved words, hence told apart here.
-  StorageClause storage(CodParser::GlobalDeclarationContext* context) {
+  StorageClause storage(CodParser::GlobalDeclarationContext* context, const Position& name,
+                        const Item* first) {
     StorageClause result;
     result.has_type = context->element != nullptr;
-    result.position = position_of(context->name);
+    result.position = name;
     if (context->storage != nullptr) {
       result.kind = text_of(context->storage);
       result.position = position_of(context->storage);
     }
-    if (context->by != nullptr) {
+    if (first != nullptr) {
+      result.has_key = first->storage.has_key;
+      result.key = first->storage.key;
+      result.key_structure = first->storage.key_structure;
+    } else if (context->by != nullptr) {
       if (text_of(context->by) != "by")
         errors_.add(context->by, "unexpected '" + text_of(context->by) + "'",
                     closest_match(text_of(context->by), {"by"}).empty() ? "expected ';', '[', '=' or 'by'"

@@ -26,8 +26,20 @@
 
 namespace lynxpp::ptx {
 
-/// instruction: before it; instruction_after: behind it
-enum class ProbePoint { kernel_entry, kernel_exit, block_entry, block_exit, instruction, instruction_after };
+/// loop_iteration: where the loop's header begins; instruction: before it; instruction_after: behind it
+enum class ProbePoint {
+  kernel_entry,
+  kernel_exit,
+  block_entry,
+  block_exit,
+  function_entry,
+  function_exit,
+  loop_entry,
+  loop_iteration,
+  loop_exit,
+  instruction,
+  instruction_after
+};
 
 /// One handler of one specification.
 struct Probe {

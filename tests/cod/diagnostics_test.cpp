@@ -48,9 +48,9 @@ TEST(Diagnostics, ReservedWords) {
 
 TEST(Diagnostics, AnUnfinishedFile) {
   EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: { return; "),
-            "t.cod:1:28: error: unexpected the end of the file\n"
+            "t.cod:1:18: error: this '{' is never closed\n"
             "  ON_KERNEL_ENTRY: { return; \n"
-            "                             ^\n");
+            "                   ^\n");
 }
 
 TEST(Diagnostics, SeveralErrorsInOneRun) {

@@ -45,7 +45,7 @@ void declare_registers(std::string& text, const std::string& routine) {
     if (value == SiteValue::instruction_is) continue;
     const std::string name = std::string(is_wide(value) ? ".b64 " : ".b32 ") + std::string(site_prefix) +
                              std::string(name_of(value));
-    for (int parameter = 0; parameter < (has_parameter(value) ? 4 : 1); ++parameter)
+    for (int parameter = 0; parameter < (has_parameter(value) ? 8 : 1); ++parameter)
       text += "  .reg " + name + (has_parameter(value) ? "_" + std::to_string(parameter) : "") + ";\n";
   }
 }

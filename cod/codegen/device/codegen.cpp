@@ -394,6 +394,8 @@ llvm::Value* DeviceGenerator::call_api(const Expression& call) {
     case ApiArguments::element_value: return atomic_call(call);
     case ApiArguments::unique: return unique_call(call);
     case ApiArguments::value: return warp_value_call(call);
+    case ApiArguments::bits:
+    case ApiArguments::floating: return floating_call(call);
     case ApiArguments::append:
     case ApiArguments::record: return call_collection(call);
     case ApiArguments::words: count_words(call); return nullptr;

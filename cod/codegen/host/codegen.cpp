@@ -94,6 +94,28 @@ class HostGenerator final : public FunctionGenerator {
     builder_.CreateBr(end);
     builder_.SetInsertPoint(end);
   }
+  /// Nobody could end a report that goes on for ever but by ending the program.
+  void begin_round(const Statement& loop) override {
+    constexpr std::uint64_t most = std::uint64_t{1} << 30;
+    llvm::Type* wide = builder_.getInt64Ty();
+    if (rounds_ == nullptr) {
+      rounds_ = new_slot(wide, "rounds");
+      const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+      builder_.SetInsertPoint(entry_);
+      builder_.CreateStore(builder_.getInt64(0), rounds_);
+    }
+    llvm::Value* round = builder_.CreateAdd(builder_.CreateLoad(wide, rounds_), builder_.getInt64(1));
+    builder_.CreateStore(round, rounds_);
+    llvm::BasicBlock* stop = new_block("stop");
+    llvm::BasicBlock* go_on = new_block("round");
+    builder_.CreateCondBr(builder_.CreateICmpUGT(round, builder_.getInt64(most)), stop, go_on);
+    builder_.SetInsertPoint(stop);
+    llvm::Value* place = builder_.getInt64(reinterpret_cast<std::uint64_t>(&loop.position));
+    call_runtime(&host_endless_loop, builder_.getVoidTy(),
+                 {builder_.CreateIntToPtr(place, builder_.getPtrTy())});
+    builder_.CreateBr(exit_);
+    builder_.SetInsertPoint(go_on);
+  }
   llvm::Value* pointer_to(const Collection& collection) {
     return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(&collection)),
                                    builder_.getPtrTy());
@@ -153,6 +175,8 @@ class HostGenerator final : public FunctionGenerator {
                       expression_as(*call.operands[2], Type::u64)});
         return nullptr;
       }
+      case ApiArguments::bits:
+      case ApiArguments::floating: return floating_call(call);
       case ApiArguments::collection:
       case ApiArguments::bin:
       case ApiArguments::entry: return collection_call(call);
@@ -256,6 +280,7 @@ class HostGenerator final : public FunctionGenerator {
   }
 
   llvm::Value* run_ = nullptr;
+  llvm::AllocaInst* rounds_ = nullptr;  ///< how many rounds all loops have begun
 };
 
 Failure failure_of(llvm::Error error) {
@@ -296,7 +321,7 @@ Status mishaps_of(const HostRun& run) {
     std::string message = mishap.message;
     if (mishap.times > 1) message += " (" + std::to_string(mishap.times) + " times)";
     failed.diagnostics.push_back(
-        {Severity::error, run.program.locate(mishap.place->position), std::move(message), ""});
+        {Severity::error, run.program.locate(*mishap.place), std::move(message), ""});
   }
   quote_included_lines(run.program.tree.files, failed.diagnostics);
   return failed;

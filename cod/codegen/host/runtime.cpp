@@ -86,7 +86,7 @@ void HostRun::emit(Emitted emitted) {
   launch.emit(std::move(emitted));
 }
 
-void HostRun::add_mishap(const Expression* place, const char* message) {
+void HostRun::add_mishap(const Position* place, const char* message) {
   const auto known =
       std::find_if(mishaps.begin(), mishaps.end(), [&](const Mishap& each) { return each.place == place; });
   if (known != mishaps.end()) {
@@ -164,6 +164,10 @@ void* host_variable(HostRun* run, std::uint64_t offset) { return run->host + off
 
 void host_out_of_range(HostRun* run, const Expression* place) {
   run->add_mishap(place, "this index is out of range; the access did not happen");
+}
+
+void host_endless_loop(HostRun* run, const Position* place) {
+  run->add_mishap(place, "this loop does not come to an end; the report was stopped after 2^30 rounds");
 }
 
 void host_division_by_zero(HostRun* run, const Expression* place) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -19,7 +20,7 @@ struct HostRun {
   LaunchExtents extents;
   std::vector<std::uint64_t> counts;  ///< elements per array
   struct Mishap {
-    const Expression* place;
+    const Position* place;
     const char* message;
     std::uint64_t times;
   };
@@ -34,14 +35,17 @@ struct HostRun {
   std::byte* host = nullptr;  ///< LaunchView::host, or variables of this run alone
   std::string kernel_name;    ///< demangled
   std::string device_name;
-  std::set<std::string> taken_names = {};    ///< as calls of emit and its kin give them
-  std::set<std::string> emitted_names = {};  ///< of results, columns included
+  std::vector<std::uint32_t> source_ids = {};  ///< by instruction, once somebody has asked
+  std::deque<std::string> texts = {};          ///< that the report has been given
+  std::set<std::string> taken_names = {};      ///< as calls of emit and its kin give them
+  std::set<std::string> emitted_names = {};    ///< of results, columns included
 
   /// `name`, or the first of "name#2", "name#3", … that no call before has taken.
   std::string take_name(const std::string& name);
   /// Hands the result on, its name made to differ from those before in the same way.
   void emit(Emitted emitted);
-  void add_mishap(const Expression* place, const char* message);
+  void add_mishap(const Position* place, const char* message);
+  void add_mishap(const Expression* place, const char* message) { add_mishap(&place->position, message); }
 };
 
 LaunchExtents extents_of(const LaunchView& launch);
@@ -68,6 +72,7 @@ void host_emit_arrays(HostRun* run, const std::string* name);
 /// Of live ranges of words of shared memory: a table of the program's arrays, and one of records.
 void host_emit_ranges(HostRun* run, const Expression* call);
 void host_out_of_range(HostRun* run, const Expression* place);
+void host_endless_loop(HostRun* run, const Position* place);
 void host_division_by_zero(HostRun* run, const Expression* place);
 /// `unit` may be null.
 void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,

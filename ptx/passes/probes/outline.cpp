@@ -12,13 +12,22 @@ constexpr std::size_t most_functions = 16;
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
-std::uint64_t count_sites(const InstrumentationUnit& unit, const Probe& probe) {
+std::uint64_t loops_of(InstrumentationUnit& unit, const FunctionUnit& function) {
+  return unit.analyses.of(*function.function).loops().loops().size();
+}
+
+std::uint64_t count_sites(InstrumentationUnit& unit, const Probe& probe) {
   std::uint64_t sites = 0;
   for (const FunctionUnit& function : unit.reached.functions) {
     if (!function.instrumented) continue;
     switch (probe.point) {
       case ProbePoint::kernel_entry:
       case ProbePoint::kernel_exit: break;  // a few places
+      case ProbePoint::function_entry:
+      case ProbePoint::function_exit: ++sites; break;
+      case ProbePoint::loop_entry:
+      case ProbePoint::loop_iteration:
+      case ProbePoint::loop_exit: sites += loops_of(unit, function); break;
       case ProbePoint::block_entry:
       case ProbePoint::block_exit: sites += function.graph.blocks.size(); break;
       case ProbePoint::instruction:
@@ -38,7 +47,8 @@ std::uint64_t length_of_copy(const Probe& probe) {
 
 /// Immediates that tell sites apart: no function for each of them.
 bool tells_sites_apart(std::string_view value) {
-  return value == "instruction_id" || value.starts_with("basic_block");
+  return value == "instruction_id" || value == "function_id" || value.starts_with("loop_") ||
+         value.starts_with("basic_block");
 }
 
 std::string type_of(const char* opcode, std::uint32_t bytes) { return opcode + (".b" + number(8 * bytes)); }

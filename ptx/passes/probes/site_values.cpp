@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ptx/ir/result_type.h"
+#include "ptx/passes/probes/loop_edges.h"
 #include "ptx/passes/probes/memory_address.h"
 #include "ptx/passes/probes/operand_value.h"
 
@@ -13,6 +15,7 @@ constexpr std::string_view executed_count = "basic_block_executed_instruction_co
 constexpr std::string_view loaded_prefix = "loaded_value_";
 constexpr std::string_view stored_prefix = "stored_value_";
 constexpr std::string_view operand_prefix = "operand_value_";
+constexpr std::string_view result_prefix = "result_value_";
 
 constexpr std::string_view guarded_count = "guarded_instructions";
 
@@ -20,7 +23,7 @@ std::string number(std::uint64_t value) { return std::to_string(value); }
 
 bool is_bits(std::string_view name) {
   return name.starts_with(loaded_prefix) || name.starts_with(stored_prefix) ||
-         name.starts_with(operand_prefix);
+         name.starts_with(operand_prefix) || name.starts_with(result_prefix);
 }
 
 std::uint32_t position_of(std::string_view name) {
@@ -128,6 +131,7 @@ void SiteValues::add_loaded_values(const Probe& probe, const Site& site, CodeBui
                      !instruction.operands.empty();
   for (const std::string& name : routine_at(probe, site).site_values()) {
     if (name.starts_with(operand_prefix) && is_read_behind(name, site)) add_operand(name, site, code);
+    if (name.starts_with(result_prefix)) add_result(name, site, code);
     if (!name.starts_with(loaded_prefix)) continue;
     const std::uint32_t position = position_of(name);
     const Operand* operand = loads ? &instruction.operands[0] : nullptr;
@@ -135,6 +139,16 @@ void SiteValues::add_loaded_values(const Probe& probe, const Site& site, CodeBui
     add_bits(name, site, is_scalar && position != 0 ? nullptr : operand, position,
              size_of(instruction.traits.type), code);
   }
+}
+
+void SiteValues::add_result(std::string_view name, const Site& site, CodeBuilder& code) {
+  const Instruction& instruction = *site.instruction;
+  const DataType type = result_type(instruction);
+  const std::uint32_t position = position_of(name);
+  const bool is_written = type != DataType::none && !instruction.operands.empty();
+  const Operand* operand = is_written ? &instruction.operands[0] : nullptr;
+  const bool is_scalar = operand != nullptr && operand->kind != OperandKind::vector;
+  add_bits(name, site, is_scalar && position != 0 ? nullptr : operand, position, size_of(type), code);
 }
 
 void SiteValues::add_operand(std::string_view name, const Site& site, CodeBuilder& code) {
@@ -189,6 +203,8 @@ CodeOperand SiteValues::operand(const Probe& probe, std::string_view name, const
   if (name == "memory_address" && executions_.address) return *executions_.address;
   if (name == "predicate_value") return site.instruction != nullptr ? CodeOperand(word(name)) : 1;
   if (name.starts_with("basic_block")) return block_operand(name, site);
+  if (name == "function_id") return function_.first_block;
+  if (name.starts_with("loop_")) return loop_operand(name, site);
   if (name == "instruction_id") {
     const std::uint32_t index = site.instruction != nullptr
                                     ? body_.statements[site.instruction->statement].index
@@ -196,6 +212,15 @@ CodeOperand SiteValues::operand(const Probe& probe, std::string_view name, const
     return function_.first_instruction + index;
   }
   return site.instruction != nullptr ? instruction_operand(probe, name, site) : 0;
+}
+
+CodeOperand SiteValues::loop_operand(std::string_view name, const Site& site) {
+  const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+  const std::uint32_t loop = site.loop != no_loop ? site.loop : loops.loop_of(site.block);
+  const bool is_id = name == "loop_id";
+  if (loop == no_loop) return is_id ? unit_.reached.basic_blocks : 0;
+  if (name == loop_trips_value) return trips_of(loop);
+  return is_id ? function_.first_block + loops.loops()[loop].header : loops.loops()[loop].depth;
 }
 
 CodeOperand SiteValues::block_operand(std::string_view name, const Site& site) {
@@ -220,6 +245,11 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
   if (name == "vector_width") return vector_width(instruction);
   if (name == "source_line") return instruction.source_line;
   if (name == "ptx_line") return instruction.line;
+  if (name == "is_back_edge") {
+    const bool is_branch = instruction.traits.kind == OpcodeClass::branch;
+    const LoopNest& loops = unit_.analyses.of(*function_.function).loops();
+    return is_branch && leads_back(function_.graph, loops, site.block) ? 1 : 0;
+  }
   if (name == "access_space") {
     const MemoryAccess access = access_of(site);
     const bool is_dynamic = access.space == StateSpace::generic && access.address != nullptr;

@@ -23,7 +23,10 @@ struct Site {
   const Instruction* instruction = nullptr;  ///< before or behind which, or null
   std::uint32_t access = 0;                  ///< of memory_accesses(*instruction)
   const ProbeRoutine* routine = nullptr;     ///< which form; null: Probe::routine
+  std::uint32_t loop = no_loop;              ///< of routines at loops: which one is entered or left
 };
+
+inline constexpr std::string_view loop_trips_value = "loop_trips";
 
 /// What stands at the site.
 inline const ProbeRoutine& routine_at(const Probe& probe, const Site& site) {
@@ -49,6 +52,13 @@ class SiteValues {
   /// The operand that stands for the value `name`.
   CodeOperand operand(const Probe& probe, std::string_view name, const Site& site);
 
+  /// Whether some routine asks for the value.
+  bool wants(std::string_view name) const { return wanted_.contains(name); }
+  /// The register that counts how often the thread has begun a loop since it entered it, of 64 bits.
+  VirtualRegister trips_of(std::uint32_t loop) {
+    return wide(std::string(loop_trips_value) + "_" + std::to_string(loop));
+  }
+
   // ---- instructions a thread has executed in a block: guards are counted as they are met, since a guard may
   // be overwritten
   void add_block_start(std::uint32_t block, CodeBuilder& code);
@@ -63,12 +73,14 @@ class SiteValues {
   const Instruction* terminator_of(const BasicBlock& block) const;
   std::uint32_t inner_guarded(const BasicBlock& block) const;
   bool counts_guards(const BasicBlock& block) const;
+  CodeOperand loop_operand(std::string_view name, const Site& site);
   CodeOperand block_operand(std::string_view name, const Site& site);
   CodeOperand instruction_operand(const Probe& probe, std::string_view name, const Site& site);
   void add_value(std::string_view name, const Site& site, CodeBuilder& code);
   /// The register of branch_target = where the lane goes from this branch; lanes with the same number go to
   /// the same block.
   void add_branch_target(const Instruction& branch, CodeBuilder& code);
+  void add_result(std::string_view name, const Site& site, CodeBuilder& code);
   void add_operand(std::string_view name, const Site& site, CodeBuilder& code);
   void add_space(const MemoryAccess& access, const Site& site, CodeBuilder& code);
   void add_bits(std::string_view name, const Site& site, const Operand* operand, std::uint32_t element,

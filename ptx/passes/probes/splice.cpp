@@ -9,6 +9,7 @@
 #include "ptx/passes/module/frame.h"
 #include "ptx/passes/probes/kept_carry.h"
 #include "ptx/passes/probes/kept_values.h"
+#include "ptx/passes/probes/loop_sites.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/site_values.h"
 #include "ptx/passes/probes/tallies.h"
@@ -52,7 +53,11 @@ class FunctionSplicer {
         sectors_(unit, function),
         kept_(unit, function),
         carry_(*function.function, function.graph),
-        words_(unit, function) {}
+        words_(unit, function),
+        loops_(unit, function, values_,
+               [this](ProbePoint point, std::uint32_t loop, std::uint32_t block, CodeBuilder& code) {
+                 add_probes({point, block, nullptr, 0, nullptr, loop}, code);
+               }) {}
 
   void run() {
     declare();
@@ -88,6 +93,8 @@ class FunctionSplicer {
       add_probes({ProbePoint::kernel_entry}, code, true);
       add_probes({ProbePoint::kernel_entry}, code, false);
     }
+    add_probes({ProbePoint::function_entry}, code);
+    loops_.add_function_entry(code);
     unit_.edits.insert_before(entry_position(*function_.function), code.take());
   }
 
@@ -110,6 +117,7 @@ class FunctionSplicer {
     values_.add_block_start(block, code);
     for (const WordCountSites::Kept& each : words_.left_where_begins(block))
       add_kept_words(each, block, code);
+    loops_.add_block_start(block, code);
     add_probes({ProbePoint::block_entry, block}, code);
     if (range.size() == 0) {
       add_block_exit(block, nullptr, code);
@@ -125,6 +133,7 @@ class FunctionSplicer {
       Code behind = probes_behind(block, instruction, code);
       if (i + 1 == range.end && instruction.traits.ends_block()) {
         add_block_exit(block, &instruction, code);
+        loops_.add_before_end(block, instruction, code);
         add_departure(block, instruction, code);
       } else {
         values_.add_guard_count(block, instruction, code);
@@ -145,6 +154,7 @@ class FunctionSplicer {
     code.append(std::move(probes));
     if (index + 1 == range.end) {
       if (!instruction.traits.ends_block()) add_block_exit(block, nullptr, code);
+      loops_.add_behind_end(block, instruction, code);
       if (may_run_off_behind(block, instruction)) add_fall_off(range, block, code);
     }
     unit_.edits.insert_before(instruction.text.end, carry_.keep_behind(index, code.take(), names_));
@@ -168,6 +178,7 @@ class FunctionSplicer {
   /// A body that ends without ret returns there.
   void add_fall_off(const BasicBlock& range, std::uint32_t block, CodeBuilder& code) {
     if (!range.leaves_function) return;
+    add_probes({ProbePoint::function_exit, block}, code);
     if (is_kernel_) {
       add_probes({ProbePoint::kernel_exit, block}, code);
     } else {
@@ -178,11 +189,15 @@ class FunctionSplicer {
   /// What leaving through `instruction` needs: kernel-exit probes, the state handed back to the caller or on
   /// to the callee.
   void add_departure(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
-    if (leaves(instruction) && (is_kernel_ || instruction.traits.is_thread_exit)) {
+    const bool ends = leaves(instruction) && (is_kernel_ || instruction.traits.is_thread_exit);
+    if (leaves(instruction)) {
       CodeBuilder probes(names_);
-      add_probes({ProbePoint::kernel_exit, block, &instruction}, probes);
+      add_probes({ProbePoint::function_exit, block, &instruction}, probes);
+      if (ends) add_probes({ProbePoint::kernel_exit, block, &instruction}, probes);
       add_guarded(predicate_of(instruction.guard), probes.take(), code);
-    } else if (frame_.is_passed_by(instruction) || (!is_kernel_ && instruction.traits.is_return)) {
+    }
+    if (ends) return;
+    if (frame_.is_passed_by(instruction) || (!is_kernel_ && instruction.traits.is_return)) {
       frame_.add_store(code);
     }
   }
@@ -538,6 +553,7 @@ class FunctionSplicer {
   KeptValues kept_;
   KeptCarry carry_;
   WordCountSites words_;
+  LoopSites loops_;
 };
 
 class Splice final : public Pass {

@@ -1,0 +1,87 @@
+// What is no error and yet not meant.
+#include <algorithm>
+
+#include "cod/sema/analyser.h"
+#include "cod/sema/constant.h"
+
+namespace lynxpp::cod {
+namespace {
+
+/// Whether a 'break' within the statement leaves the loop that the statement is the body of.
+bool contains_break(const Statement& statement) {
+  switch (statement.kind) {
+    case StatementKind::break_loop: return true;
+    case StatementKind::while_loop:
+    case StatementKind::do_loop:
+    case StatementKind::for_loop:
+    case StatementKind::switch_case: return false;
+    default:
+      return std::ranges::any_of(statement.children,
+                                 [](const StatementPtr& child) { return contains_break(*child); });
+  }
+}
+
+std::optional<std::uint64_t> fixed_extent(const Dimension& dimension) {
+  if (dimension.extent == Extent::lanes) return 32;
+  return dimension.extent == Extent::constant ? std::optional(dimension.constant) : std::nullopt;
+}
+
+}  // namespace
+
+/// Some code is analysed more than once.
+void Analyser::warn(const Position& position, std::string message, std::string hint) {
+  Diagnostic warning{Severity::warning, program_.locate(position), std::move(message), std::move(hint)};
+  const auto is_same = [&](const Diagnostic& other) {
+    return other.location.line == warning.location.line && other.location.column == warning.location.column &&
+           other.message == warning.message;
+  };
+  if (std::ranges::none_of(warnings_, is_same)) warnings_.push_back(std::move(warning));
+}
+
+void Analyser::warn_of_zero_divisor(const Expression& divisor, Type type) {
+  if (!is_integer(type)) return;
+  const auto constant = evaluate(divisor);
+  if (constant && is_integer(constant->type) && constant->integer == 0)
+    warn(divisor.position, "this divides by zero, which gives 0", "");
+}
+
+/// Of the element of an array: its indices that are constants.
+void Analyser::warn_of_indices(const Expression& element) {
+  const Symbol& array = *element.symbol;
+  const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
+  if (array.memory == Symbol::Memory::indirect || is_map) return;
+  for (std::size_t i = 0; i < std::min(array.dimensions.size(), element.operands.size()); ++i) {
+    const Expression& index = *element.operands[i];
+    const auto extent = fixed_extent(array.dimensions[i]);
+    const auto constant = extent ? evaluate(index) : std::nullopt;
+    if (!constant || !is_integer(constant->type) || constant->integer < *extent) continue;
+    const std::string number = is_signed(constant->type)
+                                   ? std::to_string(static_cast<std::int64_t>(constant->integer))
+                                   : std::to_string(constant->integer);
+    warn(index.position,
+         "there is no element " + number + " of '" + array.name + "', which has " + std::to_string(*extent),
+         "the access does not happen; indices count from 0");
+  }
+}
+
+void Analyser::warn_of_endless_loop(const Statement& loop) {
+  const auto constant = loop.condition ? evaluate(*loop.condition) : std::nullopt;
+  const bool is_true =
+      constant && (is_floating(constant->type) ? constant->real != 0 : constant->integer != 0);
+  if ((loop.condition && !is_true) || contains_break(*loop.children[0]) || contains_return(*loop.children[0]))
+    return;
+  warn(loop.position, "this loop never ends", "give it a condition, or leave it by 'break' or 'return'");
+}
+
+/// What is only read and updated.
+void Analyser::warn_of_unset_arrays() {
+  for (const auto& symbol : program_.symbols) {
+    const bool is_shared = symbol->kind == Symbol::Kind::array && symbol->memory == Symbol::Memory::shared;
+    if (!is_shared || symbol->reads == 0 || symbol->is_set) continue;
+    warn(symbol->position,
+         "nothing sets '" + symbol->name + "', and what a 'shared' array holds at first is undefined",
+         "set it in ON_KERNEL_ENTRY, and let the block wait there: 'syncThreads();'");
+  }
+}
+
+}  // namespace lynxpp::cod

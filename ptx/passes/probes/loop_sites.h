@@ -1,0 +1,46 @@
+// Routines where threads enter, repeat and leave loops, and how often each thread has begun each loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "ptx/ir/code_builder.h"
+#include "ptx/passes/probes/loop_edges.h"
+#include "ptx/passes/unit.h"
+
+namespace lynxpp::ptx {
+
+class SiteValues;
+
+/// The loops of one function. Threads that end within a function that a loop calls do not leave the loop.
+class LoopSites {
+ public:
+  /// Adds the routines of a point at a loop, in this block.
+  using AddProbes = std::function<void(ProbePoint, std::uint32_t loop, std::uint32_t block, CodeBuilder&)>;
+
+  /// The references outlive this.
+  LoopSites(InstrumentationUnit& unit, const FunctionUnit& function, SiteValues& values, AddProbes add);
+
+  /// At the function's entry.
+  void add_function_entry(CodeBuilder& code) const;
+  /// Before the block's first instruction.
+  void add_block_start(std::uint32_t block, CodeBuilder& code) const;
+  /// Before the block's last instruction, `last`, and behind it.
+  void add_before_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const;
+  void add_behind_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const;
+
+ private:
+  Code probes_of(const LoopEdge& edge, std::uint32_t block) const;
+  void add_where_taken(std::uint32_t block, const Instruction& branch, std::uint32_t target, Code probes,
+                       CodeBuilder& code) const;
+
+  const FunctionUnit& function_;
+  NameSource& names_;
+  SiteValues& values_;
+  const LoopNest& loops_;
+  AddProbes add_;
+  bool counts_trips_ = false;
+  bool is_needed_ = false;
+};
+
+}  // namespace lynxpp::ptx

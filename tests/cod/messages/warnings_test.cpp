@@ -1,0 +1,103 @@
+// The exact text of warnings, of braces that nobody closes, and what stops a report that does not end.
+#include <gtest/gtest.h>
+
+#include "tests/cod/test_support.h"
+
+namespace lynxpp::cod {
+namespace {
+
+std::string warnings_of(const std::string& source) {
+  Diagnostics warnings;
+  const auto compiled = compile(source, "t.cod", &warnings);
+  return compiled ? render(warnings, source) : render(compiled.error().diagnostics, source);
+}
+
+TEST(Warnings, ADivisionByZero) {
+  EXPECT_EQ(
+      warnings_of(
+          "global int n;\nconst int none = 2 - 2;\nON_KERNEL_EXIT: { n = 5 / none; n %= 0; n = 5 / 2; }"),
+      "t.cod:3:27: warning: this divides by zero, which gives 0\n"
+      "  ON_KERNEL_EXIT: { n = 5 / none; n %= 0; n = 5 / 2; }\n"
+      "                            ^~~~\n"
+      "t.cod:3:38: warning: this divides by zero, which gives 0\n"
+      "  ON_KERNEL_EXIT: { n = 5 / none; n %= 0; n = 5 / 2; }\n"
+      "                                       ^\n");
+  EXPECT_EQ(warnings_of("global float x;\nON_KERNEL_EXIT: { x = 1 / 0.0; }"), "");
+}
+
+TEST(Warnings, AnIndexOutOfBounds) {
+  EXPECT_EQ(warnings_of("global int n[4][LANES];\nON_KERNEL_EXIT: { n[3][31] = 1; n[4][32] = 1; int x = "
+                        "n[0][-1]; x = x; }"),
+            "t.cod:2:35: warning: there is no element 4 of 'n', which has 4\n"
+            "  ON_KERNEL_EXIT: { n[3][31] = 1; n[4][32] = 1; int x = n[0][-1]; x = x; }\n"
+            "                                    ^\n"
+            "  hint: the access does not happen; indices count from 0\n"
+            "t.cod:2:38: warning: there is no element 32 of 'n', which has 32\n"
+            "  ON_KERNEL_EXIT: { n[3][31] = 1; n[4][32] = 1; int x = n[0][-1]; x = x; }\n"
+            "                                       ^~\n"
+            "  hint: the access does not happen; indices count from 0\n"
+            "t.cod:2:60: warning: there is no element -1 of 'n', which has 32\n"
+            "  ON_KERNEL_EXIT: { n[3][31] = 1; n[4][32] = 1; int x = n[0][-1]; x = x; }\n"
+            "                                                             ^~\n"
+            "  hint: the access does not happen; indices count from 0\n");
+  EXPECT_EQ(warnings_of("global map int uses[4] by int;\nglobal int n[THREADS];\nON_KERNEL_EXIT: { uses[900] "
+                        "+= 1; n[900] = 1; }"),
+            "");
+}
+
+TEST(Warnings, ASharedArrayThatNothingSets) {
+  EXPECT_EQ(
+      warnings_of("shared int seen[32];\nglobal int n;\nON_KERNEL_EXIT: { seen[0] += 1; n = seen[0]; }"),
+      "t.cod:1:12: warning: nothing sets 'seen', and what a 'shared' array holds at first is undefined\n"
+      "  shared int seen[32];\n"
+      "             ^~~~\n"
+      "  hint: set it in ON_KERNEL_ENTRY, and let the block wait there: 'syncThreads();'\n");
+  EXPECT_EQ(warnings_of("shared int seen[32];\nglobal int n;\nON_KERNEL_ENTRY: { seen[laneId()] = 0; }\n"
+                        "ON_KERNEL_EXIT: { seen[0] += 1; n = seen[0]; }"),
+            "");
+  EXPECT_EQ(warnings_of("shared int seen[32];\nglobal int n;\nstatic void clear(int *p) { *p = 0; }\n"
+                        "ON_KERNEL_ENTRY: { clear(&seen[laneId()]); }\nON_KERNEL_EXIT: { n = seen[0]; }"),
+            "");
+}
+
+TEST(Warnings, ALoopThatNeverEnds) {
+  EXPECT_EQ(warnings_of("global int n;\nON_KERNEL_EXIT: { while (1) { for (;;) break; n++; } }"),
+            "t.cod:2:19: warning: this loop never ends\n"
+            "  ON_KERNEL_EXIT: { while (1) { for (;;) break; n++; } }\n"
+            "                    ^~~~~\n"
+            "  hint: give it a condition, or leave it by 'break' or 'return'\n");
+  EXPECT_EQ(warnings_of("global int n;\nON_KERNEL_EXIT: { for (;;) { n++; if (n > 3) return; } }"), "");
+  EXPECT_EQ(warnings_of("global int n;\nON_KERNEL_EXIT: { do { n++; if (n > 3) break; } while (true); }"),
+            "");
+}
+
+TEST(Reports, ThatDoNotEndAreStopped) {
+  LaunchView launch;
+  const ReportRun run = run_report(
+      "ON_REPORT: {\n  emit(\"before\", 1);\n  for (unsigned int i = 0; i < 10; ++i) i = i & 7;\n  "
+      "emit(\"behind\", 2);\n}",
+      launch);
+  EXPECT_EQ(run.number("before"), 1);
+  EXPECT_EQ(run.find("behind"), nullptr);
+  EXPECT_NE(
+      run.failure.find(
+          "t.cod:3:3: error: this loop does not come to an end; the report was stopped after 2^30 rounds"),
+      std::string::npos)
+      << run.failure;
+}
+
+TEST(Braces, ThatNobodyClosesAreNamed) {
+  EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: {\n  if (laneId() == 0) {\n    syncWarp();\n}\n\nON_KERNEL_EXIT: {\n "
+                      " syncWarp();\n}\n"),
+            "t.cod:2:22: error: this '{' is never closed\n"
+            "    if (laneId() == 0) {\n"
+            "                       ^\n"
+            "  hint: ON_KERNEL_EXIT of line 6 begins within it\n");
+  EXPECT_EQ(errors_of("ON_KERNEL_ENTRY: {\n  syncWarp();\n"),
+            "t.cod:1:18: error: this '{' is never closed\n"
+            "  ON_KERNEL_ENTRY: {\n"
+            "                   ^\n");
+}
+
+}  // namespace
+}  // namespace lynxpp::cod
