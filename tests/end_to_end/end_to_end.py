@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import failures
+import place_checks
 import run_failures  # noqa: F401 - registers its tests
 import site_checks
 import word_checks
@@ -184,6 +185,9 @@ def check_spec(build, app, spec, wide, environment):
                 CHECKS[name](what, record, launch)
             if name in site_checks.CHECKS:
                 site_checks.CHECKS[name](what, record, launch, site_checks.Sites(records.sites_of(record)))
+            if name in place_checks.CHECKS:
+                has_sites = name != "warp_timeline"
+                place_checks.CHECKS[name](what, record, launch, site_checks.Sites(records.sites_of(record)) if has_sites else None)
             if name in word_checks.CHECKS and not (app in THREADED and name == "device_memory_profile"):
                 word_checks.CHECKS[name](what, record, launch)
             if (app, name) == ("jacobi", "shared_memory_ranges"):

@@ -6,6 +6,7 @@ class Sites:
     """The record `sites` of a launch: which instructionId() an instruction of a function has."""
 
     def __init__(self, record):
+        self.record = record
         blocks = record["blocks"]
         self.first = {}
         for block, function in enumerate(blocks["function"]):
