@@ -8,6 +8,7 @@
 #include "image/compiled_ptx.h"
 #include "image/fatbinary.h"
 #include "ptx/parser/parser.h"
+#include "support/text.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -30,7 +31,8 @@ Result<std::vector<image::DeviceCode>> codes_of(std::span<const std::byte> bytes
   return codes;
 }
 
-/// The text of a module that is machine code alone, which somebody saw being compiled.
+/// The texts of a module that is machine code alone, which somebody saw being compiled; a zero byte stands
+/// between those that were linked.
 std::optional<std::string> seen_compiled(std::span<const std::byte> bytes, const std::string& kernel) {
   const auto entries = image::list_entries(bytes);
   if (!entries || entries->size() != 1 || entries->front().kind != image::EntryKind::cubin)
@@ -58,7 +60,10 @@ Result<std::string> ProgramModules::text_of(const std::string& kernel, std::uint
   }
   std::vector<image::DeviceCode>& codes = found->second;
   if (has_no_ptx(codes)) {
-    if (auto text = seen_compiled(bytes, kernel)) codes = {{std::move(*text), {}, {}}};
+    if (const auto texts = seen_compiled(bytes, kernel)) {
+      codes.clear();
+      for (const std::string_view text : split(*texts, '\0')) codes.push_back({std::string(text), {}, {}});
+    }
   }
   for (const image::DeviceCode& code : codes) {
     // Parsing a module costs much more than this look.

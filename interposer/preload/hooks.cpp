@@ -241,6 +241,7 @@ CUresult set_cache_config(void* function, int config, CUdevice device) {
 }  // namespace lynxpp::preload
 
 #include "interposer/preload/graph_hooks.h"
+#include "interposer/preload/link_hooks.h"
 
 namespace lynxpp::preload {
 namespace {

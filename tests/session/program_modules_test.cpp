@@ -92,6 +92,17 @@ TEST_F(MachineCodeAlone, IsInstrumentedFromThePtxThatItsCompilerRead) {
   EXPECT_NE(message(ProgramModules().text_of("a", 1, as_bytes(cubin_named("other")), 90)), "found");
 }
 
+TEST_F(MachineCodeAlone, WasLinkedOfTextsOfWhichOneDefinesTheKernel) {
+  const std::string cubin = cubin_named("linked");
+  ASSERT_TRUE(image::remember_ptx(as_bytes(cubin), defining("a") + '\0' + defining("b")));
+  ProgramModules modules;
+  EXPECT_EQ(message(modules.text_of("a", 1, as_bytes(cubin), 90)), "found");
+  const Result<std::string> second = modules.text_of("b", 1, as_bytes(cubin), 90);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(*second, defining("b")) << "that text alone";
+  EXPECT_NE(message(modules.text_of("c", 1, as_bytes(cubin), 90)), "found");
+}
+
 TEST_F(MachineCodeAlone, IsFoundInTheCacheOfTritonByItsBytes) {
   const std::string cubin = cubin_named("first");
   keep("a.cubin", cubin_named("other"));

@@ -281,6 +281,18 @@ EXPORT int cuLaunchCooperativeKernelMultiDevice(const DeviceLaunch* launches, un
   return 0;
 }
 
+EXPORT int cuLinkCreate_v2(unsigned, int*, void**, void** state) { return *state = create("link"), 0; }
+EXPORT int cuLinkAddData_v2(void*, int, void*, std::size_t, const char* name, unsigned, int*, void**) {
+  return name != nullptr && strcmp(name, "refused") == 0 ? invalid_value : 0;
+}
+EXPORT int cuLinkAddFile_v2(void*, int, const char*, unsigned, int*, void**) { return 0; }
+EXPORT int cuLinkComplete(void*, void** cubin, std::size_t* bytes) {
+  static char made[] = "\177ELF linked";
+  *bytes = sizeof made;
+  return *cubin = made, 0;
+}
+EXPORT int cuLinkDestroy(void*) { return 0; }
+
 // A kernel node's owner is its function.
 EXPORT int cuGraphCreate(void** graph, unsigned) { return *graph = create("graph"), 0; }
 EXPORT int cuGraphAddKernelNode(void** node, void* graph, const void*, std::size_t,
@@ -343,6 +355,7 @@ int find(const char* name, int version, std::uint64_t flags, void** function) {
     wanted += "_v2";
   }
   if (wanted == "cuCtxGetDevice" && version >= 13000) wanted += "_v2";
+  if (wanted == "cuLinkCreate" || wanted == "cuLinkAddData" || wanted == "cuLinkAddFile") wanted += "_v2";
   const bool has_second = wanted == "cuMemAlloc" || wanted == "cuMemAllocPitch" || wanted == "cuMemFree" ||
                           wanted == "cuMemAllocHost" || wanted == "cuMemHostRegister" ||
                           wanted == "cuMemcpyDtoH" || wanted == "cuMemcpy2D" || wanted == "cuMemcpy3D";

@@ -75,6 +75,15 @@ struct DeviceLaunch {
   F(cuLaunchGrid, (void* function, int width, int height))                                                 \
   F(cuLaunchCooperativeKernelMultiDevice, (const DeviceLaunch* launches, unsigned count, unsigned flags))
 
+#define FAKE_DRIVER_LINK_FUNCTIONS(F)                                                         \
+  F(cuLinkCreate_v2, (unsigned count, int* options, void** values, void** state))             \
+  F(cuLinkAddData_v2, (void* state, int type, void* data, std::size_t size, const char* name, \
+                       unsigned count, int* options, void** values))                          \
+  F(cuLinkAddFile_v2,                                                                         \
+    (void* state, int type, const char* path, unsigned count, int* options, void** values))   \
+  F(cuLinkComplete, (void* state, void** cubin, std::size_t* bytes))                          \
+  F(cuLinkDestroy, (void* state))
+
 #define FAKE_DRIVER_FUNCTIONS(F)                                                                             \
   F(cuProfilerStart, ())                                                                                     \
   F(cuProfilerStop, ())                                                                                      \
@@ -88,6 +97,7 @@ struct DeviceLaunch {
   F(cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                                  \
   F(cuDevicePrimaryCtxRetain, (void** context, int device))                                                  \
   FAKE_DRIVER_MEMORY_FUNCTIONS(F)                                                                            \
+  FAKE_DRIVER_LINK_FUNCTIONS(F)                                                                              \
   FAKE_DRIVER_GRAPH_FUNCTIONS(F)                                                                             \
   F(cuStreamSynchronize, (void* stream))                                                                     \
   F(cuStreamSynchronize_ptsz, (void* stream))                                                                \

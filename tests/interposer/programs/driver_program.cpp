@@ -62,7 +62,8 @@ void look_up_by_name(Ask ask) {
     if (per_thread(name)) result.resize(result.size() - 5);
     // Asked for by name, the second version is what callers of today's CUDA get.
     const bool of_context = result.starts_with("cuCtxDestroy") || result.starts_with("cuDevicePrimaryCtx");
-    const bool is_second = result.ends_with("_v2") && (of_context || result.starts_with("cuMem"));
+    const bool is_second = result.ends_with("_v2") &&
+                           (of_context || result.starts_with("cuMem") || result.starts_with("cuLink"));
     if (is_second) result.resize(result.size() - 3);
     return result;
   };
@@ -464,6 +465,35 @@ void counted_launches() {
   succeed(api.cuLaunchCooperativeKernelMultiDevice(launches, 2, 0));
 }
 
+/// Links what the letters say: a and b are texts, r one that the driver refuses, c machine code, f the file
+/// DRIVER_PROGRAM_FILE; m is a text for which products are kept apart.
+void link(const std::string& inputs) {
+  constexpr int cubin = 0, ptx = 1;
+  int keeps_apart[] = {24};
+  void* no[] = {nullptr};
+  void* state = nullptr;
+  succeed(api.cuLinkCreate_v2(0, nullptr, nullptr, &state));
+  for (const char each : inputs) {
+    char text[] = "text a";
+    text[5] = each;
+    if (each == 'f') {
+      succeed(api.cuLinkAddFile_v2(state, ptx, getenv("DRIVER_PROGRAM_FILE"), 0, nullptr, nullptr));
+      continue;
+    }
+    const bool is_refused = each == 'r';
+    const int result =
+        api.cuLinkAddData_v2(state, each == 'c' ? cubin : ptx, text, sizeof text,
+                             is_refused ? "refused" : "input", each == 'm' ? 1 : 0, keeps_apart, no);
+    if ((result != 0) != is_refused) fail("cuLinkAddData");
+  }
+  void* image = nullptr;
+  std::size_t bytes = 0;
+  succeed(api.cuLinkComplete(state, &image, &bytes));
+  void* module = nullptr;
+  succeed(api.cuModuleLoadData(&module, image));
+  succeed(api.cuLinkDestroy(state));
+}
+
 void from_files() {
   const char* const path = getenv("DRIVER_PROGRAM_FILE");
   void* module = nullptr;
@@ -516,6 +546,7 @@ void act(const std::string& action) {
   if (action == "_exit") _exit(3);
   if (action == "_Exit") _Exit(4);
   if (action == "quick_exit") quick_exit(5);
+  if (action.starts_with("link=")) return link(action.substr(5));
   if (action.starts_with("setenv=")) return set_specifications(action.substr(7));
   if (action.starts_with("putenv=")) return put_specifications(action.substr(7));
   if (action == "unsetenv") return expect_zero(unsetenv("LYNXPP_SPEC"));
