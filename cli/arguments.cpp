@@ -104,6 +104,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
       ->type_name("FOLDER");
   run->add_option("--words", arguments.words, words_help)->type_name("SCHEME");
+  run->add_option("--start", arguments.start,
+                  "Only launches within it: profiler (cuProfilerStart) or range=NAME")
+      ->type_name("EVENT");
   run->add_flag("--timing", arguments.timing,
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->footer(

@@ -30,6 +30,7 @@ struct RunArguments {
   std::string device;
   std::string dump;
   std::string words;  ///< a scheme of counting words (cod/word_scheme.h)
+  std::string start;  ///< when launches begin to be measured (support/start_condition.h)
   bool timing = false;
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };

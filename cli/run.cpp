@@ -19,6 +19,7 @@
 #include "cod/word_scheme.h"
 #include "support/result.h"
 #include "support/run_mark.h"
+#include "support/start_condition.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -61,6 +62,9 @@ Status check(const RunArguments& arguments) {
   if (Status understood = check_filters(filters); !understood) return understood;
   const Option words = option_or_variable(arguments.words, "--words", "LYNXPP_WORDS");
   if (const auto scheme = cod::parse_word_scheme(words.text, words.option); !scheme) return scheme.error();
+  const Option start = option_or_variable(arguments.start, "--start", "LYNXPP_START");
+  if (const auto condition = StartCondition::parse(start.text, start.option); !condition)
+    return condition.error();
   return check_device(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
 }
 
@@ -89,12 +93,16 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   }
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
   let_find_cpu_driver(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
-  ::setenv("NVTX_INJECTION64_PATH", library->c_str(), 0);  // a user's own tool goes first
+  // A user's own tools go first. The driver's own way in is for programs that some launcher starts without
+  // LD_PRELOAD.
+  ::setenv("NVTX_INJECTION64_PATH", library->c_str(), 0);
+  ::setenv("CUDA_INJECTION64_PATH", library->c_str(), 0);
 
   if (!arguments.kernels.empty()) ::setenv("LYNXPP_KERNELS", arguments.kernels.c_str(), 1);
   if (!arguments.launches.empty()) ::setenv("LYNXPP_LAUNCHES", arguments.launches.c_str(), 1);
   if (!arguments.device.empty()) ::setenv("LYNXPP_DEVICE", arguments.device.c_str(), 1);
   if (!arguments.words.empty()) ::setenv("LYNXPP_WORDS", arguments.words.c_str(), 1);
+  if (!arguments.start.empty()) ::setenv("LYNXPP_START", arguments.start.c_str(), 1);
   if (arguments.timing) ::setenv("LYNXPP_TIMING", "1", 1);
   if (!arguments.dump.empty()) {
     const std::string folder = absolute_path(arguments.dump);

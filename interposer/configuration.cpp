@@ -42,6 +42,12 @@ Configuration read_configuration(Diagnostics& problems) {
   } else {
     for (Diagnostic& diagnostic : words.error().diagnostics) problems.push_back(std::move(diagnostic));
   }
+  Result<StartCondition> start = StartCondition::parse(environment("LYNXPP_START"), "LYNXPP_START");
+  if (start) {
+    configuration.start = *start;
+  } else {
+    for (Diagnostic& diagnostic : start.error().diagnostics) problems.push_back(std::move(diagnostic));
+  }
   Result<device::MemoryBudget> memory = device::MemoryBudget::parse(environment("LYNXPP_MEMORY_BUDGET"));
   if (memory) {
     configuration.memory = *memory;

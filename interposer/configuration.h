@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "support/diagnostic.h"
 #include "support/launch_filter.h"
+#include "support/start_condition.h"
 
 namespace lynxpp::interposer {
 
@@ -27,6 +28,7 @@ struct Configuration {
   std::string kernels_text;
   LaunchFilter launches;  ///< LYNXPP_LAUNCHES
   std::string launches_text;
+  StartCondition start;      ///< LYNXPP_START
   std::string output;        ///< LYNXPP_OUTPUT: path of the JSON Lines, or empty
   bool prints_table = true;  ///< LYNXPP_TABLE: not when it is 0
   bool ptx = true;           ///< LYNXPP_PTX: tables of sites hold the kernel's PTX; not when it is 0

@@ -172,6 +172,9 @@ typedef struct lynxpp_engine {
 
   /// The executable graph is going away.
   void (*forget_graph)(uint64_t id);
+
+  /// The program has called cuProfilerStart (1) or cuProfilerStop (0).
+  void (*profile)(int on);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

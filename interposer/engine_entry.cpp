@@ -30,6 +30,9 @@ std::atomic<const lynxpp_allocation_source*> allocation_source = nullptr;
 
 std::atomic<lynxpp_range_source> range_source = nullptr;
 
+/// Between cuProfilerStart and cuProfilerStop.
+std::atomic<bool> is_profiled = false;
+
 /// Functions of LYNXPP_RANGE_FUNCTION enclose what the hooks know of.
 RangeReader range_reader() {
   const char* const functions = std::getenv("LYNXPP_RANGE_FUNCTION");
@@ -45,14 +48,24 @@ RangeReader range_reader() {
   };
 }
 
+/// In which a thread's last launch was.
+struct LastDevice {
+  unsigned long long context = 0;  ///< its id
+  device::Device* device = nullptr;
+  std::uint64_t retirements = 0;  ///< when it was found
+};
+
 /// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
 struct Engine {
   std::unique_ptr<Session> session;
   ProgramModules modules;
   device::KernelTimes times = device::KernelTimes::off;
   device::MemoryBudget memory;
-  bool is_refused = false;  // the environment asks for what nobody understands
-  std::mutex mutex;         // guards what follows
+  StartCondition start;
+  RangeReader ranges = range_reader();
+  bool is_refused = false;                     // the environment asks for what nobody understands
+  std::atomic<std::uint64_t> retirements = 0;  // calls of retire()
+  std::mutex mutex;                            // guards what follows
   std::shared_ptr<AllocationReader> allocations;
   std::unique_ptr<device::cuda::Driver> driver;
   std::map<unsigned long long, std::unique_ptr<device::Device>> devices;  // by context id
@@ -78,8 +91,17 @@ struct Engine {
     }
     times = configuration.kernel_times();
     memory = configuration.memory;
+    start = configuration.start;
     session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
-    session->use_ranges(range_reader());
+    session->use_ranges(ranges);
+  }
+
+  /// Whether a launch of this thread is to be measured now.
+  bool has_started() const {
+    if (start.kind == StartCondition::Kind::at_once) return true;
+    if (start.kind == StartCondition::Kind::profiler) return is_profiled;
+    const std::vector<std::string> now = ranges();
+    return std::ranges::find(now, start.range) != now.end();
   }
 
   /// One for all devices. Precondition: `mutex` is held.
@@ -93,7 +115,24 @@ struct Engine {
     return allocation_reader()();
   }
 
+  /// Of the thread's context. Without the lock where the thread's last launch was in the same one.
   device::Device* current_cuda_device(lynxpp_driver_lookup lookup) {
+    static thread_local LastDevice last;
+    CUcontext context = nullptr;
+    unsigned long long id = 0;
+    const std::uint64_t retirements_now = retirements.load(std::memory_order_acquire);
+    if (last.device != nullptr && last.retirements == retirements_now &&
+        driver->cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr &&
+        driver->cuCtxGetId(context, &id) == CUDA_SUCCESS && id == last.context) {
+      return last.device;
+    }
+    last.device = find_cuda_device(lookup, last.context);
+    last.retirements = retirements_now;
+    return last.device;
+  }
+
+  /// Tells the context's id, too.
+  device::Device* find_cuda_device(lynxpp_driver_lookup lookup, unsigned long long& id) {
     const std::lock_guard lock(mutex);
     if (driver == nullptr) {
       Result<device::cuda::Driver> loaded = device::cuda::Driver::load(lookup);
@@ -105,7 +144,6 @@ struct Engine {
     }
     CUcontext context = nullptr;
     if (driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return nullptr;
-    unsigned long long id = 0;
     if (driver->cuCtxGetId(context, &id) != CUDA_SUCCESS) return nullptr;
     std::unique_ptr<device::Device>& slot = devices[id];
     if (slot == nullptr) {
@@ -123,6 +161,7 @@ struct Engine {
   std::vector<const device::Device*> retire(CUcontext context, int ordinal) {
     const std::lock_guard lock(mutex);
     std::vector<const device::Device*> retired;
+    retirements.fetch_add(1, std::memory_order_release);
     unsigned long long id = 0;
     const bool has_id =
         context != nullptr && driver != nullptr && driver->cuCtxGetId(context, &id) == CUDA_SUCCESS;
@@ -181,9 +220,16 @@ void watch_for_death() {
   });
 }
 
+bool is_measured(const std::string& kernel) {
+  if (engine().has_started()) return true;
+  engine().session->launched_natively(kernel, 1, engine().start.outside());
+  return false;
+}
+
 bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::KernelIdentity& kernel) {
   return contained("a launch", false, [&] {
     watch_for_death();
+    if (!is_measured(*kernel.name)) return false;
     [[maybe_unused]] static const bool is_limited = [] {
       device::cpu::cpu_device().limit_memory(engine().memory);
       return true;
@@ -239,6 +285,8 @@ int control(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, v
   });
 }
 
+void profile(int on) { is_profiled = on != 0; }
+
 void use_ranges(lynxpp_range_source source) { range_source.store(source); }
 
 void use_allocations(const lynxpp_allocation_source* source) { allocation_source.store(source); }
@@ -262,6 +310,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     device::Device* device = engine().current_cuda_device(lookup);
     if (device == nullptr) return 0;
     watch_for_death();
+    if (!is_measured(request->kernel)) return 0;
     device::Launch made;
     made.function = request->function;
     std::copy(std::begin(request->grid), std::end(request->grid), made.grid);
@@ -312,6 +361,7 @@ int launch_graph(const lynxpp_graph_launch* request, lynxpp_driver_lookup lookup
     if (device == nullptr) return 0;
     watch_for_death();
     GraphLaunch launch = graph_launch_of(*request, device->info().compute_capability);
+    if (!engine().has_started()) launch.outside = engine().start.outside();
     *result = CUDA_SUCCESS;
     launch.launch_original = [&] {
       is_made = true;
@@ -373,6 +423,7 @@ const lynxpp_cpu_function* cpu_functions(size_t* count) {
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
   device::cpu::set_wait_observer(&collect);
   device::cpu::set_copy_observer(&note_cpu_copy);
+  device::cpu::set_profiler_observer([](bool starts) { is_profiled = starts; });
   const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
   *count = functions.size();
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
@@ -402,6 +453,7 @@ constexpr lynxpp_engine table{
     .control = &control,
     .launch_graph = &launch_graph,
     .forget_graph = &forget_graph,
+    .profile = &profile,
 };
 
 }  // namespace

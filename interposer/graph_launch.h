@@ -35,6 +35,7 @@ struct GraphLaunch {
   device::GraphCopy copy;
   std::vector<Kernel> kernels;
   bool may_be_running = false;  ///< launches before this one were not told of
+  std::string outside;          ///< "outside of …" where launches are not measured now
   device::Launch in;            ///< gives the stream
   std::function<bool()> launch_original;
 };

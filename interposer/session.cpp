@@ -173,20 +173,15 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
 std::optional<std::uint64_t> Session::wanted(Seen& seen) const {
   report::CoverageRecord& coverage = seen.coverage;
   const std::uint64_t index = coverage.launches++;
-  if (!seen.wanted) {
-    if (coverage.instrumented_launches == 0)
-      coverage.reason = std::string("not selected by ") + (kernels_ != nullptr ? "-k" : "LYNXPP_KERNELS");
+  // As a rule it is the reason already, and this costs next to nothing.
+  const auto because = [&](const char* reason) {
+    if (coverage.instrumented_launches == 0 && coverage.reason != reason) coverage.reason = reason;
     return std::nullopt;
-  }
-  const bool is_new = coverage.instrumented_launches == 0;
-  if (!configuration_.launches.wants(index)) {
-    if (is_new) coverage.reason = "no launch selected by LYNXPP_LAUNCHES";
-    return std::nullopt;
-  }
-  if (!attached_->samples(index)) {
-    if (is_new) coverage.reason = "no launch was sampled";
-    return std::nullopt;
-  }
+  };
+  if (!seen.wanted)
+    return because(kernels_ != nullptr ? "not selected by -k" : "not selected by LYNXPP_KERNELS");
+  if (!configuration_.launches.wants(index)) return because("no launch selected by LYNXPP_LAUNCHES");
+  if (!attached_->samples(index)) return because("no launch was sampled");
   return index;
 }
 

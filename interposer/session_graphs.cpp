@@ -49,7 +49,8 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   const std::shared_ptr<Graph> graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
   // Behind its own launches an executable graph runs by itself; of one more launch of it the end is known.
-  const char* const way = launch.may_be_running ? "by graphs that had been launched before attaching"
+  const char* const way = !launch.outside.empty() ? launch.outside.c_str()
+                          : launch.may_be_running ? "by graphs that had been launched before attaching"
                           : configuration_.timing == Timing::originals
                               ? "by graphs, whose kernels are not timed"
                               : nullptr;

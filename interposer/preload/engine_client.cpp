@@ -25,6 +25,7 @@ std::atomic<const lynxpp_engine*> engine = nullptr;
 std::atomic<const lynxpp_engine*> engine_with_specifications = nullptr;
 std::atomic<pid_t> opening_process = 0;
 std::atomic<bool> finished = false;
+std::atomic<int> is_profiled = 0;
 std::atomic<bool> is_answering = false;
 std::mutex opening;
 std::mutex attaching;
@@ -110,10 +111,18 @@ const lynxpp_engine* open_engine(const char* consequence) {
   if (loaded == nullptr) return nullptr;
   loaded->use_allocations(&allocation_source);
   loaded->use_ranges(&current_ranges);
+  if (is_profiled.load() != 0) loaded->profile(1);
   opening_process.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, leave_to_parent);
   engine.store(loaded, std::memory_order_release);
   return loaded;
+}
+
+void profiler_called(bool starts) {
+  is_profiled.store(starts ? 1 : 0);
+  // Who opens the engine meanwhile holds the lock, and may have told it what was before.
+  const std::lock_guard lock(opening);
+  if (const lynxpp_engine* const opened = engine.load()) opened->profile(is_profiled.load());
 }
 
 const lynxpp_engine* attached_engine() {

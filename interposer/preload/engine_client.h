@@ -33,6 +33,9 @@ void specifications_changed(const char* specifications);
 /// only to attach, or where LYNXPP_SPEC is set anyway.
 void answer_request(const std::string& request, std::string& reply);
 
+/// The program has called cuProfilerStart, or cuProfilerStop. An engine that is opened later knows it, too.
+void profiler_called(bool starts);
+
 /// The engine if this process has opened it, else null. Never opens it.
 const lynxpp_engine* opened_engine();
 

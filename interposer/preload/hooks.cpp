@@ -355,6 +355,21 @@ CUresult copy_async(std::uintptr_t destination, std::uintptr_t source, std::size
   return told_of_copy(result, {destination, source, bytes, stream, 1});
 }
 
+// ---- what begins and ends a measurement ------------------------------------------------------------------
+
+template <Slot slot, Door door>
+CUresult profiler_start() {
+  const CUresult result = original<slot, door, SynchronizeContext>()();
+  if (!Passthrough::active()) profiler_called(true);
+  return result;
+}
+
+template <Slot slot, Door door>
+CUresult profiler_stop() {
+  if (!Passthrough::active()) profiler_called(false);
+  return original<slot, door, SynchronizeContext>()();
+}
+
 // ---- launches --------------------------------------------------------------------------------------------
 //
 // The function the program calls is the short one: with nothing attached, one load and a jump to the

@@ -82,8 +82,9 @@ TEST(Manual, DescribesEveryCommandAndOption) {
 
 TEST(Manual, DescribesEveryEnvironmentVariable) {
   const std::string text = manual();
-  for (const char* name : {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT",
-                           "LYNXPP_DEVICE", "LYNXPP_LOG", "LYNXPP_DUMP", "LYNXPP_TIMING", "LYNXPP_CONTROL"}) {
+  for (const char* name :
+       {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT", "LYNXPP_DEVICE", "LYNXPP_LOG",
+        "LYNXPP_DUMP", "LYNXPP_TIMING", "LYNXPP_CONTROL", "LYNXPP_START", "LYNXPP_MEMORY_BUDGET"}) {
     EXPECT_THAT(text, testing::HasSubstr(std::string("\n.B ") + name + "\n"));
   }
 }

@@ -12,6 +12,7 @@
 namespace lynxpp::cli {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -76,7 +77,7 @@ TEST_F(Run, ADamagedTextIsRefused) {
 TEST_F(Run, OptionsBecomeVariables) {
   const std::string variables =
       environment_of({"-s", "mine.cod", "-k", "mat.*", "-l", "0-9,100,200-", "-o", "out.jsonl", "-d", "cpu",
-                      "--dump", "ptx/of/run", "--timing"});
+                      "--dump", "ptx/of/run", "--timing", "--start", "range=warm"});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=" + specification_ + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_KERNELS=mat.*\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_LAUNCHES=0-9,100,200-\n"));
@@ -84,6 +85,8 @@ TEST_F(Run, OptionsBecomeVariables) {
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cpu\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DUMP=" + folder_.path("ptx/of/run") + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_TIMING=1\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_START=range=warm\n"));
+  EXPECT_THAT(variables, ContainsRegex("\nCUDA_INJECTION64_PATH=.*/liblynxpp.*[.]so\n"));
   EXPECT_TRUE(std::filesystem::is_directory(folder_.path("ptx/of/run")));
 }
 
@@ -92,7 +95,7 @@ TEST_F(Run, OptionsThatAreNotGivenLeaveTheirVariablesAlone) {
       environment_of({}, {{"LYNXPP_SPEC", "instruction_count"}, {"LYNXPP_DEVICE", "cpu"}});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=instruction_count\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DEVICE=cpu\n"));
-  for (const char* name : {"KERNELS", "LAUNCHES", "OUTPUT", "DUMP", "TIMING"}) {
+  for (const char* name : {"KERNELS", "LAUNCHES", "OUTPUT", "DUMP", "TIMING", "START"}) {
     EXPECT_THAT(variables, Not(HasSubstr(std::string("\nLYNXPP_") + name)));
   }
 }

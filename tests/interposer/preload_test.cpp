@@ -110,6 +110,17 @@ TEST_P(Door, ReleasingAContextThatOthersHoldWaitsForNothing) {
       << "and the last hold, with which it ends, does";
 }
 
+TEST_P(Door, TheEngineKnowsWhetherTheProgramIsProfiled) {
+  const Outcome result = run_driver(door("profile launch profile_end launch profile"), attached);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events,
+              ElementsAre("driver cuProfilerStart", "engine opened, LYNXPP_SPEC is set", "engine profile 1",
+                          "engine attach a,b", StartsWith("engine launch kernel "),
+                          StartsWith("driver cuLaunchKernel "), "engine profile 0", "driver cuProfilerStop",
+                          StartsWith("engine launch kernel "), StartsWith("driver cuLaunchKernel "),
+                          "driver cuProfilerStart", "engine profile 1", "engine finish"));
+}
+
 TEST_P(Door, LaunchesThatAreNeverInstrumentedAreCounted) {
   const Outcome result = run_driver(door("counted_launches"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;

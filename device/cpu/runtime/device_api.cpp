@@ -12,9 +12,17 @@
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/device_output.h"
+
+namespace lynxpp::device::cpu {
+namespace {
+std::atomic<ProfilerObserver> profiler_observer = nullptr;
+}
+void set_profiler_observer(ProfilerObserver observer) { profiler_observer = observer; }
+}  // namespace lynxpp::device::cpu
 
 namespace lynxpp::device::cpu::api {
 namespace {
@@ -219,7 +227,13 @@ cudaError_t cudaDriverGetVersion(int* version) { return give(version, CUDART_VER
 
 cudaError_t cudaRuntimeGetVersion(int* version) { return give(version, CUDART_VERSION); }
 
-cudaError_t cudaProfilerStart() { return cudaSuccess; }
-cudaError_t cudaProfilerStop() { return cudaSuccess; }
+cudaError_t cudaProfilerStart() {
+  if (const ProfilerObserver observer = profiler_observer.load()) observer(true);
+  return cudaSuccess;
+}
+cudaError_t cudaProfilerStop() {
+  if (const ProfilerObserver observer = profiler_observer.load()) observer(false);
+  return cudaSuccess;
+}
 
 }  // namespace lynxpp::device::cpu::api

@@ -52,6 +52,10 @@ struct CopyNotice {
 using CopyObserver = void (*)(const CopyNotice& copy);
 void set_copy_observer(CopyObserver observer);
 
+/// Is told of cudaProfilerStart (true) and cudaProfilerStop.
+using ProfilerObserver = void (*)(bool starts);
+void set_profiler_observer(ProfilerObserver observer);
+
 /// The one cpu device. Counters (LYNXPP_CPU_COUNTERS) are written for every launch, of the program's kernels
 /// and of variants.
 Device& cpu_device();

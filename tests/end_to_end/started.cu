@@ -1,0 +1,28 @@
+// Launches inside and outside of what begins and ends a measurement: grids of 1 to 7 blocks, of which those
+// of 1, 2 and 6 are between cudaProfilerStart and cudaProfilerStop, and that of 4 is in the range "warm".
+#include <cuda_profiler_api.h>
+#include <cuda_runtime.h>
+
+#include <cstdlib>
+
+__global__ void step(int* value) { atomicAdd(value, 1); }
+
+int main() {
+  int* value = nullptr;
+  if (cudaMallocManaged(&value, sizeof *value) != cudaSuccess) return 2;
+  *value = 0;
+  cudaProfilerStart();
+  step<<<1, 1>>>(value);
+  step<<<2, 1>>>(value);
+  cudaProfilerStop();
+  step<<<3, 1>>>(value);
+  setenv("LYNXPP_RANGE", "warm", 1);
+  step<<<4, 1>>>(value);
+  setenv("LYNXPP_RANGE", "warmer", 1);
+  step<<<5, 1>>>(value);
+  cudaProfilerStart();
+  step<<<6, 1>>>(value);
+  cudaProfilerStop();
+  step<<<7, 1>>>(value);
+  return cudaDeviceSynchronize() == cudaSuccess && *value == 28 ? 0 : 1;
+}
