@@ -1,7 +1,8 @@
 // Launches from several threads over many streams while specifications come and go. Prints how many launches
 // there were, how many of them the kernel itself has counted, and the resident memory at a quarter and at the
 // end, in KiB.
-//   soak SECONDS SPECIFICATION
+//   soak SECONDS SPECIFICATION      for so long
+//   soak LAUNCHESx SPECIFICATION    until there were so many
 #include <unistd.h>
 
 #include <atomic>
@@ -39,7 +40,9 @@ void check(cudaError_t error) {
 
 int main(int count_of_arguments, char** arguments) {
   if (count_of_arguments != 3) return 2;
-  const std::chrono::duration<double> time(std::atof(arguments[1]));
+  char* unit = nullptr;
+  const double amount = std::strtod(arguments[1], &unit);
+  const bool counts = *unit == 'x';
   unsigned long long* counted = nullptr;
   check(cudaMallocManaged(&counted, sizeof *counted));
   *counted = 0;
@@ -61,15 +64,18 @@ int main(int count_of_arguments, char** arguments) {
   }
   const auto begin = std::chrono::steady_clock::now();
   long early = 0;
-  for (bool is_attached = false; std::chrono::steady_clock::now() - begin < time;
-       is_attached = !is_attached) {
+  const auto passed = [&] {
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    return (counts ? static_cast<double>(launched) : time.count()) / amount;
+  };
+  for (bool is_attached = false; passed() < 1; is_attached = !is_attached) {
     if (is_attached) {
       unsetenv("LYNXPP_SPEC");
     } else {
       setenv("LYNXPP_SPEC", arguments[2], 1);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    if (early == 0 && std::chrono::steady_clock::now() - begin > time / 4) early = resident_kib();
+    if (early == 0 && passed() > 0.25) early = resident_kib();
   }
   is_over = true;
   for (std::thread& thread : threads) thread.join();

@@ -6,13 +6,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "support/control_socket.h"
@@ -56,11 +60,26 @@ bool is_of_this_user(int descriptor) {
          credentials.uid == ::geteuid();
 }
 
+/// What processes that were killed have left. Precondition: the folder is private.
+void remove_stale_sockets(const control::SocketPath& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.text, error)) {
+    const std::string name = entry.path().stem();
+    int process = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
+    const bool is_socket_name = problem == std::errc() && end == name.data() + name.size() && process > 0 &&
+                                entry.path().extension() == ".sock";
+    if (is_socket_name && ::kill(process, 0) != 0 && errno == ESRCH)
+      std::filesystem::remove(entry.path(), error);
+  }
+}
+
 /// A descriptor, or -1 where nobody listens.
 int connect_in(const char* runtime_folder, int process) {
   const control::SocketPath folder = control::socket_folder(runtime_folder, ::geteuid());
   const control::SocketPath path = control::socket_in(folder, process);
   if (!path.is_there() || !control::is_private_folder(folder.text, ::geteuid())) return -1;
+  remove_stale_sockets(folder);
   const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
   // Where more peers wait than may, connecting waits.

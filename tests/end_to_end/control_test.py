@@ -209,6 +209,52 @@ class ControlTest(unittest.TestCase):
         self.assertFalse([entry for entry in held if entry.startswith("socket:")], held)
         self.assertEqual(program.end()[0], 0)
 
+    def test_sockets_of_killed_processes_are_removed(self):
+        """By the next command that looks into the folder; other files and sockets of living processes stay."""
+        killed = self.start()
+        killed.process.kill()
+        killed.process.wait()
+        self.assertTrue(killed.socket.exists())
+        program = Commanded(self.folder)
+        self.addCleanup(program.process.communicate)
+        self.addCleanup(program.process.kill)
+        other = program.folder / "notes.sock"
+        other.write_text("not ours")
+        self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+        self.assertFalse(killed.socket.exists())
+        self.assertTrue(program.socket.exists() and other.exists())
+
+    def test_a_peer_that_never_reads(self):
+        """Its answer is thrown away after a second, and others are answered."""
+        program = self.start()
+        peers = [program.connect() for _ in range(2)]
+        for peer in peers:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            peer.sendall(b'{"status":{}}\n' * 1000)
+        self.assertEqual(self.status_of(program.number)["attached"], "nothing")
+        self.assertEqual(program.say("one"), "launched 1")
+        for peer in peers:
+            peer.close()
+        self.assertEqual(program.end()[0], 0)
+
+    def test_a_specification_that_is_gone(self):
+        """What is attached goes on; who wants to attach it again is told, and nothing changes."""
+        text = pathlib.Path(self.folder, "mine.cod")
+        text.write_text("global unsigned long thread_instructions;\nON_BASIC_BLOCK_EXIT: "
+                        "{ atomicAdd(&thread_instructions, basicBlockExecutedInstructionCount()); }\n")
+        program = self.start(LYNXPP_SPEC=str(text))
+        program.say("one")
+        text.unlink()
+        program.say("one")
+        program.say("two")
+        self.assertIn("mine.cod", self.command("attach", program.number, "-s", text, status=2))
+        self.assertIn("error", json.loads(program.ask(json.dumps({"attach": {"specifications": str(text)}}).encode() + b"\n")))
+        program.say("two")
+        status, errors = program.end()
+        self.assertEqual(status, 0, errors)
+        self.assertEqual([record[:3] for record in program.records()],
+                         [("_Z3onePi", 0, "mine"), ("_Z3onePi", 1, "mine"), ("_Z3twoPi", 0, "mine"), ("_Z3twoPi", 1, "mine")])
+
     def test_other_environment(self):
         """The command finds the socket by the program's environment where its own is another."""
         program = self.start()

@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import failures
+import fault_failures  # noqa: F401 - registers its tests
 import place_checks
 import run_failures  # noqa: F401 - registers its tests
 import site_checks
