@@ -1,20 +1,75 @@
-"""The part of scripts/gpu-check that calibrates the GPU for `lynxpp band` and draws the bands of the examples it is about."""
+"""The part of scripts/gpu-check that calibrates the GPU for `lynxpp band` and `lynxpp quality` and measures the programs that both are about.
+
+Steps one after the other, each within its own time and all within the budget; what is found is written after each, so that a step that hangs or
+fails leaves the others' tables. On the cpu device the sizes are small, the machine is compute_1_3, and nothing is compared with the profiler.
+"""
 import json
 import pathlib
+import tempfile
+import time
 
-from common import Findings
+from common import Findings, TestFailure
+from profiler import read_profile, tool
 
-APPS = [("partitions", 8), ("electrostatics", 64), ("cliques", 200000)]
+EQUATIONS = ("samples", "sums", "products")
+SKEWS = (1, 4, 8, 16, 32)  # rows of tiles that blocks write to at a time
+PRIMITIVES_ON_CPU = ("reduction", "inclusive_scan", "load_balancing_search", "exclusive_scan")
+# Programs, at their own sizes, whose hit rates the cache model is compared with.
+CACHE_APPS = ("transpose", "stencil", "matmul", "spmv", "strides", "jacobi")
+HITS = {
+    "L1": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"),
+    "L2": ("lts__t_sectors.sum", "lts__t_sectors_lookup_hit.sum"),
+}
 
 
-def calibrate(package, _apps, _budget):
-    findings = Findings("calibrate", "what memory transactions cost, spread over memory and confined to 256 bytes; bands of kernels")
-    file = pathlib.Path(package.folder, "calibration.json")
-    machine = () if package.device == "cuda" else ("--machine", "compute_1_3", "--iterations", 64)
-    run = package.run(package.build.command, "calibrate", *machine, "-o", file, preload=False)
-    if run.status != 0:
-        findings.fail(f"calibrate fails\n{run}")
-        return findings
+class Steps:
+    """Runs the package's programs until a step's time is up."""
+
+    def __init__(self, package, findings, budget, keep):
+        self.package = package
+        self.findings = findings
+        self.end = time.monotonic() + budget
+        self.keep = keep
+        self.deadline = self.end
+        self.is_gpu = package.device == "cuda"
+
+    def step(self, name, seconds, work):
+        began = time.monotonic()
+        self.deadline = min(self.end, began + seconds)
+        if self.deadline - began < 5:
+            self.findings.say(f"{name}: not done, the time was up")
+            return
+        try:
+            work(self)
+        except (TestFailure, OSError, ValueError, KeyError, IndexError, TypeError) as failure:
+            self.findings.fail(f"{name}: {failure!r}" if not isinstance(failure, TestFailure) else f"{name}: {failure}")
+        self.findings.data.setdefault("seconds", {})[name] = round(time.monotonic() - began, 1)
+        self.keep(self.findings)
+
+    def lynxpp(self, *arguments, environment=None):
+        """Failure: it fails, or the step's time is up."""
+        run = self.package.run(self.package.build.command, *arguments, preload=False, environment=environment,
+                               timeout=max(1, self.deadline - time.monotonic()))
+        if run.status != 0:
+            raise TestFailure(str(run))
+        return run
+
+    def program(self, name):
+        return self.package.program(name, "static" if self.is_gpu else "shared")
+
+    def test_program(self, name):
+        return self.package.build.examples / "tests" / name
+
+
+def fixed(value, digits=3):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def transactions(steps):
+    """What transactions cost, and the equations."""
+    findings, file = steps.findings, steps.calibration
+    machine = () if steps.is_gpu else ("--machine", "compute_1_3", "--iterations", 64)
+    run = steps.lynxpp("calibrate", *machine, "-o", file)
     calibration = json.loads(file.read_text())
     findings.data["calibration"] = calibration
     for line in run.stdout.decode().splitlines():
@@ -30,19 +85,144 @@ def calibrate(package, _apps, _budget):
                          "; ".join(f"{term['name']} {term['value']:.4g} ± {term['standard_error']:.2g} (p {term['p']:.2g})" for term in terms),
                          ", ".join(f"{dropped['name']} (p {dropped['p']:.2g})" for dropped in each["dropped"])])
         findings.table(f"equations, {form}", ["direction", "placement", "R²", "RMSE ms", "coefficients", "dropped"], rows)
+
+
+def bands(steps, equation, program, *arguments):
+    """Those of the program's kernels; nothing, said, where there is no band."""
+    try:
+        run = steps.lynxpp("band", "-c", steps.calibration, "-e", equation, "--json", "--", program, *arguments)
+    except TestFailure as failure:
+        if time.monotonic() >= steps.deadline:
+            raise
+        message = [line for line in str(failure).splitlines() if line.startswith(("error", "warning"))]
+        steps.findings.say(f"{program.name} {' '.join(map(str, arguments))} has no band by {equation}: {'; '.join(message)}")
+        return []
+    return [json.loads(line) for line in run.stdout.decode().splitlines()]
+
+
+HEADER = ["warps", "ms", "best ms", "worst ms", "degree"]
+
+
+def cells(band):
+    return [band["warps"], f"{band['ms']:.4g}", f"{band['best_ms']:.4g}", f"{band['worst_ms']:.4g}", fixed(band["degree"])]
+
+
+def application_bands(steps):
+    """Bands of the transposes, the electrostatics and the cliques by each form of the equations."""
     rows = []
-    for app, size in APPS:
-        form = "static" if package.device == "cuda" else "shared"
-        size = size if package.device == "cuda" else 2 if app != "cliques" else 2000
-        for equation in ("sums", "products"):
-            run = package.run(package.build.command, "band", "-c", file, "-e", equation, "--json", "--", package.program(app, form), size,
-                              preload=False)
-            if run.status != 0:
-                findings.say(f"{app} {size} has no band by {equation}: {run.stderr.strip()}")
-                continue
-            for band in map(json.loads, run.stdout.decode().splitlines()):
-                degree = "-" if band["degree"] is None else f"{band['degree']:.3f}"
-                rows.append([f"{app} {size}", band["kernel"].split("(")[0], equation, band["warps"], f"{band['ms']:.4g}", f"{band['best_ms']:.4g}",
-                             f"{band['worst_ms']:.4g}", degree])
-    findings.table("bands", ["program", "kernel", "equation", "warps", "ms", "best ms", "worst ms", "degree"], rows)
+    try:
+        for equation in EQUATIONS:
+            for app, on_gpu, on_cpu in (("partitions", 8, 2), ("electrostatics", 64, 2), ("cliques", 200000, 2000)):
+                size = on_gpu if steps.is_gpu else on_cpu
+                for band in bands(steps, equation, steps.program(app), size):
+                    rows.append([f"{app} {size}", band["kernel"].split("(")[0], equation, *cells(band)])
+    finally:
+        steps.findings.table("bands", ["program", "kernel", "equation", *HEADER], rows)
+
+
+def camping_removed(steps):
+    """The degree of the transpose as its writes go to more partitions of 256 bytes at a time."""
+    rows = []
+    size = 8 if steps.is_gpu else 2
+    try:
+        for skew in SKEWS:
+            for band in bands(steps, "samples", steps.test_program("skewed_transpose"), size, skew):
+                rows.append([skew, *cells(band)])
+    finally:
+        steps.findings.table("transpose, camping removed step by step (samples)", ["rows of tiles at a time", *HEADER], rows)
+
+
+def hot_places(steps):
+    """Hot lines and hot atomics of the kernels that are made for it."""
+    rows = []
+    for band in bands(steps, "samples", steps.test_program("hot")):
+        for spot in band["hot"] or [None]:
+            rows.append([band["kernel"].split("(")[0], *cells(band),
+                         "none" if spot is None else f"{spot['kind']} {spot['array']} + {spot['offset']}: {100 * spot['share']:.1f} %, {spot['sites'][0]['site']}"])
+    steps.findings.table("hot places", ["kernel", *HEADER, "hot"], rows)
+
+
+def quality(steps):
+    """Criteria and QM of every primitive, and weights fitted to the device."""
+    primitives = () if steps.is_gpu else PRIMITIVES_ON_CPU
+    file = steps.folder / "weights.json"
+    run = steps.lynxpp("quality", "-d", steps.package.device, "--fit", "-o", file, "--json", "--weights", "paper", "--",
+                       steps.package.program("primitives", "shared"), 1000000 if steps.is_gpu else 5000, *primitives)
+    found = json.loads(run.stdout.decode())
+    weights = json.loads(file.read_text())
+    steps.findings.data["quality"] = found
+    steps.findings.data["weights"] = weights
+    symbols = list(weights["weights"])
+    total = sum(weights["weights"].values())
+    rows = []
+    for subject in found["subjects"]:
+        if subject["kind"] != "range" or subject["name"].count("/") != 1:
+            continue
+        fitted = sum(weights["weights"][symbol] * (subject["criteria"][symbol] or 0) for symbol in symbols) / total
+        rows.append([subject["name"], subject["launches"], *[fixed(subject["criteria"][symbol], 2) for symbol in symbols], fixed(subject["quality"]), fixed(fitted),
+                     f"{1e6 * subject['kernel_seconds']:.1f}", f"{1e6 * max(0, subject['between_seconds']):.1f}"])
+    steps.findings.table(f"quality of primitives, times {found['times']}",
+                         ["range", "launches", *symbols, "QM", "QM by fitted weights", "kernels µs", "between µs"], rows)
+    fit = weights["fit"]
+    steps.findings.table("weights", ["criterion", "weight", "outcome", "coefficient", "standard error", "p"],
+                         [[each["criterion"], fixed(weights["weights"][each["criterion"]], 1), each["outcome"], fixed(each.get("coefficient")),
+                           fixed(each.get("standard_error")), fixed(each.get("p"), 4)] for each in fit["criteria"]])
+    steps.findings.say(f"weights fitted to {fit['implementations']} implementations of {fit['primitives']} primitives: R² {fit['r_squared']:.3f}, "
+                       f"each primitive predicted from the others {fit['validated_r_squared']:.3f}; pairs in the order of their times "
+                       f"{fit['order']['right']} of {fit['order']['pairs']}, by weights fitted to the others {fit['validated_order']['right']}, "
+                       f"by the paper's {fit['order_by_the_paper']['right']}")
+
+
+def modelled_caches(steps, app):
+    """{mangled or demangled kernel: {cache: (sectors, hits)}} by the cache model."""
+    run = steps.lynxpp("band", "--cache", "--json", "--", steps.package.program(app, "shared"))
+    found = {}
+    for line in run.stdout.decode().splitlines():
+        kernel = json.loads(line)
+        found[kernel["kernel"].split("(")[0].split()[-1]] = {each["cache"]: (each["accesses"], each["hits"]) for each in kernel["caches"]}
+    return found
+
+
+def profiled_caches(steps, profiler, app):
+    metrics = ",".join(name for pair in HITS.values() for name in pair)
+    run = steps.package.run(profiler, "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw", "--print-kernel-base", "function",
+                            "--metrics", metrics, "--target-processes", "all", steps.program(app), preload=False,
+                            timeout=max(1, steps.deadline - time.monotonic()))
+    launches = read_profile(run.stdout.decode(errors="replace"))
+    if not launches:
+        raise TestFailure(f"the profiler gave nothing\n{run}")
+    return {kernel: {cache: tuple(sum(launch.get(name) or 0 for launch in each) for name in names) for cache, names in HITS.items()}
+            for kernel, each in launches.items()}
+
+
+def cache_hits(steps):
+    """The cache model's hit rates beside the profiler's."""
+    profiler = tool("ncu") if steps.is_gpu else None
+    if profiler is None:
+        steps.findings.say("there is no ncu here: hit rates are the model's alone")
+    rows = []
+    try:
+        for app in CACHE_APPS if steps.is_gpu else CACHE_APPS[:2]:
+            profiled = profiled_caches(steps, profiler, app) if profiler else {}
+            for kernel, caches in modelled_caches(steps, app).items():
+                for cache, (accesses, hits) in caches.items():
+                    measured = profiled.get(kernel.split("<")[0], {}).get(cache)
+                    rows.append([app, kernel, cache, f"{accesses:,}", f"{100 * hits / accesses:.1f} %" if accesses else "-",
+                                 f"{measured[0]:,.0f}" if measured else "-", f"{100 * measured[1] / measured[0]:.1f} %" if measured and measured[0] else "-"])
+    finally:
+        steps.findings.table("sectors and hits of the caches", ["program", "kernel", "cache", "sectors, modelled", "hits, modelled", "sectors, ncu", "hits, ncu"], rows)
+
+
+def calibrate(package, _apps, budget, keep=lambda _: None):
+    findings = Findings("calibrate", "what memory transactions cost, bands, hot places, the quality of primitives with fitted weights, hits of the caches")
+    with tempfile.TemporaryDirectory() as folder:
+        steps = Steps(package, findings, budget, keep)
+        steps.folder = pathlib.Path(folder)
+        steps.calibration = steps.folder / "calibration.json"
+        steps.step("transactions", 90, transactions)
+        steps.step("camping removed", 60, camping_removed)
+        steps.step("hot places", 30, hot_places)
+        steps.step("bands", 100, application_bands)
+        steps.step("quality", 150, quality)
+        steps.step("caches", 100, cache_hits)
     return findings

@@ -59,8 +59,8 @@ class Package:
         form = form or self.forms()[-1]
         return self.build.examples / ("static" if form == "static" else ".") / app
 
-    def run(self, program, *arguments, spec=None, preload=True, environment=None):
-        return self.build.run(program, *arguments, spec=spec, preload=preload, environment=self.environment(environment))
+    def run(self, program, *arguments, spec=None, preload=True, environment=None, **more):
+        return self.build.run(program, *arguments, spec=spec, preload=preload, environment=self.environment(environment), **more)
 
     def measure(self, program, *arguments, spec, environment=None):
         return self.build.measure(program, *arguments, spec=spec, environment=self.environment(environment))

@@ -55,7 +55,7 @@ class Build:
         self.examples = self.folder / "examples"
         self.device = device
 
-    def run(self, program, *arguments, spec=None, preload=True, environment=None, folder=None):
+    def run(self, program, *arguments, spec=None, preload=True, environment=None, folder=None, timeout=TIMEOUT):
         """Starts a program. `spec` and `environment` become LYNXPP_SPEC and further variables."""
         variables = clean_environment()
         if preload:
@@ -69,9 +69,9 @@ class Build:
                           if name.startswith(("LYNXPP_", "EXAMPLE_", "LD_PRELOAD"))] + command)
         try:
             completed = subprocess.run(command, env=variables, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                                       timeout=TIMEOUT, preexec_fn=one_after_another(program))
+                                       timeout=timeout, preexec_fn=one_after_another(program))
         except subprocess.TimeoutExpired as expired:
-            raise TestFailure(f"{shown}\nstill ran after {TIMEOUT} s\nstderr: {(expired.stderr or b'').decode(errors='replace')}")
+            raise TestFailure(f"{shown}\nstill ran after {timeout:.0f} s\nstderr: {(expired.stderr or b'').decode(errors='replace')}")
         return Run(shown, completed)
 
     def measure(self, program, *arguments, spec, environment=None):
