@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,42 +15,10 @@
 #include "cli/control/arguments.h"
 #include "cli/diagnostics.h"
 #include "cli/reports/arguments.h"
+#include "cli/texts/help_formatter.h"
 
 namespace lynxpp::cli {
 namespace {
-
-/// The library's help with a usage line of our own.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter() { column_width(28); }
-  std::string make_usage(const CLI::App* app, std::string) const override {
-    static const std::map<std::string, std::string> usages = {
-        {"lynxpp", "lynxpp COMMAND [OPTIONS]"},
-        {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
-        {"record", "lynxpp record [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
-        {"check-run", "lynxpp check-run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
-        {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
-        {"report", "lynxpp report [OPTIONS] FILE..."},
-        {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
-        {"check", "lynxpp check [OPTIONS] FILE..."},
-        {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
-        {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},
-        {"stat", "lynxpp ptx stat [OPTIONS] FILE.ptx"},
-        {"cfg", "lynxpp ptx cfg [OPTIONS] FILE.ptx"},
-        {"annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
-        {"advise", "lynxpp advise [OPTIONS] FILE.access..."},
-        {"quality", "lynxpp quality [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
-        {"calibrate", "lynxpp calibrate [OPTIONS]"},
-        {"band", "lynxpp band [OPTIONS] [[--] PROGRAM [ARGUMENTS...]]"},
-        {"list", "lynxpp list [NAME]"},
-        {"attach", "lynxpp attach [OPTIONS] -s SPEC PID"},
-        {"detach", "lynxpp detach PID"},
-        {"status", "lynxpp status PID"},
-        {"top", "lynxpp top [OPTIONS] PID"},
-    };
-    return "Usage: " + usages.at(app->get_name()) + "\n";
-  }
-};
 
 constexpr const char* specification_help = "Ready-made name, .cod file or -; several with commas or repeated";
 

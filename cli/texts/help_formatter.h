@@ -1,0 +1,45 @@
+// The help of commands.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <map>
+#include <string>
+
+namespace lynxpp::cli {
+
+/// The library's help with a usage line of our own.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(28); }
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    static const std::map<std::string, std::string> usages = {
+        {"lynxpp", "lynxpp COMMAND [OPTIONS]"},
+        {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"record", "lynxpp record [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"check-run", "lynxpp check-run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
+        {"report", "lynxpp report [OPTIONS] FILE..."},
+        {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
+        {"check", "lynxpp check [OPTIONS] FILE..."},
+        {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
+        {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},
+        {"stat", "lynxpp ptx stat [OPTIONS] FILE.ptx"},
+        {"cfg", "lynxpp ptx cfg [OPTIONS] FILE.ptx"},
+        {"annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
+        {"advise", "lynxpp advise [OPTIONS] FILE.access..."},
+        {"quality", "lynxpp quality [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"calibrate", "lynxpp calibrate [OPTIONS]"},
+        {"band", "lynxpp band [OPTIONS] [[--] PROGRAM [ARGUMENTS...]]"},
+        {"list", "lynxpp list [NAME]"},
+        {"attach", "lynxpp attach [OPTIONS] -s SPEC PID"},
+        {"detach", "lynxpp detach PID"},
+        {"status", "lynxpp status PID"},
+        {"top", "lynxpp top [OPTIONS] PID"},
+    };
+    return "Usage: " + usages.at(app->get_name()) + "\n";
+  }
+};
+
+}  // namespace lynxpp::cli
