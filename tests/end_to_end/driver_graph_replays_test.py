@@ -1,9 +1,10 @@
-"""Graphs of a program of the driver's API on the cpu device: their kernels are counted replay by replay, however the
+"""Graphs of a program of the driver's API on the cpu device (LYNXPP_TEST_DEVICE: on another one): their kernels are counted replay by replay, however the
 program changes them meanwhile, and each count is that of a plain launch of the same shape.
 
 Arguments: the build folder, the program, its arguments.
 """
 import collections
+import os
 import pathlib
 import sys
 import tempfile
@@ -19,7 +20,8 @@ def main():
     program = sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "records.jsonl")
-        run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "-o", output, "--", *program,
+        device = os.environ.get("LYNXPP_TEST_DEVICE", "cpu")
+        run = build.run(build.command, "run", "-d", device, "-s", "instruction_count", "-o", output, "--", *program,
                         preload=False, environment={})
         demand_equal(f"status of {run}", run.status, 0)
         wanted = {int(grid): int(launches) for grid, launches in map(str.split, run.stdout.decode().splitlines())}
