@@ -279,20 +279,17 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
   add_filters(*quality, arguments.kernels, arguments.launches);
   add_device(*quality, arguments.device);
   quality
-      ->add_option(
-          "-w,--weights", arguments.weights,
-          "JSON file with the criteria's weights, or paper (default: the device's, else the paper's)")
+      ->add_option("-w,--weights", arguments.weights,
+                   "Weights as JSON, or paper (default: the device's, else the paper's)")
       ->type_name("FILE");
-  CLI::Option* const fit =
-      quality->add_flag("--fit", arguments.fit,
-                        "Fit weights to this device, by ranges PRIMITIVE/IMPLEMENTATION, and keep them");
+  CLI::Option* const fit = quality->add_flag("--fit", arguments.fit,
+                                             "Fit weights to the device, by ranges PRIMITIVE/IMPLEMENTATION");
   quality->add_option("-o,--output", arguments.output, "Where to keep them (default: the user's data folder)")
       ->type_name("FILE")
       ->needs(fit);
   quality
-      ->add_option(
-          "-m,--machine", arguments.machine,
-          "Whose clock times kernels on the cpu device (default: LYNXPP_CPU_CLOCK, else compute_9_0)")
+      ->add_option("-m,--machine", arguments.machine,
+                   "Whose clock times kernels (default: LYNXPP_CPU_CLOCK, else compute_9_0)")
       ->type_name("MACHINE");
   quality
       ->add_option("-r,--range", arguments.ranges,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -324,20 +325,29 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   Status launched =
       device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
   if (!launched) return launched;
-  Result<std::unique_ptr<device::Readback>> readback = device.read_back(std::move(*buffer), launch);
-  if (!readback) {
-    const std::string reason = first_message(readback.error());
-    log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending.launch,
-                reason);
-    write(pending.activity);
-    const State state(state_);
-    ++seen.lost;
-    add_once(seen.coverage.notes, "results lost: " + reason);
-    return success();
+  // Whatever goes wrong now, the launch has been made.
+  try {
+    take_back(std::move(pending), std::move(*buffer), device, launch, outstanding);
+  } catch (const std::exception& error) {
+    log().error("{}: results of a launch are lost: {}", demangle(seen.coverage.kernel), error.what());
   }
-  pending.readback = std::move(*readback);
-  add(std::move(pending), outstanding);
   return success();
+}
+
+void Session::take_back(Pending pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
+                        const device::Launch& launch, Outstanding& outstanding) {
+  Result<std::unique_ptr<device::Readback>> readback = device.read_back(std::move(buffer), launch);
+  if (readback) {
+    pending.readback = std::move(*readback);
+    return add(std::move(pending), outstanding);
+  }
+  Seen& seen = *pending.seen;
+  const std::string reason = first_message(readback.error());
+  log().error("{}: launch {}: results are lost: {}", demangle(seen.coverage.kernel), pending.launch, reason);
+  write(pending.activity);
+  const State state(state_);
+  ++seen.lost;
+  add_once(seen.coverage.notes, "results lost: " + reason);
 }
 
 void Session::note_resources(Seen& seen, device::Device& device, const device::Launch& launch,

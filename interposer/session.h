@@ -143,6 +143,9 @@ class Session {
                         const device::Launch& launch, const report::ActivityRecord& activity);
   Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
                      Pending pending);
+  /// Of a variant that has been launched.
+  void take_back(Pending pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
+                 const device::Launch& launch, Outstanding& outstanding);
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch,
                        const report::ActivityRecord& activity);
   /// Whether the launch, which is wanted, was made with the variant or timed; its activity is written later
@@ -165,6 +168,8 @@ class Session {
   bool is_crowded() const;
   /// Waits until there are not too many outstanding launches. False: there still are.
   bool has_room_for_launches();
+  /// The same, at once where there are few.
+  bool makes_room();
   /// Takes results until `is_enough`, which may then be asked several times. False: no more came, now or when
   /// another launch has waited for them.
   bool take_results_until(const std::function<bool()>& is_enough);

@@ -53,7 +53,8 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
                           : launch.may_be_running ? "by graphs that had been launched before attaching"
                           : configuration_.timing == Timing::originals
                               ? "by graphs, whose kernels are not timed"
-                              : nullptr;
+                          : !makes_room() ? "made while results of too many others were outstanding"
+                                          : nullptr;
   State state(state_);
   const std::shared_ptr<const Attached> attached = finished_ ? nullptr : attached_;
   std::vector<GraphNode> nodes;

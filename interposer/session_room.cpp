@@ -74,6 +74,14 @@ bool Session::has_room_for_launches() {
   });
 }
 
+bool Session::makes_room() {
+  {
+    const State state(state_);
+    if (!is_crowded()) return true;
+  }
+  return has_room_for_launches();
+}
+
 Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::Device& device,
                                                           std::uint64_t bytes, const device::Launch& launch) {
   std::uint64_t settled = settled_;

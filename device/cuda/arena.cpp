@@ -44,10 +44,14 @@ Arena::~Arena() {
   owner_.recycle(memory_, used_);
 }
 
-std::optional<std::size_t> Arena::take(std::size_t bytes) {
+std::optional<std::size_t> Arena::take(std::size_t bytes, CUstream stream) {
   const std::lock_guard lock(mutex_);
   if (bytes > bytes_ - used_ || parts_.size() == most_parts) return std::nullopt;
-  parts_.push_back({.offset = used_, .bytes = bytes});
+  Part taken{.offset = used_, .bytes = bytes};
+  for (std::size_t i = parts_.size(); i-- > 0 && !taken.before;) {
+    if (parts_[i].is_used && parts_[i].stream == stream) taken.before = i;
+  }
+  parts_.push_back(taken);
   used_ = std::min(bytes_, used_ + aligned(bytes));
   return parts_.size() - 1;
 }
@@ -158,15 +162,12 @@ std::optional<double> Arena::most_milliseconds(std::size_t part) {
   const std::lock_guard lock(mutex_);
   const Part& wanted = parts_[part];
   // Each thread has another stream behind that name.
-  if (wanted.stream == CU_STREAM_PER_THREAD) return std::nullopt;
-  for (std::size_t i = part; i-- > 0;) {
-    if (!parts_[i].is_used || parts_[i].stream != wanted.stream) continue;
-    float milliseconds = 0;
-    const bool is_known =
-        owner_.driver_.cuEventElapsedTime(&milliseconds, parts_[i].done, wanted.done) == CUDA_SUCCESS;
-    return is_known ? std::optional<double>(milliseconds) : std::nullopt;
-  }
-  return std::nullopt;
+  if (wanted.stream == CU_STREAM_PER_THREAD || !wanted.before) return std::nullopt;
+  float milliseconds = 0;
+  const CUresult result =
+      owner_.driver_.cuEventElapsedTime(&milliseconds, parts_[*wanted.before].done, wanted.done);
+  if (result != CUDA_SUCCESS || milliseconds < 0) return std::nullopt;
+  return milliseconds;
 }
 
 Arenas::~Arenas() { open_.reset(); }
@@ -178,13 +179,13 @@ Result<Arenas::Place> Arenas::take(std::size_t bytes, CUstream stream) {
     const std::lock_guard lock(mutex_);
     place.arena = open_;
   }
-  if (place.arena != nullptr) part = place.arena->take(bytes);
+  if (place.arena != nullptr) part = place.arena->take(bytes, stream);
   std::shared_ptr<Arena> full;  // goes back, perhaps, when nothing is locked
   if (!part) {
     Result<std::shared_ptr<Arena>> opened = open(bytes);
     if (!opened) return opened.error();
     place.arena = std::move(*opened);
-    part = place.arena->take(bytes);
+    part = place.arena->take(bytes, stream);
     const std::lock_guard lock(mutex_);
     full = std::exchange(open_, place.arena);
   }
@@ -257,7 +258,7 @@ bool Arenas::release_kept() {
   {
     const std::lock_guard lock(mutex_);
     unused.swap(kept_);
-    kept_bytes_ = 0;
+    for (const Arena::Memory& memory : unused) kept_bytes_ -= memory.device.size;
   }
   for (const Arena::Memory& memory : unused) {
     pool_.give_back(memory.cleared);
@@ -302,7 +303,7 @@ class ArenaBuffer final : public Buffer {
         stream_(stream) {}
   /// The launch came to nothing, but something may have been written for it.
   ~ArenaBuffer() override {
-    if (place_.arena == nullptr) return;
+    if (place_.arena == nullptr || !is_used) return;
     const InContext ours(driver_, pool_.context());
     place_.arena->enqueued(place_.part, stream_);
   }
@@ -311,6 +312,8 @@ class ArenaBuffer final : public Buffer {
   Arenas::Place give() { return std::exchange(place_, {}); }
   const Driver& driver() const { return driver_; }
   Pool& pool() const { return pool_; }
+
+  bool is_used = false;
 
  private:
   const Driver& driver_;
@@ -350,6 +353,8 @@ class ArenaReadback final : public Readback {
 std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream) {
   return std::make_unique<ArenaBuffer>(driver, pool, std::move(place), stream);
 }
+
+void note_use(Buffer& buffer) { static_cast<ArenaBuffer&>(buffer).is_used = true; }
 
 Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer) {
   auto& enqueued = static_cast<ArenaBuffer&>(*buffer);

@@ -37,8 +37,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// The number of a part of so many bytes; nullopt when there is no room.
-  std::optional<std::size_t> take(std::size_t bytes);
+  /// The number of a part of so many bytes for a launch on the stream; nullopt when there is no room.
+  std::optional<std::size_t> take(std::size_t bytes, CUstream stream);
   std::uint64_t address(std::size_t part) const;
   /// What is enqueued on `stream` from now on finds zeros.
   Status wait_until_cleared(CUstream stream);
@@ -63,7 +63,8 @@ class Arena {
     std::size_t bytes = 0;
     CUstream stream = nullptr;
     CUevent done = nullptr;
-    CUevent copied = nullptr;  ///< shared by the parts that are copied together
+    CUevent copied = nullptr;                ///< shared by the parts that are copied together
+    std::optional<std::size_t> before = {};  ///< the last one enqueued on the stream when this one was taken
     bool is_used = false;
     bool is_over = false;
     bool has_come = false;
@@ -126,6 +127,8 @@ class Arenas {
 
 /// A launch whose memory is a part of an arena.
 std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream);
+/// Something that uses the memory of such a buffer has been enqueued.
+void note_use(Buffer& buffer);
 /// … enqueued; its readback. Failure: nobody can know when it is over.
 Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer);
 

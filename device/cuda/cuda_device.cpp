@@ -202,6 +202,7 @@ class CudaDevice final : public Device {
   Status write(Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes,
                const Launch& launch) override {
     const CaptureRelaxed relaxed(driver_);
+    if (times_ == KernelTimes::off) note_use(buffer);
     // From pageable memory: the driver has taken a copy when it comes back.
     const CUresult result =
         driver_.cuMemcpyHtoDAsync(buffer.address() + offset, bytes.data(), bytes.size(), stream_of(launch));
@@ -220,8 +221,11 @@ class CudaDevice final : public Device {
     if (!given) return given.error();
     std::vector<void*>& parameters = *given;
     if (!probe.empty()) parameters.push_back(const_cast<std::uint64_t*>(probe.data()));
-    return submit(loaded.function(), launch, parameters.data(), nullptr,
-                  times_ != KernelTimes::off ? &static_cast<CudaBuffer&>(buffer).timing : nullptr);
+    const bool is_timed = times_ != KernelTimes::off;
+    const Status submitted = submit(loaded.function(), launch, parameters.data(), nullptr,
+                                    is_timed ? &static_cast<CudaBuffer&>(buffer).timing : nullptr);
+    if (submitted && !is_timed) note_use(buffer);
+    return submitted;
   }
 
   Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer, const Launch& launch) override {

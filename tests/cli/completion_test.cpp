@@ -54,7 +54,7 @@ TEST(Complete, OffersTheOptionsOfTheHelp) {
     EXPECT_EQ(names, long_options_of(command)) << command;
   }
   EXPECT_THAT(offered({"report", "--format", "csv", "--f"}), testing::IsEmpty()) << "given already";
-  EXPECT_THAT(offered({"run", "-s", "quality", "--s"}), ElementsAre("--spec")) << "may be repeated";
+  EXPECT_THAT(offered({"run", "-s", "quality", "--sp"}), ElementsAre("--spec")) << "may be repeated";
 }
 
 TEST(Complete, OffersValues) {

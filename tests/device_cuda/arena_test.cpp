@@ -212,6 +212,30 @@ TEST_F(ArenaTest, IsGivenUpWhereNobodyKnowsWhenALaunchIsOver) {
   EXPECT_THAT(simulation_.allocated, SizeIs(3));
 }
 
+TEST_F(ArenaTest, APartThatNothingWasEnqueuedForKeepsNothing) {
+  constexpr std::size_t large = 8u << 20;
+  auto first = allocate(large);
+  simulation_.record = CUDA_ERROR_INVALID_HANDLE;
+  first.reset();
+  simulation_.record = CUDA_SUCCESS;
+  const auto second = allocate(large);
+  const auto third = allocate(large);
+  EXPECT_THAT(simulation_.allocated, SizeIs(2)) << "the first one's memory was taken again";
+}
+
+TEST_F(ArenaTest, OfLaunchesMadeBesideEachOtherNobodyKnowsWhichWasFirst) {
+  auto first = allocate();
+  auto second = allocate();
+  const auto later = std::move(*device_->read_back(std::move(second), launch_));
+  const auto earlier = std::move(*device_->read_back(std::move(first), launch_));
+  simulation_.end_launches();
+  EXPECT_EQ(earlier->most_milliseconds(), std::nullopt);
+  EXPECT_EQ(later->most_milliseconds(), std::nullopt);
+  simulation_.elapsed = -1;
+  const auto next = launched(1);
+  EXPECT_EQ(next->most_milliseconds(), std::nullopt);
+}
+
 TEST_F(ArenaTest, ACopyThatIsRefusedIsTheResultsFailure) {
   const auto readback = launched(1);
   simulation_.end_launches();
