@@ -179,6 +179,19 @@ CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
   return result;
 }
 
+/// A node of a graph names the CUfunction of a kernel that the program knows by its CUkernel alone.
+KernelPtr ask_for_kernel_of(void* function, const char* name) {
+  const auto function_of = reinterpret_cast<KernelGetFunction>(lookup_driver("cuKernelGetFunction"));
+  if (function_of == nullptr) return nullptr;
+  for (void* const handle : registry().handles_named(name)) {
+    CUfunction found = nullptr;
+    if (function_of(&found, static_cast<CUkernel>(handle)) != cuda_success || found != function) continue;
+    registry().add_alias(function, handle);
+    return registry().find_function(function);
+  }
+  return nullptr;
+}
+
 /// For a handle that came by a way we do not watch (cuModuleLoad from a file, cuLinkComplete, an
 /// enumeration): the driver knows its name and its module. Precondition: Passthrough is active.
 KernelPtr ask_driver(void* function) {
@@ -186,6 +199,7 @@ KernelPtr ask_driver(void* function) {
     const auto name_of = reinterpret_cast<GetName>(lookup_driver(get_name));
     const char* name = nullptr;
     if (name_of == nullptr || name_of(&name, function) != cuda_success || name == nullptr) return nullptr;
+    if (KernelPtr kernel = ask_for_kernel_of(function, name)) return kernel;
     void* owner = nullptr;
     const auto owner_of = reinterpret_cast<GetOwner>(lookup_driver(get_owner));
     if (owner_of == nullptr || owner_of(&owner, function) != cuda_success) owner = nullptr;

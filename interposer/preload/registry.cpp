@@ -115,6 +115,15 @@ KernelPtr Registry::find_function(void* function) const {
   return found != functions_.end() ? found->second : nullptr;
 }
 
+std::vector<void*> Registry::handles_named(const char* name) const {
+  std::vector<void*> handles;
+  const std::shared_lock lock(mutex_);
+  for (const auto& [handle, kernel] : functions_) {
+    if (kernel->image != nullptr && kernel->name == name) handles.push_back(handle);
+  }
+  return handles;
+}
+
 Registry::Removed Registry::remove_module(void* module) {
   Removed removed;
   const std::lock_guard lock(mutex_);

@@ -62,6 +62,8 @@ class Registry {
 
   bool knows_module(void* module) const;
   KernelPtr find_function(void* function) const;
+  /// Of kernels of that name whose module was seen being loaded.
+  std::vector<void*> handles_named(const char* name) const;
 
   /// Forgets the module, its functions, and for a library the modules made from it.
   Removed remove_module(void* module);

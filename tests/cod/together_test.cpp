@@ -68,6 +68,8 @@ void expect_same(const Measured& together, const Measured& alone, bool is_time, 
   }
 }
 
+const std::vector<std::string> kernels{"straight", "divergent", "early"};
+
 class Together : public testing::TestWithParam<std::string> {
  protected:
   const Shape shape_{{2, 1, 1}, {45, 1, 1}};
@@ -81,13 +83,16 @@ class Together : public testing::TestWithParam<std::string> {
   }
 };
 
+/// Each pair on one of the kernels: pairs are many, and each is compiled.
 TEST_P(Together, AllPairsMeasureWhatEachMeasuresAlone) {
   const std::vector<Measured> expected = alone();
+  const auto kernel = static_cast<std::size_t>(std::ranges::find(kernels, GetParam()) - kernels.begin());
   const std::vector<Named>& all = specifications();
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t k = i + 1; k < all.size(); ++k) {
+      if ((i + k) % kernels.size() != kernel) continue;
       // In either order, taking turns: the order must not matter.
-      const bool is_swapped = (i + k) % 2 != 0;
+      const bool is_swapped = i % 2 != 0;
       const std::size_t first = is_swapped ? k : i;
       const std::size_t second = is_swapped ? i : k;
       const std::string what = all[first].name + " with " + all[second].name;
@@ -109,7 +114,7 @@ TEST_P(Together, AllOfThemMeasureWhatEachMeasuresAlone) {
                 specifications()[i].name + " with all others");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Together, testing::Values("straight", "divergent", "early"));
+INSTANTIATE_TEST_SUITE_P(Kernels, Together, testing::ValuesIn(kernels));
 
 }  // namespace
 }  // namespace lynxpp::cod
