@@ -51,7 +51,9 @@ const std::vector<Named>& specifications() {
   return all;
 }
 
-bool measures_time(const Named& specification) { return specification.name == "kernel_runtime"; }
+bool measures_time(const Named& specification) {
+  return specification.name == "kernel_runtime" || specification.name == "warp_timeline";
+}
 
 void expect_same(const Measured& together, const Measured& alone, bool is_time, const std::string& what) {
   ASSERT_EQ(together.failure, "") << what;
