@@ -60,6 +60,11 @@ Driver fake_driver() {
     *address = 4096;
     return CUDA_SUCCESS;
   };
+  driver.cuMemHostAlloc = [](void** address, std::size_t, unsigned) {
+    *address = reinterpret_cast<void*>(8192);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeHost = [](void*) { return CUDA_SUCCESS; };
   driver.cuEventCreate = [](CUevent*, unsigned) { return CUDA_ERROR_OUT_OF_MEMORY; };
   driver.cuMemFreeAsync = [](CUdeviceptr, CUstream) { return CUDA_SUCCESS; };
   driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, std::size_t, CUstream) { return CUDA_SUCCESS; };
@@ -73,6 +78,7 @@ class AttributesTest : public testing::Test {
     launch_.function = reinterpret_cast<void*>(original);
     launch_.block[0] = 32;
     device_ = std::move(*make_device(driver_));
+    device_->measure_kernels(KernelTimes::running);  // each launch has its own memory
     kept_.attributes[original][CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = 25;
     variant_ = std::move(*device_->load("ret;", "k", launch_, 0));
   }

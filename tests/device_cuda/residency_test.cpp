@@ -67,6 +67,11 @@ Driver fake_driver() {
     *address = 4096;
     return CUDA_SUCCESS;
   };
+  driver.cuMemHostAlloc = [](void** address, std::size_t, unsigned) {
+    *address = reinterpret_cast<void*>(8192);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeHost = [](void*) { return CUDA_SUCCESS; };
   driver.cuEventCreate = [](CUevent*, unsigned) { return CUDA_ERROR_OUT_OF_MEMORY; };
   driver.cuMemFreeAsync = [](CUdeviceptr, CUstream) { return CUDA_SUCCESS; };
   driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, std::size_t, CUstream) { return CUDA_SUCCESS; };
@@ -79,6 +84,7 @@ class ResidencyTest : public testing::Test {
   void SetUp() override {
     table = &table_;
     device_ = std::move(*make_device(driver_));
+    device_->measure_kernels(KernelTimes::running);  // each launch has its own memory
     variant_ = load("ret;");
   }
 
