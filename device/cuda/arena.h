@@ -31,8 +31,8 @@ class Arena {
   };
 
   Arena(Arenas& owner, const Memory& memory, std::size_t bytes);
-  /// When nobody uses a part any more its memory goes back to the owner, having waited for the launches; where
-  /// nobody can know their end, it is given up.
+  /// When nobody uses a part any more its memory goes back to the owner, having waited for the launches;
+  /// where nobody can know their end, it is given up.
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

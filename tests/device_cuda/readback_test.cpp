@@ -1,4 +1,5 @@
-// When the memory of a launch that is measured is used again, and what launches cost the driver, against a driver that answers as it is told.
+// When the memory of a launch that is measured is used again, and what launches cost the driver, against a
+// driver that answers as it is told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

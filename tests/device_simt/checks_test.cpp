@@ -140,9 +140,10 @@ TEST(CheckedLaunchTest, FindsAMissingBarrierAndNoneThatIsThere) {
   const std::vector<Finding> found = findings_of(exchange, "", out);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].kind, FindingKind::race);
-  EXPECT_THAT(found[0].place.opcode, HasSubstr("ld.shared"));
   ASSERT_TRUE(found[0].other.has_value());
-  EXPECT_THAT(found[0].other->opcode, HasSubstr("st.shared"));
+  // Either warp may come first.
+  const std::set<std::string> opcodes{found[0].place.opcode, found[0].other->opcode};
+  EXPECT_EQ(opcodes, (std::set<std::string>{"ld.shared.u32", "st.shared.u32"}));
   EXPECT_THAT(found[0].place.action, HasSubstr("shared array 'tile'"));
   const std::vector<Finding> unwritten = findings_of(exchange, "", out, {.init = true});
   ASSERT_EQ(unwritten.size(), 1u) << "what is not wanted is not looked for";
@@ -176,7 +177,8 @@ TEST(CheckedLaunchTest, LeavesIllegalAccessesOutAndFailsInTheEnd) {
   ASSERT_EQ(checks.findings.size(), 2u);
   for (const Finding& each : checks.findings) {
     EXPECT_EQ(each.kind, FindingKind::out_of_bounds);
-    EXPECT_EQ(each.count, 32u);
+    // A load of all lanes from one address is one access.
+    EXPECT_EQ(each.count, each.place.opcode.starts_with("ld.") ? 1u : 32u) << each.place.opcode;
   }
 }
 

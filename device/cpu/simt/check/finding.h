@@ -54,7 +54,7 @@ struct Finding {
   FindingPlace place;
   std::optional<FindingPlace> other;  ///< of a race: the access that came first
   std::string detail;                 ///< "4 bytes behind the end of …"; may be empty
-  std::uint64_t count = 0;            ///< accesses of single threads, or warps that met
+  std::uint64_t count = 0;            ///< accesses (a load of a warp from one address: one), or warps
 };
 
 /// Asks for a launch to be checked, and takes what was found.
