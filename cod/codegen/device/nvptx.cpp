@@ -3,6 +3,7 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -10,6 +11,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
 
 #include <memory>
 #include <mutex>
@@ -76,6 +78,25 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  // A switch whose default cannot be reached would become branches that end in `exit` there.
+  llvm::FunctionPassManager lowering;
+  lowering.addPass(llvm::LowerSwitchPass());
+  llvm::createModuleToFunctionPassAdaptor(std::move(lowering)).run(module, modules);
+}
+
+/// A handler never ends the program's thread: what cannot be reached returns, where LLVM would emit `exit`,
+/// and a path to `exit` would also move the place where the program's branches around it converge.
+void return_where_unreachable(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      auto* const end = llvm::dyn_cast_or_null<llvm::UnreachableInst>(block.getTerminator());
+      if (end == nullptr) continue;
+      llvm::Type* const type = function.getReturnType();
+      llvm::ReturnInst::Create(module.getContext(), type->isVoidTy() ? nullptr : llvm::PoisonValue::get(type),
+                               end->getIterator());
+      end->eraseFromParent();
+    }
+  }
 }
 
 /// The name of the function that the call at the start of `text` leads to: call.uni (result), name,
@@ -124,6 +145,7 @@ Result<std::string> emit_ptx(llvm::Module& module, int sm) {
                    "please report this specification");
   }
   optimize(module, *machine);
+  return_where_unreachable(module);
   llvm::SmallString<4096> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
