@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/checked/arguments.h"
+#include "cli/cluster/arguments.h"
 #include "cli/completion/complete.h"
 #include "cli/control/arguments.h"
 #include "cli/diagnostics.h"
@@ -465,6 +466,8 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const record_command = add_record(app, record);
   const CLI::App* const bench_command = add_bench(app, bench);
   const CLI::App* const report_command = add_report(app, report);
+  MergeArguments merge;
+  add_merge(app, merge);
   DiffArguments diff;
   const CLI::App* const diff_command = add_diff(app, diff);
   const CLI::App* const check_command = add_check(app, check);
@@ -536,6 +539,7 @@ Arguments parse_arguments(int count, char** values) {
     return record;
   }
   if (app.got_subcommand(report_command)) return report;
+  if (app.got_subcommand("merge")) return merge;
   if (app.got_subcommand(diff_command)) return diff;
   if (app.got_subcommand(check_command)) {
     if (check.files.empty() && check.one_liners.empty())

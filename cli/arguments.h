@@ -65,8 +65,15 @@ struct ReportArguments {
   std::vector<std::string> files;
   std::string format = "table";
   std::string output;  ///< empty or "-": standard output
+  std::string by;      ///< "rank", "host", "process", "device"; empty: all of them together
   int width = 0;       ///< of the table; 0: the terminal's
   bool all = false;    ///< of the table: every row, element and place
+};
+
+/// `lynxpp merge`.
+struct MergeArguments {
+  std::vector<std::string> files;
+  std::string output;  ///< empty or "-": standard output
 };
 
 /// `lynxpp diff`.
@@ -202,10 +209,10 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments =
-    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments, ReportArguments,
-                 DiffArguments, CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments,
-                 QualityArguments, CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
+using Arguments = std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
+                               ReportArguments, MergeArguments, DiffArguments, CheckArguments,
+                               InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
+                               CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -12,6 +12,7 @@ int record(const RecordArguments& arguments);
 int check_run(const CheckRunArguments& arguments);
 int bench(const BenchArguments& arguments);
 int report(const ReportArguments& arguments);
+int merge(const MergeArguments& arguments);
 int diff(const DiffArguments& arguments);
 int check(const CheckArguments& arguments);
 /// The part of check() behind --explain: where the specifications' handlers would stand.

@@ -24,6 +24,7 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::ReportArguments& arguments) const {
     return lynxpp::cli::report(arguments);
   }
+  int operator()(const lynxpp::cli::MergeArguments& arguments) const { return lynxpp::cli::merge(arguments); }
   int operator()(const lynxpp::cli::DiffArguments& arguments) const { return lynxpp::cli::diff(arguments); }
   int operator()(const lynxpp::cli::CheckArguments& arguments) const { return lynxpp::cli::check(arguments); }
   int operator()(const lynxpp::cli::InstrumentArguments& arguments) const {

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "report/cluster/by_place.h"
 #include "report/csv.h"
 #include "report/findings/findings.h"
 #include "report/page/page.h"
@@ -47,27 +48,37 @@ class Output {
 bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
   bool is_good = true;
   for (const std::string& path : files) {
-    const Result<report::Reading> reading = report::read_json_lines_file(path);
-    if (!reading) {
-      print(reading.error().diagnostics);
-      is_good = false;
-      continue;
-    }
-    print(reading->diagnostics);
-    if (reading->records.empty()) {
-      print_error(path + " holds no records");
-      is_good = false;
-    }
-    report::feed(reading->records, sink);
+    report::StreamedReading reading;
+    const Status read = report::stream_json_lines_file(path, sink, reading);
+    print(reading.diagnostics);
+    if (!read) print(read.error().diagnostics);
+    if (read && reading.records == 0) print_error(path + " holds no records");
+    is_good = is_good && read.ok() && reading.records != 0;
   }
   sink.finish();
   return is_good;
 }
 
+std::size_t width_of(const ReportArguments& arguments) {
+  return arguments.width > 0 ? static_cast<std::size_t>(arguments.width)
+                             : report::terminal_width(STDOUT_FILENO);
+}
+
+bool render_by_place(const ReportArguments& arguments, const Write& write) {
+  report::PlaceSink sink(*report::find_grouping(arguments.by));
+  const bool is_good = read_into(sink, arguments.files);
+  if (arguments.format == "csv") {
+    sink.write_csv(write);
+  } else {
+    write(sink.to_text(width_of(arguments)));
+  }
+  return is_good;
+}
+
 bool render(const ReportArguments& arguments, const Write& write) {
+  if (!arguments.by.empty()) return render_by_place(arguments, write);
   if (arguments.format == "csv") return read_into(*report::make_csv_sink(write), arguments.files);
-  const std::size_t width =
-      arguments.width > 0 ? static_cast<std::size_t>(arguments.width) : report::terminal_width(STDOUT_FILENO);
+  const std::size_t width = width_of(arguments);
   if (arguments.format == "table") {
     return read_into(*report::make_table_sink({write, width, arguments.all, true}), arguments.files);
   }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "report/members.h"
 #include "report/output.h"
@@ -53,6 +54,7 @@ class ObjectWriter {
     return value.has_value();
   }
   static bool says_something(const LaunchRecord::Sampling& sampling) { return !sampling.is_whole(); }
+  static bool says_something(std::uint64_t value) { return value != 0; }
   static bool says_something(const auto& value) { return !value.empty(); }
 
   void key(std::string_view name) {
@@ -189,10 +191,16 @@ void ObjectWriter::results(std::string_view name, std::string_view units,
   close();
 }
 
-std::string text_of(const auto& record) {
+std::string text_of(const auto& record, const std::string& process = {}) {
+  using Record = std::decay_t<decltype(record)>;
   ObjectWriter json;
   json.open();
-  json(kind_member, kind_of<std::decay_t<decltype(record)>>);
+  json(kind_member, kind_of<Record>);
+  if constexpr (std::same_as<Record, LaunchRecord>) {
+    json.if_any(process_member, record.process.empty() ? process : record.process);
+  } else if constexpr (!std::same_as<Record, ProcessRecord>) {
+    json.if_any(process_member, process);
+  }
   visit_members(record, json);
   json.close();
   return json.finish();
@@ -205,16 +213,25 @@ class JsonLinesSink final : public Sink {
   JsonLinesSink(const JsonLinesSink&) = delete;
   JsonLinesSink& operator=(const JsonLinesSink&) = delete;
 
-  void sites(const SitesRecord& record) override { write(text_of(record)); }
-  void launch(const LaunchRecord& record) override { write(text_of(record)); }
-  void total(const TotalRecord& record) override { write(text_of(record)); }
-  void coverage(const CoverageRecord& record) override { write(text_of(record)); }
-  void timing(const TimingRecord& record) override { write(text_of(record)); }
-  void device(const DeviceRecord& record) override { write(text_of(record)); }
-  void activity(const ActivityRecord& record) override { write(text_of(record)); }
+  void process(const ProcessRecord& record) override {
+    header_ = text_of(record);
+    process_ = record.process;
+  }
+  void sites(const SitesRecord& record) override { append(record); }
+  void launch(const LaunchRecord& record) override { append(record); }
+  void total(const TotalRecord& record) override { append(record); }
+  void coverage(const CoverageRecord& record) override { append(record); }
+  void timing(const TimingRecord& record) override { append(record); }
+  void device(const DeviceRecord& record) override { append(record); }
+  void activity(const ActivityRecord& record) override { append(record); }
   void finish() override {}
 
  private:
+  /// The process's own record goes before its first one.
+  void append(const auto& record) {
+    if (!header_.empty()) write(std::exchange(header_, {}));
+    write(text_of(record, process_));
+  }
   /// A line goes out in one write at the end of the file, so lines of several processes do not mix.
   void write(const std::string& line) {
     if (has_failed_) return;
@@ -227,11 +244,14 @@ class JsonLinesSink final : public Sink {
 
   int descriptor_;
   std::string path_;
+  std::string header_;
+  std::string process_;
   bool has_failed_ = false;
 };
 
 }  // namespace
 
+std::string json_line_of(const ProcessRecord& record) { return text_of(record); }
 std::string json_line_of(const SitesRecord& record) { return text_of(record); }
 std::string json_line_of(const LaunchRecord& record) { return text_of(record); }
 std::string json_line_of(const TotalRecord& record) { return text_of(record); }

@@ -16,8 +16,13 @@ namespace lynxpp::report {
 /// The member that says what kind of record an object is.
 inline constexpr const char* kind_member = "record";
 
+/// … and whose it is.
+inline constexpr const char* process_member = "process";
+
 template <typename Record>
 inline constexpr std::string_view kind_of = "";
+template <>
+inline constexpr std::string_view kind_of<ProcessRecord> = "process";
 template <>
 inline constexpr std::string_view kind_of<SitesRecord> = "sites";
 template <>
@@ -118,6 +123,28 @@ void visit_members(Is<ModelledTime> auto& time, auto&& visit) {
   visit.if_any("l2", time.l2);
 }
 
+void visit_members(Is<ProcessRecord> auto& record, auto&& visit) {
+  visit(process_member, record.process);
+  visit.if_any("host", record.host);
+  visit.if_any("pid", record.pid);
+  visit.if_any("rank", record.rank);
+  visit.if_any("program", record.program);
+  visit.if_any("begin_us", record.begin_us);
+  visit.if_any("file", record.file);
+}
+
+void visit_members(Is<LaunchPlace> auto& place, auto&& visit) {
+  visit("correlation", place.correlation);
+  visit("ordinal", place.ordinal);
+  visit("context", place.context);
+  visit("stream", place.stream);
+  visit.if_any("module", place.module);
+  visit("thread", place.thread);
+  visit("begin_us", place.begin_us);
+  visit("end_us", place.end_us);
+  visit.if_any("device_ms", place.device_ms);
+}
+
 void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
   visit("launch", record.launch);
@@ -132,10 +159,13 @@ void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
   visit.if_any("modelled", record.modelled);
   visit.if_any("notes", record.notes);
   visit.if_any("ranges", record.ranges);
+  visit.if_any("place", record.place);
 }
 
 void visit_members(Is<DeviceRecord> auto& record, auto&& visit) {
   visit("device", record.device);
+  visit.may_lack("ordinal", record.ordinal);
+  visit.if_any("uuid", record.uuid);
   visit("compute_capability", record.compute_capability);
   visit("multiprocessors", record.multiprocessors);
   visit("clock_khz", record.clock_khz);
@@ -189,6 +219,7 @@ void visit_members(Is<CoverageRecord> auto& record, auto&& visit) {
   visit("instrumented_launches", record.instrumented_launches);
   visit("sites", record.sites);
   visit.may_lack("notes", record.notes);
+  visit.if_any("module", record.module);
 }
 
 void visit_members(Is<KernelResources> auto& resources, auto&& visit) {

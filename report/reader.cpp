@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "report/cluster/record_lines.h"
 #include "report/members.h"
 #include "report/number.h"
 #include "support/text.h"
@@ -243,6 +244,7 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
   const auto read_as = [&]<typename T>(T record) {
     if (*kind != kind_of<T>) return;
     MemberReader reader(object);
+    if constexpr (std::same_as<T, LaunchRecord>) reader.if_any(process_member, record.process);
     visit_members(record, reader);
     complaint = reader.complaint().empty() ? check(record) : reader.complaint();
     if (complaint.empty()) records.emplace_back(std::move(record));
@@ -254,6 +256,7 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
   read_as(TimingRecord());
   read_as(DeviceRecord());
   read_as(ActivityRecord());
+  read_as(ProcessRecord());
   return complaint;
 }
 
@@ -302,9 +305,27 @@ Result<Reading> read_json_lines_file(const std::string& path) {
   return read_json_lines(text, path);
 }
 
+Status stream_json_lines_file(const std::string& path, Sink& sink, StreamedReading& streamed) {
+  constexpr std::size_t most_diagnostics = 100;
+  Result<RecordLines> lines = RecordLines::open(path);
+  if (!lines) return lines.error();
+  Reading reading;
+  while (const auto line = lines->next()) {
+    if (trim(*line).empty()) continue;
+    reading.records.clear();
+    read_line(*line, {path, lines->number(), 1, 1}, reading);
+    streamed.records += reading.records.size();
+    feed(reading.records, sink);
+    if (reading.diagnostics.size() > most_diagnostics) reading.diagnostics.resize(most_diagnostics);
+  }
+  streamed.diagnostics = std::move(reading.diagnostics);
+  return lines->status();
+}
+
 void feed(const std::vector<Record>& records, Sink& sink) {
   struct Visitor {
     Sink& sink;
+    void operator()(const ProcessRecord& record) const { sink.process(record); }
     void operator()(const SitesRecord& record) const { sink.sites(record); }
     void operator()(const LaunchRecord& record) const { sink.launch(record); }
     void operator()(const TotalRecord& record) const { sink.total(record); }

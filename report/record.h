@@ -1,11 +1,14 @@
 // What lynxpp tells its user: launch records and coverage records, and the sinks they go to.
 //
 // JSON Lines (LYNXPP_OUTPUT), one object a line:
-//   {"record":"launch","kernel":…,"demangled":…,"launch":0,"device":…,"grid":[x,y,z],"block":[x,y,z],
-//    "spec":…,
+//   {"record":"process","process":…,"host":…,"pid":N,"rank":N,"program":…,"begin_us":N}
+//   {"record":"launch","process":…,"kernel":…,"demangled":…,"launch":0,"device":…,
+//    "grid":[x,y,z],"block":[x,y,z],"spec":…,
 //    "results":{name: number | {"value":…,"numerator":…,"denominator":…}
 //                     | {"extents":[…],"names":["BASIC_BLOCKS",…],"values":[…]}}, "sites":N,
-//    "sampling":{"launches":N,"blocks":N,"warps":N}, "modelled":{"machine":…,"seconds":…, …}, …}
+//    "sampling":{"launches":N,"blocks":N,"warps":N}, "modelled":{"machine":…,"seconds":…, …}, …,
+//    "place":{"correlation":N,"ordinal":N,"context":N,"stream":N,"module":…,"thread":N,
+//             "begin_us":N,"end_us":N}}
 //   {"record":"total","spec":…,"results":{…},…}
 //   {"record":"coverage","kernel":…,"demangled":…,"instrumented":bool,"reason":…,"launches":N,
 //    "sites":N, "notes":[…]}
@@ -14,10 +17,12 @@
 //    "blocks":{"function":[…],"first":[…],"instructions":[…]},
 //    "instructions":{"block":[…],"opcode":[…],"labels":[…],"ptx_line":[…],"file":[…],"line":[…]},
 //    "ptx":[{"line":N,"text":…},…]}
-//   {"record":"device","device":…,"compute_capability":90,"multiprocessors":N,…}
+//   {"record":"device","device":…,"ordinal":N,"uuid":…,"compute_capability":90,"multiprocessors":N,…}
 //   {"record":"activity","order":N,"stream":N,"host_ms":…,"ranges":[…], and one of
 //    "launch":{"kernel":…,"launch":N,…} "copy":{"bytes":N,…} "wait":{}}
-// The last two are written with LYNXPP_TIMELINE alone: what the program did, in the order in which it called.
+// Every record of a process names it by "process", twelve hexadecimal digits that no other process has. Its
+// own record comes first, a device's before the first launch on it.
+// Activities are written with LYNXPP_TIMELINE alone: what the program did, in the order in which it called.
 // "ranges" are those that the launching thread was in (docs/quality.md), the outermost first; launch records
 // have them too.
 // "sites" is the key to results with the extents BASIC_BLOCKS and INSTRUCTIONS: columns with one element for
@@ -27,7 +32,7 @@
 // kernel that belongs to it; a kernel whose variants have the same instructions has one table, number 0.
 // "ptx" is the text of its functions as the program has it.
 // "sampling" stands where not everything was measured: 1 of so many, and nothing was scaled up. A launch
-// counts from 0, per kernel, over the launches made while a specification was attached.
+// counts from 0, per device, module and kernel, over the launches made while a specification was attached.
 #pragma once
 
 #include <cstdint>
@@ -102,9 +107,36 @@ struct ModelledTime {
   std::optional<Cache> l1 = {}, l2 = {};
 };
 
+/// A process that wrote records.
+struct ProcessRecord {
+  std::string process;    ///< that all its records name: 12 hexadecimal digits
+  std::string host = {};  ///< empty, as what follows: not known
+  std::uint64_t pid = 0;
+  std::optional<std::uint64_t> rank = {};  ///< of an MPI program
+  std::string program = {};                ///< path of the executable
+  std::uint64_t begin_us = 0;              ///< microseconds since 1970, when the first record was near
+  std::string file = {};                   ///< whose records name no process: they were merged from it
+};
+
+/// Where and when a launch was made. Times are those of the host's clock, in microseconds since 1970.
+struct LaunchPlace {
+  std::uint64_t correlation = 0;  ///< of all launches of the process, from the program's first one, whether
+                                  ///< anything was attached or not; records of one launch have the same
+  std::uint64_t ordinal = 0;      ///< of the device
+  std::uint64_t context = 0;      ///< the driver's number for it; 0: there is none
+  std::uint64_t stream = 0;       ///< 0: the default stream; else in order of appearance
+  std::string module = {};        ///< names the code that holds the kernel, in every process the same; empty:
+                                  ///< not known
+  std::uint64_t thread = 0;       ///< of the operating system
+  std::uint64_t begin_us = 0;     ///< before the launch was made
+  std::uint64_t end_us = 0;       ///< when its results were seen to be there: not before it was over
+  std::optional<double> device_ms = {};  ///< the instrumented launch on the device, where that was measured
+};
+
 struct LaunchRecord {
-  std::string kernel;        ///< mangled
-  std::uint64_t launch = 0;  ///< index of this launch of this kernel among those made while attached
+  std::string kernel;  ///< mangled
+  std::uint64_t launch =
+      0;  ///< index among the launches of its device, module and kernel made while attached
   std::string device;
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
@@ -129,6 +161,8 @@ struct LaunchRecord {
   std::optional<ModelledTime> modelled = {};      ///< of the instrumented launch
   std::vector<std::string> notes;                 ///< e.g. accesses dropped
   std::vector<std::string> ranges;                ///< named ranges that it was made in, the outermost first
+  std::optional<LaunchPlace> place = {};          ///< older records lack it
+  std::string process = {};                       ///< ProcessRecord::process; empty: the sink's
 };
 
 /// What the driver says of a device; 0: it says nothing.
@@ -144,6 +178,8 @@ struct DeviceRecord {
   std::uint64_t registers_per_sm = 0;
   std::uint64_t shared_per_sm = 0;
   std::uint64_t shared_per_block_besides = 0;  ///< bytes that each block takes in addition
+  std::uint64_t ordinal = 0;
+  std::string uuid = {};  ///< "GPU-…"; empty: not known
 };
 
 /// Something that the program did with the device.
@@ -218,6 +254,7 @@ struct CoverageRecord {
   std::uint64_t instrumented_launches = 0;
   std::uint64_t sites = 0;  ///< places a handler was spliced at
   std::vector<std::string> notes;
+  std::string module = {};  ///< LaunchPlace::module
 };
 
 /// What a kernel takes of a multiprocessor, with the block size and dynamic shared memory of its first
@@ -256,6 +293,8 @@ struct TotalRecord {
 class Sink {
  public:
   virtual ~Sink() = default;
+  /// Whose records follow.
+  virtual void process(const ProcessRecord& /*record*/) {}
   /// Before the first launch that refers to it.
   virtual void sites(const SitesRecord& record) = 0;
   virtual void launch(const LaunchRecord& record) = 0;
@@ -270,6 +309,7 @@ class Sink {
 /// Appends one JSON object a line to `path` and flushes after each; null when the file cannot be opened.
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path);
 /// The line, with its end, that the sink above writes of it.
+std::string json_line_of(const ProcessRecord& record);
 std::string json_line_of(const SitesRecord& record);
 std::string json_line_of(const LaunchRecord& record);
 std::string json_line_of(const TotalRecord& record);

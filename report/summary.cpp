@@ -32,15 +32,33 @@ void SummarySink::launch(const LaunchRecord& record) {
   totals->add(record);
 }
 
-void SummarySink::coverage(const CoverageRecord& record) { summary_.coverage.push_back(record); }
+void SummarySink::coverage(const CoverageRecord& record) {
+  const auto [known, is_new] =
+      coverage_.try_emplace({record.kernel, record.module}, summary_.coverage.size());
+  if (is_new) {
+    summary_.coverage.push_back(record);
+  } else {
+    add(summary_.coverage[known->second], record);
+  }
+}
 
 void SummarySink::timing(const TimingRecord& record) {
-  const auto known = std::find_if(summary_.timings.begin(), summary_.timings.end(),
-                                  [&](const TimingRecord& other) { return other.kernel == record.kernel; });
-  if (known == summary_.timings.end()) {
+  const auto [known, is_new] = timings_.try_emplace(record.kernel, summary_.timings.size());
+  if (is_new) {
     summary_.timings.push_back(record);
   } else {
-    add(*known, record);
+    add(summary_.timings[known->second], record);
+  }
+}
+
+void add(CoverageRecord& total, const CoverageRecord& record) {
+  if (total.reason.empty()) total.reason = record.reason;
+  total.instrumented = total.instrumented || record.instrumented;
+  total.launches += record.launches;
+  total.instrumented_launches += record.instrumented_launches;
+  total.sites = std::max(total.sites, record.sites);
+  for (const std::string& note : record.notes) {
+    if (std::ranges::count(total.notes, note) == 0) total.notes.push_back(note);
   }
 }
 

@@ -44,8 +44,13 @@ class SummarySink : public Sink {
 
  private:
   Summary summary_;
+  std::map<std::pair<std::string, std::string>, std::size_t> coverage_;  ///< by kernel and module
+  std::map<std::string, std::size_t> timings_;
   std::size_t kept_;
 };
+
+/// Adds what another process, or another run, says of the kernel.
+void add(CoverageRecord& total, const CoverageRecord& record);
 
 /// Adds the times and launches of `record` to `total`.
 void add(TimingRecord& total, const TimingRecord& record);

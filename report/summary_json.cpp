@@ -87,6 +87,7 @@ Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, cons
               {"launches", kernel.launches},
               {"grid", json_of(kernel.grid)},
               {"block", json_of(kernel.block)}};
+  if (!kernel.module.empty()) object["module"] = kernel.module;
   if (!kernel.ranges.empty()) object["ranges"] = kernel.ranges;
   if (kernel.sites) object["sites"] = *kernel.sites;
   object["results"] = Json::object();

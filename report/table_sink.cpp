@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "report/findings/findings.h"
@@ -40,6 +42,17 @@ std::string note_line(const std::string& kernel, std::string_view note) {
 std::vector<std::string> demangled_names(const auto& records) {
   std::vector<std::string> names;
   for (const auto& record : records) names.push_back(demangle(record.kernel));
+  return names;
+}
+
+/// Kernels of one name in several modules are told apart by these.
+std::vector<std::string> names_of(const std::vector<KernelTotals>& kernels) {
+  std::map<std::string_view, std::set<std::string_view>> modules;
+  for (const KernelTotals& kernel : kernels) modules[kernel.kernel].insert(kernel.module);
+  std::vector<std::string> names = demangled_names(kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (modules[kernels[i].kernel].size() > 1) names[i] += " [module " + kernels[i].module + "]";
+  }
   return names;
 }
 
@@ -92,7 +105,7 @@ class SpecificationTable {
         summary_(summary),
         width_(options.width),
         extent_(extent_of(options)),
-        names_(demangled_names(totals.kernels)) {
+        names_(names_of(totals.kernels)) {
     for (const KernelTotals& kernel : totals.kernels) has_several_launches_ |= kernel.launches > 1;
   }
 

@@ -11,6 +11,9 @@ class Tee final : public Sink {
     std::erase(sinks_, nullptr);  // a JSON Lines sink whose file cannot be opened is null
   }
 
+  void process(const ProcessRecord& record) override {
+    for (const auto& sink : sinks_) sink->process(record);
+  }
   void sites(const SitesRecord& record) override {
     for (const auto& sink : sinks_) sink->sites(record);
   }

@@ -196,10 +196,12 @@ std::string path_of(const std::vector<std::string>& ranges) {
 }
 
 void SpecificationTotals::add(const LaunchRecord& record) {
-  const auto [place, is_new] = index_.try_emplace({record.kernel, record.ranges}, kernels.size());
+  const std::string module = record.place ? record.place->module : "";
+  const auto [place, is_new] = index_.try_emplace({record.kernel, module, record.ranges}, kernels.size());
   if (is_new) {
     kernels.emplace_back();
     kernels.back().kernel = record.kernel;
+    kernels.back().module = module;
     kernels.back().ranges = record.ranges;
   }
   KernelTotals& kernel = kernels[place->second];

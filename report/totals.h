@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,7 @@ std::string to_text(const NoteTotals& note);
 
 struct KernelTotals {
   std::string kernel;
+  std::string module = {};          ///< LaunchPlace::module; in other modules it has other totals
   std::vector<std::string> ranges;  ///< that its launches were made in; in other ranges it has other totals
   std::uint64_t launches = 0;
   LaunchExtent grid;
@@ -92,7 +94,7 @@ struct SpecificationTotals {
   void add(const LaunchRecord& record);
 
  private:
-  std::map<std::pair<std::string, std::vector<std::string>>, std::size_t> index_;
+  std::map<std::tuple<std::string, std::string, std::vector<std::string>>, std::size_t> index_;
 };
 
 /// Different notes of a kernel that are kept; a specification may print another text at every launch.

@@ -3,6 +3,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "cli/cluster/arguments.h"
 #include "cli/completion/complete.h"
 
 namespace lynxpp::cli {
@@ -56,6 +57,7 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
       ->check(one_of({"table", "summary", "csv", "json", "html", "plain-html", "svg", "perfetto"}));
   report->add_option("-o,--output", arguments.output, "Where to write (default: standard output)")
       ->type_name("FILE");
+  add_place(*report, arguments);
   report
       ->add_option("-w,--width", arguments.width,
                    "Characters of a line of the table (default: the terminal's)")
@@ -67,8 +69,8 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
       "table: as at the end of a run, with findings; summary: kernels and findings in words; csv: one line\n"
       "per number; json: totals by kernel in one object; html: one page with everything; plain-html: one\n"
       "without scripts; svg: bars; perfetto: a timeline for ui.perfetto.dev. Several files are added up as\n"
-      "one run's. The exit code is 1 when a file cannot be read or holds no records; lines that are none\n"
-      "are named and left out.\n\n"
+      "one run's, as processes of a merged one are; --by tells them apart in a table or CSV. The exit code\n"
+      "is 1 when a file cannot be read or holds no records; lines that are none are named and left out.\n\n"
       "Example: lynxpp report out.jsonl --format html -o out.html");
   return report;
 }

@@ -21,6 +21,7 @@ class HelpFormatter : public CLI::Formatter {
         {"check-run", "lynxpp check-run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
         {"report", "lynxpp report [OPTIONS] FILE..."},
+        {"merge", "lynxpp merge [OPTIONS] FILE..."},
         {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},

@@ -64,7 +64,7 @@ class Collector {
 
   std::size_t index_of(const std::string& device, const KernelTotals& kernel) {
     const auto [known, is_new] =
-        index_.try_emplace({kernel.kernel, device, kernel.ranges}, run_.kernels.size());
+        index_.try_emplace({kernel.kernel, kernel.module, device, kernel.ranges}, run_.kernels.size());
     if (!is_new) return known->second;
     KernelFacts& made = run_.kernels.emplace_back();
     made.kernel = kernel.kernel;
@@ -195,7 +195,7 @@ class Collector {
   RunFacts run_;
   std::map<std::string, Entries> entries_;  ///< of a kernel, in different ranges
   std::map<std::string, const TimingRecord*> timings_;
-  std::map<std::tuple<std::string, std::string, std::vector<std::string>>, std::size_t> index_;
+  std::map<std::tuple<std::string, std::string, std::string, std::vector<std::string>>, std::size_t> index_;
   std::vector<PlaceIndex> places_;  ///< of the kernels of run_
   bool is_modelled_ = false;
 };

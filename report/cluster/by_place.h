@@ -1,0 +1,69 @@
+// Results told apart by where they come from: ranks, hosts, processes or devices of a program beside each
+// other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "report/record.h"
+#include "report/tables.h"
+
+namespace lynxpp::report {
+
+enum class Grouping { rank, host, process, device };
+/// By its name on the command line.
+std::optional<Grouping> find_grouping(std::string_view name);
+
+/// Collects results that are numbers, folded over the launches of each place.
+class PlaceSink : public Sink {
+ public:
+  explicit PlaceSink(Grouping kind) : grouping_(kind) {}
+  void process(const ProcessRecord& record) override { processes_.insert_or_assign(record.process, record); }
+  void sites(const SitesRecord& /*record*/) override {}
+  void launch(const LaunchRecord& record) override;
+  void coverage(const CoverageRecord& /*record*/) override {}
+  void timing(const TimingRecord& /*record*/) override {}
+  void finish() override {}
+
+  /// One table for each specification: of up to eight places each one's value, of more the least and the
+  /// greatest with their places; the mean over places, and how far the greatest lies above it.
+  std::string to_text(std::size_t width) const;
+  /// A line with the names of the columns, then one for each kernel, result and place.
+  void write_csv(const std::function<void(std::string_view)>& write) const;
+
+ private:
+  struct Cell {
+    std::uint64_t launches = 0;
+    FoldedNumber value;
+  };
+  struct Line {
+    std::string unit;
+    FoldedNumber total{Fold::sum};
+    std::map<std::size_t, Cell> cells;  ///< by the number of the place
+  };
+  using Key = std::tuple<std::string, std::string, std::string>;  // specification, kernel, result
+  struct Spread;
+  struct Columns;
+
+  std::size_t place_of(const LaunchRecord& record);
+  std::string label_of(const LaunchRecord& record) const;
+  std::vector<std::size_t> sorted_places() const;
+  Spread spread_of(const Line& line) const;
+  void add_row(const Key& key, const Line& line, Columns& columns) const;
+
+  Grouping grouping_;
+  std::unordered_map<std::string, ProcessRecord> processes_;
+  std::vector<std::string> places_;
+  std::unordered_map<std::string, std::size_t> numbers_;  ///< of places, by their label
+  std::map<Key, Line> lines_;
+};
+
+}  // namespace lynxpp::report

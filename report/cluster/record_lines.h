@@ -1,0 +1,41 @@
+// The lines of a file of records, one after the other; the file may be compressed (gzip).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace lynxpp::report {
+
+/// Memory is that of the longest line.
+class RecordLines {
+ public:
+  /// "-": standard input. Failure: it cannot be opened.
+  static Result<RecordLines> open(const std::string& path);
+
+  /// Without its end; valid until the next call. None: there is no further one, or status() has failed.
+  std::optional<std::string_view> next();
+  std::uint32_t number() const { return number_; }  ///< of the line, from 1
+  const Status& status() const { return status_; }
+
+ private:
+  struct Closer {
+    void operator()(void* file) const;
+  };
+  bool read_more();
+
+  std::string path_;
+  std::unique_ptr<void, Closer> file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // of what has been read and not been handed out
+  bool is_at_end_ = false;
+  std::uint32_t number_ = 0;
+  Status status_ = success();
+};
+
+}  // namespace lynxpp::report
