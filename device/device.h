@@ -36,6 +36,8 @@ struct DeviceInfo {
   std::uint32_t sm_id_limit = 1;  ///< every %smid is below
   std::uint32_t clock_khz = 0;    ///< SM clock, 0 when unknown
   std::optional<MultiprocessorLimits> limits = {};
+  std::uint64_t context = 0;  ///< the driver's number for it; 0: there is none
+  std::string uuid = {};      ///< "GPU-…" as nvidia-smi names it; empty: not known
 };
 
 /// A kernel launch as the program asked for it. All pointers are the program's own and valid during the call
@@ -55,6 +57,7 @@ struct Launch {
   std::uint64_t number = 0;             ///< of the kernel's launches, from 0, on the cpu device
   int cache_config = -1;                ///< CUfunc_cache that the program has set of the function; < 0: none
   std::uint64_t attribute_changes = 0;  ///< how often the program has set an attribute of some function
+  std::uint64_t correlation = 0;        ///< of all calls of the process that launch, from 0
 
   std::uint64_t threads_per_block() const { return std::uint64_t{block[0]} * block[1] * block[2]; }
   std::uint64_t blocks() const { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 9
+#define LYNXPP_ENGINE_ABI 10
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -37,6 +37,7 @@ typedef struct lynxpp_launch {
   uint32_t attribute_count;
   int cache_config;            ///< CUfunc_cache the program has set of the function; < 0: none
   uint64_t attribute_changes;  ///< how often the program has set an attribute of some function
+  uint64_t number;             ///< among all calls of the process that launch a kernel or a graph, from 0
 } lynxpp_launch;
 
 /// A kernel node of a graph.
@@ -63,6 +64,7 @@ typedef struct lynxpp_graph_launch {
   void* stream;
   int per_thread_stream;
   uint64_t attribute_changes;  ///< as of a launch
+  uint64_t number;             ///< as of a launch
   int (*launch_original)(void* executable, void* stream);
   void* executable;
 } lynxpp_graph_launch;

@@ -18,6 +18,8 @@
 #include "interposer/output_path.h"
 #include "interposer/program_modules.h"
 #include "interposer/session.h"
+#include "interposer/this_process.h"
+#include "report/cluster/device_files.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -55,6 +57,23 @@ struct LastDevice {
   std::uint64_t retirements = 0;  ///< when it was found
 };
 
+/// Null: it cannot be written, which has been said.
+std::unique_ptr<report::Sink> open_records(const std::string& pattern, std::uint64_t device) {
+  const Result<std::string> path = expand_output_path(pattern, device);
+  std::unique_ptr<report::Sink> sink = path ? report::make_json_lines_sink(*path) : nullptr;
+  if (!path) {
+    print("error: " + path.error().diagnostics.front().message + "\n");
+  } else if (sink == nullptr) {
+    print("error: cannot write LYNXPP_OUTPUT '" + *path + "'\n");
+  }
+  return sink;
+}
+
+std::unique_ptr<report::Sink> records_sink(const std::string& pattern) {
+  if (!names_device(pattern)) return open_records(pattern, 0);
+  return report::make_device_files([pattern](std::uint64_t device) { return open_records(pattern, device); });
+}
+
 /// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
 struct Engine {
   std::unique_ptr<Session> session;
@@ -78,21 +97,13 @@ struct Engine {
     if (is_refused) print(render(problems) + "lynxpp: the program runs uninstrumented\n");
     std::vector<std::unique_ptr<report::Sink>> sinks;
     if (!configuration.times_only() && configuration.prints_table) sinks.push_back(report::make_table_sink());
-    if (!configuration.output.empty()) {
-      const Result<std::string> path = expand_output_path(configuration.output);
-      std::unique_ptr<report::Sink> sink = path ? report::make_json_lines_sink(*path) : nullptr;
-      if (!path) {
-        print("error: " + path.error().diagnostics.front().message + "\n");
-      } else if (sink == nullptr) {
-        print("error: cannot write LYNXPP_OUTPUT '" + *path + "'\n");
-      } else {
-        sinks.push_back(std::move(sink));
-      }
-    }
+    if (!configuration.output.empty()) sinks.push_back(records_sink(configuration.output));
     times = configuration.kernel_times();
     memory = configuration.memory;
     start = configuration.start;
-    session = std::make_unique<Session>(std::move(configuration), report::make_tee(std::move(sinks)));
+    std::unique_ptr<report::Sink> all = report::make_tee(std::move(sinks));
+    all->process(describe_process());
+    session = std::make_unique<Session>(std::move(configuration), std::move(all));
     session->use_ranges(ranges);
   }
 
@@ -226,7 +237,9 @@ bool is_measured(const std::string& kernel) {
   return false;
 }
 
-bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::KernelIdentity& kernel) {
+bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::KernelIdentity& kernel) {
+  static std::atomic<std::uint64_t> launches = 0;
+  const std::uint64_t number = launches.fetch_add(1, std::memory_order_relaxed);
   return contained("a launch", false, [&] {
     watch_for_death();
     if (!is_measured(*kernel.name)) return false;
@@ -234,9 +247,12 @@ bool intercept_cpu_launch(const device::Launch& launch, const device::cpu::Kerne
       device::cpu::cpu_device().limit_memory(engine().memory);
       return true;
     }();
+    device::Launch launch = asked;
+    launch.correlation = number;
     KernelSource source;
     source.name = *kernel.name;
     source.image = reinterpret_cast<std::uintptr_t>(kernel.ptx);
+    source.content = [&] { return name_of(std::as_bytes(std::span(*kernel.ptx))); };
     source.ptx = [&]() -> Result<std::string> { return *kernel.ptx; };
     return engine().session->launch(device::cpu::cpu_device(), launch, source);
   });
@@ -305,6 +321,18 @@ int attach(const char* specifications) {
   });
 }
 
+/// `kernel` and `image` are the hooks'.
+KernelSource source_of(const char* kernel, const lynxpp_image* image, int sm) {
+  KernelSource source;
+  source.name = kernel;
+  if (image != nullptr) {
+    source.image = image->id;
+    source.content = [image] { return name_of({static_cast<const std::byte*>(image->bytes), image->size}); };
+  }
+  source.ptx = [kernel, image, sm] { return engine().module_text(image, kernel, sm); };
+  return source;
+}
+
 int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* result) {
   return contained("a launch", 0, [&] {
     device::Device* device = engine().current_cuda_device(lookup);
@@ -325,11 +353,8 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     made.attribute_count = request->attribute_count;
     made.cache_config = request->cache_config;
     made.attribute_changes = request->attribute_changes;
-    KernelSource source;
-    source.name = request->kernel;
-    source.image = request->image != nullptr ? request->image->id : 0;
-    const int sm = device->info().compute_capability;
-    source.ptx = [request, sm] { return engine().module_text(request->image, request->kernel, sm); };
+    made.correlation = request->number;
+    const KernelSource source = source_of(request->kernel, request->image, device->info().compute_capability);
     *result = CUDA_SUCCESS;
     return engine().session->launch(*device, made, source) ? 1 : 0;
   });
@@ -344,12 +369,10 @@ GraphLaunch graph_launch_of(const lynxpp_graph_launch& request, int sm) {
   made.in.stream = request.stream;
   made.in.per_thread_stream = request.per_thread_stream != 0;
   made.in.attribute_changes = request.attribute_changes;
+  made.in.correlation = request.number;
   for (const lynxpp_graph_kernel& kernel : std::span(request.kernels, request.kernel_count)) {
-    KernelSource source;
-    source.name = kernel.kernel;
-    source.image = kernel.image != nullptr ? kernel.image->id : 0;
-    source.ptx = [&kernel, sm] { return engine().module_text(kernel.image, kernel.kernel, sm); };
-    made.kernels.push_back({kernel.node, std::move(source), kernel.is_enabled != 0, kernel.cache_config});
+    made.kernels.push_back({kernel.node, source_of(kernel.kernel, kernel.image, sm), kernel.is_enabled != 0,
+                            kernel.cache_config});
   }
   return made;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/graphs.h"
@@ -19,6 +20,32 @@ struct KernelSource {
   /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there
   /// is none.
   std::function<Result<std::string>()> ptx;
+  /// Names the image's content, in other processes, too: called once for each image. Empty: nothing is known
+  /// of the image.
+  std::function<std::string()> content = {};
+};
+
+/// Kernels of one name that stand in several modules are several.
+struct KernelKey {
+  std::string kernel;  ///< mangled
+  std::string module;  ///< report::LaunchPlace::module
+
+  using View = std::pair<std::string_view, std::string_view>;
+  View view() const { return {kernel, module}; }
+  static View view_of(const KernelKey& key) { return key.view(); }
+  static View view_of(const View& view) { return view; }
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& key) const {
+      const std::hash<std::string_view> hash;
+      const View view = view_of(key);
+      return hash(view.first) * 31 + hash(view.second);
+    }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const { return view_of(a) == view_of(b); }
+  };
 };
 
 /// A launch of an executable graph, not yet made.

@@ -1,6 +1,7 @@
 // LYNXPP_OUTPUT names a file of its own for every process.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,9 +9,10 @@
 
 namespace lynxpp::interposer {
 
-/// The path with %p, %h and %r replaced by the process, the host and the rank of an MPI program (as Open MPI,
-/// MPICH, MVAPICH, PMIx and Slurm name it; 0 where none of their variables is set); %% is a percent sign.
-/// Failure: another letter stands behind %.
-Result<std::string> expand_output_path(std::string_view pattern);
+/// The path with %p, %h, %r and %d replaced by the process, the host, the rank of an MPI program (0 where
+/// there is none) and the device's ordinal; %% is a percent sign. Failure: another letter stands behind %.
+Result<std::string> expand_output_path(std::string_view pattern, std::uint64_t device = 0);
+/// Whether there is a file for each device.
+bool names_device(std::string_view pattern);
 
 }  // namespace lynxpp::interposer

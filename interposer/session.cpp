@@ -10,6 +10,7 @@
 #include "interposer/allocations.h"
 #include "interposer/launch_shape.h"
 #include "interposer/session_state.h"
+#include "interposer/this_process.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -19,6 +20,19 @@ namespace {
 report::KernelResources record_of(const device::KernelResources& resources) {
   return {resources.registers,     resources.local_bytes,  resources.shared_bytes,
           resources.blocks_per_sm, resources.warps_per_sm, resources.most_warps_per_sm};
+}
+
+/// Of a launch that is about to be made.
+report::LaunchPlace place_of(const device::Device& device, const device::Launch& launch,
+                             const report::ActivityRecord& activity) {
+  report::LaunchPlace place;
+  place.correlation = launch.correlation;
+  place.ordinal = static_cast<std::uint64_t>(device.info().ordinal);
+  place.context = device.info().context;
+  place.stream = activity.stream;
+  place.thread = this_thread();
+  place.begin_us = host_clock_us();
+  return place;
 }
 
 void set_once(std::optional<report::KernelResources>& slot,
@@ -73,10 +87,12 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   const Launching here(*this);
   State state(state_);
   if (finished_ || attached_ == nullptr) return false;
+  const std::string module = module_of(state, source);
+  if (finished_ || attached_ == nullptr) return false;
   has_seen_launches_ = true;
-  Seen& known = seen(source.name);
-  const std::uint64_t number = known.coverage.launches;
-  const bool is_wanted = wanted(known).has_value();
+  Seen& known = seen(source.name, module);
+  const std::uint64_t number = known.numbers.next(device.info().ordinal);
+  const bool is_wanted = wanted(known, number);
   // Whatever is attached or detached meanwhile comes after this launch.
   const std::shared_ptr<const Attached> attached = attached_;
   state.unlock();
@@ -92,8 +108,13 @@ void Session::launched_natively(std::string_view kernel, std::uint64_t launches,
   const State state(state_);
   if (finished_ || attached_ == nullptr) return;
   has_seen_launches_ = true;
-  Seen& known = seen(kernel);
+  const auto first = first_of_name_.find(kernel);
+  count_natively(first != first_of_name_.end() ? *first->second : seen(kernel, ""), launches, way);
+}
+
+void Session::count_natively(Seen& known, std::uint64_t launches, const std::string& way) {
   known.natively[way] += launches;
+  known.numbers.elsewhere += launches;
   known.coverage.launches += launches;
   if (known.coverage.instrumented_launches == 0) known.coverage.reason = "launched " + way;
 }
@@ -104,10 +125,16 @@ void Session::note_device(device::Device& device, const device::Launch& launch,
   activity.launch->shared_bytes += device.static_shared_bytes(launch);
   if (const auto resources = device.resources(launch, nullptr))
     activity.launch->registers = resources->registers;
+  const report::DeviceRecord record = record_of(device);
   const std::lock_guard records(records_);
-  if (finished_ || std::ranges::count(told_devices_, device.info().name) != 0) return;
-  told_devices_.push_back(device.info().name);
-  sink_->device(record_of(device));
+  if (!finished_) tell(record);
+}
+
+void Session::tell(const report::DeviceRecord& device) {
+  std::pair<std::uint64_t, std::string> key(device.ordinal, device.device);
+  if (std::ranges::count(told_devices_, key) != 0) return;
+  told_devices_.push_back(std::move(key));
+  sink_->device(device);
 }
 
 void Session::write(const report::ActivityRecord& activity) {
@@ -171,19 +198,19 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
   return true;
 }
 
-std::optional<std::uint64_t> Session::wanted(Seen& seen) const {
+bool Session::wanted(Seen& seen, std::uint64_t index) const {
   report::CoverageRecord& coverage = seen.coverage;
-  const std::uint64_t index = coverage.launches++;
+  ++coverage.launches;
   // As a rule it is the reason already, and this costs next to nothing.
   const auto because = [&](const char* reason) {
     if (coverage.instrumented_launches == 0 && coverage.reason != reason) coverage.reason = reason;
-    return std::nullopt;
+    return false;
   };
   if (!seen.wanted)
     return because(kernels_ != nullptr ? "not selected by -k" : "not selected by LYNXPP_KERNELS");
   if (!configuration_.launches.wants(index)) return because("no launch selected by LYNXPP_LAUNCHES");
   if (!attached_->samples(index)) return because("no launch was sampled");
-  return index;
+  return true;
 }
 
 void Session::log_allocations(device::Device& device) {
@@ -194,15 +221,37 @@ void Session::log_allocations(device::Device& device) {
   for (const std::string_view line : split(list, '\n')) log().trace("{}", line);
 }
 
-Session::Seen& Session::seen(std::string_view kernel) {
-  if (const auto known = seen_.find(kernel); known != seen_.end()) return *known->second;
+std::string Session::module_of(State& state, const KernelSource& source) {
+  if (const auto known = modules_.find(source.image); known != modules_.end()) return known->second;
+  if (!source.content) return "";
+  state.unlock();
+  std::string content = source.content();
+  state.lock();
+  return modules_.try_emplace(source.image, std::move(content)).first->second;
+}
+
+Session::Seen& Session::seen(std::string_view kernel, const std::string& module) {
+  if (const auto known = seen_.find(KernelKey::View(kernel, module)); known != seen_.end())
+    return *known->second;
+  // What has been launched natively so far is of the first module that is known.
+  const auto first = first_of_name_.find(kernel);
+  if (first != first_of_name_.end() && first->second->coverage.module.empty() &&
+      first->second->numbers.by_device.empty()) {
+    auto node = seen_.extract(seen_.find(KernelKey::View(kernel, "")));
+    node.key().module = module;
+    node.mapped()->coverage.module = module;
+    return *seen_.insert(std::move(node)).position->second;
+  }
   auto made = std::make_unique<Seen>();
   const std::string name(kernel);
   made->coverage.kernel = name;
+  made->coverage.module = module;
   made->timing.kernel = name;
   made->wide_counters = configuration_.wide_counters;
   made->wanted = selects(name);
-  return *seen_.emplace(name, std::move(made)).first->second;
+  Seen& added = *seen_.emplace(KernelKey{name, module}, std::move(made)).first->second;
+  first_of_name_.try_emplace(added.coverage.kernel, &added);
+  return added;
 }
 
 Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
@@ -264,6 +313,9 @@ Result<Session::Pending> Session::pending_for(Seen& seen, const Kernel& kernel, 
   pending.seen = &seen;
   pending.launch = activity.launch->launch;
   pending.activity = activity;
+  pending.place = place_of(device, launch, activity);
+  pending.place.module = seen.coverage.module;
+  pending.device_record = kernel.device_record;
   if (configuration_.timeline) {
     report::ActivityRecord::Launch& record = *pending.activity.launch;
     note_arrays(record, device, launch, kernel.instrumented.parameters);
@@ -388,6 +440,10 @@ void Session::add(Pending pending, Outstanding& outstanding) {
 }
 
 void Session::forget_image(std::uint64_t image) {
+  {
+    const State state(state_);
+    modules_.erase(image);
+  }
   drop_graphs([&](const Graph& graph) {
     return std::ranges::any_of(graph.made,
                                [&](const Graph::Made& made) { return made.kernel->image == image; });
@@ -408,7 +464,7 @@ void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
 void Session::drop_kernels(const std::function<bool(const Kernel&)>& is_dropped) {
   std::vector<KernelPtr> dropped;  // unloaded when nothing is locked
   const State state(state_);
-  for (const auto& [name, seen] : seen_) {
+  for (const auto& [key, seen] : seen_) {
     const auto rest = std::ranges::stable_partition(
         seen->kernels, [&](const KernelPtr& kernel) { return !is_dropped(*kernel); });
     dropped.insert(dropped.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));

@@ -126,12 +126,16 @@ class Session {
   using State = std::unique_lock<std::recursive_timed_mutex>;
 
   // ---- launching (session.cpp)
-  Seen& seen(std::string_view kernel);
+  /// Precondition: `state_` is held.
+  Seen& seen(std::string_view kernel, const std::string& module);
+  /// LaunchPlace::module of the image. Lets go of `state` where it is new.
+  std::string module_of(State& state, const KernelSource& source);
   /// Precondition of these (session_status.cpp): `state_` is held.
   void select_kernels(std::optional<KernelSelection> kernels);
   bool selects(const std::string& kernel) const;
-  /// The number of a launch that is wanted. Precondition of these: `state_` is held.
-  std::optional<std::uint64_t> wanted(Seen& seen) const;
+  void count_natively(Seen& seen, std::uint64_t launches, const std::string& way);
+  /// Whether the launch of this number is wanted. Precondition of these: `state_` is held.
+  bool wanted(Seen& seen, std::uint64_t number) const;
   /// Made by this call where it is missing, or by another thread that is waited for. Lets go of `state`
   /// meanwhile. Null: the session has finished.
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
@@ -156,6 +160,8 @@ class Session {
   /// Writes the device's record once, and what is known of the kernel before it is instrumented. Where
   /// activities are told; precondition of this and the next: none of the locks is held.
   void note_device(device::Device& device, const device::Launch& launch, report::ActivityRecord& activity);
+  /// Writes it once. Precondition: `records_` is held.
+  void tell(const report::DeviceRecord& device);
   void write(const report::ActivityRecord& activity);
   /// What the kernels take of an SM; `variant` may be null.
   void note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
@@ -182,7 +188,10 @@ class Session {
   /// Null: the device launches none, which coverage then says.
   std::shared_ptr<Graph> graph_of(device::Device& device, const GraphLaunch& launch);
   GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& reason);
-  std::vector<GraphNode> nodes_of(const GraphLaunch& launch);
+  /// LaunchPlace::module of each of its kernels. Lets go of `state` where one is new.
+  std::vector<std::string> modules_of(State& state, const GraphLaunch& launch);
+  std::vector<GraphNode> nodes_of(const GraphLaunch& launch, const std::vector<std::string>& modules,
+                                  int ordinal);
   void choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
                        const std::shared_ptr<const Attached>& attached, device::Device& device,
                        const GraphLaunch& launch);
@@ -250,16 +259,15 @@ class Session {
   std::unique_ptr<const KernelSelection> kernels_;     // null: the configuration's
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
   bool ever_attached_ = false;
-  struct NameHash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  std::unordered_map<std::string, std::unique_ptr<Seen>, NameHash, std::equal_to<>> seen_;  // by kernel name
+  std::unordered_map<KernelKey, std::unique_ptr<Seen>, KernelKey::Hash, KernelKey::Equal> seen_;
+  std::unordered_map<std::string_view, Seen*> first_of_name_;         // among them
+  std::unordered_map<std::uint64_t, std::string> modules_;            // by image
   std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by the executable graph's number
   std::deque<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
   Timeline timeline_;
-  std::vector<std::string> told_devices_;  // guarded by records_
+  std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;
 };
 

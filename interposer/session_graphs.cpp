@@ -56,9 +56,10 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
                           : !makes_room() ? "made while results of too many others were outstanding"
                                           : nullptr;
   State state(state_);
+  const std::vector<std::string> modules = modules_of(state, launch);
   const std::shared_ptr<const Attached> attached = finished_ ? nullptr : attached_;
   std::vector<GraphNode> nodes;
-  if (attached != nullptr && way == nullptr) nodes = nodes_of(launch);
+  if (attached != nullptr && way == nullptr) nodes = nodes_of(launch, modules, device.info().ordinal);
   state.unlock();
   if (attached == nullptr) {
     graph->runs->order(launch.in);
@@ -104,15 +105,16 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
 
 std::shared_ptr<Session::Graph> Session::graph_of(device::Device& device, const GraphLaunch& launch) {
   std::shared_ptr<Graph> before;  // goes when nothing is locked
-  const State state(state_);
+  State state(state_);
   std::shared_ptr<Graph>& graph = graphs_[launch.id];
   if (graph != nullptr && graph->device == &device) return graph;
   before = std::exchange(graph, nullptr);
   Result<std::unique_ptr<device::ProgramGraph>> runs = device.program_graph();
   if (!runs) {
     graphs_.erase(launch.id);
-    for (const GraphLaunch::Kernel& kernel : launch.kernels)
-      add_once(seen(kernel.source.name).coverage.notes, first_message(runs.error()));
+    const std::vector<std::string> modules = modules_of(state, launch);
+    for (std::size_t i = 0; i < modules.size(); ++i)
+      add_once(seen(launch.kernels[i].source.name, modules[i]).coverage.notes, first_message(runs.error()));
     return nullptr;
   }
   graph = std::make_shared<Graph>();
@@ -126,22 +128,34 @@ GraphLaunched Session::launch_original(Graph& graph, const GraphLaunch& launch, 
   graph.runs->order(launch.in);
   if (!launch.launch_original()) return GraphLaunched::original;
   graph.runs->launched(launch.in);
-  for (const GraphLaunch::Kernel& kernel : launch.kernels) {
-    if (kernel.is_enabled) launched_natively(kernel.source.name, 1, way);
+  State state(state_);
+  const std::vector<std::string> modules = modules_of(state, launch);
+  if (finished_ || attached_ == nullptr) return GraphLaunched::original;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const GraphLaunch::Kernel& kernel = launch.kernels[i];
+    if (kernel.is_enabled) count_natively(seen(kernel.source.name, modules[i]), 1, way);
   }
   return GraphLaunched::original;
 }
 
+std::vector<std::string> Session::modules_of(State& state, const GraphLaunch& launch) {
+  std::vector<std::string> modules;
+  for (const GraphLaunch::Kernel& kernel : launch.kernels) modules.push_back(module_of(state, kernel.source));
+  return modules;
+}
+
 /// Precondition: `state_` is held and something attached.
-std::vector<Session::GraphNode> Session::nodes_of(const GraphLaunch& launch) {
+std::vector<Session::GraphNode> Session::nodes_of(const GraphLaunch& launch,
+                                                  const std::vector<std::string>& modules, int ordinal) {
   std::vector<GraphNode> nodes;
-  for (const GraphLaunch::Kernel& kernel : launch.kernels) {
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const GraphLaunch::Kernel& kernel = launch.kernels[i];
     if (!kernel.is_enabled) continue;
     GraphNode& node = nodes.emplace_back();
     node.kernel = &kernel;
-    node.seen = &seen(kernel.source.name);
-    node.number = node.seen->coverage.launches;
-    node.is_wanted = wanted(*node.seen).has_value();
+    node.seen = &seen(kernel.source.name, modules[i]);
+    node.number = node.seen->numbers.next(ordinal);
+    node.is_wanted = wanted(*node.seen, node.number);
   }
   return nodes;
 }
@@ -159,6 +173,7 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
       node.launch.stream = launch.in.stream;
       node.launch.per_thread_stream = launch.in.per_thread_stream;
       node.launch.attribute_changes = launch.in.attribute_changes;
+      node.launch.correlation = launch.in.correlation;
       node.launch.cache_config = node.kernel->cache_config;
       node.activity.launch->shared_bytes = node.launch.shared_bytes;
       note_device(device, node.launch, node.activity);

@@ -8,6 +8,7 @@
 #include "interposer/session.h"
 #include "interposer/session_state.h"
 #include "interposer/site_record.h"
+#include "interposer/this_process.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -122,6 +123,9 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
     pending.indices_may_have_wrapped =
         engine::may_wrap_indices(*pending.counting, pending.layout.counters_of(bytes));
   }
+  pending.place.end_us = host_clock_us();
+  if (!pending.readback->modelled()) pending.place.device_ms = pending.readback->kernel_milliseconds();
+  if (pending.device_record != nullptr) tell(*pending.device_record);
   const bool replays = pending.words == nullptr ||
                        pending.words->finish(pending.layout, bytes, pending.attached->specifications,
                                              pending.view, pending.notes);
@@ -170,6 +174,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   std::copy(std::begin(pending.view.block), std::end(pending.view.block), record.block);
   record.spec = pending.attached->specifications[index]->name();
   record.ranges = pending.activity.ranges;
+  record.place = pending.place;
 
   cod::LaunchView view = pending.view;
   view.kernel = record.kernel;
@@ -216,14 +221,17 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   }
   record.modelled = modelled_time_of(*pending.readback);
   if (has_values_per_site(record)) {
-    record.sites = pending.sites;
-    if (!sites.written) {
-      report::SitesRecord places = site_record(*sites.table, record.kernel, pending.sites);
+    if (!sites.number) {
+      {
+        const State state(state_);
+        sites.number = first_of_name_.at(record.kernel)->written_sites++;
+        pending.seen->sites[pending.sites].number = sites.number;
+      }
+      report::SitesRecord places = site_record(*sites.table, record.kernel, *sites.number);
       if (sites.ptx != nullptr) places.ptx = *sites.ptx;
       sink_->sites(places);
     }
-    const State state(state_);
-    pending.seen->sites[pending.sites].written = true;
+    record.sites = sites.number;
   }
   sink_->launch(record);
 }
@@ -323,7 +331,7 @@ void Session::close_books_without_rest() {
   if (!records || finished_) return;
   State state(state_, patience);
   if (!state) return;
-  for (const auto& [name, seen] : seen_) {
+  for (const auto& [key, seen] : seen_) {
     if (seen->outstanding == 0) continue;
     const std::string many = std::to_string(seen->outstanding);
     report::CoverageRecord& coverage = seen->coverage;
@@ -340,7 +348,7 @@ void Session::close_books() {
   const State state(state_);
   if (!ever_attached_) return;
   report_ends();
-  for (const auto& [name, seen] : seen_) {
+  for (const auto& [key, seen] : seen_) {
     report::CoverageRecord& coverage = seen->coverage;
     coverage.launches -= seen->captured;
     if (const NoRoom& missed = seen->no_room; missed.launches != 0) {
@@ -353,9 +361,10 @@ void Session::close_books() {
                                (launches == 1 ? " was" : " were") + " not counted");
   }
   std::vector<const Seen*> sorted;
-  for (const auto& [name, seen] : seen_) sorted.push_back(seen.get());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Seen* a, const Seen* b) { return a->coverage.kernel < b->coverage.kernel; });
+  for (const auto& [key, seen] : seen_) sorted.push_back(seen.get());
+  std::ranges::sort(sorted, {}, [](const Seen* each) {
+    return std::pair<std::string_view, std::string_view>(each->coverage.kernel, each->coverage.module);
+  });
   for (const Seen* seen : sorted) sink_->coverage(seen->coverage);
   for (const Seen* seen : sorted) {
     const bool has_times = seen->coverage.instrumented || seen->timing.launches != 0;

@@ -76,8 +76,9 @@ struct Session::Kernel {
   DumpFolder::Files dumped;
   std::size_t sites = 0;                     ///< of Seen::sites, this variant's
   std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
-  engine::LaunchShape shape;                 ///< of the launches it is for
-  BlockRoom room;                            ///< … where counters may lie in shared memory
+  std::shared_ptr<const report::DeviceRecord> device_record;
+  engine::LaunchShape shape;  ///< of the launches it is for
+  BlockRoom room;             ///< … where counters may lie in shared memory
   bool wide_counters = false;
   bool replays = true;  ///< accesses that follow from parameters have no probe
   std::string problem;  ///< why it runs uninstrumented; empty when it does not
@@ -90,13 +91,23 @@ struct NoRoom {
   std::string why;
 };
 
-/// Everything known of the kernels of one name. Lives as long as the session. Guarded by Session::state_.
+/// Of a kernel's launches.
+struct LaunchNumbers {
+  std::map<int, std::uint64_t> by_device;  ///< launches so far, by the device's ordinal
+  std::uint64_t elsewhere = 0;             ///< those that were only counted, on a device that is not known
+
+  /// Of one more on the device.
+  std::uint64_t next(int ordinal) { return elsewhere + by_device[ordinal]++; }
+};
+
+/// Everything known of a kernel. Lives as long as the session. Guarded by Session::state_.
 struct Session::Seen {
   bool wanted = true;  ///< by LYNXPP_KERNELS, or what stands in its place
   /// Some launch took so long that narrow ones may have wrapped, or an index may have.
   bool wide_counters = false;
   bool replays = true;  ///< false: replaying a launch has failed
   std::string logged_problem;
+  LaunchNumbers numbers;
   std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
   std::uint64_t captured = 0;                     ///< calls that launched nothing but were captured
   std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
@@ -108,10 +119,11 @@ struct Session::Seen {
   /// The site tables of its variants, each once, and whether the report has it.
   struct Sites {
     std::shared_ptr<const cod::SiteTable> table;
-    bool written = false;
+    std::optional<std::uint64_t> number = {};                                        ///< none: not written
     std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not told
   };
   std::vector<Sites> sites;
+  std::uint64_t written_sites = 0;  ///< tables, of all kernels of this name; where this is the first of them
 
   std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) {
     const auto known =
@@ -129,8 +141,10 @@ struct Session::Pending {
   Seen* seen = nullptr;
   std::uint64_t launch = 0;
   report::ActivityRecord activity;
-  std::size_t sites = 0;               ///< of Seen::sites
-  const device::Device* on = nullptr;  ///< compared only
+  report::LaunchPlace place;
+  std::shared_ptr<const report::DeviceRecord> device_record;  ///< null: the original was timed
+  std::size_t sites = 0;                                      ///< of Seen::sites
+  const device::Device* on = nullptr;                         ///< compared only
   device::DeviceInfo device;
   cod::LaunchView view;
   std::shared_ptr<const engine::Counting> counting;

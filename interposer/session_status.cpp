@@ -7,7 +7,7 @@ namespace lynxpp::interposer {
 void Session::select_kernels(std::optional<KernelSelection> kernels) {
   if (kernels_ == nullptr && !kernels) return;
   kernels_ = kernels ? std::make_unique<const KernelSelection>(std::move(*kernels)) : nullptr;
-  for (const auto& [name, seen] : seen_) seen->wanted = selects(name);
+  for (const auto& [key, seen] : seen_) seen->wanted = selects(key.kernel);
 }
 
 bool Session::selects(const std::string& kernel) const {
@@ -29,11 +29,11 @@ SessionStatus Session::status() {
     for (const engine::SpecificationPtr& each : attached_->specifications)
       status.specifications.push_back(each->name());
   }
-  for (const auto& [name, seen] : seen_) {
+  for (const auto& [key, seen] : seen_) {
     if (status.device.empty()) status.device = seen->timing.device;
     status.outstanding += seen->outstanding;
     status.lost += seen->lost;
-    status.seen.push_back({name, seen->coverage.launches, seen->coverage.instrumented_launches});
+    status.seen.push_back({key.kernel, seen->coverage.launches, seen->coverage.instrumented_launches});
   }
   return status;
 }

@@ -32,6 +32,7 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
 Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch,
                         const KernelSource& source) {
   device::Device& device = *kernel.device;
+  kernel.device_record = std::make_shared<const report::DeviceRecord>(record_of(device));
   const Result<std::string> text = source.ptx();
   if (!text) return text.error();
   dump_.original(seen.coverage.kernel, *text, kernel.dumped);

@@ -76,7 +76,9 @@ report::DeviceRecord record_of(device::Device& device) {
           limits.blocks_per_sm,
           limits.registers_per_sm,
           limits.shared_per_sm,
-          limits.shared_per_block_besides};
+          limits.shared_per_block_besides,
+          static_cast<std::uint64_t>(info.ordinal),
+          info.uuid};
 }
 
 std::vector<std::string> ranges_of(std::string_view text) {

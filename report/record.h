@@ -120,8 +120,8 @@ struct ProcessRecord {
 
 /// Where and when a launch was made. Times are those of the host's clock, in microseconds since 1970.
 struct LaunchPlace {
-  std::uint64_t correlation = 0;  ///< of all launches of the process, from the program's first one, whether
-                                  ///< anything was attached or not; records of one launch have the same
+  std::uint64_t correlation = 0;  ///< of all calls that launch a kernel or a graph, from the program's first
+                                  ///< one, attached or not; records of one call have the same
   std::uint64_t ordinal = 0;      ///< of the device
   std::uint64_t context = 0;      ///< the driver's number for it; 0: there is none
   std::uint64_t stream = 0;       ///< 0: the default stream; else in order of appearance

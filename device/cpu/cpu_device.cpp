@@ -108,6 +108,7 @@ class CpuDevice : public Device {
  public:
   CpuDevice() {
     info_.name = "cpu";
+    info_.context = 1;
     info_.compute_capability = compute_capability;
     const models::Machine* const machine = modelled_machine();
     if (machine != nullptr) info_.name = "cpu (times modelled for " + machine->name + ")";

@@ -19,6 +19,7 @@ namespace lynxpp::device::cuda {
   X(cuCtxPopCurrent)                             \
   X(cuDeviceGetName)                             \
   X(cuDeviceGetAttribute)                        \
+  X(cuDeviceGetUuid)                             \
   X(cuGetErrorString)                            \
   X(cuModuleLoadDataEx)                          \
   X(cuModuleUnload)                              \

@@ -97,6 +97,7 @@ std::string answer_without_engine(const std::string& request, bool attaches) {
 }  // namespace
 
 std::atomic<int> attached_flag = 0;
+std::atomic<std::uint64_t> launch_count = 0;
 constinit thread_local int Passthrough::depth = 0;
 
 std::uint64_t attachments() { return attachment_count.load(); }

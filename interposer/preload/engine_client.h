@@ -16,6 +16,10 @@ inline bool attached() { return attached_flag.load(std::memory_order_relaxed) !=
 /// How often something was attached where nothing had been.
 std::uint64_t attachments();
 
+/// Calls of the program that launch a kernel or a graph so far, in this process.
+extern std::atomic<std::uint64_t> launch_count;
+inline std::uint64_t next_launch_number() { return launch_count.fetch_add(1, std::memory_order_relaxed); }
+
 /// The engine, opened on the first call from the folder of liblynxpp.so. Null when it is missing or of
 /// another build; then the first call has said so on stderr, with `consequence`: what that means for the
 /// program.

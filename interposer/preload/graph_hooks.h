@@ -361,6 +361,7 @@ template <Slot slot, Door door>
   constexpr bool per_thread = slot == Slot::cuGraphLaunch_ptsz;
   const auto launch = original<slot, door, GraphLaunch>();
   if (Passthrough::active()) return launch(executable, stream);
+  const std::uint64_t number = next_launch_number();
   ExecutableGraphPtr graph;
   bool is_made = false;
   bool has_run = false;
@@ -379,6 +380,7 @@ template <Slot slot, Door door>
     request.per_thread_stream = per_thread ? 1 : 0;
     request.executable = executable;
     request.launch_original = launch;
+    request.number = number;
     is_made = graph_launched_by_engine(*graph, request, &result);
   });
   if (is_made) return result;
@@ -400,6 +402,7 @@ template <Slot slot, Door door>
 CUresult graph_launch(void* executable, CUstream stream) {
   const auto known = known_original<slot, door, GraphLaunch>();
   const bool is_native = known != nullptr && !attached() && graphs_with_variants().load() == 0;
+  if (is_native) next_launch_number();
   const auto next = is_native ? known : seen_graph_launch<slot, door>;
   return next(executable, stream);
 }

@@ -392,7 +392,9 @@ CUresult profiler_stop() {
 
 /// Offers the launch to the engine; true when the engine has made it.
 bool launched_by_engine(lynxpp_launch launch, int* result) {
-  if (Passthrough::active() || !attached()) return false;
+  if (Passthrough::active()) return false;
+  launch.number = next_launch_number();
+  if (!attached()) return false;
   bool launched = false;
   quietly([&] {
     const lynxpp_engine* const engine = attached_engine();
@@ -428,7 +430,8 @@ template <Slot slot, Door door>
                                 .attributes = nullptr,
                                 .attribute_count = 0,
                                 .cache_config = -1,
-                                .attribute_changes = 0};
+                                .attribute_changes = 0,
+                                .number = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
@@ -441,7 +444,9 @@ CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, un
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                        CUstream stream, void** parameters, void** extra) {
   const auto known = known_original<slot, door, LaunchKernel>();
-  const auto next = known != nullptr && !attached() ? known : seen_launch_kernel<slot, door>;
+  const bool is_seen = known == nullptr || attached();
+  if (!is_seen) next_launch_number();
+  const auto next = is_seen ? seen_launch_kernel<slot, door> : known;
   return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters,
               extra);
 }
@@ -464,7 +469,8 @@ template <Slot slot, Door door>
                                   .attributes = config->attrs,
                                   .attribute_count = config->attrs != nullptr ? config->numAttrs : 0,
                                   .cache_config = -1,
-                                  .attribute_changes = 0};
+                                  .attribute_changes = 0,
+                                  .number = 0};
     int result = cuda_success;
     if (launched_by_engine(launch, &result)) return result;
   }
@@ -476,7 +482,9 @@ template <Slot slot, Door door>
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
   const auto known = known_original<slot, door, LaunchKernelEx>();
-  const auto next = known != nullptr && !attached() ? known : seen_launch_kernel_ex<slot, door>;
+  const bool is_seen = known == nullptr || attached();
+  if (!is_seen) next_launch_number();
+  const auto next = is_seen ? seen_launch_kernel_ex<slot, door> : known;
   return next(config, function, parameters, extra);
 }
 
@@ -500,7 +508,8 @@ template <Slot slot, Door door>
                                 .attributes = nullptr,
                                 .attribute_count = 0,
                                 .cache_config = -1,
-                                .attribute_changes = 0};
+                                .attribute_changes = 0,
+                                .number = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
@@ -513,7 +522,9 @@ CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigne
                                    unsigned block_x, unsigned block_y, unsigned block_z,
                                    unsigned shared_bytes, CUstream stream, void** parameters) {
   const auto known = known_original<slot, door, LaunchCooperativeKernel>();
-  const auto next = known != nullptr && !attached() ? known : seen_launch_cooperative_kernel<slot, door>;
+  const bool is_seen = known == nullptr || attached();
+  if (!is_seen) next_launch_number();
+  const auto next = is_seen ? seen_launch_cooperative_kernel<slot, door> : known;
   return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 

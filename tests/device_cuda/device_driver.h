@@ -20,6 +20,8 @@ inline Driver device_driver() {
     return CUDA_SUCCESS;
   };
   driver.cuDeviceGetName = [](char*, int, CUdevice) { return CUDA_SUCCESS; };
+  driver.cuDeviceGetUuid = [](CUuuid*, CUdevice) { return CUDA_ERROR_NOT_SUPPORTED; };
+  driver.cuCtxGetId = [](CUcontext, unsigned long long*) { return CUDA_ERROR_NOT_SUPPORTED; };
   driver.cuDeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice) {
     *value = 9;
     return CUDA_SUCCESS;

@@ -37,7 +37,7 @@ class Records(unittest.TestCase):
         schema.jsonschema.Draft202012Validator.check_schema(schema.SCHEMA)
 
     def test_every_kind_is_written_and_valid(self):
-        self.assertEqual({line["record"] for line in self.lines}, {"sites", "launch", "coverage", "timing", "device", "activity", "bench", "summary"})
+        self.assertEqual({line["record"] for line in self.lines}, {"process", "sites", "launch", "coverage", "timing", "device", "activity", "bench", "summary"})
         every_kind = schema.jsonschema.Draft202012Validator(schema.SCHEMA)
         for line in self.lines:
             self.assertEqual(schema.complaint(line), "")

@@ -67,7 +67,10 @@ TEST(OutputPath, NamesProcessHostAndRank) {
   EXPECT_EQ(*expand_output_path("%r"), "7") << "that is no rank";
   unsetenv("OMPI_COMM_WORLD_RANK");
   unsetenv("SLURM_PROCID");
-  EXPECT_FALSE(expand_output_path("%d").ok());
+  EXPECT_EQ(*expand_output_path("%d of %r", 2), "2 of 0");
+  EXPECT_TRUE(names_device("a%%%d"));
+  EXPECT_FALSE(names_device("a%%d%r"));
+  EXPECT_FALSE(expand_output_path("%x").ok());
   EXPECT_FALSE(expand_output_path("out%").ok());
 }
 

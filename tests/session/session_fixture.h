@@ -28,6 +28,7 @@ struct Records {
   std::vector<report::TotalRecord> totals;
   std::vector<report::CoverageRecord> coverage;
   std::vector<report::TimingRecord> timings;
+  std::vector<report::DeviceRecord> devices;
   int finished = 0;
 };
 
@@ -39,6 +40,7 @@ class RecordingSink : public report::Sink {
   void total(const report::TotalRecord& record) override { records_.totals.push_back(record); }
   void coverage(const report::CoverageRecord& record) override { records_.coverage.push_back(record); }
   void timing(const report::TimingRecord& record) override { records_.timings.push_back(record); }
+  void device(const report::DeviceRecord& record) override { records_.devices.push_back(record); }
   void finish() override { ++records_.finished; }
 
  private:
@@ -154,6 +156,7 @@ class FakeDevice : public device::Device {
   std::function<void()> during_launch, during_capture_query;
 
   void set_compute_capability(int capability) { info_.compute_capability = capability; }
+  void set_ordinal(int ordinal) { info_.ordinal = ordinal; }
   void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }
 
  private:
