@@ -1,6 +1,6 @@
 # What `cmake --install` makes: a folder that may be moved anywhere and needs nothing but glibc 2.36.
 #   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/libcuda.so.1  share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
-#   bin/lynxpp.py
+#   include/lynxpp.h  bin/lynxpp.py
 # Included last: the targets of the folders exist by now. `cmake --install … --strip` leaves symbols out.
 include(GNUInstallDirs)
 # One lib folder on every distribution: liblynxpp.so finds the engine beside itself and bin/lynxpp finds both in ../lib.
@@ -41,6 +41,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES
 install(FILES cli/completion/lynxpp.bash DESTINATION share/bash-completion/completions RENAME lynxpp)
 install(FILES cli/completion/_lynxpp DESTINATION share/zsh/site-functions)
 install(FILES cli/completion/lynxpp.fish DESTINATION share/fish/vendor_completions.d)
+install(FILES ${PROJECT_SOURCE_DIR}/interposer/lynxpp.h DESTINATION include)
 # Beside the command, whose name it has.
 install(FILES ${PROJECT_SOURCE_DIR}/report/python/lynxpp.py DESTINATION bin)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/lynxpp)

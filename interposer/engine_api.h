@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LYNXPP_ENGINE_ABI 10
+#include "interposer/lynxpp.h"
+
+#define LYNXPP_ENGINE_ABI 11
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -177,6 +179,15 @@ typedef struct lynxpp_engine {
 
   /// The program has called cuProfilerStart (1) or cuProfilerStop (0).
   void (*profile)(int on);
+
+  /// From now on results of finished launches are kept for the program (lynxpp.h).
+  void (*keep_results)(void);
+
+  /// Hands them over, in the calling thread, with no lock held; returns how many there were.
+  size_t (*take_results)(lynxpp_take take, void* context);
+
+  /// Results that were dropped because nobody took them.
+  uint64_t (*missed_results)(void);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

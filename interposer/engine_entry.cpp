@@ -17,6 +17,7 @@
 #include "interposer/interruption.h"
 #include "interposer/output_path.h"
 #include "interposer/program_modules.h"
+#include "interposer/results_queue.h"
 #include "interposer/session.h"
 #include "interposer/this_process.h"
 #include "report/cluster/device_files.h"
@@ -76,6 +77,7 @@ std::unique_ptr<report::Sink> records_sink(const std::string& pattern) {
 
 /// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
 struct Engine {
+  ResultsQueue results;
   std::unique_ptr<Session> session;
   ProgramModules modules;
   device::KernelTimes times = device::KernelTimes::off;
@@ -98,6 +100,7 @@ struct Engine {
     std::vector<std::unique_ptr<report::Sink>> sinks;
     if (!configuration.times_only() && configuration.prints_table) sinks.push_back(report::make_table_sink());
     if (!configuration.output.empty()) sinks.push_back(records_sink(configuration.output));
+    sinks.push_back(results.sink());
     times = configuration.kernel_times();
     memory = configuration.memory;
     start = configuration.start;
@@ -303,6 +306,15 @@ int control(const char* request, size_t bytes, int is_cpu, lynxpp_reply reply, v
 
 void profile(int on) { is_profiled = on != 0; }
 
+void keep_results() { engine().results.keep(); }
+
+size_t take_results(lynxpp_take take, void* context) {
+  return contained("results for the program", std::size_t{0},
+                   [&] { return engine().results.take(take, context); });
+}
+
+uint64_t missed_results() { return engine().results.missed(); }
+
 void use_ranges(lynxpp_range_source source) { range_source.store(source); }
 
 void use_allocations(const lynxpp_allocation_source* source) { allocation_source.store(source); }
@@ -477,6 +489,9 @@ constexpr lynxpp_engine table{
     .launch_graph = &launch_graph,
     .forget_graph = &forget_graph,
     .profile = &profile,
+    .keep_results = &keep_results,
+    .take_results = &take_results,
+    .missed_results = &missed_results,
 };
 
 }  // namespace

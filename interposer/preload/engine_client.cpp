@@ -27,6 +27,7 @@ std::atomic<pid_t> opening_process = 0;
 std::atomic<bool> finished = false;
 std::atomic<int> is_profiled = 0;
 std::atomic<bool> is_answering = false;
+std::atomic<bool> keeps_results = false;
 std::mutex opening;
 std::mutex attaching;
 std::once_flag exit_registration;
@@ -113,6 +114,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   loaded->use_allocations(&allocation_source);
   loaded->use_ranges(&current_ranges);
   if (is_profiled.load() != 0) loaded->profile(1);
+  if (keeps_results.load()) loaded->keep_results();
   opening_process.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, leave_to_parent);
   engine.store(loaded, std::memory_order_release);
@@ -199,6 +201,17 @@ void answer_request(const std::string& request, std::string& reply) {
 }
 
 const lynxpp_engine* opened_engine() { return engine.load(std::memory_order_acquire); }
+
+void keep_results() {
+  if (keeps_results.exchange(true)) return;
+  const std::lock_guard lock(opening);
+  if (const lynxpp_engine* const opened = opened_engine()) opened->keep_results();
+}
+
+const lynxpp_engine* usable_engine() {
+  const bool is_ours = opening_process.load(std::memory_order_relaxed) == getpid();
+  return is_ours ? opened_engine() : nullptr;
+}
 
 void finish_at_exit() {
   std::call_once(exit_registration, [] { atexit(finish); });

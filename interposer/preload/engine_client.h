@@ -29,6 +29,11 @@ const lynxpp_engine* open_engine(const char* consequence);
 /// false from then on, when there is no engine or it attached nothing.
 const lynxpp_engine* attached_engine();
 
+/// The program asks for results by code (lynxpp.h): the engine keeps them from now on, or once it is opened.
+void keep_results();
+/// The engine where this process may use it, else null: there is none yet, or it is a forked child.
+const lynxpp_engine* usable_engine();
+
 /// The program changed LYNXPP_SPEC to `specifications` (null or empty: detach). Takes effect from the next
 /// launch on; an engine that is open compiles them now, else the next launch opens it.
 void specifications_changed(const char* specifications);

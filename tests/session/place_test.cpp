@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "interposer/results_queue.h"
 #include "interposer/this_process.h"
 #include "tests/session/session_fixture.h"
 
@@ -115,6 +116,38 @@ TEST_F(PlaceTest, LaunchesAreNumberedAndTimed) {
   EXPECT_LE(first.begin_us, first.end_us);
   EXPECT_LE(first.begin_us, second.begin_us);
   EXPECT_EQ(first.device_ms, 2.5);
+}
+
+TEST(ResultsQueue, KeepsNumbersOnceAskedAndHandsThemOverOnce) {
+  ResultsQueue queue;
+  const std::unique_ptr<report::Sink> sink = queue.sink();
+  report::LaunchRecord record;
+  record.kernel = "_Z1kPf";
+  record.spec = "s";
+  record.results = {{"n", {}, std::vector<std::uint64_t>{7}, "sectors"},
+                    {"array", {2}, std::vector<std::uint64_t>{1, 2}, ""}};
+  record.results.push_back({"r", {}, std::vector<std::uint64_t>{1}, ""});
+  record.results.back().denominators = std::vector<std::uint64_t>{4};
+  sink->launch(record);
+  std::string text;
+  const auto take = [](void* context, const lynxpp_result* result) {
+    std::string& into = *static_cast<std::string*>(context);
+    into += std::string(result->demangled) + ' ' + result->specification;
+    for (std::size_t i = 0; i < result->count; ++i)
+      into += std::string(" ") + result->values[i].name + ' ' + std::to_string(result->values[i].value) +
+              result->values[i].unit;
+    into +=
+        lynxpp_value_of(result, "nothing", -1) == -1 && lynxpp_value_of(result, "r", 0) == 0.25 ? ";" : "!";
+  };
+  EXPECT_EQ(queue.take(take, &text), 0u) << "nobody had asked";
+  queue.keep();
+  sink->launch(record);
+  EXPECT_EQ(queue.take(take, &text), 1u);
+  EXPECT_EQ(queue.take(take, &text), 0u);
+  EXPECT_EQ(text, "k(float*) s n 7.000000sectors r 0.250000;");
+  for (std::size_t i = 0; i < ResultsQueue::most + 3; ++i) sink->launch(record);
+  EXPECT_EQ(queue.missed(), 3u);
+  EXPECT_EQ(queue.take(nullptr, nullptr), ResultsQueue::most);
 }
 
 TEST(ThisProcess, IsNamedOnce) {

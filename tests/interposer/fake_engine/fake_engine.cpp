@@ -128,7 +128,7 @@ void forget_graph(std::uint64_t) { log_event("engine forget_graph"); }
 constexpr lynxpp_engine fake_engine = {
     FAKE_ENGINE_ABI, use_allocations, attach,       launch,     forget_image, save_results, collect,
     finish,          cpu_functions,   cpu_refusal,  use_ranges, copied,       nullptr,      launched_natively,
-    nullptr,         launch_graph,    forget_graph, profile};
+    nullptr,         launch_graph,    forget_graph, profile,    nullptr,      nullptr,      nullptr};
 
 }  // namespace
 

@@ -1,0 +1,38 @@
+// Results of finished launches for the program itself (interposer/lynxpp.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "interposer/lynxpp.h"
+#include "report/record.h"
+
+namespace lynxpp::interposer {
+
+/// Thread safe. Empty until keep() is called.
+class ResultsQueue {
+ public:
+  /// Of one specification and one launch.
+  static constexpr std::size_t most = 1 << 16;
+
+  /// Puts launches into the queue, which must outlive it.
+  std::unique_ptr<report::Sink> sink();
+
+  void keep() { is_kept_.store(true); }
+  void add(const report::LaunchRecord& record);
+  /// Hands over what there was at the call, with no lock held. Returns how many.
+  std::size_t take(lynxpp_take take, void* context);
+  std::uint64_t missed();
+
+ private:
+  std::atomic<bool> is_kept_ = false;
+  std::mutex mutex_;  // guards what follows
+  std::deque<report::LaunchRecord> results_;
+  std::uint64_t missed_ = 0;
+};
+
+}  // namespace lynxpp::interposer
