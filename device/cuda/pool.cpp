@@ -27,7 +27,8 @@ Pool::Pool(const Driver& driver, CUcontext context)
     : driver_(driver),
       context_(context),
       device_room_("device memory", [&driver] { return free_device_memory_of(driver); }),
-      pinned_room_("pinned host memory", free_host_memory) {}
+      pinned_room_("pinned host memory", free_host_memory),
+      release_(driver, context, [this](std::size_t bytes) { pinned_room_.give_back(bytes); }) {}
 
 void Pool::limit(const MemoryBudget& budget) {
   device_room_.limit(budget);
@@ -42,10 +43,23 @@ Status Pool::take_room(BoundedMemory& room, Kept& kept, std::size_t size) {
     const std::lock_guard lock(mutex_);
     unused = std::exchange(kept, {}).blocks;
   }
-  if (unused.empty()) return taken;
-  for (const Block& block : unused)
-    &kept == &device_ ? free_device_memory(block, CU_STREAM_PER_THREAD) : free_pinned_memory(block);
+  if (unused.empty() && &kept == &device_) return taken;
+  give_to_driver(kept, unused);
+  // What does not come in time may be there for the next launch.
+  if (&kept == &pinned_ && !release_.finish()) return taken;
   return room.take(size);
+}
+
+void Pool::give_to_driver(Kept& kept, const std::vector<Block>& blocks) {
+  if (&kept == &pinned_) return release_.release(blocks);
+  for (const Block& block : blocks) free_unused(block);
+}
+
+CUstream Pool::own_stream() {
+  const std::lock_guard lock(mutex_);
+  if (own_stream_ == nullptr && driver_.cuStreamCreate(&own_stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+    own_stream_ = nullptr;
+  return own_stream_;
 }
 
 Result<Pool::Block> Pool::device_memory(std::size_t size, CUstream stream) {
@@ -63,7 +77,13 @@ Result<Pool::Block> Pool::device_memory(std::size_t size, CUstream stream) {
 }
 
 void Pool::give_back_device_memory(const Block& block) {
-  if (!keep(device_, block)) free_device_memory(block, CU_STREAM_PER_THREAD);
+  if (!keep(device_, block)) free_unused(block);
+}
+
+void Pool::free_unused(const Block& block) {
+  const InContext ours(driver_, context_);
+  // On the program's it would be one more node of a graph.
+  if (const CUstream stream = own_stream()) free_device_memory(block, stream);
 }
 
 void Pool::free_device_memory(const Block& block, CUstream stream) {
@@ -88,13 +108,7 @@ Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
 }
 
 void Pool::give_back_pinned_memory(const Block& block) {
-  if (block.address != 0 && !keep(pinned_, block)) free_pinned_memory(block);
-}
-
-void Pool::free_pinned_memory(const Block& block) {
-  const InContext ours(driver_, context_);
-  driver_.cuMemFreeHost(reinterpret_cast<void*>(block.address));
-  pinned_room_.give_back(block.size);
+  if (block.address != 0 && !keep(pinned_, block)) release_.release({block});
 }
 
 CUevent Pool::recorded_event(CUstream stream) {

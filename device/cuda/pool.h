@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/cuda/driver.h"
+#include "device/cuda/pinned_release.h"
 #include "device/memory_budget.h"
 #include "support/result.h"
 
@@ -20,12 +21,13 @@ class Pool {
  public:
   Pool(const Driver& driver, CUcontext context);
 
-  struct Block {
-    std::uint64_t address = 0;
-    std::size_t size = 0;
-  };
+  using Block = MemoryBlock;
 
   CUcontext context() const { return context_; }
+
+  /// Of lynxpp's own: what is enqueued there never becomes part of a graph that the program captures. Null:
+  /// the driver refuses one. The context is current.
+  CUstream own_stream();
 
   /// For all that is taken, in use or kept.
   void limit(const MemoryBudget& budget);
@@ -53,9 +55,11 @@ class Pool {
     std::size_t bytes = 0;
   };
 
-  void free_pinned_memory(const Block& block);
+  /// Nothing on the device uses it any more.
+  void free_unused(const Block& block);
   /// Counts `size` bytes as taken, having given to the driver what is kept where there is no room else.
   Status take_room(BoundedMemory& room, Kept& kept, std::size_t size);
+  void give_to_driver(Kept& kept, const std::vector<Block>& blocks);
   CUevent kept_event();
   std::optional<Block> take(Kept& kept, std::size_t size);
   bool keep(Kept& kept, const Block& block);
@@ -68,6 +72,8 @@ class Pool {
   Kept device_;
   Kept pinned_;
   std::vector<CUevent> events_;
+  CUstream own_stream_ = nullptr;
+  PinnedRelease release_;  // last: its thread uses the rest
 };
 
 }  // namespace lynxpp::device::cuda

@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <limits>
 #include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "device/cuda/pool.h"
 #include "device/memory_budget.h"
@@ -61,6 +65,10 @@ struct Memory {
   std::map<std::uint64_t, std::size_t> pinned;
   std::uint64_t next = 0x1000;
   bool is_full = false;
+  std::vector<CUstream> freed_on;
+  std::mutex mutex;  ///< guards `pinned`
+  std::vector<std::thread::id> freed_by;
+  std::shared_future<void> idle;  ///< valid: freeing pinned memory waits for the device
 };
 Memory* memory = nullptr;
 
@@ -75,16 +83,26 @@ cuda::Driver allocating_driver() {
     memory->device[*address = memory->next++] = bytes;
     return CUDA_SUCCESS;
   };
-  driver.cuMemFreeAsync = [](CUdeviceptr address, CUstream) {
+  driver.cuStreamCreate = [](CUstream* stream, unsigned flags) {
+    EXPECT_EQ(flags, CU_STREAM_NON_BLOCKING);
+    *stream = reinterpret_cast<CUstream>(0x77);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeAsync = [](CUdeviceptr address, CUstream stream) {
+    memory->freed_on.push_back(stream);
     memory->device.erase(address);
     return CUDA_SUCCESS;
   };
   driver.cuMemHostAlloc = [](void** address, std::size_t bytes, unsigned) {
+    const std::lock_guard lock(memory->mutex);
     memory->pinned[memory->next] = bytes;
     *address = reinterpret_cast<void*>(memory->next++);
     return CUDA_SUCCESS;
   };
   driver.cuMemFreeHost = [](void* address) {
+    if (memory->idle.valid()) memory->idle.wait();
+    const std::lock_guard lock(memory->mutex);
+    memory->freed_by.push_back(std::this_thread::get_id());
     memory->pinned.erase(reinterpret_cast<std::uintptr_t>(address));
     return CUDA_SUCCESS;
   };
@@ -127,6 +145,38 @@ TEST_F(BoundedPool, BoundsPinnedMemoryToo) {
   EXPECT_EQ(memory_.pinned.size(), 1u);
   pool_.give_back_pinned_memory(*first);
   EXPECT_TRUE(pool_.pinned_memory(8000).ok());
+}
+
+TEST_F(BoundedPool, FreesNothingOnAStreamThatTheProgramMayCapture) {
+  const auto small = pool_.device_memory(10'000, CU_STREAM_PER_THREAD);
+  ASSERT_TRUE(small.ok());
+  pool_.give_back_device_memory(*small);
+  ASSERT_TRUE(pool_.device_memory(104'000, CU_STREAM_PER_THREAD).ok());
+  EXPECT_THAT(memory_.freed_on, testing::ElementsAre(reinterpret_cast<CUstream>(0x77)));
+}
+
+TEST_F(BoundedPool, PinnedMemoryIsFreedByAThreadOfItsOwn) {
+  pool_.limit(*MemoryBudget::parse("8K"));
+  const auto first = pool_.pinned_memory(5000);
+  ASSERT_TRUE(first.ok());
+  pool_.give_back_pinned_memory(*first);
+  EXPECT_TRUE(pool_.pinned_memory(8000).ok());
+  EXPECT_THAT(memory_.freed_by, testing::ElementsAre(testing::Ne(std::this_thread::get_id())));
+}
+
+/// The device waits for the host: for what the launch is followed by, perhaps.
+TEST_F(BoundedPool, ALaunchDoesNotWaitForADeviceThatIsNeverIdle) {
+  std::promise<void> idle;
+  memory_.idle = idle.get_future().share();
+  pool_.limit(*MemoryBudget::parse("8K"));
+  const auto first = pool_.pinned_memory(5000);
+  ASSERT_TRUE(first.ok());
+  pool_.give_back_pinned_memory(*first);
+  EXPECT_FALSE(pool_.pinned_memory(8000).ok());
+  EXPECT_FALSE(pool_.pinned_memory(8000).ok());
+  idle.set_value();
+  while (!pool_.pinned_memory(8000).ok()) std::this_thread::yield();
+  EXPECT_EQ(memory_.pinned.size(), 1u);
 }
 
 TEST_F(BoundedPool, CountsNothingThatTheDriverRefused) {
