@@ -28,7 +28,7 @@ struct GraphCopy {
 /// A kernel node that is to launch a variant.
 struct VariantNode {
   void* node = nullptr;  ///< CUgraphNode of the copy
-  Variant* variant = nullptr;
+  std::shared_ptr<Variant> variant;
   Launch launch;                         ///< what kernel_of() gave, with more shared memory where wanted
   std::span<const ParameterSlot> slots;  ///< of the launch's own parameters
   /// The words of the hidden parameter, where all nodes' buffers begin at this address.
@@ -51,13 +51,17 @@ class ProgramGraph {
   /// nodes. Failure: another context's, or the driver does not say.
   virtual Result<Launch> kernel_of(void* node) = 0;
 
-  /// Makes the executable graph with variants, in the place of the one before, and `bytes` of buffers for it.
-  /// The copy is afterwards what it was. Failure: there is none.
-  virtual Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes, std::size_t bytes,
-                             const Launch& in) = 0;
+  /// Takes `bytes` of memory for the buffers that instantiate() is to give. Failure: there is none now.
+  virtual Status reserve_buffers(std::size_t bytes) = 0;
+  /// Makes the executable graph with variants, in the place of the one before, which keeps its variants until
+  /// its launches are over. The copy is afterwards what it was. Precondition: reserve_buffers() has
+  /// succeeded. Failure: there is none.
+  virtual Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes) = 0;
 
+  /// Takes host memory for the results of the next launch(). Failure: there is none now.
+  virtual Status reserve_results() = 0;
   /// Zeroes the buffers, writes to them, and launches the variants' graph, all behind every launch before.
-  /// Failure: nothing was launched.
+  /// Precondition: reserve_results() has succeeded. Failure: nothing was launched.
   virtual Status launch(std::span<const BufferWrite> writes, const Launch& in) = 0;
   /// Copies the buffers to the host behind that launch.
   virtual Result<std::unique_ptr<Readback>> read_back(const Launch& in) = 0;

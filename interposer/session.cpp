@@ -85,12 +85,18 @@ bool Session::attached() {
 
 bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source) {
   const Launching here(*this);
+  const Result<bool> captured = device.capturing(launch);
   State state(state_);
   if (finished_ || attached_ == nullptr) return false;
   const std::string module = module_of(state, source);
   if (finished_ || attached_ == nullptr) return false;
   has_seen_launches_ = true;
   Seen& known = seen(source.name, module);
+  if (captured && *captured) {
+    // The graph's launches are launches of their own.
+    if (known.coverage.instrumented_launches == 0) known.coverage.reason = "captured into a graph";
+    return false;
+  }
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
   const bool is_wanted = wanted(known, number);
   // Whatever is attached or detached meanwhile comes after this launch.
@@ -99,7 +105,14 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   if (!is_wanted && !configuration_.timeline) return false;
   report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
   note_device(device, launch, activity);
-  const bool made = is_wanted && make_launch(known, attached, device, launch, source, activity);
+  bool made = false;
+  if (is_wanted && !captured) {
+    state.lock();
+    add_once(known.coverage.notes, "launches run uninstrumented: " + first_message(captured.error()));
+    state.unlock();
+  } else if (is_wanted) {
+    made = make_launch(known, attached, device, launch, source, activity);
+  }
   if (!made) write(activity);
   return made;
 }
@@ -150,19 +163,8 @@ void Session::copied(const CopyCall& call) {
 bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& attached,
                           device::Device& device, const device::Launch& launch, const KernelSource& source,
                           const report::ActivityRecord& activity) {
-  const Result<bool> captured = device.capturing(launch);
   State state(state_);
   report::CoverageRecord& coverage = known.coverage;
-  if (!captured || *captured) {
-    if (captured) {
-      // The graph's launches are launches of their own.
-      ++known.captured;
-      if (coverage.instrumented_launches == 0) coverage.reason = "captured into a graph";
-    } else {
-      add_once(coverage.notes, "launches run uninstrumented: " + first_message(captured.error()));
-    }
-    return false;
-  }
   log_allocations(device);
   if (is_crowded()) {
     state.unlock();
@@ -333,6 +335,7 @@ Result<Session::Pending> Session::pending_for(Seen& seen, const Kernel& kernel, 
   std::copy(std::begin(launch.block), std::end(launch.block), pending.view.block);
 
   pending.counting = kernel.instrumented.counting;
+  pending.variant = kernel.variant;
   pending.begin = std::chrono::steady_clock::now();
   Result<std::shared_ptr<LaunchedWords>> counted_words =
       LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);

@@ -97,7 +97,7 @@ class Session {
   void forget_image(std::uint64_t image);
 
   /// Waits for outstanding results and writes their records, and drops the variants of devices whose contexts
-  /// end.
+  /// end. Not when none has come for Configuration::patience: those of these devices are then lost.
   void save_results(std::span<const device::Device* const> ending);
 
   /// Waits for outstanding results and writes every record. Later launches are not instrumented. A launch
@@ -117,6 +117,7 @@ class Session {
   struct Graph;
   struct GraphNode;
   struct Kernel;
+  struct LastResults;
   struct Pending;
   struct Seen;
   class Launching;
@@ -170,6 +171,8 @@ class Session {
   /// Of the device; where there is no room, results of other launches are taken first.
   Result<std::unique_ptr<device::Buffer>> allocate(Seen& seen, device::Device& device, std::uint64_t bytes,
                                                    const device::Launch& launch);
+  /// Has `take` take it, and again when results of other launches have been taken.
+  Status take_memory(const std::function<Status()>& take);
   /// Precondition: `state_` is held.
   bool is_crowded() const;
   /// Waits until there are not too many outstanding launches. False: there still are.
@@ -196,6 +199,9 @@ class Session {
                        const std::shared_ptr<const Attached>& attached, device::Device& device,
                        const GraphLaunch& launch);
   Status make_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
+  /// As take_memory(); where there is none, the nodes' launches count as made without.
+  Status reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes,
+                 const std::function<Status()>& take);
   Status launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
   void take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
 
@@ -228,9 +234,14 @@ class Session {
   void close_books();
   /// Waits a second for threads that are in the midst of a launch.
   bool launches_are_made() const;
+  void note_missing_results();
   /// Has `work` done by a thread of its own. False: it has not come to an end, and no result was taken for
   /// `patience`.
   bool ends(std::function<void()> work, std::chrono::milliseconds patience);
+  /// Those of the devices; of all where nobody knows which contexts end.
+  std::deque<Pending> take_all_of(std::span<const device::Device* const> ending);
+  /// Those that nobody waits for yet are lost.
+  void give_up(LastResults& last);
   /// Writes what is complete and, as notes, what is missing.
   void take_what_is_there();
   void close_books_without_rest();
@@ -264,6 +275,7 @@ class Session {
   std::unordered_map<std::uint64_t, std::string> modules_;            // by image
   std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by the executable graph's number
   std::deque<Pending> pending_;
+  std::deque<Pending> given_up_;  // never looked at: their contexts have ended
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
   Timeline timeline_;

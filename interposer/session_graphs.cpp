@@ -215,23 +215,40 @@ Status Session::make_graph(std::vector<GraphNode>& nodes, Graph& graph, const Gr
     bytes += layout.bytes;
     wanted.push_back({node.kernel->node, node.made, layout.bytes, node.launch.shared_bytes,
                       probe_words(instrumented.probe, layout, 0)});
-    variants.push_back({node.kernel->node, node.made->variant.get(), node.launch, instrumented.parameters,
+    variants.push_back({node.kernel->node, node.made->variant, node.launch, instrumented.parameters,
                         [&layout, &instrumented, first = node.first](std::uint64_t address) {
                           return probe_words(instrumented.probe, layout, address + first);
                         }});
   }
   const auto version = std::pair(launch.version, launch.in.attribute_changes);
-  if (graph.version != version || graph.made != wanted) {
-    std::vector<Graph::Made> before;  // unloaded when the graph of it is gone
+  const bool is_same = graph.version == version && graph.made == wanted;
+  if (is_same && !graph.tries_again()) return failure(graph.problem);
+  if (!is_same || !graph.problem.empty()) {
+    Status room = reserve(nodes, bytes, [&] { return graph.runs->reserve_buffers(bytes); });
+    if (!room) return room;
+    std::vector<Graph::Made> before;  // goes when nothing is locked
     {
       const State state(state_);
       before = std::exchange(graph.made, std::move(wanted));
     }
     graph.version = version;
-    const Status made = graph.runs->instantiate(launch.copy, variants, bytes, launch.in);
+    const Status made = graph.runs->instantiate(launch.copy, variants);
     graph.problem = made ? "" : first_message(made.error());
+    if (!is_same || made) graph.launches_between = 1;
   }
-  return graph.problem.empty() ? success() : Status(failure(graph.problem));
+  if (!graph.problem.empty()) return failure(graph.problem);
+  return reserve(nodes, bytes, [&] { return graph.runs->reserve_results(); });
+}
+
+Status Session::reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes,
+                        const std::function<Status()>& take) {
+  const Status taken = take_memory(take);
+  if (taken) return taken;
+  const State state(state_);
+  for (const GraphNode& node : nodes) {
+    if (node.pending && node.is_wanted) node.seen->no_room.add(bytes, first_message(taken.error()));
+  }
+  return failure("there was no memory for what they would count");
 }
 
 Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {

@@ -265,13 +265,50 @@ void Session::collect() {
 
 void Session::save_results(std::span<const device::Device* const> ending) {
   if (finished_) return;
-  {
-    const std::unique_lock taking(taking_);
-    if (!finished_) drain(true);
-  }
+  const auto last = std::make_shared<LastResults>();
+  last->waiting = take_all_of(ending);
+  const bool is_over = ends(
+      [this, last] {
+        while (std::optional<Pending> next = last->next()) {
+          const Result<std::span<std::byte>> bytes = next->readback->wait();
+          {
+            const std::lock_guard records(records_);
+            if (!finished_) settle(*next, bytes);
+          }
+          ++settled_;
+        }
+      },
+      configuration_.patience);
+  // What one launch keeps from being over is not unloaded either: that waits for the device.
+  if (!is_over) return give_up(*last);
   drop_kernels(
       [&](const Kernel& kernel) { return std::ranges::find(ending, kernel.device) != ending.end(); });
   drop_graphs([&](const Graph& graph) { return std::ranges::find(ending, graph.device) != ending.end(); });
+}
+
+std::deque<Session::Pending> Session::take_all_of(std::span<const device::Device* const> ending) {
+  const std::unique_lock taking(taking_, patience);
+  const State state(state_);
+  std::deque<Pending> taken;
+  std::deque<Pending> others;
+  for (Pending& pending : std::exchange(pending_, {})) {
+    const bool is_one = ending.empty() || std::ranges::find(ending, pending.on) != ending.end();
+    if (is_one) pending_bytes_ -= pending.layout.bytes;
+    (is_one ? taken : others).push_back(std::move(pending));
+  }
+  pending_ = std::move(others);
+  return taken;
+}
+
+void Session::give_up(LastResults& last) {
+  const State state(state_);
+  // To let go of one is to wait for it.
+  while (std::optional<Pending> next = last.next()) {
+    --next->seen->outstanding;
+    ++next->seen->lost;
+    add_once(next->seen->coverage.notes, "results lost: the context ended before the launch had");
+    given_up_.push_back(std::move(*next));
+  }
 }
 
 bool Session::launches_are_made() const {
@@ -329,8 +366,12 @@ void Session::take_what_is_there() {
 void Session::close_books_without_rest() {
   const std::unique_lock records(records_, patience);
   if (!records || finished_) return;
-  State state(state_, patience);
-  if (!state) return;
+  if (const State state(state_, patience); !state) return;
+  close_books();
+}
+
+/// Precondition: `state_` is held.
+void Session::note_missing_results() {
   for (const auto& [key, seen] : seen_) {
     if (seen->outstanding == 0) continue;
     const std::string many = std::to_string(seen->outstanding);
@@ -339,8 +380,6 @@ void Session::close_books_without_rest() {
                              (seen->outstanding == 1 ? "" : "es") + " had; the results are missing");
     if (!coverage.instrumented) coverage.reason = "the program was ended before its first launch had";
   }
-  state.unlock();
-  close_books();
 }
 
 void Session::close_books() {
@@ -348,9 +387,9 @@ void Session::close_books() {
   const State state(state_);
   if (!ever_attached_) return;
   report_ends();
+  note_missing_results();
   for (const auto& [key, seen] : seen_) {
     report::CoverageRecord& coverage = seen->coverage;
-    coverage.launches -= seen->captured;
     if (const NoRoom& missed = seen->no_room; missed.launches != 0) {
       coverage.notes.push_back(
           std::to_string(missed.launches) + (missed.launches == 1 ? " launch" : " launches") +

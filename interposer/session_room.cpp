@@ -84,19 +84,26 @@ bool Session::makes_room() {
 
 Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::Device& device,
                                                           std::uint64_t bytes, const device::Launch& launch) {
-  std::uint64_t settled = settled_;
-  Result<std::unique_ptr<device::Buffer>> buffer = device.allocate_zeroed(bytes, launch);
-  if (buffer) return buffer;
-  take_results_until([&] {
-    if (std::exchange(settled, settled_.load()) != settled_) buffer = device.allocate_zeroed(bytes, launch);
-    return buffer.ok();
+  Result<std::unique_ptr<device::Buffer>> buffer = failure("");
+  const Status taken = take_memory([&] {
+    buffer = device.allocate_zeroed(bytes, launch);
+    return buffer ? success() : Status(buffer.error());
   });
-  if (buffer) return buffer;
+  if (taken) return buffer;
   const State state(state_);
-  ++seen.no_room.launches;
-  seen.no_room.bytes = std::max(seen.no_room.bytes, bytes);
-  seen.no_room.why = first_message(buffer.error());
+  seen.no_room.add(bytes, first_message(taken.error()));
   return failure("there was no memory for what it would count");
+}
+
+Status Session::take_memory(const std::function<Status()>& take) {
+  std::uint64_t settled = settled_;
+  Status taken = take();
+  if (taken) return taken;
+  take_results_until([&] {
+    if (std::exchange(settled, settled_.load()) != settled_) taken = take();
+    return taken.ok();
+  });
+  return taken;
 }
 
 bool Session::ends(std::function<void()> work, std::chrono::milliseconds patience) {

@@ -89,6 +89,12 @@ struct NoRoom {
   std::uint64_t launches = 0;
   std::uint64_t bytes = 0;  ///< of the largest one's probe buffers
   std::string why;
+
+  void add(std::uint64_t wanted, std::string reason) {
+    ++launches;
+    bytes = std::max(bytes, wanted);
+    why = std::move(reason);
+  }
 };
 
 /// Of a kernel's launches.
@@ -109,7 +115,6 @@ struct Session::Seen {
   std::string logged_problem;
   LaunchNumbers numbers;
   std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
-  std::uint64_t captured = 0;                     ///< calls that launched nothing but were captured
   std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
   std::uint64_t lost = 0;                         ///< launches whose results could not be had
   NoRoom no_room;
@@ -135,7 +140,7 @@ struct Session::Seen {
 };
 
 /// An instrumented launch whose results (or an original one whose time) are on their way. Holds what the
-/// report needs; the variant may be gone by then.
+/// launch and the report need.
 struct Session::Pending {
   std::shared_ptr<const Attached> attached;
   Seen* seen = nullptr;
@@ -148,6 +153,7 @@ struct Session::Pending {
   device::DeviceInfo device;
   cod::LaunchView view;
   std::shared_ptr<const engine::Counting> counting;
+  std::shared_ptr<device::Variant> variant;     ///< stays loaded while it runs
   std::shared_ptr<const LaunchedWords> words;   ///< null: none are counted
   std::optional<device::KernelNeeds> needs;     ///< of launches whose words are counted
   std::vector<std::vector<std::string>> notes;  ///< of each specification, about words
@@ -156,6 +162,20 @@ struct Session::Pending {
   bool indices_may_have_wrapped = false;
   ProbeLayout layout;
   std::unique_ptr<device::Readback> readback;
+};
+
+/// Outstanding launches of contexts that end, shared with the thread that waits for them.
+struct Session::LastResults {
+  std::mutex mutex;
+  std::deque<Pending> waiting;
+
+  std::optional<Pending> next() {
+    const std::lock_guard lock(mutex);
+    if (waiting.empty()) return std::nullopt;
+    Pending first = std::move(waiting.front());
+    waiting.pop_front();
+    return first;
+  }
 };
 
 /// A kernel node of a graph that is being launched.
@@ -190,6 +210,17 @@ struct Session::Graph {
   std::vector<Made> made;                      ///< guarded by Session::state_
   std::unique_ptr<device::ProgramGraph> runs;  // goes before what it was made of
   std::string problem;                         ///< why there are no variants with these
+  /// What was refused once may be possible when the driver has memory again: after 1, 2, 4, … launches.
+  std::uint64_t launches_between = 1;
+  std::uint64_t launches_since = 0;
+
+  bool tries_again() {
+    if (problem.empty()) return true;
+    if (++launches_since < launches_between) return false;
+    launches_between *= 2;
+    launches_since = 0;
+    return true;
+  }
 };
 
 /// Of launches of one device that are settled behind each other.

@@ -377,7 +377,7 @@ class CudaDevice final : public Device {
       driver_.cuModuleUnload(module);
       return driver_.error("cuModuleGetFunction", result);
     }
-    auto variant = std::make_unique<CudaVariant>(driver_, module, function);
+    auto variant = std::make_unique<CudaVariant>(driver_, pool_.context(), module, function);
     driver_.cuFuncGetAttribute(&variant->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
     int shared_limit = variant->dynamic_shared_limit;
     driver_.cuFuncGetAttribute(&shared_limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);

@@ -1,7 +1,11 @@
 #include "device/cuda/cuda_graph.h"
 
+#include <atomic>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "device/cuda/our_calls.h"
 #include "device/cuda/readback.h"
@@ -10,13 +14,28 @@
 namespace lynxpp::device::cuda {
 namespace {
 
+using Variants = std::vector<std::shared_ptr<Variant>>;
+
+/// Of graphs of which nobody knows when they are over.
+void keep_for_ever(Variants variants) {
+  static std::mutex mutex;
+  static auto* const kept = new Variants;
+  const std::lock_guard lock(mutex);
+  kept->insert(kept->end(), variants.begin(), variants.end());
+}
+
 /// An executable graph with variants and their buffers. Lives until the last launch's results are taken.
 struct Instance {
   Instance(const Driver& the_driver, Pool& the_pool) : driver(the_driver), pool(the_pool) {}
   ~Instance() {
     const InContext ours(driver, pool.context());
     if (executable != nullptr) driver.cuGraphExecDestroy(executable);
-    if (memory.address != 0 && !may_be_running) pool.give_back_device_memory(memory);
+    pool.give_back(allocated);
+    if (enqueued != over) {
+      keep_for_ever(std::move(variants));
+    } else if (memory.address != 0) {
+      pool.give_back_device_memory(memory);
+    }
   }
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -24,18 +43,22 @@ struct Instance {
   const Driver& driver;
   Pool& pool;
   CUgraphExec executable = nullptr;
+  Variants variants;  ///< that it launches
   Pool::Block memory;
+  CUevent allocated = nullptr;  ///< behind the call that made the memory; null: that is over
   std::size_t bytes = 0;
-  bool may_be_running = false;  ///< nobody can know that its last launch is over
+  std::uint64_t enqueued = 0;           ///< how often something that uses the memory was
+  std::atomic<std::uint64_t> over = 0;  ///< … and is known to be over
 };
 
 /// Keeps what it reads from.
 class GraphReadback final : public Readback {
  public:
   GraphReadback(std::unique_ptr<Readback> copy, std::shared_ptr<Instance> instance)
-      : copy_(std::move(copy)), instance_(std::move(instance)) {}
+      : copy_(std::move(copy)), instance_(std::move(instance)), behind_(instance_->enqueued) {}
   ~GraphReadback() override {
-    if (!copy_->wait()) instance_->may_be_running = true;
+    // What was enqueued before it is over as well.
+    if (copy_->wait() && instance_->over < behind_) instance_->over = behind_;
     copy_.reset();
   }
 
@@ -46,6 +69,7 @@ class GraphReadback final : public Readback {
  private:
   std::unique_ptr<Readback> copy_;
   std::shared_ptr<Instance> instance_;
+  const std::uint64_t behind_;  // of what is enqueued for the instance
 };
 
 /// What a node of the copy was given by the program, kept while the node launches a variant.
@@ -104,7 +128,10 @@ class CudaGraph final : public ProgramGraph {
  public:
   CudaGraph(const Driver& driver, Pool& pool, VariantChoice choice)
       : driver_(driver), pool_(pool), choose_(std::move(choice)) {}
-  ~CudaGraph() override { pool_.give_back(last_); }
+  ~CudaGraph() override {
+    pool_.give_back(last_);
+    pool_.give_back_pinned_memory(results_);
+  }
 
   Result<Launch> kernel_of(void* node) override {
     const CaptureRelaxed relaxed(driver_);
@@ -130,37 +157,61 @@ class CudaGraph final : public ProgramGraph {
     return launch;
   }
 
-  Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes, std::size_t bytes,
-                     const Launch& in) override {
+  Status reserve_buffers(std::size_t bytes) override {
+    const CaptureRelaxed relaxed(driver_);
+    const CUstream stream = pool_.own_stream();
+    if (stream == nullptr) return failure("the driver refuses a stream");
+    const Result<Pool::Block> memory = pool_.device_memory(bytes, stream);
+    if (!memory) return memory.error();
+    reserved_ = std::make_shared<Instance>(driver_, pool_);
+    reserved_->memory = *memory;
+    reserved_->bytes = bytes;
+    reserved_->allocated = pool_.recorded_event(stream);
+    if (reserved_->allocated != nullptr) return success();
+    reserved_.reset();
+    return failure("no event could be recorded behind memory for a graph");
+  }
+
+  Status instantiate(const GraphCopy& copy, std::span<const VariantNode> nodes) override {
     const CaptureRelaxed relaxed(driver_);
     instance_.reset();
+    const std::shared_ptr<Instance> made = std::exchange(reserved_, nullptr);
     if (is_spoilt_) return failure("a kernel of the graph's copy could not be put back");
-    auto made = std::make_shared<Instance>(driver_, pool_);
-    const Result<Pool::Block> memory = pool_.device_memory(bytes, stream_of(in));
-    if (!memory) return memory.error();
-    made->memory = *memory;
-    made->bytes = bytes;
     std::vector<Original> originals;
     originals.reserve(nodes.size());
     Status status = success();
     for (const VariantNode& node : nodes) {
       originals.emplace_back(driver_, static_cast<CUgraphNode>(node.node));
-      status = originals.back().replace(node, choose_, memory->address);
+      status = originals.back().replace(node, choose_, made->memory.address);
       if (!status) break;
+      made->variants.push_back(node.variant);
     }
     if (status) status = instantiate(*made, copy);
     for (Original& original : originals) is_spoilt_ |= !original.restore();
-    if (status) instance_ = std::move(made);
+    if (status) instance_ = made;
     return status;
+  }
+
+  Status reserve_results() override {
+    if (instance_ == nullptr) return failure("the graph has no variants");
+    const std::size_t bytes = instance_->bytes;
+    if (results_.address != 0 && results_.size >= bytes) return success();
+    pool_.give_back_pinned_memory(std::exchange(results_, {}));
+    const CaptureRelaxed relaxed(driver_);
+    const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
+    if (!pinned) return pinned.error();
+    results_ = *pinned;
+    return success();
   }
 
   Status launch(std::span<const BufferWrite> writes, const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
-    if (instance_ == nullptr) return failure("the graph has no variants");
-    order(in);
     const CUstream stream = stream_of(in);
+    if (Status ordered = wait_for_last(stream); !ordered) return ordered;
+    if (Status allocated = wait_for_memory(stream); !allocated) return allocated;
     CUresult result = driver_.cuMemsetD8Async(instance_->memory.address, 0, instance_->bytes, stream);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
+    ++instance_->enqueued;
     for (const BufferWrite& write : writes) {
       // From pageable memory: the driver has taken a copy when it comes back.
       result = driver_.cuMemcpyHtoDAsync(instance_->memory.address + write.offset, write.bytes.data(),
@@ -174,17 +225,13 @@ class CudaGraph final : public ProgramGraph {
   Result<std::unique_ptr<Readback>> read_back(const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
     const CUstream stream = stream_of(in);
-    const Result<Pool::Block> pinned = pool_.pinned_memory(instance_->bytes);
-    if (!pinned) {
-      instance_->may_be_running = true;
-      return pinned.error();
-    }
-    const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned->address),
+    const Pool::Block pinned = std::exchange(results_, {});
+    const CUresult result = driver_.cuMemcpyDtoHAsync(reinterpret_cast<void*>(pinned.address),
                                                       instance_->memory.address, instance_->bytes, stream);
     // Also where the copy was refused: the graph may be running.
     const CUevent done = pool_.recorded_event(stream);
     auto readback = std::make_unique<GraphReadback>(
-        make_readback(driver_, pool_, {{}, *pinned, instance_->bytes, done}, {}), instance_);
+        make_readback(driver_, pool_, {{}, pinned, instance_->bytes, done}, {}), instance_);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
     if (done == nullptr) return failure("no event could be recorded behind the launch");
     return std::unique_ptr<Readback>(std::move(readback));
@@ -192,19 +239,33 @@ class CudaGraph final : public ProgramGraph {
 
   void order(const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
-    if (last_ != nullptr) driver_.cuStreamWaitEvent(stream_of(in), last_, CU_EVENT_WAIT_DEFAULT);
+    static_cast<void>(wait_for_last(stream_of(in)));  // the program's launch is made in any case
   }
 
   void launched(const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
-    if (last_ == nullptr) {
-      last_ = pool_.recorded_event(stream_of(in));
-    } else {
-      driver_.cuEventRecord(last_, stream_of(in));
-    }
+    if (last_ != nullptr && driver_.cuEventRecord(last_, stream_of(in)) == CUDA_SUCCESS) return;
+    pool_.give_back(std::exchange(last_, pool_.recorded_event(stream_of(in))));
+    is_last_known_ &= last_ != nullptr;
   }
 
  private:
+  Status wait_for_last(CUstream stream) const {
+    if (!is_last_known_) return failure("nobody knows when an earlier launch of the graph is over");
+    if (last_ == nullptr) return success();
+    const CUresult result = driver_.cuStreamWaitEvent(stream, last_, CU_EVENT_WAIT_DEFAULT);
+    return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuStreamWaitEvent", result));
+  }
+
+  /// Launches behind the first one wait for it as they do for that.
+  Status wait_for_memory(CUstream stream) {
+    if (instance_->allocated == nullptr) return success();
+    const CUresult result = driver_.cuStreamWaitEvent(stream, instance_->allocated, CU_EVENT_WAIT_DEFAULT);
+    if (result != CUDA_SUCCESS) return driver_.error("cuStreamWaitEvent", result);
+    pool_.give_back(std::exchange(instance_->allocated, nullptr));
+    return success();
+  }
+
   Status instantiate(Instance& made, const GraphCopy& copy) {
     const auto flags = copy.flags & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     CUresult result =
@@ -221,7 +282,10 @@ class CudaGraph final : public ProgramGraph {
   Pool& pool_;
   VariantChoice choose_;
   std::shared_ptr<Instance> instance_;
-  CUevent last_ = nullptr;  // behind the last launch that was seen
+  std::shared_ptr<Instance> reserved_;  // has buffers and nothing else
+  Pool::Block results_;                 // of the next launch
+  CUevent last_ = nullptr;              // behind the last launch that was seen
+  bool is_last_known_ = true;           // false: no event could be recorded behind one
   bool is_spoilt_ = false;
 };
 

@@ -5,7 +5,7 @@
 namespace lynxpp::device::cuda {
 
 CudaVariant::~CudaVariant() {
-  const CaptureRelaxed relaxed(driver_);
+  const InContext ours(driver_, context_);
   driver_.cuModuleUnload(module_);
 }
 

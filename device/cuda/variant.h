@@ -39,8 +39,10 @@ struct Residency {
 
 class CudaVariant final : public Variant {
  public:
-  CudaVariant(const Driver& driver, CUmodule module, CUfunction function)
-      : driver_(driver), module_(module), function_(function) {}
+  /// The context is that which the module was loaded in.
+  CudaVariant(const Driver& driver, CUcontext context, CUmodule module, CUfunction function)
+      : driver_(driver), context_(context), module_(module), function_(function) {}
+  /// From any thread.
   ~CudaVariant() override;
 
   static constexpr std::uint64_t never = ~std::uint64_t{0};
@@ -62,6 +64,7 @@ class CudaVariant final : public Variant {
 
  private:
   const Driver& driver_;
+  CUcontext context_;
   CUmodule module_;
   CUfunction function_;
 };

@@ -188,6 +188,30 @@ TEST_F(RoomTest, TheEndComesWhileACallOfTheDriverNeverReturns) {
   session_.reset();
 }
 
+TEST_F(RoomTest, TheEndOfAContextIsNotKeptByALaunchThatGoesOn) {
+  small_.most = 2;
+  EXPECT_TRUE(launch_small());
+  EXPECT_TRUE(launch());  // on another device
+  const device::Device* const ending = &small_;
+  session_->save_results(std::span(&ending, 1));
+  EXPECT_TRUE(launch());
+  EXPECT_THAT(records_.launches, SizeIs(2)) << "those of other devices are written on";
+  EXPECT_THAT(finish().notes,
+              ElementsAre("the program was ended before 1 launch had; the results are missing"));
+  EXPECT_THAT(records_.launches, SizeIs(2));
+}
+
+TEST_F(RoomTest, ResultsOfAContextThatHasEndedAreNotLookedForAnyMore) {
+  small_.most = 3;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(launch_small());
+  const device::Device* const ending = &small_;
+  session_->save_results(std::span(&ending, 1));
+  *small_.ends[1] = *small_.ends[2] = true;
+  const report::CoverageRecord& coverage = finish();
+  EXPECT_THAT(coverage.notes, testing::Contains("results lost: the context ended before the launch had"));
+  EXPECT_THAT(records_.launches, IsEmpty());
+}
+
 TEST(Dumps, TextsThatDifferGetFilesOfTheirOwn) {
   const TemporaryFolder folder;
   DumpFolder dumps(folder.file("ptx"));

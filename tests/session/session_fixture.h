@@ -191,6 +191,7 @@ class SessionTest : public ::testing::Test {
     request.block[0] = threads;
     KernelSource source{name, image, [&]() -> Result<std::string> {
                           ++decoded_;
+                          if (while_decoding_) while_decoding_();
                           return text_;
                         }};
     const bool is_made = session_->launch(device_, request, source);
@@ -202,6 +203,7 @@ class SessionTest : public ::testing::Test {
   std::string spec_;
   std::string text_ = kernel_ptx;
   int decoded_ = 0;
+  std::function<void()> while_decoding_;
   FakeDevice device_;
   Records records_;
   std::unique_ptr<Session> session_;

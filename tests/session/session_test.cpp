@@ -369,8 +369,23 @@ TEST_F(SessionTest, CapturedLaunchesRunAsTheyAre) {
   EXPECT_EQ(records_.coverage[0].launches, 0u) << "a capture launches nothing";
 }
 
+TEST_F(SessionTest, CapturedLaunchesTakeNoNumber) {
+  Configuration configuration;
+  configuration.launches = *LaunchFilter::parse("0", "LYNXPP_LAUNCHES");
+  start(std::move(configuration));
+  device_.captures = true;
+  EXPECT_FALSE(launch());
+  device_.captures = false;
+  EXPECT_TRUE(launch()) << "the first one";
+  EXPECT_FALSE(launch());
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 1u);
+  EXPECT_EQ(records_.launches[0].launch, 0u);
+  EXPECT_EQ(records_.coverage[0].launches, 2u);
+}
+
 TEST_F(SessionTest, DetachingDoesNotOvertakeALaunch) {
-  device_.during_capture_query = [&] {
+  while_decoding_ = [&] {
     std::string problem;
     EXPECT_TRUE(session_->attach("", problem));
   };

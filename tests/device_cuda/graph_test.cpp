@@ -1,0 +1,255 @@
+// Graphs with variants: what lives as long as they run, and what is launched when the driver refuses
+// something.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "device/cuda/cuda_device.h"
+#include "device/graphs.h"
+#include "tests/device_cuda/device_driver.h"
+
+namespace lynxpp::device::cuda {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+/// What is enqueued is over when the test says so.
+struct Enqueued {
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+  std::set<CUdeviceptr> allocated;
+  std::uintptr_t next_handle = 16;
+  std::set<CUevent> over;
+  std::map<CUevent, CUstream> recorded;
+  std::vector<CUgraphExec> launched;
+  std::vector<CUmodule> unloaded;
+  CUcontext current = nullptr;
+  CUresult launch = CUDA_SUCCESS, record = CUDA_SUCCESS, pinned = CUDA_SUCCESS;
+
+  void end_everything() {
+    for (const auto& [event, stream] : recorded) over.insert(event);
+  }
+};
+Enqueued* enqueued = nullptr;
+
+template <typename Handle>
+Handle new_handle() {
+  return reinterpret_cast<Handle>(enqueued->next_handle++);
+}
+
+void answer_for_memory(Driver& driver) {
+  driver.cuMemAllocAsync = [](CUdeviceptr* address, std::size_t bytes, CUstream) {
+    enqueued->memory.push_back(std::make_unique<std::byte[]>(bytes));
+    *address = reinterpret_cast<CUdeviceptr>(enqueued->memory.back().get());
+    enqueued->allocated.insert(*address);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeAsync = [](CUdeviceptr, CUstream) { return CUDA_SUCCESS; };
+  driver.cuMemHostAlloc = [](void** address, std::size_t bytes, unsigned) {
+    if (enqueued->pinned != CUDA_SUCCESS) return enqueued->pinned;
+    enqueued->memory.push_back(std::make_unique<std::byte[]>(bytes));
+    *address = enqueued->memory.back().get();
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemFreeHost = [](void*) { return CUDA_SUCCESS; };
+  driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, std::size_t, CUstream) { return CUDA_SUCCESS; };
+  driver.cuMemcpyDtoHAsync = [](void*, CUdeviceptr, std::size_t, CUstream) { return CUDA_SUCCESS; };
+}
+
+void answer_for_events(Driver& driver) {
+  driver.cuStreamCreate = [](CUstream* stream, unsigned) {
+    *stream = new_handle<CUstream>();
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamWaitEvent = [](CUstream, CUevent, unsigned) { return CUDA_SUCCESS; };
+  driver.cuEventCreate = [](CUevent* event, unsigned) {
+    *event = new_handle<CUevent>();
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventRecord = [](CUevent event, CUstream stream) {
+    if (enqueued->record != CUDA_SUCCESS) return enqueued->record;
+    enqueued->recorded[event] = stream;
+    enqueued->over.erase(event);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventQuery = [](CUevent event) {
+    return enqueued->over.contains(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  };
+  driver.cuEventSynchronize = [](CUevent event) {
+    enqueued->over.insert(event);
+    return CUDA_SUCCESS;
+  };
+}
+
+void answer_for_kernels(Driver& driver) {
+  driver.cuCtxPushCurrent = [](CUcontext context) {
+    enqueued->current = context;
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleLoadDataEx = [](CUmodule* module, const void*, unsigned, CUjit_option*, void**) {
+    *module = new_handle<CUmodule>();
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleUnload = [](CUmodule module) {
+    EXPECT_EQ(enqueued->current, reinterpret_cast<CUcontext>(1)) << "the context that it was loaded in";
+    enqueued->unloaded.push_back(module);
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleGetFunction = [](CUfunction*, CUmodule, const char*) { return CUDA_SUCCESS; };
+  driver.cuFuncGetAttribute = [](int*, CUfunction_attribute, CUfunction) { return CUDA_ERROR_INVALID_VALUE; };
+  driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
+  driver.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int*, CUfunction, int, std::size_t) {
+    return CUDA_ERROR_INVALID_VALUE;
+  };
+}
+
+void answer_for_graphs(Driver& driver) {
+  driver.cuGraphKernelNodeGetParams = [](CUgraphNode, CUDA_KERNEL_NODE_PARAMS* parameters) {
+    static void* none[] = {nullptr};
+    *parameters = {};
+    parameters->kernelParams = none;
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphKernelNodeSetParams = [](CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*) {
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphKernelNodeGetAttribute = [](CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*) {
+    return CUDA_ERROR_INVALID_VALUE;
+  };
+  driver.cuGraphInstantiateWithFlags = [](CUgraphExec* made, CUgraph, unsigned long long) {
+    *made = new_handle<CUgraphExec>();
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphNodeSetEnabled = [](CUgraphExec, CUgraphNode, unsigned) { return CUDA_SUCCESS; };
+  driver.cuGraphExecDestroy = [](CUgraphExec) { return CUDA_SUCCESS; };
+  driver.cuGraphLaunch = [](CUgraphExec graph, CUstream) {
+    if (enqueued->launch != CUDA_SUCCESS) return enqueued->launch;
+    enqueued->launched.push_back(graph);
+    return CUDA_SUCCESS;
+  };
+}
+
+Driver graph_driver() {
+  Driver driver = device_driver();
+  answer_for_memory(driver);
+  answer_for_events(driver);
+  answer_for_kernels(driver);
+  answer_for_graphs(driver);
+  return driver;
+}
+
+class CudaGraphs : public testing::Test {
+ protected:
+  void SetUp() override {
+    enqueued = &enqueued_;
+    device_ = std::move(*make_device(driver_));
+    graph_ = std::move(*device_->program_graph());
+    load_variant();
+  }
+  void load_variant() { variant_ = std::move(*device_->load(".version 8.0", "k", in_, 0)); }
+  Status instantiate() {
+    if (Status reserved = graph_->reserve_buffers(64); !reserved) return reserved;
+    const VariantNode node{this, variant_, in_, {}, [&](std::uint64_t address) {
+                             address_ = address;
+                             return std::vector<std::uint64_t>{address};
+                           }};
+    return graph_->instantiate({}, std::span(&node, 1));
+  }
+  Status launch() {
+    if (Status reserved = graph_->reserve_results(); !reserved) return reserved;
+    return graph_->launch({}, in_);
+  }
+  std::unique_ptr<Readback> launched() {
+    EXPECT_TRUE(launch().ok());
+    auto readback = std::move(*graph_->read_back(in_));
+    graph_->launched(in_);
+    return readback;
+  }
+
+  Enqueued enqueued_;
+  Driver driver_ = graph_driver();
+  Launch in_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<ProgramGraph> graph_;
+  std::shared_ptr<Variant> variant_;
+  std::uint64_t address_ = 0;
+};
+
+TEST_F(CudaGraphs, VariantsStayLoadedUntilTheLastLaunchIsOver) {
+  ASSERT_TRUE(instantiate().ok());
+  auto running = launched();
+  load_variant();
+  ASSERT_TRUE(instantiate().ok());
+  EXPECT_THAT(enqueued_.unloaded, IsEmpty()) << "it may be running";
+  EXPECT_FALSE(running->ready());
+  enqueued_.end_everything();
+  EXPECT_TRUE(running->ready());
+  running.reset();
+  EXPECT_THAT(enqueued_.unloaded, SizeIs(1));
+}
+
+TEST_F(CudaGraphs, BuffersOfALaunchThatWasRefusedAreNotUsedAgainBeforeTheyAreClear) {
+  ASSERT_TRUE(instantiate().ok());
+  const std::uint64_t cleared = address_;
+  enqueued_.launch = CUDA_ERROR_OUT_OF_MEMORY;
+  EXPECT_FALSE(launch().ok());
+  enqueued_.launch = CUDA_SUCCESS;
+  ASSERT_TRUE(instantiate().ok());
+  ASSERT_TRUE(instantiate().ok());
+  EXPECT_NE(address_, cleared) << "the driver may be clearing it";
+  EXPECT_THAT(enqueued_.unloaded, IsEmpty());
+}
+
+TEST_F(CudaGraphs, BuffersAreUsedAgainBehindALaterLaunch) {
+  ASSERT_TRUE(instantiate().ok());
+  const std::uint64_t cleared = address_;
+  enqueued_.launch = CUDA_ERROR_OUT_OF_MEMORY;
+  EXPECT_FALSE(launch().ok());
+  enqueued_.launch = CUDA_SUCCESS;
+  launched();  // over when its results go
+  ASSERT_TRUE(instantiate().ok());
+  ASSERT_TRUE(instantiate().ok());
+  EXPECT_EQ(address_, cleared);
+}
+
+TEST_F(CudaGraphs, NothingIsLaunchedWhereResultsHaveNoPlace) {
+  ASSERT_TRUE(instantiate().ok());
+  enqueued_.pinned = CUDA_ERROR_OUT_OF_MEMORY;
+  EXPECT_FALSE(launch().ok());
+  EXPECT_THAT(enqueued_.launched, IsEmpty());
+  enqueued_.pinned = CUDA_SUCCESS;
+  launched();
+  EXPECT_THAT(enqueued_.launched, SizeIs(1));
+}
+
+TEST_F(CudaGraphs, VariantsAreNotLaunchedWhereNobodyKnowsTheEndOfAnEarlierLaunch) {
+  ASSERT_TRUE(instantiate().ok());
+  launched();
+  enqueued_.record = CUDA_ERROR_UNKNOWN;
+  graph_->launched(in_);  // of the program's own graph
+  enqueued_.record = CUDA_SUCCESS;
+  EXPECT_FALSE(launch().ok());
+  EXPECT_THAT(enqueued_.launched, SizeIs(1));
+}
+
+TEST_F(CudaGraphs, BuffersAreMadeOnAStreamThatIsNotTheProgramsOwn) {
+  static std::vector<CUstream> streams;
+  streams.clear();
+  driver_.cuMemAllocAsync = [](CUdeviceptr* address, std::size_t, CUstream stream) {
+    streams.push_back(stream);
+    *address = 0x1000;
+    return CUDA_SUCCESS;
+  };
+  ASSERT_TRUE(instantiate().ok());
+  EXPECT_THAT(streams, SizeIs(1));
+  EXPECT_THAT(streams, Not(Contains(CU_STREAM_LEGACY)));
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cuda

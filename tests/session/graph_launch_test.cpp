@@ -1,0 +1,132 @@
+// Graphs whose kernels run as variants, on a device that only records what is asked of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/graphs.h"
+#include "tests/session/session_fixture.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// What a driver would answer, and what it was asked.
+struct Answers {
+  bool has_buffers = true, has_results = true, can_instantiate = true;
+  int instantiated = 0;
+  int launched = 0;
+  std::vector<std::byte> bytes;
+  bool ready = true;
+};
+
+class FakeGraph : public device::ProgramGraph {
+ public:
+  explicit FakeGraph(Answers& answers) : answers_(answers) {}
+  Result<device::Launch> kernel_of(void*) override {
+    device::Launch launch;
+    launch.block[0] = 32;
+    return launch;
+  }
+  Status reserve_buffers(std::size_t bytes) override {
+    answers_.bytes.assign(bytes, {});
+    return answers_.has_buffers ? success() : Status(failure("the device is full"));
+  }
+  Status instantiate(const device::GraphCopy&, std::span<const device::VariantNode>) override {
+    ++answers_.instantiated;
+    return answers_.can_instantiate ? success() : Status(failure("out of memory"));
+  }
+  Status reserve_results() override {
+    return answers_.has_results ? success() : Status(failure("the host is full"));
+  }
+  Status launch(std::span<const device::BufferWrite>, const device::Launch&) override {
+    ++answers_.launched;
+    return success();
+  }
+  Result<std::unique_ptr<device::Readback>> read_back(const device::Launch&) override {
+    return std::unique_ptr<device::Readback>(
+        std::make_unique<FakeReadback>(answers_.bytes, answers_.ready, false, std::nullopt));
+  }
+  void order(const device::Launch&) override {}
+  void launched(const device::Launch&) override {}
+
+ private:
+  Answers& answers_;
+};
+
+class GraphDevice : public FakeDevice {
+ public:
+  Result<std::unique_ptr<device::ProgramGraph>> program_graph() override {
+    return std::unique_ptr<device::ProgramGraph>(std::make_unique<FakeGraph>(answers));
+  }
+  Answers answers;
+};
+
+class GraphLaunches : public SessionTest {
+ protected:
+  GraphLaunched launch_graph() {
+    GraphLaunch launch;
+    launch.id = 1;
+    launch.kernels.push_back({nullptr, {"k", 1, [&]() -> Result<std::string> { return text_; }}});
+    launch.launch_original = [&] { return ++originals_ != 0; };
+    const GraphLaunched how = session_->launch(graphs_, launch);
+    session_->collect();
+    return how;
+  }
+  const report::CoverageRecord& finish() {
+    session_->finish();
+    EXPECT_THAT(records_.coverage, SizeIs(1));
+    return records_.coverage.at(0);
+  }
+
+  GraphDevice graphs_;
+  int originals_ = 0;
+};
+
+TEST_F(GraphLaunches, AreMadeWithVariantsOfOneInstance) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(launch_graph(), GraphLaunched::variants);
+  EXPECT_EQ(graphs_.answers.instantiated, 1);
+  EXPECT_THAT(finish().notes, IsEmpty());
+  EXPECT_THAT(records_.launches, SizeIs(3));
+}
+
+TEST_F(GraphLaunches, GoOnWithVariantsWhenThereIsMemoryAgain) {
+  graphs_.answers.has_buffers = false;
+  EXPECT_EQ(launch_graph(), GraphLaunched::original);
+  EXPECT_EQ(launch_graph(), GraphLaunched::original);
+  graphs_.answers.has_buffers = true;
+  EXPECT_EQ(launch_graph(), GraphLaunched::variants);
+  const report::CoverageRecord& coverage = finish();
+  EXPECT_EQ(coverage.launches, 3u);
+  EXPECT_EQ(coverage.instrumented_launches, 1u);
+  EXPECT_THAT(coverage.notes,
+              Contains("2 launches ran uninstrumented for want of up to 512 bytes: the device is full"));
+}
+
+TEST_F(GraphLaunches, AreNotMadeWithVariantsWhereResultsHaveNoPlace) {
+  graphs_.answers.has_results = false;
+  EXPECT_EQ(launch_graph(), GraphLaunched::original);
+  EXPECT_EQ(graphs_.answers.launched, 0);
+  graphs_.answers.has_results = true;
+  EXPECT_EQ(launch_graph(), GraphLaunched::variants);
+  EXPECT_EQ(graphs_.answers.instantiated, 1) << "the same one";
+  EXPECT_THAT(finish().notes, Contains(HasSubstr("the host is full")));
+}
+
+TEST_F(GraphLaunches, AreTriedAgainAndEverMoreSeldom) {
+  graphs_.answers.can_instantiate = false;
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(launch_graph(), GraphLaunched::original);
+  EXPECT_EQ(graphs_.answers.instantiated, 5) << "after 1, 2, 4 and 8 launches";
+  graphs_.answers.can_instantiate = true;
+  for (int i = 0; i < 20; ++i) launch_graph();
+  EXPECT_EQ(graphs_.answers.instantiated, 6);
+  EXPECT_THAT(finish().notes, ElementsAre("launches by graphs run uninstrumented: out of memory"));
+  EXPECT_EQ(records_.launches.size() + static_cast<std::size_t>(originals_), 40u);
+  EXPECT_GT(records_.launches.size(), 0u);
+}
+
+}  // namespace
+}  // namespace lynxpp::interposer
