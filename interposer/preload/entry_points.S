@@ -20,10 +20,20 @@ dlsym:
         cmpb    $'u', 1(%rsi)
         jne     .Lreal_dlsym
         jmp     .Lours
-.Lnvrtc:                                // those of its compiler with "nv"
+.Lnvrtc:                                // those of its compiler and its linker with "nv" or "__nv"
+        cmpb    $'_', (%rsi)
+        je      .Lunderscores
         cmpb    $'n', (%rsi)
         jne     .Lreal_dlsym
         cmpb    $'v', 1(%rsi)
+        jne     .Lreal_dlsym
+        jmp     .Lours
+.Lunderscores:
+        cmpb    $'_', 1(%rsi)
+        jne     .Lreal_dlsym
+        cmpb    $'n', 2(%rsi)
+        jne     .Lreal_dlsym
+        cmpb    $'v', 3(%rsi)
         jne     .Lreal_dlsym
 .Lours:
         pushq   %rdi

@@ -21,16 +21,20 @@ class FileContent {
       if (bytes_ != nullptr &&
           std::fread(bytes_.get(), 1, static_cast<std::size_t>(size), file) != static_cast<std::size_t>(size))
         bytes_.reset();
+      if (bytes_ != nullptr) size_ = static_cast<std::size_t>(size);
     }
     std::fclose(file);
   }
 
   /// Null: the file cannot be read any more, or is empty.
   const void* image() const { return bytes_.get(); }
+  /// Without the zeros.
+  std::size_t size() const { return size_; }
 
  private:
   static constexpr std::size_t zeros = 64;
   std::unique_ptr<char[]> bytes_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace lynxpp::preload

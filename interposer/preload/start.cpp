@@ -12,6 +12,7 @@
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/hooks.h"
+#include "interposer/preload/jit_linking.h"
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/late_start.h"
 #include "interposer/preload/process.h"
@@ -76,11 +77,14 @@ Leave real_quick_exit = nullptr;
 }  // namespace
 }  // namespace lynxpp::preload
 
-/// Called for names that begin with "cu" or "nv". Null: let the real dlsym answer. lynxpp_no_symbol: the
-/// answer is null.
+/// Called for names that begin with "cu", "nv" or "__nv". Null: let the real dlsym answer. lynxpp_no_symbol:
+/// the answer is null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
-  if (name[0] == 'n') return watched_compiler_function(handle, name);
+  if (name[0] != 'c') {
+    void* const watched = watched_compiler_function(handle, name);
+    return watched != nullptr ? watched : watched_linker_function(handle, name);
+  }
   if (strncmp(name, "cuda", 4) == 0) return looked_up_cpu_function(name);
   const Slot slot = slot_of_export(name);
   if (slot == Slot::count || Passthrough::active()) return nullptr;

@@ -1,6 +1,8 @@
-"""What compilers make of which PTX is remembered by the cubin's bytes: ptxas in child processes, NVRTC in the process.
+"""What compilers make of which PTX is remembered by the cubin's bytes: ptxas in child processes, NVRTC and nvJitLink in
+the process.
 
-Arguments: the build folder, ptxas, a program that asks NVRTC for a cubin, the library of NVRTC.
+Arguments: the build folder, ptxas, a program that asks NVRTC for a cubin, the library of NVRTC; where there is one, a program
+that asks nvJitLink, and its library.
 """
 import pathlib
 import stat
@@ -65,12 +67,36 @@ def nvrtc_is_watched(build, program, library, folder):
     expect(b".visible .entry twice(" in text[len(machine_code):], "the entry does not end with the PTX")
 
 
+def linker_is_watched(build, program, library, nvrtc, folder):
+    source, cubin = folder / "in.ptx", folder / "linked.cubin"
+    source.write_text(PTX)
+
+    def linked(name, version, *options, environment=None):
+        store = folder / name
+        run = build.run(program, library, version, source, cubin, "-arch=sm_90", *options,
+                        environment={"LYNXPP_PTX_STORE": str(store), **(environment or {})})
+        demand_equal(f"status of {run}", run.status, 0)
+        return [entry.read_bytes() for entry in entries(store)]
+
+    for version in ("", "_13_0"):
+        demand_equal("what is kept", linked("linked" + version, version), [cubin.read_bytes() + PTX.encode()])
+    demand_equal("what is kept of other arithmetic", linked("apart", "", "-fma=0"), [])
+    intermediate = {"LTO_OF_NVRTC": nvrtc}
+    demand_equal("what is kept of intermediate code with nothing attached", linked("unused", "", "-lto", environment=intermediate), [])
+    kept, = linked("intermediate", "", "-lto", environment={**intermediate, "LYNXPP_SPEC": "instruction_count"})
+    machine_code = cubin.read_bytes()
+    expect(kept.startswith(machine_code), "the entry does not begin with the cubin")
+    expect(b".entry twice(" in kept[len(machine_code):], "the entry does not end with the PTX")
+
+
 def main():
     build = Build(sys.argv[1])
-    ptxas, program, library = sys.argv[2:]
+    ptxas, program, library, *linker = sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
         ptxas_is_watched(build, ptxas, pathlib.Path(folder))
         nvrtc_is_watched(build, program, library, pathlib.Path(folder))
+        if linker:
+            linker_is_watched(build, *linker, library, pathlib.Path(folder))
 
 
 if __name__ == "__main__":
