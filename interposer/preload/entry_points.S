@@ -89,6 +89,26 @@ dlopen:
         .cfi_startproc
         endbr64
         movq    (%rsp), %rdx            // the caller, for the observer
+        testl   $8, %esi                // RTLD_DEEPBIND
+        jz      .Lobserve
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rdx
+        .cfi_adjust_cfa_offset 8
+        call    lynxpp_open_deeply      // (name, flags, caller): the handle, or lynxpp_no_symbol
+        popq    %rdx
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        leaq    lynxpp_no_symbol(%rip), %r11
+        cmpq    %r11, %rax
+        je      .Lobserve
+        ret
+.Lobserve:
         pushq   %rdi
         .cfi_adjust_cfa_offset 8
         pushq   %rsi
@@ -127,6 +147,7 @@ exported:                                                                       
         .hidden lynxpp_find_hook
         .hidden lynxpp_no_symbol
         .hidden lynxpp_observe_dlopen
+        .hidden lynxpp_open_deeply
         .hidden lynxpp_resolve_real_functions
         .hidden lynxpp_real_dlsym
         .hidden lynxpp_real_dlopen

@@ -160,20 +160,54 @@ void replace_words(const LoadedObject& object, const Replacements& replacements,
   });
 }
 
-void begin_late() {
+/// Of objects that were not loaded from one of these addresses.
+void bind_others(const std::vector<std::uintptr_t>& bases) {
   const Replacements of_driver;
   const std::vector<OfLibc> of_libc = functions_of_libc();
   const std::vector<Range> writable = writable_memory();
   for_each_loaded_object([&](const LoadedObject& object) {
-    if (stays_as_it_is(object)) return false;
+    if (stays_as_it_is(object) || std::ranges::find(bases, object.base()) != bases.end()) return false;
     bind_imports(object, of_driver, of_libc);
     replace_words(object, of_driver, writable);
     return false;
   });
+}
+
+void begin_late() {
+  bind_others({});
   if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
 }
 
 }  // namespace
+
+void* open_and_bind(const char* name, int flags) {
+  std::vector<std::uintptr_t> before;
+  try {
+    for_each_loaded_object([&](const LoadedObject& object) {
+      before.push_back(object.base());
+      return false;
+    });
+    void* const handle = real_dlopen(name, flags);
+    if (handle == nullptr) return nullptr;
+    const Passthrough passthrough;
+    bind_others(before);
+    dlerror();  // what was looked up in vain is no error of the program's
+    return handle;
+  } catch (...) {
+    // No memory: it is bound as it wants to be.
+    return real_dlopen(name, flags);
+  }
+}
+
+bool has_search_path(const void* address) {
+  bool has_one = false;
+  for_each_loaded_object([&](const LoadedObject& object) {
+    if (!object.contains(address)) return false;
+    has_one = object.has_search_path();
+    return true;
+  });
+  return has_one;
+}
 
 bool is_loaded_with_program() {
   enum : int { unknown, with_program, later };

@@ -16,4 +16,11 @@ bool is_loaded_with_program();
 /// Whether another copy of this library is in the process, and was there first.
 bool is_second_copy();
 
+/// Opens a library that prefers its own symbols to ours (RTLD_DEEPBIND), and binds it, and what came with
+/// it, to ours when its constructors have run.
+void* open_and_bind(const char* name, int flags);
+
+/// Whether the object that holds the address says where libraries that it opens by name are looked for.
+bool has_search_path(const void* address);
+
 }  // namespace lynxpp::preload

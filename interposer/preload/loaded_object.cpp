@@ -93,6 +93,14 @@ bool LoadedObject::needs(bool (*matches)(const char* file_name)) const {
   return false;
 }
 
+bool LoadedObject::has_search_path() const {
+  if (dynamic_ == nullptr) return false;
+  for (const ElfW(Dyn)* entry = dynamic_; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH) return true;
+  }
+  return false;
+}
+
 void LoadedObject::visit_slots(SlotVisitor visit, void* context) const {
   if (symbols_ == nullptr || strings_ == nullptr) return;
   const bool protect = relro_end_ > relro_begin_;

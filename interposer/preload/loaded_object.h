@@ -17,10 +17,14 @@ class LoadedObject {
   /// File name; empty for the program itself.
   const char* name() const { return name_; }
   const char* base_name() const;
+  std::uintptr_t base() const { return base_; }
   bool contains(const void* address) const;
 
   /// Whether a DT_NEEDED entry's file name satisfies `matches`.
   bool needs(bool (*matches)(const char* file_name)) const;
+
+  /// Whether it has a DT_RPATH or DT_RUNPATH entry.
+  bool has_search_path() const;
 
   /// Calls visit(name, slot) for every relocation that stores the address of a symbol: JUMP_SLOT, GLOB_DAT
   /// and R_X86_64_64 without addend. Until visit returns, slots in RELRO pages are writable.

@@ -116,6 +116,17 @@ extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const
   return name != nullptr ? driver_to_open(name, caller) : nullptr;
 }
 
+/// For RTLD_DEEPBIND. lynxpp_no_symbol: only the caller's own call finds what it means.
+extern "C" [[gnu::visibility("hidden")]] void* lynxpp_open_deeply(const char* name, int flags,
+                                                                  const void* caller) {
+  using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
+  lynxpp_resolve_real_functions();
+  if (name == nullptr || Passthrough::active() || strchr(name, '$') != nullptr) return lynxpp_no_symbol;
+  if (strchr(name, '/') == nullptr && has_search_path(caller)) return lynxpp_no_symbol;
+  const char* const other = driver_to_open(name, caller);
+  return open_and_bind(other != nullptr ? other : name, flags);
+}
+
 LYNXPP_EXPORT void _exit(int status) { lynxpp::preload::leave(lynxpp::preload::real_exit_now, status); }
 LYNXPP_EXPORT void _Exit(int status) noexcept {
   lynxpp::preload::leave(lynxpp::preload::real_exit_now_c99, status);

@@ -1,7 +1,11 @@
-// Linked with libcuda.so.1. Argument: the PTX of examples/apps/vecadd.cu.
+// Linked with libcuda.so.1. Argument: the PTX of examples/apps/vecadd.cu. With AS_PLUGIN, a library.
 #include "program.h"
 
+#ifdef AS_PLUGIN
+extern "C" [[gnu::visibility("default")]] int run_as_plugin(int, char** arguments) {
+#else
 int main(int, char** arguments) {
+#endif
   const std::string ptx = driver_program::read_file(arguments[1]);
   CUdevice device = 0;
   CUcontext context = nullptr;
