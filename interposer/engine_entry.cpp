@@ -234,7 +234,7 @@ void watch_for_death() {
   });
 }
 
-bool is_measured(const std::string& kernel) {
+bool is_measured(std::string_view kernel) {
   if (engine().has_started()) return true;
   engine().session->launched_natively(kernel, 1, engine().start.outside());
   return false;
