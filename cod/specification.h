@@ -163,7 +163,7 @@ struct Word {
     array_address,  ///< device address of arrays()[index]
     extent,         ///< value of `extent` for the launch
     dropped,        ///< address of a 64-bit count of accesses out of bounds
-    word_map,       ///< address of the numbers that lead from an address to its element (WordMap)
+    word_map,       ///< what leads from an address to its element: WordMap::word(index)
     /// Bytes from the beginning of dynamic shared memory to the counters that stand for arrays()[index] there
     /// (WordScheme::shared_bits); 0 where there are none.
     shared_counters,

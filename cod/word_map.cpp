@@ -7,35 +7,85 @@ namespace {
 
 constexpr std::uint64_t pages_of_region = std::uint64_t{1} << (WordMap::region_bits - WordMap::page_bits);
 
+/// Pages, ends excluded, and how many of them ranges have a part of.
+struct Stretch {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t used = 0;
+};
+
+/// Ascending, none touch.
+std::vector<Stretch> stretches_of(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges) {
+  std::vector<Stretch> stretches;
+  for (const auto& [begin, bytes] : ranges) {
+    if (bytes == 0) continue;
+    const std::uint64_t first = begin >> WordMap::page_bits;
+    const std::uint64_t end = ((begin + bytes - 1) >> WordMap::page_bits) + 1;
+    if (stretches.empty() || first > stretches.back().end) stretches.push_back({first, first, 0});
+    Stretch& last = stretches.back();
+    last.used += end - std::min(end, last.end);
+    last.end = std::max(last.end, end);
+  }
+  return stretches;
+}
+
+/// The stretch that most of the memory lies in, where elements of gaps are worth their memory: at most as
+/// many as are used, and 4 MiB. Gaps of one page are always part of it, since margins must be free.
+Stretch find_window(const std::vector<Stretch>& stretches) {
+  constexpr std::uint64_t most_gap = 32;    // of pages: what a driver leaves free behind a small allocation
+  constexpr std::uint64_t most_spare = 64;  // likewise
+  Stretch best, now;
+  for (const Stretch& each : stretches) {
+    const std::uint64_t gap = each.begin - now.end;
+    const std::uint64_t unused = each.end - now.begin - now.used - each.used;
+    const bool goes_on =
+        now.used != 0 && (gap < 2 || (gap <= most_gap && unused <= now.used + each.used + most_spare));
+    now = goes_on ? Stretch{now.begin, each.end, now.used + each.used} : each;
+    if (now.used > best.used) best = now;
+  }
+  return best;
+}
+
 }  // namespace
 
 WordMap::WordMap(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges) {
   std::ranges::sort(ranges);
-  std::uint64_t first = ~std::uint64_t{0}, last = 0;
-  for (const auto& [begin, bytes] : ranges) {
-    if (bytes == 0) continue;
-    first = std::min(first, begin >> region_bits);
-    last = std::max(last, (begin + bytes - 1) >> region_bits);
-  }
-  const std::uint64_t regions = first > last ? 0 : last - first + 1;
+  const std::vector<Stretch> stretches = stretches_of(ranges);
+  const std::uint64_t first = stretches.empty() ? 0 : stretches.front().begin / pages_of_region;
+  const std::uint64_t regions =
+      stretches.empty() ? 0 : (stretches.back().end - 1) / pages_of_region - first + 1;
   entries_.assign(header_entries + regions, none);
-  const std::uint64_t origin = regions == 0 ? 0 : first;
-  entries_[0] = static_cast<std::uint32_t>(origin);
+  entries_[0] = static_cast<std::uint32_t>(first);
   entries_[1] = 0;
   entries_[2] = static_cast<std::uint32_t>(regions);
   entries_[3] = 0;
-  for (const auto& [begin, bytes] : ranges) {
-    if (bytes == 0) continue;
-    for (std::uint64_t page = begin >> page_bits; page <= (begin + bytes - 1) >> page_bits; ++page) {
-      const std::uint64_t region = page / pages_of_region - origin;
-      if (entries_[header_entries + region] == none) {
-        entries_[header_entries + region] = static_cast<std::uint32_t>(entries_.size() - header_entries);
-        entries_.resize(entries_.size() + pages_of_region, none);
-      }
-      std::uint32_t& entry =
-          entries_[header_entries + entries_[header_entries + region] + page % pages_of_region];
-      if (entry == none) entry = static_cast<std::uint32_t>(pages_++);
-    }
+  if (regions == 0) return;
+  const Stretch window = find_window(stretches);
+  window_ = {window.begin << page_bits, (window.end - window.begin) << page_bits};
+  ++pages_;
+  for (std::uint64_t page = window.begin; page < window.end; ++page) number(page);
+  ++pages_;
+  for (const Stretch& each : stretches) {
+    if (each.begin >= window.begin && each.begin < window.end) continue;
+    for (std::uint64_t page = each.begin; page < each.end; ++page) number(page);
+  }
+}
+
+/// Gives the next element to the page's first word.
+void WordMap::number(std::uint64_t page) {
+  const std::uint64_t region = header_entries + page / pages_of_region - entries_[0];
+  if (entries_[region] == none) {
+    entries_[region] = static_cast<std::uint32_t>(entries_.size() - header_entries);
+    entries_.resize(entries_.size() + pages_of_region, none);
+  }
+  entries_[header_entries + entries_[region] + page % pages_of_region] = static_cast<std::uint32_t>(pages_++);
+}
+
+std::uint64_t WordMap::word(std::uint32_t part, std::uint64_t address) const {
+  switch (part) {
+    case part_window_begin: return window_.begin;
+    case part_window_bytes: return window_.bytes;
+    default: return address;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "cod/word_map.h"
 #include "engine/instrument.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/module/shared_addresses.h"
@@ -307,6 +308,41 @@ bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit&
   return false;
 }
 
+/// Whether all that a handler does at an access is an addition that its own code can stand for.
+bool adds_exactly(const cod::WordScheme& scheme) {
+  return !scheme.is_plain && scheme.threshold == 0 && scheme.sample == 1 &&
+         scheme.analysis != cod::WordScheme::Analysis::invariants &&
+         (scheme.shared_bits == 0 || scheme.shared_bits == 32);
+}
+
+/// Where the counts are that handler adds to, which has one array only.
+ptx::CountedWords counted_words(const Request& request, const cod::Specification& specification,
+                                std::uint32_t array, std::uint32_t first_word) {
+  const std::vector<cod::Word>& words = specification.words();
+  const auto position_of = [&](cod::Word::Kind kind, std::uint32_t index, cod::Extent extent) {
+    const auto found = std::ranges::find_if(words, [&](const cod::Word& each) {
+      return each.kind == kind && each.index == index && each.extent == extent;
+    });
+    return first_word + static_cast<std::uint32_t>(found - words.begin());
+  };
+  using Kind = cod::Word::Kind;
+  constexpr cod::Extent none = cod::Extent::constant;
+  ptx::CountedWords counted;
+  counted.array_word = position_of(Kind::array_address, array, none);
+  counted.element_bytes = cod::size_of(specification.arrays()[array].type);
+  counted.is_shared = is_of_shared_words(specification.arrays()[array]);
+  if (counted.is_shared) {
+    counted.extent_word = position_of(Kind::extent, 0, cod::Extent::shared_words);
+    if (request.words.shared_bits != 0)
+      counted.block_offset_word = position_of(Kind::shared_counters, array, none);
+  } else {
+    counted.begin_word = position_of(Kind::word_map, cod::WordMap::part_window_begin, none);
+    counted.bytes_word = position_of(Kind::word_map, cod::WordMap::part_window_bytes, none);
+    counted.margin_bytes = cod::WordMap::margin_bytes;
+  }
+  return counted;
+}
+
 }  // namespace
 
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
@@ -326,6 +362,8 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   find_shared_arrays(unit, *counting);
   counting->kinds.resize(request.specifications.size());
   ProbeSorter sorter(unit, *counting);
+  const bool adds_in_line = !request.plain_counters && adds_exactly(request.words) &&
+                            !unit.options.without.contains(ptx::word_counters);
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
     for (const cod::Handler& handler : request.specifications[i]->handlers()) {
@@ -333,6 +371,10 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
       const bool counts = !handler.counted_words.empty() && probe.enabled;
       counting->predicted.push_back(
           counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
+      if (counts && adds_in_line && handler.counted_words.size() == 1)
+        unit.spliced.counted_words.emplace(
+            next - 1,
+            counted_words(request, *request.specifications[i], handler.counted_words[0], probe.first_word));
     }
   }
   if (request.words.analysis == cod::WordScheme::Analysis::invariants) note_kinds(request, *counting, unit);

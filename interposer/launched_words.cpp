@@ -117,11 +117,6 @@ void LaunchedWords::add_block_counters(device::Launch& launch) const {
     launch.shared_bytes = static_cast<std::uint32_t>(counters.dynamic_bytes);
 }
 
-std::span<const std::byte> LaunchedWords::word_map() const {
-  if (map_ == nullptr) return {};
-  return std::as_bytes(map_->entries());
-}
-
 void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const {
   for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
     const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
@@ -212,10 +207,13 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
       between += count;
     }
   };
-  for (const Array& each : arrays_) {
-    const std::uint64_t first = map_->element_of(each.address).value_or(0);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, how many
+  for (const Array& each : arrays_)
+    counted.emplace_back(map_->element_of(each.address).value_or(0), (each.bytes + word - 1) / word);
+  std::ranges::sort(counted);
+  for (const auto& [first, words] : counted) {
     add(first);
-    next = std::max(next, first + (each.bytes + word - 1) / word);
+    next = std::max(next, first + words);
   }
   add(elements);
   return between;

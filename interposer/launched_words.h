@@ -43,8 +43,8 @@ class LaunchedWords {
   BlockCounters block_counters() const;
   /// Makes room for them.
   void add_block_counters(device::Launch& launch) const;
-  /// What the device reads to find elements.
-  std::span<const std::byte> word_map() const;
+  /// What the device finds elements by; null: it need not.
+  const cod::WordMap* word_map() const { return map_.get(); }
 
   /// Adds what was found out without probes, and the arrays to `view`. `notes` gets for each specification
   /// what is not as it should be. False: accesses are missing that only probes would count.

@@ -59,7 +59,9 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
   };
   layout.counters = {take(8 * parts.counters), parts.counters};
   layout.shared_addresses = {take(8 * parts.shared_addresses), parts.shared_addresses};
-  layout.word_map = {take(parts.word_map_bytes), parts.word_map_bytes};
+  const std::uint64_t map_bytes = parts.words == nullptr ? 0 : parts.words->entries().size_bytes();
+  layout.word_map = {take(map_bytes), map_bytes};
+  layout.words = parts.words;
   std::uint64_t shared_counter_arrays = 0;
   for (const engine::SpecificationPtr& specification : specifications) {
     ProbeLayout::Specification placed;
@@ -106,7 +108,11 @@ std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& wor
       case cod::Word::Kind::shared_counters:
         values.push_back(specification.shared_counters[word.word.index]);
         break;
-      case cod::Word::Kind::word_map: values.push_back(address + layout.word_map.first); break;
+      case cod::Word::Kind::word_map:
+        values.push_back(layout.words == nullptr
+                             ? 0
+                             : layout.words->word(word.word.index, address + layout.word_map.first));
+        break;
     }
   }
   return values;

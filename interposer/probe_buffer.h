@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cod/specification.h"
+#include "cod/word_map.h"
 #include "device/device.h"
 #include "engine/instrument.h"
 #include "support/result.h"
@@ -25,6 +26,7 @@ struct ProbeLayout {
   std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
   std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, how many
   std::pair<std::uint64_t, std::uint64_t> word_map;          ///< offset, bytes; written before the launch
+  const cod::WordMap* words = nullptr;                       ///< what it is of
   cod::LaunchExtents extents;
   std::uint64_t bytes = 0;
 
@@ -38,9 +40,9 @@ cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchVie
 
 /// What a variant wants in the buffer besides the specifications' arrays.
 struct SharedParts {
-  std::uint64_t counters = 0;          ///< slots
-  std::uint64_t shared_addresses = 0;  ///< how many
-  std::uint64_t word_map_bytes = 0;
+  std::uint64_t counters = 0;              ///< slots
+  std::uint64_t shared_addresses = 0;      ///< how many
+  const cod::WordMap* words = nullptr;     ///< lives as long as the layout
   std::uint64_t shared_counters = 0;       ///< where those of the first array begin; 0: there are none
   std::uint64_t shared_counter_bytes = 0;  ///< of each array
 };

@@ -348,7 +348,7 @@ Result<Session::Pending> Session::pending_for(Seen& seen, const Kernel& kernel, 
     pending.view.shared_words = pending.words->shared_words();
     pending.view.device_words = pending.words->device_words();
     parts.shared_addresses = pending.words->shared_addresses();
-    parts.word_map_bytes = pending.words->word_map().size();
+    parts.words = pending.words->word_map();
     parts.shared_counters = pending.words->block_counters().first;
     parts.shared_counter_bytes = pending.words->block_counters().bytes_each;
   }
@@ -373,7 +373,8 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   if (configuration_.timing != Timing::off)
     note_resources(seen, device, launch, variant_launch, kernel.variant.get());
   if (layout.word_map.second != 0) {
-    Status written = device.write(**buffer, layout.word_map.first, pending.words->word_map(), launch);
+    Status written =
+        device.write(**buffer, layout.word_map.first, std::as_bytes(layout.words->entries()), launch);
     if (!written) return written;
   }
   Outstanding outstanding(*this, seen);

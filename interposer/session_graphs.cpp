@@ -255,7 +255,8 @@ Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const 
   std::vector<device::BufferWrite> writes;
   for (const GraphNode& node : nodes) {
     if (!node.pending || node.pending->layout.word_map.second == 0) continue;
-    writes.push_back({node.first + node.pending->layout.word_map.first, node.pending->words->word_map()});
+    const ProbeLayout& layout = node.pending->layout;
+    writes.push_back({node.first + layout.word_map.first, std::as_bytes(layout.words->entries())});
   }
   return graph.runs->launch(writes, launch.in);
 }

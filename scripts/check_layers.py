@@ -21,7 +21,7 @@ TABLE = {
     "ptx/replay": ["support", "ptx/ir", "ptx/analysis"],
     "ptx/passes": ["support", "ptx/ir", "ptx/analysis", "ptx/emitter"],
     "cod/syntax": ["support", "ptx/ir", "cod/specification.h"],
-    "cod/sema": ["support", "ptx/ir", "cod/specification.h", "cod/site_table.h", "cod/syntax"],
+    "cod/sema": ["support", "ptx/ir", "cod/specification.h", "cod/site_table.h", "cod/word_map.h", "cod/syntax"],
     "cod/codegen": ["support", "ptx/ir", "ptx/parser", "cod/specification.h", "cod/site_table.h", "cod/word_map.h", "cod/word_scheme.h", "cod/syntax", "cod/sema"],
     "cod": ["support", "ptx/ir", "ptx/parser", "cod/syntax", "cod/sema", "cod/codegen"],
     "models": ["support"],

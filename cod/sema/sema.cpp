@@ -8,6 +8,7 @@
 #include "cod/sema/counters.h"
 #include "cod/sema/lane_values.h"
 #include "cod/sema/word_counts.h"
+#include "cod/word_map.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -459,8 +460,10 @@ void Analyser::make_words() {
     if (!is_fixed) program_.words.push_back({Word::Kind::extent, 0, extent});
   }
   if (program_.checks_bounds) program_.words.push_back({Word::Kind::dropped, 0, Extent::constant});
-  if (used_extents_.contains(Extent::device_words))
-    program_.words.push_back({Word::Kind::word_map, 0, Extent::constant});
+  if (used_extents_.contains(Extent::device_words)) {
+    for (std::uint32_t part = 0; part < WordMap::parts; ++part)
+      program_.words.push_back({Word::Kind::word_map, part, Extent::constant});
+  }
   for (std::uint32_t i = 0; i < program_.arrays.size(); ++i) {
     const std::vector<Dimension>& dimensions = program_.arrays[i].dimensions;
     if (dimensions.size() == 1 && dimensions[0].extent == Extent::shared_words)

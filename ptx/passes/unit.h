@@ -135,6 +135,22 @@ struct ReachedFunctions {
   }
 };
 
+/// The counts, one for each 4-byte word, that a routine adds to. It does nothing else. Words are those of the
+/// hidden parameter.
+struct CountedWords {
+  std::uint32_t array_word = 0;  ///< where the counts are, in device memory
+  std::uint32_t element_bytes = 4;
+  bool is_shared = false;  ///< of shared memory; else of device memory
+  /// Device memory: a stretch of it whose counts follow one another, behind `margin_bytes` / 4 others. As
+  /// many follow.
+  std::uint32_t begin_word = 0, bytes_word = 0;
+  std::uint64_t margin_bytes = 0;
+  /// Shared memory: how many counts there are.
+  std::uint32_t extent_word = 0;
+  /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead.
+  std::optional<std::uint32_t> block_offset_word = {};
+};
+
 /// What the specifications put into the variant.
 struct SplicedCode {
   std::vector<Probe> probes;
@@ -142,6 +158,8 @@ struct SplicedCode {
   std::vector<ModuleVariable> variables;   ///< of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< per state register: 4 or 8
   std::uint32_t words = 0;                 ///< of the hidden parameter
+  /// By position in `probes`: of those that an access's own code can stand for (probes/word_counters.h).
+  std::map<std::size_t, CountedWords> counted_words;
   /// What the value access_space says of a state space. Null: nobody asks.
   std::function<std::uint32_t(StateSpace)> space_code;
   /// that find out a lane value, by its name

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "cod/specification.h"
 #include "cod/word_map.h"
+#include "cod/word_scheme.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "engine/instrument.h"
 #include "engine/word_counts.h"
+#include "ptx/passes/counting/refinements.h"
 #include "support/text.h"
 #include "tests/cod/test_support.h"
 
@@ -214,6 +217,8 @@ class Run {
         results_(sources.size()),
         arrays_(sources.size()) {}
 
+  void count_with_probes(const CountedWith& how) { how_ = how; }
+
   std::vector<Measured> measure() {
     engine::Request request;
     for (const std::string& source : sources_) {
@@ -227,6 +232,7 @@ class Run {
     request.device_sm = device_sm_;
     request.verify = true;
     request.plain_counters = plain_counters_;
+    if (how_) set_how(request);
     auto variant = engine::instrument(request);
     if (!variant) return failed(text_of(variant.error(), sources_[0]));
     if (assembled_ && has_ptxas()) {
@@ -242,7 +248,7 @@ class Run {
     if (!launch(module_, {}, &counters)) return results_;
     const std::vector<std::uint32_t> expected(memory_.output().begin(), memory_.output().end());
     std::ranges::fill(memory_.output(), 0);
-    if (!launch(variant->ptx, words(*variant), nullptr)) return results_;
+    if (!launch(with_initial_counters(variant->ptx), words(*variant), nullptr)) return results_;
     EXPECT_TRUE(std::ranges::equal(memory_.output(), expected))
         << "the instrumented kernel computes something else";
     fill_counted(*variant);
@@ -269,6 +275,36 @@ class Run {
     return results_;
   }
 
+  void set_how(engine::Request& request) const {
+    request.limits.without.insert(std::string(ptx::replayed_accesses));
+    if (!how_->in_line) request.limits.without.insert(std::string(ptx::word_counters));
+    if (how_->initial_in_block) request.words = *parse_word_scheme("shared=32", "test");
+  }
+
+  /// The code that clears counters in shared memory leaves another number in them, but for the header.
+  std::string with_initial_counters(std::string ptx) const {
+    if (!counts_in_block()) return ptx;
+    const auto between = [&](std::size_t from, std::string_view before, std::string_view behind) {
+      const std::size_t begin = ptx.find(before, from) + before.size();
+      return ptx.substr(begin, ptx.find(behind, begin) - begin);
+    };
+    const std::string store = "st.shared.v4.b32 [", zeros = "], {0, 0, 0, 0};";
+    const std::size_t cleared = ptx.find(store);
+    if (cleared == std::string::npos) {
+      ADD_FAILURE() << "nothing clears the counters";
+      return ptx;
+    }
+    const std::string at = between(cleared, store, zeros);
+    const std::size_t first = ptx.rfind("mad.lo.u32 " + at + ", ", cleared);
+    const std::string header = between(first, ", 16, ", ";");
+    return ptx.replace(cleared, store.size() + at.size() + zeros.size(),
+                       "{ .reg .pred is_header; .reg .b32 first; setp.eq.u32 is_header, " + at + ", " +
+                           header + "; selp.b32 first, 0, " + std::to_string(*how_->initial_in_block) +
+                           ", is_header; " + store + at + "], {first, first, first, first}; }");
+  }
+
+  bool counts_in_block() const { return how_ && how_->initial_in_block; }
+
   void place(const engine::Instrumented& variant) {
     extents_.basic_blocks = variant.size.basic_blocks;
     extents_.instructions = variant.size.instructions;
@@ -280,11 +316,14 @@ class Run {
       map_ = WordMap({range_of(memory_.input()), range_of(memory_.output())});
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
+      // All that is cleared at once are counters.
+      if (counts_in_block()) extents_.shared_words = (extents_.shared_words + 3) / 4 * 4;
       shared_addresses_.assign(variant.words->shared_arrays.size(), 0);
     }
     for (std::size_t i = 0; i < specifications_.size(); ++i) {
       for (const GlobalArray& array : specifications_[i]->arrays())
-        arrays_[i].emplace_back((element_count(array, extents_) * size_of(array.type) + 7) / 8);
+        arrays_[i].emplace_back((element_count(array, extents_) * size_of(array.type) + 7) / 8,
+                                how_ ? how_->initial : 0);
     }
   }
 
@@ -307,9 +346,14 @@ class Run {
           break;
         case Word::Kind::extent: values.push_back(value_of({each.word.extent, 1, {}}, extents_)); break;
         case Word::Kind::word_map:
-          values.push_back(reinterpret_cast<std::uint64_t>(map_.entries().data()));
+          values.push_back(
+              map_.word(each.word.index, reinterpret_cast<std::uint64_t>(map_.entries().data())));
+          if (how_ && each.word.index == WordMap::part_window_bytes)
+            values.back() = std::min(values.back(), how_->bytes_in_window);
           break;
-        case Word::Kind::shared_counters: values.push_back(0); break;
+        case Word::Kind::shared_counters:
+          values.push_back(counts_in_block() ? dynamic_shared_bytes() + ptx::BlockCounters::header_bytes : 0);
+          break;
         case Word::Kind::dropped:
           values.push_back(reinterpret_cast<std::uint64_t>(&results_[each.specification].dropped));
           break;
@@ -328,9 +372,12 @@ class Run {
     std::vector<std::byte> parameters = program_parameters();
     parameters.resize((parameters.size() + 7) / 8 * 8);
     for (const std::uint64_t word : words) append(parameters, word);
-    const device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
-                                         {shape_.block[0], shape_.block[1], shape_.block[2]},
-                                         dynamic_shared_bytes()};
+    device::cpu::LaunchShape shape{{shape_.grid[0], shape_.grid[1], shape_.grid[2]},
+                                   {shape_.block[0], shape_.block[1], shape_.block[2]},
+                                   dynamic_shared_bytes()};
+    if (counts_in_block() && !words.empty())
+      shape.shared_bytes +=
+          ptx::BlockCounters::header_bytes + 4 * static_cast<std::uint32_t>(extents_.shared_words);
     const Status status = (*module)->launch(kernel_, shape, parameters, counters);
     if (!status) failed(text_of(status.error(), ptx));
     return status.ok();
@@ -448,6 +495,7 @@ class Run {
   std::vector<std::vector<std::vector<std::uint64_t>>> arrays_;
   std::vector<std::uint64_t> slots_;
   WordMap map_ = WordMap({});
+  std::optional<CountedWith> how_;
   std::vector<std::uint64_t> shared_addresses_;
   Memory memory_;
 };
@@ -488,6 +536,13 @@ Measured measure(const std::string& source, const Shape& shape, const std::strin
 Measured measure_module(const std::string& source, const Shape& shape, const std::string& module,
                         bool assembled) {
   return measure_both({source}, shape, "k", module, assembled).front();
+}
+
+Measured measure_with_probes(const std::string& source, const Shape& shape, const std::string& kernel,
+                             const CountedWith& how) {
+  Run run({source}, shape, kernel, kernels(), true, false);
+  run.count_with_probes(how);
+  return run.measure().front();
 }
 
 Measured measure_module_for(const std::string& source, const Shape& shape, const std::string& module,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,18 @@ Measured measure(const std::string& source, const Shape& shape, const std::strin
 /// above: `in`, of one 32-bit number 5 for each thread and 32 more, and `out`, of the same size.
 Measured measure_module(const std::string& source, const Shape& shape, const std::string& module,
                         bool assembled = true);
+
+struct CountedWith {
+  std::uint64_t bytes_in_window = ~std::uint64_t{0};  ///< of WordMap at most; what lies behind has tables
+  std::uint64_t initial = 0;                          ///< every 8 bytes of the `global` arrays
+  /// Words of shared memory are counted in the block's, where counters begin with this number.
+  std::optional<std::uint32_t> initial_in_block = {};
+  bool in_line = true;  ///< where it can be
+};
+
+/// The same with a probe at every access whose words are counted.
+Measured measure_with_probes(const std::string& source, const Shape& shape, const std::string& kernel,
+                             const CountedWith& how);
 
 /// The same for a device of this compute capability, times ten, without ptxas.
 Measured measure_module_for(const std::string& source, const Shape& shape, const std::string& module,

@@ -31,6 +31,8 @@ constexpr Refinement table[] = {
      "2.0 % (instruction_count)", merge_equal_counters},
     {replayed_accesses, "accesses of counted words whose addresses follow from the launch have no probe",
      "59 % (shared_memory_profile), 184 % (device_memory_profile): docs/design/memory.md", nullptr},
+    {word_counters, "… and of the others most are counted by some instructions, without looking up where",
+     "39 % (device_memory_profile): docs/design/memory.md", nullptr},
 };
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::int64_t header = BlockCounters::header_bytes;
+/// What a thread clears or reads at once. Header and counters begin and end at multiples of it.
+constexpr std::int64_t piece = 16;
 
 class SharedCountersPass final : public Pass {
  public:
@@ -83,14 +85,14 @@ class SharedCountersPass final : public Pass {
     const VirtualRegister bytes = code.compute(
         RegisterType::b32, "mad.lo.u32", {bytes_of(unit, code), unit.block_counters.arrays.size(), header});
     const VirtualRegister end = code.compute(RegisterType::b32, "add.u32", {begin, bytes});
-    const VirtualRegister own = code.compute(RegisterType::b32, "shl.b32", {thread_in_block(code), 2});
-    const VirtualRegister at = code.compute(RegisterType::b32, "add.u32", {begin, own});
-    const VirtualRegister step = code.compute(RegisterType::b32, "shl.b32", {threads(code), 2});
+    const VirtualRegister at =
+        code.compute(RegisterType::b32, "mad.lo.u32", {thread_in_block(code), piece, begin});
+    const VirtualRegister step = code.compute(RegisterType::b32, "mul.lo.u32", {threads(code), piece});
     const Label next = code.fresh_label();
     const Label done = code.fresh_label();
     code.place(next);
     code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ge.u32", {at, end})), done);
-    code.emit("st.shared.b32", {CodeAddress{at, 0}, 0});
+    code.emit("st.shared.v4.b32", {CodeAddress{at, 0}, CodeList{CodeList::Kind::vector, {0, 0, 0, 0}}});
     code.emit("add.u32", {at, at, step});
     code.branch(next);
     code.place(done);
@@ -123,11 +125,13 @@ class SharedCountersPass final : public Pass {
     code.place(stays);
   }
 
-  /// The lanes that are here take the counters in turns.
+  /// The lanes that are here take the counters in turns, as many as are in a piece.
   static void add_array(const InstrumentationUnit& unit, const BlockCounters::Array& array,
                         VirtualRegister rank, VirtualRegister lanes, CodeBuilder& code) {
-    const std::uint32_t bytes = unit.block_counters.bits / 8;
-    const std::uint32_t array_bytes = array.is_wide ? 8 : 4;
+    const bool in_pieces = unit.block_counters.bits == 32;
+    const std::uint32_t bytes = in_pieces ? piece : unit.block_counters.bits / 8;
+    const std::uint32_t counters = bytes * 8 / unit.block_counters.bits;
+    const std::uint32_t array_bytes = (array.is_wide ? 8 : 4) * counters;
     const VirtualRegister words = low(word(unit.block_counters.extent_word, code), code);
     const VirtualRegister counter =
         code.compute(RegisterType::b32, "mad.lo.u32", {rank, bytes, begin_of(unit, array, code)});
@@ -136,27 +140,44 @@ class SharedCountersPass final : public Pass {
     const VirtualRegister counter_step = code.compute(RegisterType::b32, "mul.lo.u32", {lanes, bytes});
     const VirtualRegister element_step =
         code.compute(RegisterType::b64, "mul.wide.u32", {lanes, array_bytes});
-    const VirtualRegister at = code.compute(RegisterType::b32, "mov.b32", {rank});
-    const VirtualRegister count = code.fresh(RegisterType::b32);
+    const VirtualRegister at = code.compute(RegisterType::b32, "mul.lo.u32", {rank, counters});
+    const VirtualRegister step = code.compute(RegisterType::b32, "mul.lo.u32", {lanes, counters});
     const Label next = code.fresh_label();
     const Label skip = code.fresh_label();
     const Label done = code.fresh_label();
     code.place(next);
     code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.ge.u32", {at, words})), done);
-    code.emit("ld.shared.u" + std::to_string(unit.block_counters.bits), {count, CodeAddress{counter, 0}});
-    code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.eq.u32", {count, 0})), skip);
-    if (array.is_wide) {
-      const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {count});
-      code.emit("red.global.add.u64", {CodeAddress{element, 0}, wide});
+    std::vector<VirtualRegister> counts;
+    for (std::uint32_t i = 0; i < counters; ++i) counts.push_back(code.fresh(RegisterType::b32));
+    if (in_pieces) {
+      code.emit("ld.shared.v4.u32",
+                {CodeList{CodeList::Kind::vector, {counts.begin(), counts.end()}}, CodeAddress{counter, 0}});
     } else {
-      code.emit("red.global.add.u32", {CodeAddress{element, 0}, count});
+      code.emit("ld.shared.u" + std::to_string(unit.block_counters.bits),
+                {counts[0], CodeAddress{counter, 0}});
     }
+    VirtualRegister any = counts[0];
+    for (std::uint32_t i = 1; i < counters; ++i)
+      any = code.compute(RegisterType::b32, "or.b32", {any, counts[i]});
+    code.branch_if(CodePredicate(code.compute(RegisterType::pred, "setp.eq.u32", {any, 0})), skip);
+    // Where the last piece goes beyond the array, 0 is added to what separates it from the next.
+    for (std::uint32_t i = 0; i < counters; ++i) add_count(array, counts[i], element, i, code);
     code.place(skip);
-    code.emit("add.u32", {at, at, lanes});
+    code.emit("add.u32", {at, at, step});
     code.emit("add.u32", {counter, counter, counter_step});
     code.emit("add.u64", {element, element, element_step});
     code.branch(next);
     code.place(done);
+  }
+
+  static void add_count(const BlockCounters::Array& array, VirtualRegister count, VirtualRegister element,
+                        std::uint32_t index, CodeBuilder& code) {
+    if (array.is_wide) {
+      const VirtualRegister wide = code.compute(RegisterType::b64, "cvt.u64.u32", {count});
+      code.emit("red.global.add.u64", {CodeAddress{element, std::int64_t{8} * index}, wide});
+    } else {
+      code.emit("red.global.add.u32", {CodeAddress{element, std::int64_t{4} * index}, count});
+    }
   }
 };
 

@@ -1,6 +1,7 @@
 #include "ptx/passes/probes/splice.h"
 
 #include <algorithm>
+#include <span>
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/memory/lane_values.h"
@@ -14,24 +15,22 @@
 #include "ptx/passes/probes/site_values.h"
 #include "ptx/passes/probes/tallies.h"
 #include "ptx/passes/probes/word_count_sites.h"
+#include "ptx/passes/probes/word_counters.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 bool writes_register(const Operand& operand, std::string_view name) {
-  if (operand.name == name) return true;
-  return operand.kind != OperandKind::address &&
-         std::any_of(operand.elements.begin(), operand.elements.end(),
-                     [&](const Operand& element) { return writes_register(element, name); });
+  const auto writes = [name](const Operand& element) { return writes_register(element, name); };
+  return operand.name == name ||
+         (operand.kind != OperandKind::address && std::ranges::any_of(operand.elements, writes));
 }
 
 bool overwrites_guard(const Instruction& instruction) {
   if (!instruction.guarded()) return false;
-  const std::size_t written =
-      std::min<std::size_t>(instruction.traits.destinations, instruction.operands.size());
-  return std::any_of(
-      instruction.operands.begin(), instruction.operands.begin() + static_cast<std::ptrdiff_t>(written),
-      [&](const Operand& operand) { return writes_register(operand, instruction.guard.predicate); });
+  const auto written = std::min<std::size_t>(instruction.traits.destinations, instruction.operands.size());
+  const auto writes = [&](const Operand& each) { return writes_register(each, instruction.guard.predicate); };
+  return std::ranges::any_of(std::span(instruction.operands).first(written), writes);
 }
 
 bool leaves(const Instruction& instruction) { return instruction.traits.kind == OpcodeClass::exit; }
@@ -54,6 +53,7 @@ class FunctionSplicer {
         kept_(unit, function),
         carry_(*function.function, function.graph),
         words_(unit, function),
+        counters_(unit, function),
         loops_(unit, function, values_,
                [this](ProbePoint point, std::uint32_t loop, std::uint32_t block, CodeBuilder& code) {
                  add_probes({point, block, nullptr, 0, nullptr, loop}, code);
@@ -64,6 +64,7 @@ class FunctionSplicer {
     enter();
     for (std::uint32_t block = 0; block < function_.graph.blocks.size(); ++block) splice_block(block);
     kept_.insert();
+    counters_.insert();
     drop_masks_of_loads();
   }
 
@@ -114,6 +115,7 @@ class FunctionSplicer {
     const BasicBlock& range = function_.graph.blocks[block];
     CodeBuilder code(names_);
     sectors_.begin_block(compared_in(range, block));
+    counters_.begin_block(block);
     values_.add_block_start(block, code);
     for (const WordCountSites::Kept& each : words_.left_where_begins(block))
       add_kept_words(each, block, code);
@@ -212,6 +214,7 @@ class FunctionSplicer {
         ++probe.sites;
         continue;
       }
+      if (add_word_counters(probe, block, instruction, probes)) continue;
       const Site site = site_at(probe, block, instruction);
       const WordSite* const words = probe.counts_words ? words_.find(lane_site(site)) : nullptr;
       words != nullptr ? add_words(probe, site, *words, probes) : add_prepared(probe, site, probes);
@@ -221,6 +224,24 @@ class FunctionSplicer {
     } else {
       add_guarded(predicate_of(instruction.guard), probes.take(), code);
     }
+  }
+
+  /// False: the routine is to stand there.
+  bool add_word_counters(Probe& probe, std::uint32_t block, const Instruction& instruction,
+                         CodeBuilder& code) {
+    const std::vector<std::uint32_t>* const counted = counters_.counted_before(probe, instruction);
+    if (counted == nullptr || counted->empty()) return counted != nullptr;
+    const Site site = site_at(probe, block, instruction);
+    CodeOperand address = 0;
+    if (counters_.asks_for_address(probe, instruction)) {
+      values_.add_preparation(probe, site, code);
+      address = values_.operand(probe, "memory_address", site);
+    }
+    CodeBuilder routines(names_);
+    for (const std::uint32_t each : *counted)
+      add_prepared(probe, site_at(probe, block, body_.instructions[each]), routines);
+    counters_.add(probe, *counted, address, routines.take(), code);
+    return true;
   }
 
   /// One thread counts for all of the block, or what is made again and again is counted behind the loop.
@@ -553,6 +574,7 @@ class FunctionSplicer {
   KeptValues kept_;
   KeptCarry carry_;
   WordCountSites words_;
+  WordCounters counters_;
   LoopSites loops_;
 };
 
@@ -561,8 +583,7 @@ class Splice final : public Pass {
   std::string_view name() const override { return "splice"; }
 
   Result<bool> run(InstrumentationUnit& unit) override {
-    const bool has_probes = std::ranges::any_of(unit.spliced.probes, &Probe::enabled);
-    if (!has_probes && !unit.needs_frame()) return false;
+    if (std::ranges::none_of(unit.spliced.probes, &Probe::enabled) && !unit.needs_frame()) return false;
     Outliner outliner(unit);
     for (const FunctionUnit& function : unit.reached.functions) {
       if (function.instrumented) FunctionSplicer(unit, function, outliner).run();

@@ -1,0 +1,307 @@
+#include "ptx/passes/probes/word_counters.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "ptx/passes/module/entry.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+constexpr std::uint32_t word_bytes = 4;
+/// Accesses that count together lie so near each other, or less.
+constexpr std::int64_t most_distance = 16 * 1024;
+constexpr std::size_t most_together = 16;
+constexpr std::uint32_t last_count = 0xffffffff;  // of 32 bits, before it wraps around
+
+bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0; }
+
+}  // namespace
+
+WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
+    : unit_(unit),
+      function_(function),
+      body_(*function.function->body),
+      analyses_(unit.analyses.of(*function.function)) {
+  for (const auto& [probe, words] : unit.spliced.counted_words) {
+    std::size_t sites = 0;
+    bool is_in_loop = false;
+    for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
+      const BasicBlock& range = function.graph.blocks[block];
+      for (std::uint32_t i = range.begin; i < range.end; ++i) {
+        if (!place_of(probe, i)) continue;
+        ++sites;
+        is_in_loop |= analyses_.loops().loop_of(block) != no_loop;
+      }
+    }
+    if (!is_in_loop && sites < 2) continue;
+    CodeBuilder code(unit.edits.names(*function.function));
+    kept_.emplace(probe, fill(words, code));
+    entry_.append(code.take());
+  }
+}
+
+void WordCounters::begin_block(std::uint32_t block) {
+  groups_.clear();
+  for (const auto& [probe, words] : unit_.spliced.counted_words) group(probe, block);
+}
+
+std::optional<WordCounters::Place> WordCounters::place_of(std::size_t probe,
+                                                          std::uint32_t instruction) const {
+  const Probe& counting = unit_.spliced.probes[probe];
+  const Instruction& at = body_.instructions[instruction];
+  if (!counting.enabled || !at.traits.is_memory_access() || !counting.matches(at)) return std::nullopt;
+  const MemoryAccesses accesses = memory_accesses(at);
+  const std::uint32_t side = counting.access ? counting.access(at) : 0;
+  if (side >= accesses.count) return std::nullopt;
+  const MemoryAccess& access = accesses.access[side];
+  const StateSpace space =
+      unit_.spliced.counted_words.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
+  if (access.space != space || access.address == nullptr || access.size != nullptr ||
+      !is_supported(access.bytes))
+    return std::nullopt;
+  Place place;
+  place.bytes = access.bytes;
+  const Operand& address = *access.address;
+  if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return place;
+  const Operand& base = address.elements[0];
+  const RegisterDeclaration* const declared =
+      body_.find_register(base.name, body_.statements[at.statement].scope);
+  const RegisterId reg =
+      declared == nullptr ? no_register : analyses_.registers().find(base.name, instruction);
+  const std::uint32_t bytes = declared == nullptr ? 0 : size_of(declared->type);
+  const std::int64_t offset = address.offset + base.offset;
+  const bool is_usable = bytes == 8 || (bytes == 4 && space == StateSpace::shared);
+  if (reg == no_register || !is_usable || std::abs(offset) > most_distance) return place;
+  place.base = Name{std::string(base.name)};
+  place.is_wide = bytes == 8;
+  place.value = analyses_.ssa().read_of(instruction, reg);
+  place.offset = offset;
+  return place;
+}
+
+void WordCounters::group(std::size_t probe, std::uint32_t block) {
+  const BasicBlock& range = function_.graph.blocks[block];
+  std::map<std::uint32_t, std::uint32_t> firsts;  // by value of the register
+  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+    const std::optional<Place> place = place_of(probe, i);
+    if (!place) continue;
+    std::vector<std::uint32_t>& own = groups_[{probe, i}];
+    const bool can_share = place->base && place->value != no_value && place->bytes >= word_bytes &&
+                           !body_.instructions[i].guarded();
+    if (!can_share) {
+      own.push_back(i);
+      continue;
+    }
+    const auto [first, is_new] = firsts.try_emplace(place->value, i);
+    std::vector<std::uint32_t>& together = groups_.at({probe, first->second});
+    if (!is_new && together.size() == most_together) {
+      first->second = i;
+      own.push_back(i);
+    } else {
+      together.push_back(i);
+    }
+  }
+}
+
+WordCounters::Key WordCounters::key_of(const Probe& probe, const Instruction& instruction) const {
+  return {static_cast<std::size_t>(&probe - unit_.spliced.probes.data()),
+          static_cast<std::uint32_t>(&instruction - body_.instructions.data())};
+}
+
+const std::vector<std::uint32_t>* WordCounters::counted_before(const Probe& probe,
+                                                               const Instruction& instruction) const {
+  const auto found = groups_.find(key_of(probe, instruction));
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
+bool WordCounters::asks_for_address(const Probe& probe, const Instruction& instruction) const {
+  const Key key = key_of(probe, instruction);
+  const std::optional<Place> place = place_of(key.first, key.second);
+  return !place || !place->base;
+}
+
+VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const {
+  const bool is_kernel = function_.function->is_entry;
+  CodeRegister base = Name{std::string(probe_parameter)};
+  if (!is_kernel) base = *unit_.thread_registers(*function_.function).frame;
+  return code.compute(RegisterType::b64, is_kernel ? "ld.param.b64" : "ld.local.b64",
+                      {CodeAddress{base, std::int64_t{8} * index}});
+}
+
+WordCounters::Kept WordCounters::fill(const CountedWords& words, CodeBuilder& code) const {
+  const auto low = [&](VirtualRegister wide) {
+    return code.compute(RegisterType::b32, "cvt.u32.u64", {wide});
+  };
+  Kept kept;
+  if (!words.is_shared) {
+    kept.begin = word(words.begin_word, code);
+    kept.bytes = word(words.bytes_word, code);
+    kept.counts = word(words.array_word, code);
+    return kept;
+  }
+  kept.bytes = code.compute(RegisterType::b32, "shl.b32", {low(word(words.extent_word, code)), 2});
+  if (!words.block_offset_word) {
+    kept.counts = word(words.array_word, code);
+    return kept;
+  }
+  const Name dynamic{variable_name(unit_.block_counters.variable)};
+  kept.counts = code.compute(
+      RegisterType::b32, "add.u32",
+      {code.compute(RegisterType::b32, "mov.u32", {dynamic}), low(word(*words.block_offset_word, code))});
+  return kept;
+}
+
+WordCounters::Kept WordCounters::kept(std::size_t probe, CodeBuilder& code) const {
+  const auto found = kept_.find(probe);
+  return found == kept_.end() ? fill(unit_.spliced.counted_words.at(probe), code) : found->second;
+}
+
+void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& instructions,
+                       const CodeOperand& address, Code routines, CodeBuilder& code) {
+  const std::size_t number = key_of(probe, body_.instructions[instructions[0]]).first;
+  const CountedWords& words = unit_.spliced.counted_words.at(number);
+  std::vector<Place> places;
+  for (const std::uint32_t each : instructions) places.push_back(*place_of(number, each));
+  if (!words.is_shared) {
+    add_in_device(words, places, address, kept(number, code), std::move(routines), code);
+  } else if (words.block_offset_word) {
+    add_in_block(words, places, address, kept(number, code), std::move(routines), code);
+  } else {
+    add_of_shared(words, places, address, kept(number, code), std::move(routines), code);
+  }
+}
+
+/// Of an address in shared memory the 32 bits that there are.
+CodeOperand WordCounters::base_of(const CountedWords& words, const Place& place, const CodeOperand& address,
+                                  CodeBuilder& code) {
+  const bool is_wide = !place.base || place.is_wide;
+  CodeOperand base = place.base ? CodeOperand(*place.base) : address;
+  if (words.is_shared && is_wide) base = code.compute(RegisterType::b32, "cvt.u32.u64", {base});
+  return base;
+}
+
+/// Where the word begins in which less than a word lies.
+CodeOperand WordCounters::whole_word(CodeOperand base, RegisterType type, Place& place, CodeBuilder& code) {
+  if (place.bytes >= word_bytes) return base;
+  const std::string bits = type == RegisterType::b64 ? "64" : "32";
+  if (place.offset != 0) base = code.compute(type, "add.s" + bits, {base, place.offset});
+  place.offset = 0;
+  return code.compute(type, "and.b" + bits, {base, -std::int64_t{word_bytes}});
+}
+
+void WordCounters::add_reductions(const CountedWords& words, const std::vector<Place>& places,
+                                  const CodePredicate& holds, VirtualRegister counts, std::int64_t distance,
+                                  CodeBuilder& code) {
+  const std::int64_t scale = words.element_bytes / word_bytes;
+  const bool is_wide = words.element_bytes != word_bytes;
+  for (const Place& place : places) {
+    for (std::int64_t at = 0; at < place.bytes; at += word_bytes)
+      code.emit_if(holds, is_wide ? "red.global.add.u64" : "red.global.add.u32",
+                   {CodeAddress{counts, scale * (distance + place.offset + at)}, 1});
+  }
+}
+
+void WordCounters::add_in_device(const CountedWords& words, std::vector<Place> places,
+                                 const CodeOperand& address, const Kept& kept, Code routines,
+                                 CodeBuilder& code) {
+  const CodeOperand base = base_of(words, places[0], address, code);
+  const VirtualRegister behind = code.compute(RegisterType::b64, "sub.u64", {base, *kept.begin});
+  const VirtualRegister holds = code.compute(RegisterType::pred, "setp.lt.u64", {behind, kept.bytes});
+  CodeOperand distance = whole_word(behind, RegisterType::b64, places[0], code);
+  if (words.element_bytes != word_bytes) distance = code.compute(RegisterType::b64, "shl.b64", {distance, 1});
+  const VirtualRegister counts = code.compute(RegisterType::b64, "add.u64", {kept.counts, distance});
+  add_reductions(words, places, holds, counts, static_cast<std::int64_t>(words.margin_bytes), code);
+  const Label done = code.fresh_label();
+  code.branch_if(holds, done);
+  code.append(std::move(routines));
+  code.place(done);
+}
+
+/// Whether all the words have counts.
+VirtualRegister WordCounters::is_inside(const std::vector<Place>& places, const CodeOperand& base,
+                                        const Kept& kept, CodeBuilder& code) {
+  std::int64_t lowest = places[0].offset, highest = places[0].offset;
+  for (const Place& each : places) {
+    lowest = std::min(lowest, each.offset);
+    highest = std::max(highest, each.offset + std::max(each.bytes, word_bytes) - word_bytes);
+  }
+  const auto at = [&](std::int64_t offset) -> CodeOperand {
+    if (offset == 0) return base;
+    return code.compute(RegisterType::b32, "add.s32", {base, offset});
+  };
+  const VirtualRegister below = code.compute(RegisterType::pred, "setp.lt.u32", {at(highest), kept.bytes});
+  // Of a single access the size divides the address.
+  if (places.size() == 1) return below;
+  return code.compute(RegisterType::pred, "setp.lt.and.u32", {at(lowest), kept.bytes, below});
+}
+
+void WordCounters::add_of_shared(const CountedWords& words, std::vector<Place> places,
+                                 const CodeOperand& address, const Kept& kept, Code routines,
+                                 CodeBuilder& code) {
+  CodeOperand base = base_of(words, places[0], address, code);
+  base = whole_word(base, RegisterType::b32, places[0], code);
+  const VirtualRegister holds = is_inside(places, base, kept, code);
+  const VirtualRegister counts =
+      code.compute(RegisterType::b64, "mad.wide.u32", {base, words.element_bytes / word_bytes, kept.counts});
+  add_reductions(words, places, holds, counts, 0, code);
+  const Label done = code.fresh_label();
+  code.branch_if(holds, done);
+  code.append(std::move(routines));
+  code.place(done);
+}
+
+/// As the routine does: where a counter of 32 bits wraps around, 2^32 are added in device memory.
+void WordCounters::add_in_block(const CountedWords& words, std::vector<Place> places,
+                                const CodeOperand& address, const Kept& kept, Code routines,
+                                CodeBuilder& code) {
+  CodeOperand base = base_of(words, places[0], address, code);
+  base = whole_word(base, RegisterType::b32, places[0], code);
+  const VirtualRegister holds = is_inside(places, base, kept, code);
+  const VirtualRegister counters = code.compute(RegisterType::b32, "add.u32", {kept.counts, base});
+  const bool carries = words.element_bytes != word_bytes;
+  std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
+  for (const Place& place : places) {
+    for (std::int64_t at = place.offset; at < place.offset + place.bytes; at += word_bytes) {
+      const CodeAddress counter{counters, at};
+      if (carries) {
+        before.emplace_back(code.fresh(RegisterType::b32), at);
+        code.emit_if(holds, "atom.shared.add.u32", {before.back().first, counter, 1});
+      } else {
+        code.emit_if(holds, "red.shared.add.u32", {counter, 1});
+      }
+    }
+  }
+  const Label done = code.fresh_label();
+  VirtualRegister is_counted = holds;
+  if (carries) {
+    VirtualRegister greatest = before[0].first;
+    for (std::size_t i = 1; i < before.size(); ++i)
+      greatest = code.compute(RegisterType::b32, "max.u32", {greatest, before[i].first});
+    is_counted = code.compute(RegisterType::pred, "setp.ne.and.u32", {greatest, last_count, holds});
+  }
+  code.branch_if(is_counted, done);
+  if (carries) {
+    const Label outside = code.fresh_label();
+    code.branch_if(!CodePredicate(holds), outside);
+    const VirtualRegister counts =
+        code.compute(RegisterType::b64, "mad.wide.u32",
+                     {base, words.element_bytes / word_bytes, word(words.array_word, code)});
+    for (const auto& [count, at] : before) {
+      const VirtualRegister wrapped = code.compute(RegisterType::pred, "setp.eq.u32", {count, last_count});
+      code.emit_if(CodePredicate(wrapped), "red.global.add.u64",
+                   {CodeAddress{counts, words.element_bytes / word_bytes * at}, std::int64_t{1} << 32});
+    }
+    code.branch(done);
+    code.place(outside);
+  }
+  code.append(std::move(routines));
+  code.place(done);
+}
+
+void WordCounters::insert() {
+  unit_.edits.insert_before(entry_position(*function_.function), std::move(entry_));
+}
+
+}  // namespace lynxpp::ptx

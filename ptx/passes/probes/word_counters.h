@@ -1,0 +1,95 @@
+// Counts of words, added to by a few instructions at the access.
+//
+// The routine of countWords() finds a word's count for every access there can be. Here is the code for most:
+// of known space and size, to memory whose counts follow one another. One comparison says so, and one
+// addition leads from the word to its count; whatever else there is runs the routine.
+//
+//   sub.u64 d, address, begin;  setp.lt.u64 p, d, bytes;  add.u64 c, counts, d;
+//   @p red.global.add.u32 [c + margin], 1;
+//   @p bra done;  …the routine…  done:
+//
+// Accesses of a block whose addresses are one register plus constants share the comparison: the first one
+// counts for all, as nothing between them can keep a thread from coming to the last. Their distances stay
+// within the margin.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ptx/ir/code_builder.h"
+#include "ptx/ir/memory_access.h"
+#include "ptx/passes/unit.h"
+
+namespace lynxpp::ptx {
+
+/// The code of one function, block after block.
+class WordCounters {
+ public:
+  WordCounters(InstrumentationUnit& unit, const FunctionUnit& function);
+
+  void begin_block(std::uint32_t block);
+
+  /// The instructions whose accesses are counted before `instruction` of the block, itself the first; none
+  /// where an earlier one has counted it. Null: the routine stands there.
+  const std::vector<std::uint32_t>* counted_before(const Probe& probe, const Instruction& instruction) const;
+  /// Whether add() needs the address of `instruction`, the first of these.
+  bool asks_for_address(const Probe& probe, const Instruction& instruction) const;
+
+  /// Counts them. `address`, of 64 bits, is the first one's; `routines` do the same for all of them.
+  void add(const Probe& probe, const std::vector<std::uint32_t>& instructions, const CodeOperand& address,
+           Code routines, CodeBuilder& code);
+
+  /// Fills the registers that the blocks' code reads, behind everything else at the function's entry.
+  void insert();
+
+ private:
+  using Key = std::pair<std::size_t, std::uint32_t>;  // probe, instruction
+  /// What an access's words are counted by.
+  struct Place {
+    std::optional<Name> base;  ///< a register of the program; nothing: the address is found out at the site
+    bool is_wide = true;       ///< which has 64 bits
+    std::uint32_t value = 0;   ///< what it holds
+    std::int64_t offset = 0;
+    std::uint32_t bytes = 4;
+  };
+  /// What code reads of the launch, in registers.
+  struct Kept {
+    std::optional<VirtualRegister> begin;  ///< of the counted memory; nothing: 0
+    VirtualRegister bytes, counts;
+  };
+
+  Key key_of(const Probe& probe, const Instruction& instruction) const;
+  std::optional<Place> place_of(std::size_t probe, std::uint32_t instruction) const;
+  void group(std::size_t probe, std::uint32_t block);
+  Kept kept(std::size_t probe, CodeBuilder& code) const;
+  Kept fill(const CountedWords& words, CodeBuilder& code) const;
+  VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
+  void add_in_device(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
+                     const Kept& kept, Code routines, CodeBuilder& code);
+  void add_of_shared(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
+                     const Kept& kept, Code routines, CodeBuilder& code);
+  void add_in_block(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
+                    const Kept& kept, Code routines, CodeBuilder& code);
+
+  static CodeOperand base_of(const CountedWords& words, const Place& place, const CodeOperand& address,
+                             CodeBuilder& code);
+  static CodeOperand whole_word(CodeOperand base, RegisterType type, Place& place, CodeBuilder& code);
+  static VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base,
+                                   const Kept& kept, CodeBuilder& code);
+  static void add_reductions(const CountedWords& words, const std::vector<Place>& places,
+                             const CodePredicate& holds, VirtualRegister counts, std::int64_t distance,
+                             CodeBuilder& code);
+
+  InstrumentationUnit& unit_;
+  const FunctionUnit& function_;
+  const Body& body_;
+  FunctionAnalyses& analyses_;
+  std::map<Key, std::vector<std::uint32_t>> groups_;  ///< of the block
+  std::map<std::size_t, Kept> kept_;                  ///< by probe: filled at the function's entry
+  Code entry_;
+};
+
+}  // namespace lynxpp::ptx
