@@ -46,10 +46,15 @@ class SharedAddressesPass final : public Pass {
     return true;
   }
 
+  /// Most blocks leave behind the first comparison.
   static void skip_all_but_one_thread(CodeBuilder& code, const Label& done) {
-    const VirtualRegister any = code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{"%tid.x"}});
-    for (const char* index : {"%tid.y", "%tid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z"})
-      code.emit("or.b32", {any, any, code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{index}})});
+    const auto read = [&](const char* index) {
+      return code.compute(RegisterType::b32, "mov.u32", {SpecialRegister{index}});
+    };
+    code.branch_if(code.compute(RegisterType::pred, "setp.ne.u32", {read("%ctaid.x"), 0}), done);
+    const VirtualRegister any = read("%tid.x");
+    for (const char* index : {"%tid.y", "%tid.z", "%ctaid.y", "%ctaid.z"})
+      code.emit("or.b32", {any, any, read(index)});
     code.branch_if(code.compute(RegisterType::pred, "setp.ne.u32", {any, 0}), done);
   }
 
