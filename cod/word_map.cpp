@@ -7,11 +7,12 @@ namespace {
 
 constexpr std::uint64_t pages_of_region = std::uint64_t{1} << (WordMap::region_bits - WordMap::page_bits);
 
-/// Pages, ends excluded, and how many of them ranges have a part of.
+/// Pages, ends excluded.
 struct Stretch {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint64_t used = 0;
+  std::uint64_t used = 0;   ///< pages that ranges have a part of
+  std::uint64_t bytes = 0;  ///< of ranges
 };
 
 /// Ascending, none touch.
@@ -21,10 +22,11 @@ std::vector<Stretch> stretches_of(const std::vector<std::pair<std::uint64_t, std
     if (bytes == 0) continue;
     const std::uint64_t first = begin >> WordMap::page_bits;
     const std::uint64_t end = ((begin + bytes - 1) >> WordMap::page_bits) + 1;
-    if (stretches.empty() || first > stretches.back().end) stretches.push_back({first, first, 0});
+    if (stretches.empty() || first > stretches.back().end) stretches.push_back({first, first, 0, 0});
     Stretch& last = stretches.back();
     last.used += end - std::min(end, last.end);
     last.end = std::max(last.end, end);
+    last.bytes += bytes;
   }
   return stretches;
 }
@@ -40,8 +42,8 @@ Stretch find_window(const std::vector<Stretch>& stretches) {
     const std::uint64_t unused = each.end - now.begin - now.used - each.used;
     const bool goes_on =
         now.used != 0 && (gap < 2 || (gap <= most_gap && unused <= now.used + each.used + most_spare));
-    now = goes_on ? Stretch{now.begin, each.end, now.used + each.used} : each;
-    if (now.used > best.used) best = now;
+    now = goes_on ? Stretch{now.begin, each.end, now.used + each.used, now.bytes + each.bytes} : each;
+    if (now.bytes > best.bytes) best = now;
   }
   return best;
 }

@@ -35,6 +35,12 @@ TEST(WordMap, LeavesOutWhatIsFarFromTheMost) {
   EXPECT_EQ(map.words(), (3 + 2 + 2) * words_of_page);
 }
 
+TEST(WordMap, TakesTheStretchOfMostBytesNotOfMostPages) {
+  const WordMap map({{base - 4, 8}, {base + page, 4}, {base + 100 * page, page}});
+  EXPECT_EQ(map.window().begin, base + 100 * page);
+  EXPECT_EQ(map.window().bytes, page);
+}
+
 TEST(WordMap, TakesNoMoreForGapsThanIsUsed) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (std::uint64_t i = 0; i < 100; ++i) ranges.emplace_back(base + 32 * i * page, page);
