@@ -15,6 +15,7 @@
 #include "cli/completion/complete.h"
 #include "cli/control/arguments.h"
 #include "cli/diagnostics.h"
+#include "cli/lsp/arguments.h"
 #include "cli/reports/arguments.h"
 #include "cli/texts/help_formatter.h"
 
@@ -486,6 +487,8 @@ Arguments parse_arguments(int count, char** values) {
   const CLI::App* const band_command = add_band(app, band);
   ListArguments list;
   add_list(app, list);
+  LspArguments lsp;
+  const CLI::App* const lsp_command = add_lsp(app, lsp);
   ControlArguments control;
   add_control(app, control);
 
@@ -570,6 +573,7 @@ Arguments parse_arguments(int count, char** values) {
     if (quality.command.empty()) return usage_error("no program to measure", command);
     return quality;
   }
+  if (app.got_subcommand(lsp_command)) return lsp;
   if (!app.got_subcommand(run_command)) return list;
   if (run.command.empty()) return usage_error("no program to run", command);
   return run;

@@ -193,6 +193,11 @@ struct ListArguments {
   std::string name;  ///< print this one's text; empty: list all
 };
 
+/// `lynxpp lsp`.
+struct LspArguments {
+  bool stdio = false;  ///< says what is so in any case
+};
+
 /// `lynxpp attach`, `detach`, `status` and `top`.
 struct ControlArguments {
   enum class Command { attach, detach, status, top };
@@ -212,7 +217,8 @@ struct Finished {
 using Arguments = std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
                                ReportArguments, MergeArguments, DiffArguments, CheckArguments,
                                InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
-                               CalibrateArguments, BandArguments, ListArguments, ControlArguments>;
+                               CalibrateArguments, BandArguments, ListArguments, LspArguments,
+                               ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -19,6 +19,8 @@ int check(const CheckArguments& arguments);
 int explain(const CheckArguments& arguments);
 int instrument(const InstrumentArguments& arguments);
 int list(const ListArguments& arguments);
+/// Serves until the editor leaves.
+int serve_editor(const LspArguments& arguments);
 int advise(const AdviseArguments& arguments);
 /// The part of advise() that observes a program.
 int advise_program(const AdviseArguments& arguments);

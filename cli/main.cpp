@@ -47,6 +47,9 @@ struct Dispatcher {
   }
   int operator()(const lynxpp::cli::BandArguments& arguments) const { return lynxpp::cli::band(arguments); }
   int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
+  int operator()(const lynxpp::cli::LspArguments& arguments) const {
+    return lynxpp::cli::serve_editor(arguments);
+  }
   int operator()(const lynxpp::cli::ControlArguments& arguments) const {
     using Command = lynxpp::cli::ControlArguments::Command;
     switch (arguments.command.value()) {

@@ -34,6 +34,7 @@ class HelpFormatter : public CLI::Formatter {
         {"calibrate", "lynxpp calibrate [OPTIONS]"},
         {"band", "lynxpp band [OPTIONS] [[--] PROGRAM [ARGUMENTS...]]"},
         {"list", "lynxpp list [NAME]"},
+        {"lsp", "lynxpp lsp [OPTIONS]"},
         {"attach", "lynxpp attach [OPTIONS] -s SPEC PID"},
         {"detach", "lynxpp detach PID"},
         {"status", "lynxpp status PID"},

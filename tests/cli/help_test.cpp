@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<std::string> subcommands{
     "run",    "record",  "bench",     "report", "merge", "diff",   "check",  "check-run", "instrument", "ptx",
-    "advise", "quality", "calibrate", "band",   "list",  "attach", "detach", "status",    "top"};
+    "advise", "quality", "calibrate", "band",   "list",  "attach", "detach", "status",    "top",        "lsp"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});
