@@ -72,11 +72,12 @@ class Trace {
   std::string text_ = "{\"traceEvents\":[";
 };
 
-/// A thread block's or a warp's time on a multiprocessor, in nanoseconds.
+/// A thread block's or a warp's time on a multiprocessor, or something that happened there, in nanoseconds.
 struct Stay {
   std::uint64_t sm = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  bool is_instant = false;
   std::size_t launch = 0;  ///< of PerfettoSink::timelines_
   Json others = {};        ///< the other columns
 };
@@ -122,8 +123,10 @@ class PerfettoSink final : public Sink {
       return found == record.results.end() || found->extents.size() != 1 ? nullptr : &*found;
     };
     const ResultValue* const sm = column(timeline_columns[0]);
-    const ResultValue* const begin = column(timeline_columns[1]);
-    const ResultValue* const end = column(timeline_columns[2]);
+    const ResultValue* const time = column(instant_column);
+    const bool is_instants = time != nullptr;
+    const ResultValue* const begin = is_instants ? time : column(timeline_columns[1]);
+    const ResultValue* const end = is_instants ? time : column(timeline_columns[2]);
     if (sm == nullptr || begin == nullptr || end == nullptr) return;
     const auto at = [](const ResultValue& values, std::size_t row) {
       return static_cast<std::uint64_t>(number_at(values, row).integer);
@@ -132,7 +135,7 @@ class PerfettoSink final : public Sink {
                           record.modelled ? record.modelled->machine : ""});
     const std::size_t rows = std::min({size_of(sm->values), size_of(begin->values), size_of(end->values)});
     for (std::size_t row = 0; row < rows; ++row) {
-      Stay stay{at(*sm, row), at(*begin, row), at(*end, row), timelines_.size() - 1};
+      Stay stay{at(*sm, row), at(*begin, row), at(*end, row), is_instants, timelines_.size() - 1};
       // A row of a table by block that no block has filled.
       if (stay.begin == 0 || stay.end < stay.begin) continue;
       for (const ResultValue& each : record.results) {
@@ -238,9 +241,14 @@ class PerfettoSink final : public Sink {
       const LaunchTimeline& launch = timelines_[each.launch];
       Json arguments = each.others.is_null() ? Json::object() : each.others;
       if (!launch.modelled.empty()) arguments["time"] = "modelled for " + launch.modelled;
-      trace_.slice(track, launch.name + (launch.modelled.empty() ? "" : " (modelled)"),
-                   static_cast<double>(each.begin - origin) / 1000,
-                   static_cast<double>(each.end - each.begin) / 1000, std::move(arguments));
+      const std::string name = launch.name + (launch.modelled.empty() ? "" : " (modelled)");
+      const double begin = static_cast<double>(each.begin - origin) / 1000;
+      const double duration = static_cast<double>(each.end - each.begin) / 1000;
+      if (each.is_instant) {
+        trace_.instant(track, name, begin, std::move(arguments));
+      } else {
+        trace_.slice(track, name, begin, duration, std::move(arguments));
+      }
     }
   }
 

@@ -1,8 +1,12 @@
 """Checks of the metrics of loops, calls, active lanes and warps against the cpu device's own counters, block by block and call by call."""
+import collections
+
 from harness import demand_equal, expect, product
 from site_checks import check_sites, check_totals, ratio
+from word_checks import counts_of, parts
 
 LANES = 33
+GLOBAL_SPACE, SHARED_SPACE = 1, 4  # accessSpace()
 
 
 def block_numbers(record):
@@ -77,7 +81,71 @@ def check_warp_timeline(what, record, launch, sites):
     demand_equal(f"{what}: nanoseconds", record["results"]["nanoseconds"], max(ends) - min(begins))
 
 
+def is_traced(site):
+    """Whether memory_trace has the accesses of the instruction, by its opcode alone."""
+    name, *modifiers = site["opcode"].split(".")
+    return name in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix") and not {"param", "const"} & set(modifiers) \
+        and not {"commit_group", "wait_group", "wait_all"} & set(modifiers)
+
+
+def traced_accesses(record):
+    """The rows of memory_trace, each a dictionary, and the addresses of each by lane as far as they are known."""
+    def rows(table):
+        columns = {name.removeprefix(table + "."): result["values"] for name, result in record["results"].items()
+                   if name.startswith(table + ".")}
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+    accesses = rows("accesses")
+    for access in accesses:
+        lanes = [lane for lane in range(32) if access["mask"] >> lane & 1]
+        access["addresses"] = {lane: access["address"] + access["step"] * (lane - lanes[0]) for lane in lanes} if access["regular"] else {}
+    for row in rows("lane_addresses"):
+        access = accesses[row["access"]]
+        expect(not access["regular"] and access["mask"] >> row["lane"] & 1 and row["lane"] not in access["addresses"], f"{access} {row}")
+        access["addresses"][row["lane"]] = row["address"]
+    return accesses
+
+
+def words_of(accesses, spaces):
+    """How often each word was accessed, by its number."""
+    counts = collections.Counter()
+    for access in accesses:
+        if access["space"] in spaces:
+            for address in access["addresses"].values():
+                counts.update(range(address // 4, (address + access["size"] + 3) // 4))
+    return counts
+
+
+def check_memory_trace(what, record, launch, sites):
+    results = record["results"]
+    copies = {number for number, opcode in enumerate(sites.opcodes) if opcode.startswith("cp.")}
+    check_sites(what, record, sites, launch, "requests", lambda site: site["executing_warps"] if is_traced(site) else 0)
+    made = [requests * (2 if number in copies else 1) for number, requests in enumerate(results["requests"]["values"])]
+    accesses = traced_accesses(record)
+    check_totals(what, record, {"traced": len(accesses), "not_traced": sum(made) - len(accesses)})
+    if results["not_traced"]:
+        demand_equal(f"{what}: the trace is full", len(accesses), 16384)
+        return
+    threads = collections.Counter()
+    for access in accesses:
+        made[access["instruction"]] -= 1
+        threads[access["instruction"]] += access["mask"].bit_count()
+    demand_equal(f"{what}: accesses of instructions that are not in the trace", set(made), {0} if made else set())
+    for site in filter(is_traced, launch["sites"]):
+        number = sites.number(site)
+        demand_equal(f"{what}: lanes of instruction {number}", threads[number], site["thread_executions"] * (2 if number in copies else 1))
+    if results["addresses_not_traced"]:
+        return
+    expect(all(access["mask"].bit_count() == len(access["addresses"]) for access in accesses), f"{what}: a lane has no address")
+    shared = sum((collections.Counter(counts_of(part)) for part in parts(launch, "shared")), collections.Counter())
+    demand_equal(f"{what}: words of shared memory", words_of(accesses, {SHARED_SPACE}), shared)
+    # Where allocations lie differs from run to run.
+    demand_equal(f"{what}: accesses of words of global memory", sorted(words_of(accesses, {GLOBAL_SPACE}).values()),
+                 sorted(count for part in parts(launch, "global") for count in counts_of(part).values()))
+
+
 CHECKS = {
+    "memory_trace": check_memory_trace,
     "active_lanes": check_active_lanes,
     "loop_trips": check_loop_trips,
     "call_counts": check_call_counts,

@@ -9,6 +9,7 @@
 #include "report/reader.h"
 #include "report/sites.h"
 #include "report/summary.h"
+#include "report/timeline/perfetto.h"
 #include "tests/report/records.h"
 
 namespace lynxpp::report {
@@ -48,6 +49,30 @@ TEST(Csv, OneLineForEachNumber) {
                                   "r,,,,,,,,,,0.1,,\n" + front + "nan,,,,,,,,,,,,\n" + front +
                                   "a,,0 0,,,,,,,,-1,,\n" + front + "a,,0 1,,,,,,,,2,,\n" + front +
                                   "a,,1 0,,,,,,,,3,,\n" + front + "a,,1 1,,,,,,,,4,,\n");
+}
+
+/// A row with a time is an instant, one with a begin and an end a slice.
+TEST(Perfetto, RowsOfTablesAreInstantsOrSlices) {
+  std::vector<ResultValue> columns = {
+      array<std::uint64_t>("t.sm", {3, 3}),         array<std::uint64_t>("t.time", {5000, 7000}),
+      array<std::uint64_t>("t.address", {64, 128}), array<std::uint64_t>("s.sm", {3}),
+      array<std::uint64_t>("s.begin", {6000}),      array<std::uint64_t>("s.end", {9000})};
+  for (ResultValue& each : columns) each.table = each.name.substr(0, 1);
+  std::string text;
+  replay({launch_of("k", std::move(columns))},
+         *make_perfetto_sink([&](std::string_view written) { text += written; }));
+  std::vector<double> instants, addresses, slices;
+  const auto trace = nlohmann::json::parse(text);
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "i") {
+      instants.push_back(event["ts"]);
+      addresses.push_back(event["args"]["address"]);
+    }
+    if (event["ph"] == "X") slices.push_back(event["dur"]);
+  }
+  EXPECT_EQ(instants, (std::vector<double>{0, 2}));
+  EXPECT_EQ(addresses, (std::vector<double>{64, 128}));
+  EXPECT_EQ(slices, std::vector<double>{3});
 }
 
 TEST(Csv, SitesAreNamed) {
