@@ -144,7 +144,14 @@ def check_memory_trace(what, record, launch, sites):
                  sorted(count for part in parts(launch, "global") for count in counts_of(part).values()))
 
 
+def check_race_hints(what, record, launch, sites):
+    """There is no race in the examples."""
+    check_totals(what, record, {"total_hints": 0, "write_after_write": 0, "read_after_write": 0, "write_after_read": 0})
+    demand_equal(f"{what}: hints", sum(record["results"]["hints"]["values"]), 0)
+
+
 CHECKS = {
+    "race_hints": check_race_hints,
     "memory_trace": check_memory_trace,
     "active_lanes": check_active_lanes,
     "loop_trips": check_loop_trips,
