@@ -1,4 +1,4 @@
-// The text of a specification as an editor sees it: places in units of UTF-16, and the names that stand in it.
+// The text of a specification as an editor sees it: places in units of UTF-16, and the names in it.
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,8 @@ using testing::ElementsAre;
 
 constexpr Shape two_blocks{{2, 1, 1}, {128, 1, 1}};
 
-/// %r1: the number of the thread in its block, %r2: the address of its word of `tile`, %r3: that of its mirror
-/// image, %r4: the number of its warp.
+/// %r1: the number of the thread in its block, %r2: the address of its word of `tile`, %r3: that of its
+/// mirror image, %r4: the number of its warp.
 Measured measure_tile(const std::string& body, const Shape& shape = two_blocks) {
   std::string source;
   EXPECT_TRUE(read_file(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs/race_hints.cod", source));
