@@ -214,11 +214,11 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments = std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
-                               ReportArguments, MergeArguments, DiffArguments, CheckArguments,
-                               InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
-                               CalibrateArguments, BandArguments, ListArguments, LspArguments,
-                               ControlArguments>;
+using Arguments =
+    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments, ReportArguments,
+                 MergeArguments, DiffArguments, CheckArguments, InstrumentArguments, PtxArguments,
+                 AdviseArguments, QualityArguments, CalibrateArguments, BandArguments, ListArguments,
+                 LspArguments, ControlArguments>;
 
 /// Prints help and version on stdout, mistakes on stderr.
 Arguments parse_arguments(int count, char** values);
