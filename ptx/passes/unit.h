@@ -86,9 +86,9 @@ struct ModuleVariable {
   bool is_dynamic = false;            ///< it begins where dynamic shared memory does, and has no size
 };
 
-/// Which probes' routines become functions (outline.h): those of at least `instructions` PTX instructions
-/// whose copies would be at least `instructions` times `sites` together. 0 instructions: every site, also
-/// where a copy would run faster.
+/// Which probes' routines become functions (outline.h): those that put at least `instructions` PTX
+/// instructions at each of at least `sites` sites. 0 instructions: every site, also where a copy would run
+/// faster.
 struct OutlineRule {
   std::uint32_t instructions = 64;
   std::uint32_t sites = 64;

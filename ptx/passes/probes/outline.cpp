@@ -277,14 +277,9 @@ class OutlinedCall {
 };
 
 Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spliced.probes.size()) {
-  const OutlineRule& rule = unit.options.outline;
   for (const Probe& probe : unit.spliced.probes) {
-    const std::uint64_t length = probe.enabled ? length_of_copy(probe) : 0;
-    const std::uint64_t sites = probe.enabled ? count_sites(unit, probe) : 0;
-    const bool is_long = rule.instructions == 0
-                             ? sites >= rule.sites
-                             : length * sites >= std::uint64_t{rule.instructions} * rule.sites;
-    outlined_.push_back(probe.enabled && length >= rule.instructions && is_long);
+    outlined_.push_back(probe.enabled && length_of_copy(probe) >= unit.options.outline.instructions &&
+                        count_sites(unit, probe) >= unit.options.outline.sites);
   }
 }
 
