@@ -20,10 +20,6 @@ esac
 configure "$preset" -DLYNXPP_BUILD_TESTS=ON
 build "$preset"
 
-# The test fuzz.short runs the fuzzers that are there. A machine that is too slow to build them, or has no clang, goes without and says so.
-say "building the fuzzers (ten minutes at most)"
-timeout 600 "$root/scripts/fuzz" --build || say "the fuzzers are not built; fuzz.short runs those that were built before, or is skipped"
-
 say "testing"
 log=$root/build/$preset/test.log
 status=0
