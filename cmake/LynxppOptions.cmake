@@ -26,7 +26,8 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 find_program(LYNXPP_CCACHE ccache)
 if(LYNXPP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${LYNXPP_CCACHE})
+  # Precompiled headers are reused by their content.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${LYNXPP_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${LYNXPP_CCACHE})
 endif()
 find_program(LYNXPP_MOLD mold)

@@ -1,0 +1,2 @@
+// Holds the headers that CMakeLists.txt has precompiled for the tests.
+int main() {}
