@@ -1,6 +1,6 @@
-// Launches from several threads over many streams while specifications come and go. Prints how many launches
-// there were, how many of them the kernel itself has counted, and the resident memory at a quarter and at the
-// end, in KiB.
+// Launches from several threads over many streams, on all devices in turn, while specifications come and go.
+// Prints the resident memory at a quarter and at the end, in KiB, and then for each device how many launches
+// there were and how many of them the kernel itself has counted.
 //   soak SECONDS SPECIFICATION      for so long
 //   soak LAUNCHESx SPECIFICATION    until there were so many
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -36,6 +37,30 @@ void check(cudaError_t error) {
   std::exit(1);
 }
 
+struct Device {
+  explicit Device(int ordinal) : ordinal(ordinal) {
+    check(cudaSetDevice(ordinal));
+    check(cudaMalloc(&counted, sizeof *counted));
+    check(cudaMemset(counted, 0, sizeof *counted));
+    streams.resize(stream_count);
+    for (cudaStream_t& stream : streams) check(cudaStreamCreate(&stream));
+  }
+
+  /// How many launches the kernel has counted, when all have run.
+  unsigned long long finish() const {
+    unsigned long long result = 0;
+    check(cudaSetDevice(ordinal));
+    check(cudaDeviceSynchronize());
+    check(cudaMemcpy(&result, counted, sizeof result, cudaMemcpyDeviceToHost));
+    return result;
+  }
+
+  int ordinal;
+  unsigned long long* counted = nullptr;
+  std::vector<cudaStream_t> streams;
+  std::atomic<unsigned long long> launched = 0;
+};
+
 }  // namespace
 
 int main(int count_of_arguments, char** arguments) {
@@ -43,20 +68,22 @@ int main(int count_of_arguments, char** arguments) {
   char* unit = nullptr;
   const double amount = std::strtod(arguments[1], &unit);
   const bool counts = *unit == 'x';
-  unsigned long long* counted = nullptr;
-  check(cudaMallocManaged(&counted, sizeof *counted));
-  *counted = 0;
-  std::vector<cudaStream_t> streams(stream_count);
-  for (cudaStream_t& stream : streams) check(cudaStreamCreate(&stream));
+  int device_count = 0;
+  check(cudaGetDeviceCount(&device_count));
+  std::deque<Device> devices;
+  for (int ordinal = 0; ordinal < device_count; ++ordinal) devices.emplace_back(ordinal);
   std::atomic<bool> is_over = false;
   std::atomic<unsigned long long> launched = 0;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < thread_count; ++thread) {
     threads.emplace_back([&, thread] {
+      Device& device = devices[thread % devices.size()];
+      check(cudaSetDevice(device.ordinal));
       for (unsigned long long i = 0; !is_over; ++i) {
-        const cudaStream_t stream = streams[(thread + i * thread_count) % stream_count];
-        count<<<1, 32, 0, stream>>>(counted);
+        const cudaStream_t stream = device.streams[(thread + i * thread_count) % stream_count];
+        count<<<1, 32, 0, stream>>>(device.counted);
         check(cudaGetLastError());
+        ++device.launched;
         ++launched;
         if (i % 64 == 63) check(cudaStreamSynchronize(stream));
       }
@@ -79,8 +106,8 @@ int main(int count_of_arguments, char** arguments) {
   }
   is_over = true;
   for (std::thread& thread : threads) thread.join();
-  check(cudaDeviceSynchronize());
-  const long late = resident_kib();
-  std::printf("%llu %llu %ld %ld\n", launched.load(), *counted, early, late);
+  for (const Device& device : devices) device.finish();
+  std::printf("%ld %ld\n", early, resident_kib());
+  for (const Device& device : devices) std::printf("%llu %llu\n", device.launched.load(), device.finish());
   return 0;
 }
