@@ -13,9 +13,12 @@ namespace {
 using statistics::Regression;
 using statistics::Variable;
 
+/// Criteria lie in [0, 1]: what differs by less tells nothing, but a regression would make a weight of it
+/// that outgrows all others.
+constexpr double same_criterion = 0.01;
 /// A difference that rounding alone makes.
-constexpr double same_criterion = 1e-9;
 constexpr double same_time = 1e-9;
+constexpr double significance = 0.05;
 
 /// Implementations of one primitive.
 struct Group {
@@ -92,7 +95,7 @@ Centred centred(const Groups& groups, const std::vector<std::size_t>& criteria) 
   return data;
 }
 
-/// Least squares without coefficients below 0.
+/// Least squares without coefficients that are below 0 or not significant.
 struct Best {
   std::vector<std::size_t> kept;  ///< criteria
   PerCriterion<double> coefficients;
@@ -113,9 +116,9 @@ Best best_of(const Groups& groups, const std::vector<std::size_t>& candidates) {
     const Result<Regression> fit = statistics::regress(some, all.speeds);
     // Of collinear criteria, the sets with one of them do as well.
     if (!fit || fit->r_squared <= best.r_squared) continue;
-    const bool is_above =
-        std::ranges::all_of(fit->coefficients, [](const auto& each) { return each.value > 0; });
-    if (!is_above) continue;
+    const bool all_count = std::ranges::all_of(
+        fit->coefficients, [](const auto& each) { return each.value > 0 && each.p <= significance; });
+    if (!all_count) continue;
     best = {kept, {}, fit->r_squared};
     for (std::size_t j = 0; j < kept.size(); ++j)
       best.coefficients.values[kept[j]] = fit->coefficients[j].value;

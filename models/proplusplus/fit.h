@@ -5,7 +5,8 @@
 //                        c: the criteria; a_p: what is the same for all implementations of the primitive
 //
 // Least squares with w_c ≥ 0, as a weight that falls with the criterion would ask for worse programs. It is
-// the best of the regressions over every set of criteria whose coefficients are all above 0.
+// the best of the regressions over every set of criteria whose coefficients are all above 0 and significant
+// (p ≤ 0.05).
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,8 @@ struct Ordering {
 struct FittedCriterion {
   enum class Outcome {
     fitted,
-    against,  ///< more of it did not go with more speed: weight 0
-    same      ///< it does not vary among implementations: the weight is the paper's
+    against,  ///< more of it did not go, or not significantly, with more speed: weight 0
+    same      ///< it varies by less than 0.01 among implementations: the weight is the paper's
   };
   Outcome outcome = Outcome::same;
   double weight = 0;

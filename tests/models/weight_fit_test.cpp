@@ -82,6 +82,18 @@ TEST(WeightFit, WhatGoesAgainstTheSpeedWeighsNothing) {
   EXPECT_NEAR(sum, 405, 1e-9);
 }
 
+TEST(WeightFit, WhatHardlyDiffersKeepsThePapersWeight) {
+  // By the speeds alone a criterion that differs in the sixth digit would be given nearly all of the weight.
+  std::vector<Implementation> all = made_for({{0.5, 0, 0, 0, 0, 0, 0.3, 0}}, 5, 0.02);
+  for (Implementation& each : all)
+    each.criteria[Criterion::data_transfer] = 1 - 1e-6 / (each.seconds * 1e6 + 1);
+  const Result<WeightFit> fit = fit_weights(all);
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->criteria[Criterion::data_transfer].outcome, FittedCriterion::Outcome::same);
+  EXPECT_EQ(fit->criteria[Criterion::data_transfer].weight, 50);
+  EXPECT_GT(fit->criteria[Criterion::occupancy].weight, 100);
+}
+
 TEST(WeightFit, WhatCannotBeComparedIsLeftOut) {
   std::vector<Implementation> all = made_for({{0.5, 0, 0, 0, 0, 0, 0.5, 0}}, 5);
   all.push_back({"alone", "one", all.front().criteria, 1e-6});
