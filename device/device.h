@@ -176,6 +176,13 @@ enum class KernelTimes {
   alone,
 };
 
+/// What a device has to know of a variant besides its text.
+struct VariantTraits {
+  std::uint32_t kept_registers = 0;  ///< of 32 bits: in which it counts while the kernel runs
+  /// Its thread blocks may wait for each other without a cooperative launch.
+  bool may_wait_for_blocks = true;
+};
+
 /// Thread safe: several threads may be in the midst of a launch.
 class Device {
  public:
@@ -224,10 +231,9 @@ class Device {
   virtual Result<std::unique_ptr<Readback>> launch_original(const Launch& launch) = 0;
 
   /// Compiles and loads the variant. The result keeps the original's launch limits (dynamic shared memory,
-  /// cluster size, carve-out). `launch` is the first one that wants it; `kept_registers`, of 32 bits, are
-  /// those that hold what the variant counts while the kernel runs.
+  /// cluster size, carve-out). `launch` is the first one that wants it.
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                                const Launch& launch, std::uint32_t kept_registers) = 0;
+                                                const Launch& launch, const VariantTraits& traits) = 0;
 
   /// Address and size of the original module's variable; nullopt when it has no such name.
   virtual std::optional<std::uint64_t> variable_address(void* original_function, const std::string& name) = 0;

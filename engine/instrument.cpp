@@ -7,6 +7,7 @@
 #include "engine/reach.h"
 #include "engine/sites.h"
 #include "engine/verify.h"
+#include "ptx/analysis/waiting/block_waits.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/module/shared_counters.h"
 #include "ptx/passes/pipeline.h"
@@ -453,7 +454,7 @@ Result<Instrumented> instrument(const Request& request) {
     }
   }
   result.kernel = request.kernel;
-  result.kept_registers = kept_registers(unit);
+  result.traits = {kept_registers(unit), ptx::may_wait_for_blocks(*module, *unit.reached.kernel().function)};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;

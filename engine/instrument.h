@@ -95,8 +95,7 @@ struct Instrumented {
   std::shared_ptr<const cod::SiteTable> sites;  ///< of the blocks and instructions
   /// flattened: specifications in order, their handlers in order
   std::vector<std::uint64_t> sites_per_handler;
-  /// Of 32 bits, in which a thread keeps what it counts while the kernel runs.
-  std::uint32_t kept_registers = 0;
+  device::VariantTraits traits;
   std::shared_ptr<const Counting> counting;   ///< null: the device does all the counting itself
   std::shared_ptr<const WordCounting> words;  ///< null: no words of memory are counted
   std::vector<std::string> notes;             ///< what could not be covered, for the coverage record

@@ -152,7 +152,7 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& l
   if (share_variant(seen, kernel)) return success();
   const auto begin = std::chrono::steady_clock::now();
   Result<std::unique_ptr<device::Variant>> variant = kernel.device->load(
-      kernel.instrumented.ptx, kernel.instrumented.kernel, launch, kernel.instrumented.kept_registers);
+      kernel.instrumented.ptx, kernel.instrumented.kernel, launch, kernel.instrumented.traits);
   const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
   const State state(state_);
   seen.timing.load += load.count();

@@ -153,7 +153,7 @@ class CpuDevice : public Device {
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                        const Launch& launch, std::uint32_t) override {
+                                        const Launch& launch, const VariantTraits&) override {
     auto module = load_module(ptx, "<instrumented " + kernel + ">", cpu::allocations());
     if (!module) return std::move(module.error());
     auto kernel_info = (*module)->kernel(kernel);

@@ -143,7 +143,7 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                        const Launch& launch, std::uint32_t kept_registers) override {
+                                        const Launch& launch, const VariantTraits& traits) override {
     const CaptureRelaxed relaxed(driver_);
     Result<std::unique_ptr<CudaVariant>> variant = load_limited(ptx, kernel, 0);
     if (!variant) return variant.error();
@@ -157,12 +157,12 @@ class CudaDevice final : public Device {
       if (smaller) variant = std::move(smaller);
     } else if (ptx.size() <= longest_text_with_limits && ptx.find("setmaxnreg") == std::string::npos) {
       // What setmaxnreg adds and takes goes by what ptxas chose.
-      choose_registers(*variant, ptx, kernel, launch, kept_registers);
+      choose_registers(*variant, ptx, kernel, launch, traits.kept_registers);
     }
     Residency& residency = (*variant)->residency;
     residency.ptx = ptx;
     residency.kernel = kernel;
-    residency.may_wait = may_wait_for_others(ptx);
+    residency.may_wait = traits.may_wait_for_blocks;
     return std::unique_ptr<Variant>(std::move(*variant));
   }
 

@@ -3,16 +3,8 @@
 #include <cuda.h>
 
 #include <algorithm>
-#include <array>
 
 namespace lynxpp::device::cuda {
-
-bool may_wait_for_others(std::string_view ptx) {
-  constexpr std::array<std::string_view, 7> reads = {"ld.volatile",  "ld.acquire",   "ld.relaxed", "ld.mmio",
-                                                     "ld.global.cv", "ld.global.cg", "atom."};
-  return std::any_of(reads.begin(), reads.end(),
-                     [&](std::string_view read) { return ptx.find(read) != std::string_view::npos; });
-}
 
 bool is_cooperative(const Launch& launch) {
   const auto* const given = static_cast<const CUlaunchAttribute*>(launch.attributes);

@@ -3,14 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "device/device.h"
 
 namespace lynxpp::device::cuda {
-
-/// Whether a kernel has what a thread block needs to wait for another: it reads memory as others change it.
-bool may_wait_for_others(std::string_view ptx);
 
 /// Whether the launch asks for it, by its own flag or by an attribute.
 bool is_cooperative(const Launch& launch);

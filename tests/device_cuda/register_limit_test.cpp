@@ -114,7 +114,8 @@ class LimitedLoad : public testing::Test {
     launch.function = reinterpret_cast<void*>(original_function);
     launch.block[0] = 256;
     launch.grid[0] = blocks;
-    const auto variant = (*device)->load(std::string(text_bytes, ' '), "k", launch, kept_registers);
+    const auto variant =
+        (*device)->load(std::string(text_bytes, ' '), "k", launch, {.kept_registers = kept_registers});
     EXPECT_TRUE(variant.ok());
     return (*device)->resources(launch, variant->get())->registers;
   }

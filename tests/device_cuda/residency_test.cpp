@@ -85,11 +85,11 @@ class ResidencyTest : public testing::Test {
     table = &table_;
     device_ = std::move(*make_device(driver_));
     device_->measure_kernels(KernelTimes::running);  // each launch has its own memory
-    variant_ = load("ret;");
+    variant_ = load(false);
   }
 
-  std::unique_ptr<Variant> load(const std::string& ptx) {
-    return std::move(*device_->load(ptx, "k", launch_of(9, false), 0));
+  std::unique_ptr<Variant> load(bool may_wait) {
+    return std::move(*device_->load("ret;", "k", launch_of(9, false), {.may_wait_for_blocks = may_wait}));
   }
   static Launch launch_of(std::uint32_t blocks, bool is_cooperative) {
     Launch launch;
@@ -121,7 +121,7 @@ TEST_F(ResidencyTest, ACooperativeLaunchGetsAsFewRegistersAsItNeeds) {
 
 TEST_F(ResidencyTest, OthersOnlyWhereBlocksMayWaitForEachOther) {
   EXPECT_TRUE(launch(*variant_, 60, false).ok());
-  const auto waiting = load("ld.acquire.gpu.global.u32 %r1, [%rd1];");
+  const auto waiting = load(true);
   EXPECT_TRUE(launch(*waiting, 60, false).ok());
   EXPECT_TRUE(launch(*waiting, 600, false).ok()) << "those of the original are not resident at once either";
   EXPECT_THAT(table_.launched, ElementsAre(unlimited_function, 32, unlimited_function));

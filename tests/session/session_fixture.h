@@ -90,7 +90,8 @@ class FakeDevice : public device::Device {
   const device::DeviceInfo& info() const override { return info_; }
   std::shared_ptr<const device::LiveAllocations> allocations() override { return memory; }
   Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&,
-                                                const device::Launch&, std::uint32_t) override {
+                                                const device::Launch&,
+                                                const device::VariantTraits&) override {
     loaded.push_back(ptx);
     const bool has_calls = ptx.find("call __lynxpp_function") != std::string::npos;
     if (refuses_load || (refuses_calls && has_calls)) return failure("no room");

@@ -44,7 +44,8 @@ class SevenReadback : public device::Readback {
 class SharedDevice : public FakeDevice {
  public:
   Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string& kernel,
-                                                const device::Launch&, std::uint32_t) override {
+                                                const device::Launch&,
+                                                const device::VariantTraits&) override {
     if (during_load) during_load(kernel);
     const std::lock_guard lock(mutex_);
     loaded.push_back(ptx);

@@ -1,0 +1,156 @@
+#include "ptx/analysis/waiting/block_waits.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "ptx/analysis/analyses.h"
+#include "ptx/analysis/call_graph.h"
+#include "ptx/analysis/opcode_modifiers.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+/// What a loop does that matters here.
+struct Reads {
+  bool strong = false;   ///< reads what other blocks write, as they write it
+  bool weak = false;     ///< reads what others may have written before
+  bool ordered = false;  ///< makes the compiler read again what is read weakly
+};
+
+bool has_any(std::string_view opcode, std::initializer_list<std::string_view> modifiers) {
+  return std::ranges::any_of(modifiers, [&](std::string_view each) { return has_modifier(opcode, each); });
+}
+
+bool begins(std::string_view opcode, std::string_view root) {
+  return opcode.starts_with(root) && (opcode.size() == root.size() || opcode[root.size()] == '.');
+}
+
+/// Of memory that belongs to a thread block or that nobody writes. Blocks of a cluster are on the device
+/// together whatever the variant takes, or the launch fails.
+bool is_private(std::string_view opcode) {
+  return has_any(opcode, {"shared", "local", "param", "const", "nc"});
+}
+
+void add_read(std::string_view opcode, Reads& reads) {
+  if (begins(opcode, "ld")) {
+    if (is_private(opcode)) return;
+    (has_any(opcode, {"volatile", "acquire", "relaxed", "mmio", "cv", "cg"}) ? reads.strong : reads.weak) =
+        true;
+  } else if (begins(opcode, "atom") || begins(opcode, "suld") || begins(opcode, "multimem")) {
+    if (!is_private(opcode)) reads.strong = true;
+  } else if (begins(opcode, "cp") || begins(opcode, "wmma")) {
+    reads.weak = reads.ordered = true;  // a copy's end is waited for
+  } else if (begins(opcode, "membar") || begins(opcode, "fence") || begins(opcode, "bar") ||
+             begins(opcode, "barrier") || begins(opcode, "call")) {
+    reads.ordered = true;
+  }
+}
+
+bool can_see_others(const Reads& reads) { return reads.strong || (reads.weak && reads.ordered); }
+
+/// What may hold a value that the loop has read: registers loaded from memory of any kind that is written.
+bool loads_what_was_read(std::string_view opcode) {
+  if (begins(opcode, "ld")) return !has_any(opcode, {"param", "const", "nc"});
+  return begins(opcode, "atom") || begins(opcode, "suld") || begins(opcode, "multimem") ||
+         begins(opcode, "wmma") || begins(opcode, "ldmatrix") || begins(opcode, "call");
+}
+
+class Waits {
+ public:
+  explicit Waits(const Function& function) : function_(function), analyses_(function) {}
+
+  bool in_some_loop() {
+    if (!can_see_others(reads_of_all())) return false;
+    const LoopNest& nest = analyses_.loops();
+    for (std::uint32_t loop = 0; loop < nest.loops().size(); ++loop) {
+      if (in_cycle(nest.blocks_of(loop))) return true;
+    }
+    return std::ranges::any_of(nest.irreducible_regions(),
+                               [&](const auto& region) { return in_cycle(region); });
+  }
+
+  /// For a function that may be called in a loop.
+  bool anywhere() {
+    Reads reads = reads_of_all();
+    reads.ordered = true;
+    return can_see_others(reads);
+  }
+
+ private:
+  Reads reads_of_all() const {
+    Reads reads;
+    for (const Instruction& instruction : function_.body->instructions) add_read(instruction.opcode, reads);
+    return reads;
+  }
+
+  bool in_cycle(const std::vector<std::uint32_t>& blocks) {
+    Reads reads;
+    for_each(blocks, [&](std::uint32_t i) { add_read(function_.body->instructions[i].opcode, reads); });
+    return can_see_others(reads) && a_read_decides(blocks);
+  }
+
+  /// Whether a branch of the cycle is taken by something computed from what the cycle has read. What is
+  /// written where such a branch leads needs no following: the branch itself counts.
+  bool a_read_decides(const std::vector<std::uint32_t>& blocks) {
+    const RegisterUsage& registers = analyses_.registers();
+    std::vector<bool> depends(registers.registers().size());
+    const auto reads_one = [&](std::uint32_t i) {
+      return std::ranges::any_of(registers.reads(i), [&](RegisterId id) { return depends[id]; });
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for_each(blocks, [&](std::uint32_t i) {
+        if (!loads_what_was_read(function_.body->instructions[i].opcode) && !reads_one(i)) return;
+        for (const RegisterWrite& write : registers.writes(i)) {
+          changed |= !depends[write.reg];
+          depends[write.reg] = true;
+        }
+      });
+    }
+    bool decides = false;
+    for_each(blocks, [&](std::uint32_t i) {
+      const Instruction& instruction = function_.body->instructions[i];
+      decides |= instruction.traits.ends_block() && !begins(instruction.opcode, "call") && reads_one(i);
+    });
+    return decides;
+  }
+
+  template <typename Visit>
+  void for_each(const std::vector<std::uint32_t>& blocks, const Visit& visit) {
+    for (const std::uint32_t block : blocks) {
+      const BasicBlock& found = analyses_.graph().blocks[block];
+      for (std::uint32_t i = found.begin; i < found.end; ++i) visit(i);
+    }
+  }
+
+  const Function& function_;
+  FunctionAnalyses analyses_;
+};
+
+/// Functions of the device's runtime that wait for no thread block.
+bool is_harmless(std::string_view external) {
+  constexpr std::array<std::string_view, 4> known = {"vprintf", "malloc", "free", "__assertfail"};
+  return std::ranges::count(known, external) != 0;
+}
+
+}  // namespace
+
+bool may_wait_for_blocks(const Module& module, const Function& kernel) {
+  const CallGraph calls(module);
+  const std::uint32_t start = calls.find(kernel.name);
+  if (start == calls.nodes().size()) return true;
+  for (const std::uint32_t node : calls.reachable_from(start)) {
+    const CallNode& each = calls.nodes()[node];
+    if (each.function == nullptr) return true;
+    if (each.function->is_declaration() && is_harmless(each.function->name)) continue;
+    if (!each.function->body) return true;
+    if (each.calls_indirectly || !std::ranges::all_of(each.external, is_harmless)) return true;
+    Waits waits(*each.function);
+    if (node == start ? waits.in_some_loop() : waits.anywhere()) return true;
+  }
+  return false;
+}
+
+}  // namespace lynxpp::ptx
