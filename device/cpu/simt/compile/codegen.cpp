@@ -193,20 +193,29 @@ Status FunctionCodegen::emit() {
 }
 
 void FunctionCodegen::begin_segment(SegmentState& state, std::size_t index) {
+  state_ = &state;
+  begin_function(segment_name(function_, index), false);
+}
+
+void FunctionCodegen::begin_function(const std::string& name, bool takes_operands) {
   llvm::Type* const word = builder_.getInt32Ty();
-  auto* const type = llvm::FunctionType::get(word, {builder_.getPtrTy(), word}, false);
-  state.function =
-      llvm::Function::Create(type, llvm::Function::ExternalLinkage, segment_name(function_, index), &module_);
-  state.function->addFnAttr(llvm::Attribute::NoUnwind);
-  auto* const entry = llvm::BasicBlock::Create(module_.getContext(), "entry", state.function);
-  auto* const body = llvm::BasicBlock::Create(module_.getContext(), "body", state.function);
+  std::vector<llvm::Type*> parameters = {builder_.getPtrTy(), word};
+  if (takes_operands) parameters.push_back(builder_.getPtrTy());
+  auto* const type = llvm::FunctionType::get(word, parameters, false);
+  llvm::Function* const function =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, &module_);
+  if (!takes_operands) function->addFnAttr(llvm::Attribute::NoUnwind);
+  auto* const entry = llvm::BasicBlock::Create(module_.getContext(), "entry", function);
+  auto* const body = llvm::BasicBlock::Create(module_.getContext(), "body", function);
   builder_.SetInsertPoint(entry);
   builder_.CreateBr(body);  // allocas go before it
   builder_.SetInsertPoint(body);
-  state_ = &state;
-  warp_ = state.function->getArg(0);
-  mask_ = state.function->getArg(1);
+  state_->function = function;
+  warp_ = function->getArg(0);
+  mask_ = function->getArg(1);
+  operands_ = takes_operands ? function->getArg(2) : nullptr;
   mask_vector_ = predicate_of(mask_);
+  file_ = builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
   buffers_.fill(nullptr);
 }
 
@@ -237,8 +246,7 @@ bool FunctionCodegen::begin_instruction(const ptx::Instruction& instruction) {
     unsupported("its guard is no predicate register");
     return false;
   }
-  guard_ = read_register(*slot);
-  if (instruction.guard.negated) guard_ = builder_.CreateNot(guard_);
+  guard_ = read_predicate_register(*slot, instruction.guard.negated);
   return true;
 }
 
@@ -264,9 +272,10 @@ std::uint32_t FunctionCodegen::site() const {
 void FunctionCodegen::emit_guard_count() {
   Value* const sites =
       builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, sites)));
+  Value* const counts =
+      builder_.CreateInBoundsGEP(builder_.getInt8Ty(), sites, varying(sizeof(SiteCounts) * site(), 64));
   const auto add = [&](std::size_t member, Value* addend) {
-    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), sites,
-                                                             sizeof(SiteCounts) * site() + member);
+    Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), counts, member);
     Value* const sum = builder_.CreateAdd(builder_.CreateLoad(builder_.getInt64Ty(), place),
                                           builder_.CreateZExt(addend, builder_.getInt64Ty()));
     builder_.CreateStore(sum, place);

@@ -9,15 +9,20 @@
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/FunctionComparator.h>
 
 #include <array>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "device/cpu/simt/compile/form_library.h"
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/operations/operation.h"
@@ -80,6 +85,18 @@ class FunctionCodegen {
   Status emit();
   static std::string segment_name(const CompiledFunction& function, std::size_t segment);
 
+  /// Gives each segment its steps. Functions of forms that the library lacks are left in the module; the
+  /// steps that need them are to be completed when they are compiled.
+  Status emit_forms(FormLibrary& library);
+  struct MissingForm {
+    FormLibrary::Definition definition;
+    std::vector<std::pair<SegmentCode*, std::size_t>> steps;
+  };
+  const std::deque<MissingForm>& missing_forms() const { return missing_; }
+
+  /// Emits the function of one segment that has steps.
+  Status emit_again(std::uint32_t segment);
+
  private:
   /// What is known of a segment once its instructions are emitted; write-back follows when liveness is known.
   struct SegmentState {
@@ -96,6 +113,7 @@ class FunctionCodegen {
 
   // --- segments and instructions (codegen.cpp)
   void begin_segment(SegmentState& state, std::size_t index);
+  void begin_function(const std::string& name, bool takes_operands);
   void emit_segment(SegmentState& state, const Segment& segment);
   void emit_instruction(const ptx::Instruction& instruction);
   bool begin_instruction(const ptx::Instruction& instruction);  ///< false: its guard is unknown
@@ -112,6 +130,30 @@ class FunctionCodegen {
   void emit_barrier_result(const ptx::Instruction& instruction);
   void emit_arrival(const ptx::Instruction& instruction);
 
+  // --- forms (codegen_forms.cpp)
+  struct EmittedForm {
+    llvm::Function* function = nullptr;
+    FormFunction run = nullptr;      ///< of the library
+    MissingForm* missing = nullptr;  ///< else
+  };
+  struct StepList {
+    SegmentCode& code;
+    FormLibrary& library;
+    std::vector<std::size_t> operands = {};  ///< where each step's begin
+  };
+  void emit_steps(const Segment& segment, StepList& steps);
+  void begin_form();
+  void finish_form(StepList& steps, bool is_last);
+  const EmittedForm& find_form(FormLibrary& library);
+  bool is_form() const { return operands_ != nullptr; }
+  /// A number that instructions of one form may have different ones of.
+  Value* varying(std::uint64_t value, unsigned bits);
+  Value* varying_splat(std::uint64_t value, unsigned bits);
+  Value* varying_pointer(const void* pointer);
+  Value* register_place(const RegisterSlot& slot);
+  Value* load_register(const RegisterSlot& slot);
+  void store_register(const RegisterSlot& slot, Value* value);
+
   // --- operands (operands.cpp)
   Value* read(const ptx::Operand& operand, ptx::DataType type);
   Value* read(std::size_t operand, ptx::DataType type);
@@ -119,6 +161,7 @@ class FunctionCodegen {
   Value* read_float(std::size_t operand, ptx::DataType type);    ///< as <32 x float> or <32 x double>
   Value* read_predicate(const ptx::Operand& operand);
   Value* read_register(const RegisterSlot& slot);
+  Value* read_predicate_register(const RegisterSlot& slot, bool negated);
   Value* read_time(std::string_view name, unsigned bits);
   Value* read_special(std::string_view name, unsigned bits);
   void write(const ptx::Operand& operand, ptx::DataType type, Value* value);
@@ -213,7 +256,6 @@ class FunctionCodegen {
   Access address_of(const ptx::Operand& operand, ptx::StateSpace space, unsigned bytes);
   Access parameter_access(std::uint64_t offset, unsigned bytes);
   llvm::Value* element_offset(const ptx::ArrayElement& element);
-  Value* pointer_to(const AccessSite& site);
   /// A pointer to a new AccessSite, of an access that is made now: in checked code it is checked. `values`,
   /// of a store: what find_store()'s function takes.
   Value* checked_site(const Access& access, Value* addresses, unsigned bytes, Value* values = nullptr,
@@ -264,13 +306,20 @@ class FunctionCodegen {
   llvm::IRBuilder<> builder_;
   std::optional<ParameterLayout> parameters_;  // of a kernel
   std::vector<SegmentState> states_;
+  std::unordered_multimap<std::uint64_t, EmittedForm> emitted_;  // by hash; each differs from all others
+  llvm::GlobalNumberState globals_;
+  std::deque<MissingForm> missing_;
 
   // The segment and instruction at hand.
   SegmentState* state_ = nullptr;
   Value* warp_ = nullptr;
   Value* mask_ = nullptr;
   Value* mask_vector_ = nullptr;
-  Value* guard_ = nullptr;  // <32 x i1> or null
+  Value* guard_ = nullptr;     // <32 x i1> or null
+  Value* file_ = nullptr;      // the warp's registers
+  Value* operands_ = nullptr;  // of a form: what varies
+  std::vector<std::uint64_t> varying_values_;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation there are
   std::array<llvm::AllocaInst*, 5> buffers_{};
   bool meets_ = false;                // the segment is a meeting
   bool modifiers_are_known_ = false;  // all of the instruction at hand: its operation has taken them

@@ -36,13 +36,13 @@ unsigned FunctionCodegen::vector_count(const DecodedOpcode& opcode) {
 FunctionCodegen::Access FunctionCodegen::parameter_access(std::uint64_t offset, unsigned bytes) {
   Access access;
   if (offset % bytes != 0 || offset + bytes > parameters_->bytes || offset + bytes < offset) {
-    access.addresses =
-        builder_.CreateAdd(splat(context_load(offsetof(WarpContext, parameters), 64)), splat(64, offset));
+    access.addresses = builder_.CreateAdd(splat(context_load(offsetof(WarpContext, parameters), 64)),
+                                          varying_splat(offset, 64));
     return access;
   }
   Value* const buffer =
       builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, parameters)));
-  access.uniform = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), buffer, offset);
+  access.uniform = builder_.CreateGEP(builder_.getInt8Ty(), buffer, varying(offset, 64));
   return access;
 }
 
@@ -64,7 +64,8 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   if (slot && slot->bits != 1) {
     access.addresses = resize(read_register(*slot), 64, false);
     if (offset != 0)
-      access.addresses = builder_.CreateAdd(access.addresses, splat(64, static_cast<std::uint64_t>(offset)));
+      access.addresses =
+          builder_.CreateAdd(access.addresses, varying_splat(static_cast<std::uint64_t>(offset), 64));
     if (access.kind == AddressKind::shared) {
       // Shared addresses have 32 bits: a negative displacement wraps there.
       access.addresses = builder_.CreateAnd(access.addresses, splat(64, 0xffff'ffff));
@@ -80,7 +81,7 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
     return access;
   }
   if (base.kind == ptx::OperandKind::integer) {
-    access.addresses = splat(64, static_cast<std::uint64_t>(base.integer + offset));
+    access.addresses = varying_splat(static_cast<std::uint64_t>(base.integer + offset), 64);
     return access;
   }
   const Symbol symbol = base.kind == ptx::OperandKind::identifier ? resolve(base.name) : Symbol{};
@@ -92,8 +93,8 @@ FunctionCodegen::Access FunctionCodegen::address_of(const ptx::Operand& address,
   const std::optional<ptx::ArrayElement> element = ptx::array_element(address);
   if (symbol.kind == Symbol::Kind::kernel_parameter && element) {
     Value* const buffer = splat(context_load(offsetof(WarpContext, parameters), 64));
-    access.addresses =
-        builder_.CreateAdd(builder_.CreateAdd(buffer, splat(64, symbol.value)), element_offset(*element));
+    access.addresses = builder_.CreateAdd(builder_.CreateAdd(buffer, varying_splat(symbol.value, 64)),
+                                          element_offset(*element));
     return access;
   }
   if (symbol.kind == Symbol::Kind::kernel_parameter)
@@ -114,7 +115,7 @@ Value* FunctionCodegen::element_offset(const ptx::ArrayElement& element) {
     return splat(64, 0);
   }
   Value* const place = builder_.CreateAdd(resize(read_register(*slot), 32, false),
-                                          splat(32, static_cast<std::uint64_t>(index.offset) & 0xffff'ffff));
+                                          varying_splat(static_cast<std::uint64_t>(index.offset), 32));
   return resize(builder_.CreateMul(place, splat(32, element.bytes)), 64, false);
 }
 
@@ -146,7 +147,7 @@ void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Va
                                                                   : AccessKind::store;
   const auto call = [&](auto* function, std::uint32_t of_kind) {
     call_helper(reinterpret_cast<const void*>(function), builder_.getVoidTy(),
-                {warp_, addresses, lanes, constant32(site()), constant32(bytes),
+                {warp_, addresses, lanes, varying(site(), 32), constant32(bytes),
                  constant32(static_cast<std::uint32_t>(counted)), constant32(of_kind)});
   };
   const auto of_kind = static_cast<std::uint32_t>(kind);
@@ -158,6 +159,7 @@ void FunctionCodegen::count_access_of(const Access& access, Value* addresses, Va
 /// `address` is its number among the instruction's.
 AccessSite& FunctionCodegen::add_site(AddressKind kind, StateSpace space, unsigned bytes,
                                       std::size_t address) {
+  if (again_) return program_.accesses[again_->first++];
   AccessSite& made = program_.accesses.emplace_back();
   made.index = static_cast<std::uint32_t>(program_.accesses.size() - 1);
   made.bytes = bytes;
@@ -174,21 +176,17 @@ AccessSite& FunctionCodegen::add_site(AddressKind kind, StateSpace space, unsign
   return made;
 }
 
-Value* FunctionCodegen::pointer_to(const AccessSite& site) {
-  return llvm::ConstantExpr::getIntToPtr(builder_.getInt64(reinterpret_cast<std::uintptr_t>(&site)),
-                                         builder_.getPtrTy());
-}
-
 Value* FunctionCodegen::checked_site(const Access& access, Value* addresses, unsigned bytes, Value* values,
                                      unsigned element_bytes) {
   AccessSite& made = add_site(access.kind, space_of(*opcode_), bytes, 0);
-  made.element_bytes = element_bytes;
+  if (!again_) made.element_bytes = element_bytes;
+  Value* const site = varying_pointer(&made);
   if (program_.checked) {
     Value* const none = llvm::ConstantPointerNull::get(builder_.getPtrTy());
     call_helper(reinterpret_cast<const void*>(&check_access), builder_.getVoidTy(),
-                {warp_, addresses, values != nullptr ? values : none, active(), pointer_to(made)});
+                {warp_, addresses, values != nullptr ? values : none, active(), site});
   }
-  return pointer_to(made);
+  return site;
 }
 
 /// In checked code lanes whose access is left out load zeros.
@@ -201,8 +199,9 @@ void FunctionCodegen::check_meeting() {
   const std::optional<std::size_t> index = members_operand(*instruction_);
   if (!index) return;
   Value* const members = spill(3, read(*index, DataType::b32));
-  call_helper(reinterpret_cast<const void*>(&check_members), builder_.getVoidTy(),
-              {warp_, members, active(), pointer_to(add_site(AddressKind::host, StateSpace::none, 0, 0))});
+  call_helper(
+      reinterpret_cast<const void*>(&check_members), builder_.getVoidTy(),
+      {warp_, members, active(), varying_pointer(&add_site(AddressKind::host, StateSpace::none, 0, 0))});
 }
 
 void FunctionCodegen::emit_load() {
@@ -399,7 +398,7 @@ void FunctionCodegen::emit_fence() {
 
 void FunctionCodegen::emit_breakpoint() {
   call_helper(reinterpret_cast<const void*>(&raise_breakpoint), builder_.getVoidTy(),
-              {warp_, active(), constant32(instruction_->line)});
+              {warp_, active(), varying(instruction_->line, 32)});
 }
 
 // ---------------------------------------------------------------- across lanes

@@ -88,7 +88,8 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
     sources.values[i] = access.uniform != nullptr
                             ? splat(builder_.CreatePtrToInt(access.uniform, builder_.getInt64Ty()))
                             : access.addresses;
-    operation.sites.push_back(&add_site(access.kind, address.space, address.bytes, next - 1));
+    const AccessSite& site = add_site(access.kind, address.space, address.bytes, next - 1);
+    if (!again_) operation.sites.push_back(&site);
   }
 }
 
@@ -113,9 +114,12 @@ void FunctionCodegen::emit_operation() {
     request.result_selectors.push_back(selector);
   }
   const unsigned written = request.results;
-  Result<Operation> made = make_operation(std::move(request));
-  if (!made) return unsupported(made.error().diagnostics.front().message);
-  Operation& operation = program_.operations.emplace_back(std::move(*made));
+  if (!again_) {
+    Result<Operation> made = make_operation(std::move(request));
+    if (!made) return unsupported(made.error().diagnostics.front().message);
+    program_.operations.push_back(std::move(*made));
+  }
+  Operation& operation = again_ ? program_.operations[again_->second++] : program_.operations.back();
   resolve_addresses_of(operation, sources);
   Value* const in =
       buffer(1, std::max<unsigned>(1, static_cast<unsigned>(sources.values.size())) * slot_bytes);
@@ -124,10 +128,8 @@ void FunctionCodegen::emit_operation() {
     builder_.CreateAlignedStore(sources.values[i], place, llvm::Align(64));
   }
   Value* const out = buffer(0, std::max(1u, written) * slot_bytes);
-  Value* const self = llvm::ConstantExpr::getIntToPtr(
-      builder_.getInt64(reinterpret_cast<std::uintptr_t>(&operation)), builder_.getPtrTy());
   call_helper(reinterpret_cast<const void*>(&run_operation), builder_.getVoidTy(),
-              {warp_, active(), in, out, self});
+              {warp_, active(), in, out, varying_pointer(&operation)});
   unsigned at = 0;
   for (const ptx::Operand* const each : results) write_result(*each, out, at);
 }

@@ -28,7 +28,7 @@ Result<std::shared_ptr<Jit>> Jit::create() {
   llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine =
       llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!machine) return llvm_failure(machine.takeError());
-  // Most kernels run for a shorter time than better code would take: it compiles twice as fast.
+  // Most code runs for a shorter time than better code would take: it compiles twice as fast.
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
   // a * b + c must stay two roundings unless the program wrote fma.
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;

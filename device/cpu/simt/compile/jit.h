@@ -16,7 +16,7 @@ class LLJIT;
 
 namespace lynxpp::device::cpu {
 
-/// Owns the code of one program; functions looked up in it live as long as it does.
+/// Functions looked up in it live as long as it does.
 class Jit {
  public:
   ~Jit();

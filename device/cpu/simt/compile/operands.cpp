@@ -201,28 +201,29 @@ Symbol FunctionCodegen::resolve(std::string_view name) {
 
 /// The address in the symbol's own space, <32 x i64>.
 Value* FunctionCodegen::symbol_value(const Symbol& symbol, std::int64_t offset) {
-  Value* const constant = splat(64, symbol.value + static_cast<std::uint64_t>(offset));
+  Value* const constant = varying_splat(symbol.value + static_cast<std::uint64_t>(offset), 64);
   if (symbol.kind != Symbol::Kind::local) return constant;
   return builder_.CreateAdd(splat(context_load(offsetof(WarpContext, frame), 64)), constant);
 }
 
 // ---------------------------------------------------------------- reading
 
+/// A form reads a register anew for each operand: whether two of them are the same one is not its matter.
 Value* FunctionCodegen::read_register(const RegisterSlot& slot) {
   const auto found = state_->values.find(slot.id);
   if (found != state_->values.end()) return found->second;
-  state_->read_first.insert(slot.id);
-  Value* const file =
-      builder_.CreateLoad(builder_.getPtrTy(), context_pointer(offsetof(WarpContext, registers)));
-  Value* const place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), file, slot.offset);
-  Value* value = nullptr;
-  if (slot.bits == 1) {
-    value = predicate_of(builder_.CreateAlignedLoad(builder_.getInt32Ty(), place, llvm::Align(4)));
-  } else {
-    value = builder_.CreateAlignedLoad(vector_type(slot.bits), place, llvm::Align(32));
-  }
-  state_->values[slot.id] = value;
+  if (!state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+  Value* value = load_register(slot);
+  if (slot.bits == 1) value = predicate_of(value);
+  if (!is_form()) state_->values[slot.id] = value;
   return value;
+}
+
+Value* FunctionCodegen::read_predicate_register(const RegisterSlot& slot, bool negated) {
+  if (!negated) return read_register(slot);
+  if (!is_form()) return builder_.CreateNot(read_register(slot));
+  if (!state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+  return predicate_of(builder_.CreateNot(load_register(slot)));
 }
 
 Value* FunctionCodegen::read_bits(const ptx::Operand& operand, unsigned bits) {
@@ -239,8 +240,8 @@ Value* FunctionCodegen::read_bits(const ptx::Operand& operand, unsigned bits) {
       return resize(symbol_value(symbol, operand.offset), bits, false);
     }
     case OperandKind::special_register: return read_special(operand.name, bits);
-    case OperandKind::integer: return splat(bits, static_cast<std::uint64_t>(operand.integer));
-    case OperandKind::floating: return splat(bits, operand.bits);
+    case OperandKind::integer: return varying_splat(static_cast<std::uint64_t>(operand.integer), bits);
+    case OperandKind::floating: return varying_splat(operand.bits, bits);
     case OperandKind::address: {
       const std::optional<ptx::ArrayElement> element = ptx::array_element(operand);
       if (!element) break;
@@ -266,9 +267,10 @@ Value* FunctionCodegen::read(const ptx::Operand& operand, DataType type) {
     const double value = operand.is_single ? std::bit_cast<float>(static_cast<std::uint32_t>(operand.bits))
                                            : std::bit_cast<double>(operand.bits);
     if (type == DataType::f32 && !operand.is_single) {
-      return splat(32, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+      return varying_splat(std::bit_cast<std::uint32_t>(static_cast<float>(value)), 32);
     }
-    if (type == DataType::f64 && operand.is_single) return splat(64, std::bit_cast<std::uint64_t>(value));
+    if (type == DataType::f64 && operand.is_single)
+      return varying_splat(std::bit_cast<std::uint64_t>(value), 64);
   }
   Value* value = read_bits(operand, bits);
   if (operand.negated) {
@@ -291,7 +293,7 @@ Value* FunctionCodegen::read_predicate(const ptx::Operand& operand) {
     value = splat(1, operand.integer != 0);
   } else if (operand.kind == OperandKind::identifier) {
     const auto slot = find_register(operand.name);
-    if (slot && slot->bits == 1) value = read_register(*slot);
+    if (slot && slot->bits == 1) return read_predicate_register(*slot, operand.negated);
   }
   if (value == nullptr) {
     unsupported("operand '" + std::string(ptx_.text(operand.text)) + "' is no predicate");
@@ -379,8 +381,13 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
 // ---------------------------------------------------------------- writing
 
 void FunctionCodegen::write_register(const RegisterSlot& slot, Value* value) {
-  if (guard_ != nullptr) value = builder_.CreateSelect(guard_, value, read_register(slot));
-  state_->values[slot.id] = value;
+  if (is_form()) {
+    if (guard_ != nullptr && !state_->written.contains(slot.id)) state_->read_first.insert(slot.id);
+    store_register(slot, value);
+  } else {
+    if (guard_ != nullptr) value = builder_.CreateSelect(guard_, value, read_register(slot));
+    state_->values[slot.id] = value;
+  }
   state_->written.insert(slot.id);
 }
 

@@ -21,6 +21,7 @@
 
 #include "device/cpu/simt/compile/frame_layout.h"
 #include "device/cpu/simt/compile/register_file.h"
+#include "device/cpu/simt/compile/segment_code.h"
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/operations/operation.h"
@@ -79,7 +80,6 @@ struct Segment {
   bool continues = false;                     ///< in the segment behind it, for no other reason than a clock
   bool reads_clock = false;                   ///< timed code only: with its first instruction
   bool is_meeting = false;  ///< one `.sync` operation, executed for all lanes that met there
-  SegmentFunction run = nullptr;
 };
 
 struct CompiledFunction {
@@ -88,6 +88,7 @@ struct CompiledFunction {
   const ptx::Function* function = nullptr;
   ptx::ControlFlowGraph graph;
   std::vector<Segment> segments;
+  std::unique_ptr<SegmentCode[]> code;  ///< of each segment, once it is compiled
   std::vector<CallSlot> parameters;
   std::vector<CallSlot> results;
   std::shared_ptr<RegisterFile> registers;
@@ -131,7 +132,7 @@ struct SharedLayout {
 /// Module variables are keyed by name; variables of a body by "function/scope/name".
 std::string shared_key(const ptx::Function* function, std::uint32_t scope, std::string_view name);
 
-class Jit;  // jit.h
+class SegmentCompiler;  // segment_compiler.h
 
 struct Program {
   std::vector<CompiledFunction> functions;  ///< [0] is the kernel
@@ -146,16 +147,17 @@ struct Program {
   bool counting = false;
   bool timed = false;
   bool checked = false;
-  std::deque<AccessSite> accesses;   ///< compiled code holds their addresses
-  std::deque<Operation> operations;  ///< likewise
-  std::shared_ptr<Jit> code;         ///< keeps the machine code alive
+  std::deque<AccessSite> accesses;            ///< compiled code holds their addresses
+  std::deque<Operation> operations;           ///< likewise
+  std::shared_ptr<SegmentCompiler> compiler;  ///< keeps the segments' machine code alive
 
   /// By index in ptx::Module::functions; null when it is not part of the program.
   const CompiledFunction* find(std::uint32_t module_function) const;
 };
 
 /// Plans and compiles `kernel`. The module's bodies are parsed as needed. `name` stands in diagnostics as the
-/// file. Failure: an unsupported instruction in what the kernel reaches, with its PTX line.
+/// file. Failure: an unsupported instruction in what the kernel reaches, with its PTX line. Module, symbols
+/// and name outlive the launches of the program: segments that run often are compiled then.
 Result<std::shared_ptr<const Program>> compile_program(ptx::Module& module, const ModuleSymbols& symbols,
                                                        std::uint32_t kernel, CodeKind kind,
                                                        const std::string& name);

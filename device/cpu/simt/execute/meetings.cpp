@@ -165,7 +165,7 @@ void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std
   context.participants = participants;
   const Segment& segment = frame.function->segments[pc];
   if (warp.recorder) warp.recorder->begin_segment(*frame.function, segment);
-  segment.run(&context, lanes);
+  run_segment(*frame.function, pc, context, lanes);
   if (warp.recorder) warp.recorder->end_segment(segment);
   if (counts_ == nullptr) return;
   SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];

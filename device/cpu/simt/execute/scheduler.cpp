@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 
+#include "device/cpu/simt/compile/segment_compiler.h"
+
 namespace lynxpp::device::cpu {
 namespace {
 
@@ -55,7 +57,9 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       counts_(counts),
       barriers_(barrier_count),
       ranges_(program_.accesses.size() + known_ranges),
-      removals_(launch.memory->removals()) {
+      removals_(launch.memory->removals()),
+      promotes_(code_tier() == CodeTier::automatic) {
+  if (promotes_) take_over_runs();
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
   if (launch.check != nullptr) check_.emplace(*launch.check, warps);
   for (std::uint32_t i = 0; i < warps; ++i) {
@@ -63,6 +67,28 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
     if (launch.clock == nullptr) continue;
     warp.recorder.emplace(*launch.steps, *launch.clock, *launch.memory);
     warp.context.recorder = &*warp.recorder;
+  }
+}
+
+BlockRunner::~BlockRunner() {
+  if (promotes_) hand_on_runs();
+}
+
+/// Launches of a kernel go on counting where those before them were.
+void BlockRunner::take_over_runs() {
+  runs_.reserve(program_.segment_count);
+  for (const CompiledFunction& function : program_.functions) {
+    runs_.resize(function.segment_base);
+    for (std::size_t i = 0; function.code && i < function.segments.size(); ++i)
+      runs_.push_back(function.code[i].runs.load(std::memory_order_relaxed));
+  }
+  runs_.resize(program_.segment_count);
+}
+
+void BlockRunner::hand_on_runs() const {
+  for (const CompiledFunction& function : program_.functions) {
+    for (std::size_t i = 0; function.code && i < function.segments.size(); ++i)
+      function.code[i].runs.store(runs_[function.segment_base + i], std::memory_order_relaxed);
   }
 }
 
@@ -257,7 +283,7 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   context.live = warp.live;
   forget_removed_ranges();
   if (warp.recorder) warp.recorder->begin_segment(*frame.function, segment);
-  const std::uint32_t taken = segment.run(&context, mask);
+  const std::uint32_t taken = run_segment(*frame.function, pc, context, mask);
   if (warp.recorder) warp.recorder->end_segment(segment);
   if (counts_ != nullptr) {
     SegmentCounts& counts = counts_->segments[frame.function->segment_base + pc];
@@ -267,6 +293,15 @@ BlockRunner::Turn BlockRunner::step(Warp& warp) {
   if (context.fault.kind != FaultKind::none && !leave_out_access(warp))
     return check_fault(warp) ? Turn::again : Turn::failed;
   return act(warp, segment, taken) ? Turn::again : Turn::failed;
+}
+
+std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, std::uint32_t segment,
+                                       WarpContext& context, std::uint32_t mask) {
+  const SegmentCode& code = function.code[segment];
+  if (promotes_ && code.whole.load(std::memory_order_relaxed) == nullptr &&
+      ++runs_[function.segment_base + segment] % runs_before_own_code == 0)
+    program_.compiler->promote(static_cast<std::uint32_t>(&function - program_.functions.data()), segment);
+  return code.run(&context, mask);
 }
 
 void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {

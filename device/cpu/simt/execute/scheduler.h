@@ -149,6 +149,7 @@ class BlockRunner {
  public:
   /// `counts` may be null. Both outlive the runner.
   BlockRunner(LaunchState& launch, WorkerCounts* counts);
+  ~BlockRunner();
 
   enum class Turn { again, blocked, finished, failed };
 
@@ -184,6 +185,10 @@ class BlockRunner {
   bool settle(Warp& warp);  ///< pops joined and empty groups and returned frames; false: the warp is finished
   Turn step(Warp& warp);
   bool act(Warp& warp, const Segment& segment, std::uint32_t taken);
+  std::uint32_t run_segment(const CompiledFunction& function, std::uint32_t segment, WarpContext& context,
+                            std::uint32_t mask);
+  void take_over_runs();
+  void hand_on_runs() const;
   void count_divergence(const Frame& frame, const Segment& segment);
   void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
   bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
@@ -234,6 +239,8 @@ class BlockRunner {
   std::vector<Barrier> barriers_;
   std::vector<AddressRange> ranges_;  ///< of every AccessSite, then WarpContext::known
   std::uint64_t removals_ = 0;        ///< of the memory's, as known to ranges_
+  const bool promotes_;               ///< segments that run often get code of their own
+  std::vector<std::uint32_t> runs_;   ///< of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;
   std::byte* local_memory_ = nullptr;

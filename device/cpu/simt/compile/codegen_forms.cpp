@@ -1,0 +1,201 @@
+// Segments as lists of steps: each instruction is emitted as a function of its own, whose registers,
+// constants and sites are operands. Functions with the same text are one form.
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/StructuralHash.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+#include "device/cpu/simt/compile/codegen.h"
+
+namespace lynxpp::device::cpu {
+
+using Value = llvm::Value;
+
+// ---------------------------------------------------------------- what varies
+
+Value* FunctionCodegen::varying(std::uint64_t value, unsigned bits) {
+  if (!is_form()) return builder_.getIntN(bits, value);
+  Value* const place =
+      builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), operands_, varying_values_.size());
+  varying_values_.push_back(value);
+  return builder_.CreateZExtOrTrunc(builder_.CreateLoad(builder_.getInt64Ty(), place),
+                                    builder_.getIntNTy(bits));
+}
+
+Value* FunctionCodegen::varying_splat(std::uint64_t value, unsigned bits) {
+  return is_form() ? splat(varying(value, bits)) : splat(bits, value);
+}
+
+Value* FunctionCodegen::varying_pointer(const void* pointer) {
+  return builder_.CreateIntToPtr(varying(reinterpret_cast<std::uintptr_t>(pointer), 64), builder_.getPtrTy());
+}
+
+Value* FunctionCodegen::register_place(const RegisterSlot& slot) {
+  return builder_.CreateInBoundsGEP(builder_.getInt8Ty(), file_, varying(slot.offset, 64));
+}
+
+/// Of a predicate i32.
+Value* FunctionCodegen::load_register(const RegisterSlot& slot) {
+  Value* const place = register_place(slot);
+  if (slot.bits == 1) return builder_.CreateAlignedLoad(builder_.getInt32Ty(), place, llvm::Align(4));
+  return builder_.CreateAlignedLoad(vector_type(slot.bits), place, llvm::Align(32));
+}
+
+/// Of the active lanes.
+void FunctionCodegen::store_register(const RegisterSlot& slot, Value* value) {
+  Value* const place = register_place(slot);
+  if (slot.bits == 1) {
+    Value* const lanes = active();
+    Value* const old = builder_.CreateAlignedLoad(builder_.getInt32Ty(), place, llvm::Align(4));
+    Value* const kept = builder_.CreateAnd(old, builder_.CreateNot(lanes));
+    builder_.CreateAlignedStore(builder_.CreateOr(kept, builder_.CreateAnd(mask_of(value), lanes)), place,
+                                llvm::Align(4));
+    return;
+  }
+  llvm::Function* const function = state_->function;
+  const auto block = [&](const char* name) {
+    return llvm::BasicBlock::Create(module_.getContext(), name, function);
+  };
+  llvm::BasicBlock* const some = block("some");
+  llvm::BasicBlock* const every = block("every");
+  llvm::BasicBlock* const done = block("done");
+  Value* const lanes = active();
+  builder_.CreateCondBr(builder_.CreateICmpEQ(lanes, constant32(~0u)), every, some);
+  builder_.SetInsertPoint(some);
+  Value* const old = builder_.CreateAlignedLoad(value->getType(), place, llvm::Align(32));
+  builder_.CreateAlignedStore(builder_.CreateSelect(predicate_of(lanes), value, old), place, llvm::Align(32));
+  builder_.CreateBr(done);
+  builder_.SetInsertPoint(every);
+  builder_.CreateAlignedStore(value, place, llvm::Align(32));
+  builder_.CreateBr(done);
+  builder_.SetInsertPoint(done);
+}
+
+// ---------------------------------------------------------------- steps
+
+void FunctionCodegen::begin_form() {
+  guard_ = nullptr;
+  varying_values_.clear();
+  begin_function("form", true);
+}
+
+namespace {
+
+bool has_effect(llvm::Function& function) {
+  return std::ranges::any_of(llvm::instructions(function),
+                             [](const llvm::Instruction& each) { return each.mayHaveSideEffects(); });
+}
+
+/// Without the function's name.
+std::string text_of(const llvm::Function& function) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  function.print(stream);
+  return text.substr(text.find('('));
+}
+
+}  // namespace
+
+/// The step runs the function just emitted, or one that has the same text.
+void FunctionCodegen::finish_form(StepList& steps, bool is_last) {
+  llvm::Function* const function = state_->function;
+  SegmentCode& code = steps.code;
+  builder_.CreateRet(active());
+  if (is_last) code.last_is_guarded = guard_ != nullptr;
+  if (!diagnostics_.empty() || (!has_effect(*function) && !(is_last && code.last_is_guarded)))
+    return function->eraseFromParent();
+  steps.operands.push_back(code.operands.size());
+  code.operands.insert(code.operands.end(), varying_values_.begin(), varying_values_.end());
+  const EmittedForm& form = find_form(steps.library);
+  code.steps.push_back({form.run, nullptr});
+  if (form.missing != nullptr) form.missing->steps.emplace_back(&code, code.steps.size() - 1);
+}
+
+/// Of the function just emitted, which goes when it is one of those before. To print it takes longer than to
+/// compare it.
+const FunctionCodegen::EmittedForm& FunctionCodegen::find_form(FormLibrary& library) {
+  llvm::Function* const function = state_->function;
+  const std::uint64_t hash = llvm::StructuralHash(*function);
+  const auto [begin, end] = emitted_.equal_range(hash);
+  for (auto each = begin; each != end; ++each) {
+    llvm::Function* const other = each->second.function;
+    if (llvm::FunctionComparator(function, other, &globals_).compare() != 0) continue;
+    if (library.checks_sharing() && text_of(*function) != text_of(*other))
+      unsupported("it was taken for another one's form");
+    function->eraseFromParent();
+    return each->second;
+  }
+  std::string text = text_of(*function);
+  EmittedForm form{function, library.find(text), nullptr};
+  function->setName(form.run != nullptr ? "known" : library.new_name());
+  if (form.run == nullptr)
+    form.missing = &missing_.emplace_back(MissingForm{{std::move(text), function->getName().str()}, {}});
+  return emitted_.emplace(hash, form)->second;
+}
+
+void FunctionCodegen::emit_steps(const Segment& segment, StepList& steps) {
+  const ptx::Body& body = *function_.function->body;
+  meets_ = segment.is_meeting;
+  const bool arrives = segment.control == Control::meeting;
+  if (segment.resumed_from) {
+    begin_form();
+    emit_barrier_result(body.instructions[*segment.resumed_from]);
+    finish_form(steps, segment.begin == segment.end && !arrives);
+  }
+  for (std::uint32_t i = segment.begin; i < segment.end && diagnostics_.empty(); ++i) {
+    begin_form();
+    emit_instruction(body.instructions[i]);
+    finish_form(steps, i + 1 == segment.end && !arrives);
+  }
+  if (segment.control == Control::call) note_call_registers(segment.call);
+  if (!arrives || !diagnostics_.empty()) return;
+  begin_form();
+  emit_arrival(body.instructions[segment.end]);
+  finish_form(steps, true);
+}
+
+Status FunctionCodegen::emit_forms(FormLibrary& library) {
+  states_.resize(function_.segments.size());
+  function_.code = std::make_unique<SegmentCode[]>(states_.size());
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    SegmentCode& code = function_.code[i];
+    code.first_access = static_cast<std::uint32_t>(program_.accesses.size());
+    code.first_operation = static_cast<std::uint32_t>(program_.operations.size());
+    state_ = &states_[i];
+    StepList steps{code, library};
+    emit_steps(function_.segments[i], steps);
+    if (!diagnostics_.empty()) return Failure{diagnostics_};
+    for (std::size_t step = 0; step < code.steps.size(); ++step)
+      code.steps[step].operands = code.operands.data() + steps.operands[step];
+  }
+  for (auto& [hash, form] : emitted_) {
+    if (form.run != nullptr)
+      form.function->eraseFromParent();
+    else
+      form.function->addFnAttr(llvm::Attribute::NoUnwind);  // not before: its number would be part of texts
+  }
+  emitted_.clear();
+  globals_.clear();
+  solve_liveness();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    std::ranges::set_intersection(states_[i].written, states_[i].live_out,
+                                  std::back_inserter(function_.code[i].live_out));
+  }
+  return success();
+}
+
+/// The same access sites and operations serve the segment's own code.
+Status FunctionCodegen::emit_again(std::uint32_t segment) {
+  const SegmentCode& code = function_.code[segment];
+  again_.emplace(code.first_access, code.first_operation);
+  SegmentState& state = states_.emplace_back();
+  begin_segment(state, segment);
+  emit_segment(state, function_.segments[segment]);
+  if (!diagnostics_.empty()) return Failure{diagnostics_};
+  state.live_out.insert(code.live_out.begin(), code.live_out.end());
+  write_back(state);
+  return success();
+}
+
+}  // namespace lynxpp::device::cpu

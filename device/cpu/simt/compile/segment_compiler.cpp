@@ -1,0 +1,111 @@
+#include "device/cpu/simt/compile/segment_compiler.h"
+
+#include <llvm/IR/LLVMContext.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+
+#include "device/cpu/simt/compile/codegen.h"
+#include "device/cpu/simt/compile/form_library.h"
+#include "support/log.h"
+
+namespace lynxpp::device::cpu {
+
+namespace {
+
+std::atomic<std::uint64_t> promoted{0};
+
+}  // namespace
+
+std::uint64_t segments_with_own_code() { return promoted.load(); }
+
+CodeTier code_tier() {
+  static const CodeTier tier = [] {
+    const char* const value = std::getenv("LYNXPP_CPU_TIER");
+    const std::string_view name = value != nullptr ? value : "";
+    if (name == "forms") return CodeTier::forms;
+    return name == "segments" ? CodeTier::segments : CodeTier::automatic;
+  }();
+  return tier;
+}
+
+Result<std::shared_ptr<Jit>> SegmentCompiler::jit() {
+  if (jit_ != nullptr) return jit_;
+  Result<std::shared_ptr<Jit>> made = Jit::create();
+  if (made) jit_ = *made;
+  return made;
+}
+
+Status SegmentCompiler::compile(std::uint32_t function) {
+  CompiledFunction& compiled = program_.functions[function];
+  return code_tier() == CodeTier::segments ? compile_segments(compiled) : compile_forms(compiled);
+}
+
+Status SegmentCompiler::compile_forms(CompiledFunction& function) {
+  FormLibrary& library = FormLibrary::shared();
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto code = std::make_unique<llvm::Module>(function.name, *context);
+  if (Status prepared = library.prepare(*code); !prepared) return prepared;
+  FunctionCodegen codegen(*code, module_, symbols_, program_, function, name_);
+  if (Status emitted = codegen.emit_forms(library); !emitted) return emitted;
+  std::vector<FormLibrary::Definition> definitions;
+  for (const FunctionCodegen::MissingForm& form : codegen.missing_forms())
+    definitions.push_back(form.definition);
+  if (Status added = library.add(std::move(code), std::move(context), definitions); !added) return added;
+  for (const FunctionCodegen::MissingForm& form : codegen.missing_forms()) {
+    const FormFunction run = library.find(form.definition.text);
+    for (const auto& [segment, step] : form.steps) segment->steps[step].run = run;
+  }
+  return success();
+}
+
+/// The code goes into a module of its own: a function that cannot be compiled leaves nothing behind.
+Status SegmentCompiler::compile_segments(CompiledFunction& function) {
+  const Result<std::shared_ptr<Jit>> made = jit();
+  if (!made) return made.error();
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto code = std::make_unique<llvm::Module>(function.name, *context);
+  (*made)->prepare(*code);
+  FunctionCodegen codegen(*code, module_, symbols_, program_, function, name_);
+  if (Status emitted = codegen.emit(); !emitted) return emitted;
+  if (Status added = (*made)->add(std::move(code), std::move(context)); !added) return added;
+  function.code = std::make_unique<SegmentCode[]>(function.segments.size());
+  for (std::size_t i = 0; i < function.segments.size(); ++i) {
+    const Result<void*> address = (*made)->lookup(FunctionCodegen::segment_name(function, i));
+    if (!address) return address.error();
+    function.code[i].whole = reinterpret_cast<SegmentFunction>(*address);
+  }
+  return success();
+}
+
+Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_t segment) {
+  const Result<std::shared_ptr<Jit>> made = jit();
+  if (!made) return made.error();
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto code = std::make_unique<llvm::Module>(function.name, *context);
+  (*made)->prepare(*code);
+  FunctionCodegen codegen(*code, module_, symbols_, program_, function, name_);
+  if (Status emitted = codegen.emit_again(segment); !emitted) return emitted;
+  if (Status added = (*made)->add(std::move(code), std::move(context)); !added) return added;
+  const Result<void*> address = (*made)->lookup(FunctionCodegen::segment_name(function, segment));
+  if (!address) return address.error();
+  promoted.fetch_add(1);
+  function.code[segment].whole.store(reinterpret_cast<SegmentFunction>(*address), std::memory_order_release);
+  return success();
+}
+
+void SegmentCompiler::promote(std::uint32_t function, std::uint32_t segment) {
+  const std::unique_lock lock(promoting_, std::try_to_lock);
+  CompiledFunction& compiled = program_.functions[function];
+  if (!lock || compiled.code[segment].whole.load(std::memory_order_relaxed) != nullptr) return;
+  const auto begin = std::chrono::steady_clock::now();
+  const Status done = compile_segment(compiled, segment);
+  if (!done) log().warn("cpu device: {}", done.error().diagnostics.front().message);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  log().debug("cpu device: segment {} of {} runs often: compiled in {:.1f} ms", segment, compiled.name,
+              spent.count());
+}
+
+}  // namespace lynxpp::device::cpu

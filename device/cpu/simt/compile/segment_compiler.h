@@ -1,0 +1,57 @@
+// Compiles segments of a program that run often, as a whole.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "device/cpu/simt/compile/jit.h"
+#include "device/cpu/simt/compile/program.h"
+#include "ptx/ir/module.h"
+
+namespace lynxpp::device::cpu {
+
+/// What executes segments: LYNXPP_CPU_TIER.
+enum class CodeTier {
+  automatic,  ///< forms, then code of their own for segments that have run often
+  forms,
+  segments,
+};
+/// Read once from the environment; other words than "forms" and "segments" mean automatic.
+CodeTier code_tier();
+
+/// Of a segment, by one worker: what its steps took longer by then is about what the compiler takes.
+inline constexpr std::uint32_t runs_before_own_code = 20'000;
+/// Of the process: how many have got code of their own since they ran so often.
+std::uint64_t segments_with_own_code();
+
+class SegmentCompiler {
+ public:
+  /// The program owns it; the others outlive its launches.
+  SegmentCompiler(Program& program, const ptx::Module& module, const ModuleSymbols& symbols,
+                  const std::string& name)
+      : program_(program), module_(module), symbols_(symbols), name_(name) {}
+
+  /// Gives every segment of the function code: steps, or code of its own. Failure: an instruction is not
+  /// supported.
+  Status compile(std::uint32_t function);
+  /// Gives a segment that has steps code of its own, unless a worker is at such work already. Where it fails,
+  /// the steps stay.
+  void promote(std::uint32_t function, std::uint32_t segment);
+
+ private:
+  Status compile_forms(CompiledFunction& function);
+  Status compile_segments(CompiledFunction& function);
+  Status compile_segment(CompiledFunction& function, std::uint32_t segment);
+  Result<std::shared_ptr<Jit>> jit();
+
+  Program& program_;
+  const ptx::Module& module_;
+  const ModuleSymbols& symbols_;
+  const std::string& name_;
+  std::shared_ptr<Jit> jit_;
+  std::mutex promoting_;
+};
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,143 @@
+// Segments that run often get code of their own while the kernel runs: nothing else changes.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "device/cpu/simt/compile/form_library.h"
+#include "device/cpu/simt/compile/segment_compiler.h"
+#include "kernel_fixture.h"
+
+namespace lynxpp::device::cpu::test {
+namespace {
+
+/// In every test of this program.
+[[maybe_unused]] const bool checks_sharing = [] {
+  FormLibrary::shared().check_sharing(true);
+  return true;
+}();
+
+/// Lane l goes through the loop `trips` + l times. It has guards, an access, an operation in C++ and a call.
+constexpr const char* loop = R"(
+.func (.reg .b32 result) twice(.reg .b32 value)
+{
+  add.u32 result, value, value;
+  ret;
+}
+.visible .entry k(.param .u64 words, .param .u32 trips)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [words];
+  ld.param.u32 %r1, [trips];
+  mov.u32 %r2, %tid.x;
+  add.u32 %r1, %r1, %r2;
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd1, %rd1, %rd2;
+  mov.u32 %r3, %r2;
+  mov.u32 %r4, 0;
+  mov.u32 %r5, 0;
+NEXT:
+  mad.lo.u32 %r3, %r3, 1664525, 1013904223;
+  shr.u32 %r6, %r3, 16;
+  and.b32 %r7, %r6, 1;
+  setp.ne.u32 %p1, %r7, 0;
+  @%p1 add.u32 %r5, %r5, %r6;
+  @!%p1 xor.b32 %r5, %r5, %r3;
+  vadd.u32.u32.u32 %r8, %r5.b0, %r6.b1;
+  ld.global.u32 %r9, [%rd1];
+  @%p1 add.u32 %r9, %r9, %r8;
+  st.global.u32 [%rd1], %r9;
+  call (%r10), twice, (%r9);
+  xor.b32 %r5, %r5, %r10;
+  add.u32 %r4, %r4, 1;
+  setp.lt.u32 %p2, %r4, %r1;
+  @%p2 bra NEXT;
+  st.global.u32 [%rd1], %r5;
+  ret;
+}
+)";
+
+struct Expected {
+  std::uint32_t word = 0;
+  std::uint64_t odd = 0;  ///< iterations in which the first guard holds
+};
+
+Expected expected_of(std::uint32_t lane, std::uint32_t trips) {
+  Expected result;
+  std::uint32_t state = lane;
+  std::uint32_t sum = 0;
+  std::uint32_t word = 0;
+  for (std::uint32_t i = 0; i < trips + lane; ++i) {
+    state = state * 1664525 + 1013904223;
+    const std::uint32_t high = state >> 16;
+    const bool is_odd = (high & 1) != 0;
+    result.odd += is_odd;
+    sum = is_odd ? sum + high : sum ^ state;
+    if (is_odd) word += (sum & 255) + (high >> 8 & 255);
+    sum ^= word + word;
+  }
+  result.word = sum;
+  return result;
+}
+
+void run_loop(std::uint32_t trips, LaunchCounters* counters) {
+  const auto module = load(loop);
+  std::array<std::uint32_t, 32> words{};
+  const std::uint64_t before = segments_with_own_code();
+  const Status ran = module->launch("k", {{1, 1, 1}, {32, 1, 1}},
+                                    Arguments(reinterpret_cast<std::uintptr_t>(words.data()), trips).bytes(),
+                                    counters);
+  ASSERT_TRUE(ran) << text_of(ran);
+  const bool often = trips > runs_before_own_code && code_tier() == CodeTier::automatic;
+  // The loop's two segments, and the function's.
+  EXPECT_EQ(segments_with_own_code() - before, often ? 3u : 0u);
+  for (std::uint32_t lane = 0; lane < 32; ++lane)
+    EXPECT_EQ(words[lane], expected_of(lane, trips).word) << "lane " << lane;
+}
+
+TEST(CodeTiers, SegmentsThatRunRarelyHaveNoCodeOfTheirOwn) { run_loop(100, nullptr); }
+
+TEST(CodeTiers, SegmentsThatRunOftenGetCodeThatComputesTheSame) {
+  run_loop(runs_before_own_code + 1000, nullptr);
+}
+
+TEST(CodeTiers, CountsAreThoseOfBoth) {
+  const std::uint32_t trips = runs_before_own_code + 1000;
+  LaunchCounters counters;
+  run_loop(trips, &counters);
+  std::uint64_t iterations = 0;
+  std::uint64_t odd = 0;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    iterations += trips + lane;
+    odd += expected_of(lane, trips).odd;
+  }
+  EXPECT_EQ(counters.loads.global.bytes, iterations * 4);
+  for (const SiteCounters& site : counters.sites) {
+    if (site.opcode == "xor.b32" && site.block == 1 && site.thread_executions != iterations) {
+      EXPECT_EQ(site.thread_executions, iterations - odd);
+      return;
+    }
+  }
+  ADD_FAILURE() << "the guarded instruction was not counted";
+}
+
+/// Counts of runs go on from launch to launch.
+TEST(CodeTiers, ManyShortLaunchesAreOftenToo) {
+  const auto module = load(loop);
+  const std::uint32_t trips = runs_before_own_code / 4;
+  const std::uint64_t before = segments_with_own_code();
+  for (int i = 0; i < 6; ++i) {
+    std::array<std::uint32_t, 32> words{};
+    const Status ran = module->launch(
+        "k", {{1, 1, 1}, {32, 1, 1}},
+        Arguments(reinterpret_cast<std::uintptr_t>(words.data()), trips).bytes(), nullptr);
+    ASSERT_TRUE(ran) << text_of(ran);
+    for (std::uint32_t lane = 0; lane < 32; ++lane)
+      EXPECT_EQ(words[lane], expected_of(lane, trips).word) << "launch " << i << ", lane " << lane;
+  }
+  EXPECT_EQ(segments_with_own_code() - before, code_tier() == CodeTier::automatic ? 3u : 0u);
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test
