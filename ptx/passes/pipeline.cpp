@@ -6,6 +6,7 @@
 #include "ptx/passes/memory/index_checks.h"
 #include "ptx/passes/memory/lane_values.h"
 #include "ptx/passes/memory/sites.h"
+#include "ptx/passes/module/bit_tests.h"
 #include "ptx/passes/module/extract.h"
 #include "ptx/passes/module/hidden_parameter.h"
 #include "ptx/passes/module/keep_contraction.h"
@@ -32,6 +33,7 @@ constexpr PassDescription table[] = {
     {make_lane_values_pass, "what lanes find out about their addresses' differences, before many accesses"},
     {make_splice_pass, "probes at their places"},
     {make_keep_contraction_pass, "products and sums that a probe parted are fused as they were"},
+    {make_bit_tests_pass, "many tests of a register's bits leave a predicate register free for votes"},
     {make_shared_addresses_pass, "where the kernel's shared variables lie is written down"},
     {make_shared_counters_pass, "counters in shared memory are cleared, and added up by the last to leave"},
     {make_hoist_pass, "what never changes for a thread and probes in loops read, once at the entry"},

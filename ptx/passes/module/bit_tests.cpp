@@ -1,0 +1,98 @@
+#include "ptx/passes/module/bit_tests.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace lynxpp::ptx {
+namespace {
+
+/// As many tests may share an R2P: one predicate register less than there are.
+constexpr std::uint32_t most_tests = 6;
+
+bool is_synchronizing(const Code& code) {
+  return std::ranges::any_of(code.statements, [](const CodeStatement& statement) {
+    const auto* const instruction = std::get_if<CodeInstruction>(&statement);
+    return instruction != nullptr && (instruction->opcode.find(".sync") != std::string::npos ||
+                                      instruction->opcode.starts_with("call"));
+  });
+}
+
+/// The same test of an unsigned number against 0, by its order; empty for what is no such test.
+std::string ordered_test(const Instruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  const bool is_not_equal = opcode.starts_with("setp.ne.");
+  if (!is_not_equal && !opcode.starts_with("setp.eq.")) return "";
+  const std::string_view type = opcode.substr(8);
+  if (type.size() != 3 || (type.substr(1) != "32" && type.substr(1) != "64") || type[0] == 'f') return "";
+  if (instruction.operands.size() != 3) return "";
+  const Operand& compared = instruction.operands[1];
+  const Operand& zero = instruction.operands[2];
+  if (compared.kind != OperandKind::identifier || zero.kind != OperandKind::integer || zero.integer != 0)
+    return "";
+  return (is_not_equal ? "setp.gt.u" : "setp.le.u") + std::string(type.substr(1));
+}
+
+class BitTests final : public Pass {
+ public:
+  std::string_view name() const override { return "bit-tests"; }
+
+  Result<bool> run(InstrumentationUnit& unit) override {
+    const std::size_t before = unit.edits.edits().size();
+    const bool is_needed = std::ranges::any_of(unit.edits.edits(), [](const Edit& edit) {
+      return edit.code() != nullptr && is_synchronizing(*edit.code());
+    });
+    if (!is_needed) return false;
+    for (const FunctionUnit& function : unit.reached.functions) rewrite(*function.function->body, unit);
+    return unit.edits.edits().size() != before;
+  }
+
+ private:
+  /// A register by its declaration, as scopes may use a name anew.
+  using Register = std::tuple<const RegisterDeclaration*, std::string_view>;
+  using Pair = std::pair<Register, Register>;
+
+  static std::optional<Register> register_of(const Operand& operand, const Instruction& user,
+                                             const Body& body) {
+    if (operand.kind != OperandKind::identifier) return std::nullopt;
+    const auto* const declaration = body.find_register(operand.name, body.statements[user.statement].scope);
+    return declaration == nullptr ? std::nullopt : std::optional<Register>{{declaration, operand.name}};
+  }
+
+  /// The mask may be a register, too: tests count for both. That a register may have been written anew since
+  /// does no harm, as both ways of testing mean the same.
+  static void rewrite(const Body& body, InstrumentationUnit& unit) {
+    std::map<Register, Pair> masked;  // the operands of the `and` that wrote a register
+    std::map<Register, std::uint32_t> tests;
+    for (const Instruction& instruction : body.instructions) {
+      if (instruction.operands.empty()) continue;
+      if (instruction.opcode.starts_with("and.b") && instruction.operands.size() == 3) {
+        const auto result = register_of(instruction.operands[0], instruction, body);
+        const auto first = register_of(instruction.operands[1], instruction, body);
+        const auto second = register_of(instruction.operands[2], instruction, body);
+        if (result && (first || second))
+          masked[*result] = {first.value_or(Register{}), second.value_or(Register{})};
+        continue;
+      }
+      const std::string ordered = ordered_test(instruction);
+      if (ordered.empty()) continue;
+      const auto tested = register_of(instruction.operands[1], instruction, body);
+      const auto found = tested ? masked.find(*tested) : masked.end();
+      if (found == masked.end()) continue;
+      const auto count = [&](const Register& source) {
+        return std::get<0>(source) == nullptr ? 0 : ++tests[source];
+      };
+      const std::uint32_t first = count(found->second.first);
+      const std::uint32_t second = count(found->second.second);
+      if (std::max(first, second) > most_tests)
+        unit.edits.replace(body.opcode_range(instruction, unit.module.source()), ordered);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> make_bit_tests_pass() { return std::make_unique<BitTests>(); }
+
+}  // namespace lynxpp::ptx
