@@ -293,7 +293,7 @@ int list_machines() {
 
 int advise(const AdviseArguments& arguments) {
   if (arguments.machine == "list") return list_machines();
-  if (!arguments.command.empty()) return advise_program(arguments);
+  if (!arguments.command.empty() || !arguments.observed.from.empty()) return advise_program(arguments);
   const Result<Machine> machine = models::find_machine(arguments.machine);
   if (!machine) return print(machine.error().diagnostics), exit_input_error;
   const Result<Values> values = values_of(arguments.values);

@@ -40,6 +40,8 @@ using models::cumapz::ObservedTotals;
 using models::cumapz::ReferenceTotals;
 using models::cumapz::Terms;
 
+constexpr const char* records_name = "records.jsonl";
+
 /// Removed with what it holds.
 class TemporaryFolder {
  public:
@@ -278,12 +280,23 @@ RunArguments run_arguments(const AdviseArguments& arguments, const std::string& 
   run.specifications = {folder + "/memory_accesses.cod"};
   run.kernels = arguments.observed.kernels;
   run.launches = arguments.observed.launches;
-  run.output = folder + "/records.jsonl";
+  run.output = folder + "/" + records_name;
   run.device = arguments.observed.device;
   run.dump = folder + "/ptx";
   run.timing = true;  // for the registers of kernels
   run.command = arguments.command;
   return run;
+}
+
+/// What an earlier run has left there would be taken for this one's.
+Status make_empty(const std::string& folder) {
+  std::error_code error;
+  if (folder.empty()) return failure("cannot make a temporary folder");
+  std::filesystem::create_directories(folder, error);
+  if (!error && !std::filesystem::is_empty(folder, error) && !error)
+    return failure("the folder " + folder + " is not empty", "name another one with --keep");
+  if (error) return failure("cannot use the folder " + folder + ": " + error.message());
+  return success();
 }
 
 /// Runs the program to its end; its exit status.
@@ -381,16 +394,27 @@ std::vector<ObservedLaunch> analyse(std::vector<Observation> observations, const
 int advise_program(const AdviseArguments& arguments) {
   const Result<Machine> machine = models::find_machine(arguments.machine);
   if (!machine) return print(machine.error().diagnostics), exit_input_error;
-  const TemporaryFolder folder;
-  if (folder.path().empty()) return print_error("cannot make a temporary folder"), exit_input_error;
-  std::fflush(nullptr);
-  const Result<int> status = observe_program(arguments, folder.path());
-  if (!status) return print(status.error().diagnostics), exit_input_error;
-  if (*status != 0) print_warning("the program ended with status " + std::to_string(*status));
-  const Result<report::Reading> reading = report::read_json_lines_file(folder.path() + "/records.jsonl");
-  if (!reading) return *status != 0 ? *status : exit_input_error;
+  const Observed& observed = arguments.observed;
+  std::optional<TemporaryFolder> temporary;
+  const std::string& given = observed.from.empty() ? observed.keep : observed.from;
+  if (given.empty()) temporary.emplace();
+  const std::string folder = temporary ? temporary->path() : given;
+  int status = exit_success;
+  if (observed.from.empty()) {
+    if (Status made = make_empty(folder); !made) return print(made.error().diagnostics), exit_input_error;
+    std::fflush(nullptr);
+    const Result<int> ended = observe_program(arguments, folder);
+    if (!ended) return print(ended.error().diagnostics), exit_input_error;
+    status = *ended;
+    if (status != 0) print_warning("the program ended with status " + std::to_string(status));
+  }
+  const Result<report::Reading> reading = report::read_json_lines_file(folder + "/" + records_name);
+  if (!reading) {
+    if (!observed.from.empty()) print(reading.error().diagnostics);
+    return status != 0 ? status : exit_input_error;
+  }
   warn_of_coverage(reading->records);
-  KnownTransfers transfers(folder.path() + "/ptx");
+  KnownTransfers transfers(folder + "/ptx");
   Result<std::vector<Observation>> observations = observe::observations_of(
       reading->records, [&](const std::string& kernel) { return transfers.of(kernel); });
   if (!observations) return print(observations.error().diagnostics), exit_input_error;
@@ -410,7 +434,7 @@ int advise_program(const AdviseArguments& arguments) {
       if (arguments.observed.sharing) print_text(text_of_sharing(each.observation));
     }
   }
-  return *status;
+  return status;
 }
 
 }  // namespace lynxpp::cli

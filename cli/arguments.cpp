@@ -266,6 +266,9 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
       ->type_name("N");
   advise->add_flag("--sharing", observed.sharing,
                    "Of a program: show how many warps and thread blocks visit its arrays");
+  advise->add_option("--keep", observed.keep, "Of a program: keep what was observed")->type_name("FOLDER");
+  advise->add_option("--from", observed.from, "What a run with --keep observed, in place of a program")
+      ->type_name("FOLDER");
   advise->footer(
       "The estimate is CuMAPz's: modelled, without a unit, and for comparing variants of one kernel.\n"
       "With '-- PROGRAM' it is of what the program's kernels access.\n"
@@ -557,10 +560,12 @@ Arguments parse_arguments(int count, char** values) {
   if (app.got_subcommand(ptx_command)) return ptx;
   if (app.got_subcommand(advise_command)) {
     const bool lists = advise.machine == "list";
-    if (advise.files.empty() && advise.command.empty() && !lists)
+    const bool is_run = !advise.command.empty(), is_kept = !advise.observed.from.empty();
+    if (advise.files.empty() && !is_run && !is_kept && !lists)
       return usage_error("no description and no program", command);
-    if (!advise.files.empty() && !advise.command.empty())
+    if (!advise.files.empty() && (is_run || is_kept))
       return usage_error("descriptions or a program, not both", command);
+    if (is_kept && is_run) return usage_error("--from stands in place of a program", command);
     return advise;
   }
   if (app.got_subcommand(calibrate_command)) return calibrate;

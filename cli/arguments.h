@@ -128,6 +128,8 @@ struct Observed {
   std::uint64_t seed = 1;
   std::uint32_t registers = 0;  ///< of a thread; 0: the device's, where it knows them
   bool sharing = false;         ///< show who visits the arrays
+  std::string keep;             ///< a folder for what was observed
+  std::string from;             ///< such a folder, in place of a program
 };
 
 /// `lynxpp advise`.

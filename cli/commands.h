@@ -22,7 +22,7 @@ int list(const ListArguments& arguments);
 /// Serves until the editor leaves.
 int serve_editor(const LspArguments& arguments);
 int advise(const AdviseArguments& arguments);
-/// The part of advise() that observes a program.
+/// The part of advise() that observes a program, or reads what was observed.
 int advise_program(const AdviseArguments& arguments);
 int quality(const QualityArguments& arguments);
 int calibrate(const CalibrateArguments& arguments);

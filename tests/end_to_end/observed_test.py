@@ -7,6 +7,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 try:
@@ -164,6 +165,23 @@ class Observed(unittest.TestCase):
             self.assertAlmostEqual(some["modelled"][term] / whole["modelled"][term], 1, delta=0.05, msg=term)
         executions = [[each["executions"] for each in found["references"]] for found in (whole, some)]
         self.assertEqual(*executions)
+
+    def test_what_was_kept(self):
+        """Says the same without the program, also for another machine; a folder that holds something is refused."""
+        with tempfile.TemporaryDirectory() as folder:
+            kept = pathlib.Path(folder, "kept")
+            options = ("--blocks", 9, "--registers", 16, "--sharing")
+            seen = lines("-d", "cpu", "-m", "compute_1_3", "--keep", kept, *options, "--", PROGRAM, "transpose", 64)
+            self.assertEqual(lines("--from", kept, "-m", "compute_1_3", *options), seen)
+            self.assertEqual(lines("--from", kept, "-m", "compute_9_0", *options),
+                             lines("-d", "cpu", "-m", "compute_9_0", *options, "--", PROGRAM, "transpose", 64))
+            for arguments, status, words in (
+                    (("--keep", kept, "--", PROGRAM, "transpose", 64), 1, "is not empty"),
+                    (("--from", pathlib.Path(folder, "absent")), 1, "records.jsonl"),
+                    (("--from", kept, "--", PROGRAM), 2, "--from stands in place of a program")):
+                outcome = subprocess.run([COMMAND, "advise", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+                self.assertEqual(outcome.returncode, status, outcome.stderr)
+                self.assertIn(words, outcome.stderr)
 
     def test_sizes(self):
         """Terms of descriptions hardly depend on the size. A matrix' border is a smaller part of a larger one: up to 2 % of 256 rows.
