@@ -80,7 +80,7 @@ class AttributesTest : public testing::Test {
     device_ = std::move(*make_device(driver_));
     device_->measure_kernels(KernelTimes::running);  // each launch has its own memory
     kept_.attributes[original][CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = 25;
-    variant_ = std::move(*device_->load("ret;", "k", launch_, 0));
+    variant_ = std::move(*device_->load("ret;", "k", launch_, {.may_wait_for_blocks = false}));
   }
 
   Status launch() {

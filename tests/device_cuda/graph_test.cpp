@@ -152,7 +152,9 @@ class CudaGraphs : public testing::Test {
     graph_ = std::move(*device_->program_graph());
     load_variant();
   }
-  void load_variant() { variant_ = std::move(*device_->load(".version 8.0", "k", in_, 0)); }
+  void load_variant() {
+    variant_ = std::move(*device_->load(".version 8.0", "k", in_, {.may_wait_for_blocks = false}));
+  }
   Status instantiate() {
     if (Status reserved = graph_->reserve_buffers(64); !reserved) return reserved;
     const VariantNode node{this, variant_, in_, {}, [&](std::uint64_t address) {

@@ -430,7 +430,7 @@ TEST_F(LegalAccessTest, GuardsHoldOffFaults) {
 
 bool run_variant(const Launch& launch, const KernelIdentity& kernel) {
   Device& device = cpu_device();
-  auto variant = device.load(*kernel.ptx, "victim", launch, 0);
+  auto variant = device.load(*kernel.ptx, "victim", launch, {});
   auto buffer = device.allocate_zeroed(16, launch);
   if (!variant.ok() || !buffer.ok()) return false;
   const ParameterSlot slots[] = {{0, 8}, {8, 8}};
@@ -454,7 +454,7 @@ TEST_F(FaultTest, InAVariant) {
 std::uint64_t probe_offset = 0;
 bool run_with_probe(const Launch& launch, const KernelIdentity& kernel) {
   Device& device = cpu_device();
-  auto variant = device.load(*kernel.ptx, "victim", launch, 0);
+  auto variant = device.load(*kernel.ptx, "victim", launch, {});
   auto buffer = device.allocate_zeroed(16, launch);
   const std::uint64_t target = (*buffer)->address();
   const void* parameters[] = {&target, &probe_offset};

@@ -197,7 +197,7 @@ TEST_F(OrderTest, ResultsOfVariantsArriveWhenTheLaunchIsOver) {
   unsigned value = 1;
   void* arguments[] = {&flag_, &out_, &value};
   launch.parameters = arguments;
-  auto variant = cpu_device().load(order_ptx, "await", launch, 0);
+  auto variant = cpu_device().load(order_ptx, "await", launch, {});
   ASSERT_TRUE(variant.ok());
   auto buffer = cpu_device().allocate_zeroed(4, launch);
   ASSERT_TRUE(buffer.ok());

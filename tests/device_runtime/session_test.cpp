@@ -112,7 +112,7 @@ TEST_F(SessionTest, TheInterceptorSeesTheLaunchAndMayDecline) {
 TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
     Device& device = cpu_device();
-    auto variant = device.load(variant_ptx, "scale", launch, 0);
+    auto variant = device.load(variant_ptx, "scale", launch, {});
     EXPECT_TRUE(variant.ok());
     const auto factor = device.variable_address(launch.function, "factor");
     EXPECT_TRUE(factor.has_value());
@@ -141,7 +141,7 @@ TEST_F(SessionTest, AVariantRunsWithTheProbeWordsBehindTheParameters) {
 
 TEST_F(SessionTest, AVariantThatDiesIsTheProgramsError) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
-    auto variant = cpu_device().load(test_ptx, "dies", launch, 0);
+    auto variant = cpu_device().load(test_ptx, "dies", launch, {});
     EXPECT_TRUE(variant.ok());
     auto buffer = cpu_device().allocate_zeroed(16, launch);
     EXPECT_TRUE(cpu_device().launch(**variant, launch, {}, {}, **buffer).ok()) << "it was launched";
@@ -158,9 +158,9 @@ TEST_F(SessionTest, AVariantThatDiesIsTheProgramsError) {
 
 TEST_F(SessionTest, ABrokenVariantFailsAndTheOriginalCanRun) {
   intercept([&](const Launch& launch, const KernelIdentity&) {
-    EXPECT_FALSE(cpu_device().load("this is no PTX {", "scale", launch, 0).ok());
-    EXPECT_FALSE(cpu_device().load(variant_ptx, "another", launch, 0).ok());
-    auto variant = cpu_device().load(variant_ptx, "scale", launch, 0);
+    EXPECT_FALSE(cpu_device().load("this is no PTX {", "scale", launch, {}).ok());
+    EXPECT_FALSE(cpu_device().load(variant_ptx, "another", launch, {}).ok());
+    auto variant = cpu_device().load(variant_ptx, "scale", launch, {});
     EXPECT_TRUE(variant.ok());
     const ParameterSlot slots[] = {{0, 8}, {8, 8}, {16, 4}};
     const std::uint64_t one_word[] = {1};
@@ -174,7 +174,7 @@ TEST_F(SessionTest, ABrokenVariantFailsAndTheOriginalCanRun) {
 }
 
 TEST_F(SessionTest, LaunchesMayGiveABufferOfParameters) {
-  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, 0);
+  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, {});
   ASSERT_TRUE(variant.ok());
   void* address = nullptr;
   ASSERT_EQ(CUDA(cudaGetSymbolAddress)(&address, factor_), cudaSuccess);
@@ -237,7 +237,7 @@ TEST_F(SessionTest, CountersAreWrittenPerLaunch) {
 TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
   const TemporaryFolder folder;
   const std::string path = folder.file("counters.jsonl");
-  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, 0);
+  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, {});
   ASSERT_TRUE(variant.ok());
   int seen = 0;
   intercept([&](const Launch& launch, const KernelIdentity&) {
@@ -268,7 +268,7 @@ TEST_F(SessionTest, CountersKeepTheNumbersOfTheProgramsLaunches) {
 TEST_F(SessionTest, CountersOfVariantsCountWhatWasAdded) {
   const TemporaryFolder folder;
   const std::string path = folder.file("counters.jsonl");
-  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, 0);
+  auto variant = cpu_device().load(variant_ptx, "scale", Launch{}, {});
   ASSERT_TRUE(variant.ok());
   intercept([&](const Launch& launch, const KernelIdentity&) {
     auto buffer = cpu_device().allocate_zeroed(4, launch);

@@ -85,9 +85,9 @@ void run_loop(std::uint32_t trips, LaunchCounters* counters) {
   const auto module = load(loop);
   std::array<std::uint32_t, 32> words{};
   const std::uint64_t before = segments_with_own_code();
-  const Status ran = module->launch("k", {{1, 1, 1}, {32, 1, 1}},
-                                    Arguments(reinterpret_cast<std::uintptr_t>(words.data()), trips).bytes(),
-                                    counters);
+  const Status ran =
+      module->launch("k", {{1, 1, 1}, {32, 1, 1}},
+                     Arguments(reinterpret_cast<std::uintptr_t>(words.data()), trips).bytes(), counters);
   ASSERT_TRUE(ran) << text_of(ran);
   const bool often = trips > runs_before_own_code && code_tier() == CodeTier::automatic;
   // The loop's two segments, and the function's.
@@ -129,9 +129,9 @@ TEST(CodeTiers, ManyShortLaunchesAreOftenToo) {
   const std::uint64_t before = segments_with_own_code();
   for (int i = 0; i < 6; ++i) {
     std::array<std::uint32_t, 32> words{};
-    const Status ran = module->launch(
-        "k", {{1, 1, 1}, {32, 1, 1}},
-        Arguments(reinterpret_cast<std::uintptr_t>(words.data()), trips).bytes(), nullptr);
+    const Status ran =
+        module->launch("k", {{1, 1, 1}, {32, 1, 1}},
+                       Arguments(reinterpret_cast<std::uintptr_t>(words.data()), trips).bytes(), nullptr);
     ASSERT_TRUE(ran) << text_of(ran);
     for (std::uint32_t lane = 0; lane < 32; ++lane)
       EXPECT_EQ(words[lane], expected_of(lane, trips).word) << "launch " << i << ", lane " << lane;
