@@ -78,6 +78,8 @@ class BitTests final : public Pass {
       const std::string ordered = ordered_test(instruction);
       if (ordered.empty()) continue;
       const auto tested = register_of(instruction.operands[1], instruction, body);
+      // ".b32" takes any register of its size, ".u32" none of floating-point numbers.
+      if (tested && is_floating(std::get<0>(*tested)->type)) continue;
       const auto found = tested ? masked.find(*tested) : masked.end();
       if (found == masked.end()) continue;
       const auto count = [&](const Register& source) {
