@@ -18,16 +18,6 @@ constexpr std::string_view header =
     "kernel,demangled,launch,device,grid,block,spec,result,unit,index,label,function,basic_block,opcode,"
     "ptx_line,file,line,value,numerator,denominator\n";
 
-std::string quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
-}
-
 /// Every digit; what is no finite number is an empty cell.
 std::string value_cell(const Values& values, std::size_t index) {
   return std::visit(
@@ -54,9 +44,9 @@ std::string index_cell(std::size_t index, const std::vector<std::uint64_t>& exte
 
 std::string place_cells(const SiteLabel& label) {
   std::string text =
-      quoted(label.function) + "," + std::to_string(label.block) + "," + quoted(label.opcode) + ",";
+      csv_cell(label.function) + "," + std::to_string(label.block) + "," + csv_cell(label.opcode) + ",";
   if (label.ptx_line != 0) text += std::to_string(label.ptx_line);
-  text += "," + quoted(label.file) + ",";
+  text += "," + csv_cell(label.file) + ",";
   if (label.line != 0) text += std::to_string(label.line);
   return text;
 }
@@ -67,7 +57,7 @@ constexpr const char* no_place = ",,,,,";
 std::string label_cell(const ResultValue& result, std::size_t index) {
   if (result.labels.empty()) return {};
   const std::size_t row = index / (size_of(result.values) / result.labels.size());
-  return quoted(result.labels[row]);
+  return csv_cell(result.labels[row]);
 }
 
 std::string value_cells(const ResultValue& result, std::size_t index) {
@@ -102,23 +92,23 @@ class CsvSink final : public Sink {
     sites_.insert_or_assign({record.kernel, record.table}, record);
   }
   void launch(const LaunchRecord& record) override {
-    const std::string front = quoted(record.kernel) + "," + quoted(demangle(record.kernel)) + "," +
-                              std::to_string(record.launch) + "," + quoted(record.device) + "," +
+    const std::string front = csv_cell(record.kernel) + "," + csv_cell(demangle(record.kernel)) + "," +
+                              std::to_string(record.launch) + "," + csv_cell(record.device) + "," +
                               shape_of(record.grid) + "," + shape_of(record.block) + "," +
-                              quoted(record.spec) + ",";
+                              csv_cell(record.spec) + ",";
     const SitesRecord* sites = nullptr;
     if (record.sites) {
       const auto found = sites_.find({record.kernel, *record.sites});
       if (found != sites_.end()) sites = &found->second;
     }
     for (const ResultValue& result : record.results) {
-      write_result(front + quoted(result.name) + "," + quoted(result.unit) + ",", result, sites);
+      write_result(front + csv_cell(result.name) + "," + csv_cell(result.unit) + ",", result, sites);
     }
   }
   void total(const TotalRecord& record) override {
     for (const ResultValue& result : record.results) {
       write_result(
-          ",,,,,," + quoted(record.spec) + "," + quoted(result.name) + "," + quoted(result.unit) + ",",
+          ",,,,,," + csv_cell(record.spec) + "," + csv_cell(result.name) + "," + csv_cell(result.unit) + ",",
           result, nullptr);
     }
   }
@@ -147,6 +137,16 @@ class CsvSink final : public Sink {
 };
 
 }  // namespace
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
 
 std::unique_ptr<Sink> make_csv_sink(std::function<void(std::string_view)> write) {
   return std::make_unique<CsvSink>(std::move(write));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "report/record.h"
@@ -16,5 +17,8 @@ namespace lynxpp::report {
 /// `numerator` and `denominator`, too. What ON_END emits has no kernel and no launch. Coverage and times have
 /// no lines.
 std::unique_ptr<Sink> make_csv_sink(std::function<void(std::string_view)> write);
+
+/// The text as a cell, in quotation marks where it needs them.
+std::string csv_cell(std::string_view text);
 
 }  // namespace lynxpp::report

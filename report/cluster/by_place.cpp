@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "report/csv.h"
 #include "report/kernel_name.h"
 #include "report/text_table.h"
 #include "support/text.h"
@@ -14,16 +15,6 @@ namespace {
 
 /// With a column each.
 constexpr std::size_t listed_places = 8;
-
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
-}
 
 /// Numbers in labels by their value: rank 2 before rank 10.
 bool is_before(std::string_view a, std::string_view b) {

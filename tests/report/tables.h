@@ -1,0 +1,28 @@
+// Tables of records, as text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/reader.h"
+#include "report/table_sink.h"
+#include "tests/report/records.h"
+
+namespace lynxpp::report {
+
+inline std::string table_of(const std::vector<Record>& records, std::size_t width = 100) {
+  std::string text;
+  replay(records, *make_table_sink({[&](std::string_view written) { text += written; }, width}));
+  return "\n" + text;
+}
+
+inline LaunchRecord launch_of(const std::string& kernel, std::vector<ResultValue> results) {
+  LaunchRecord record = vecadd_launch();
+  record.kernel = kernel;
+  record.results = std::move(results);
+  return record;
+}
+
+}  // namespace lynxpp::report
