@@ -388,6 +388,58 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
   return slots;
 }
 
+void set_options(const Request& request, ptx::InstrumentationUnit& unit) {
+  unit.spliced.space_code = space_code;
+  unit.options.assembler_contracts = request.assembler_contracts;
+  unit.options.outline = request.limits.outline;
+  unit.options.without = request.limits.without;
+}
+
+/// Version and target of the variant. The answer is the compute capability times ten.
+int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
+  ptx::VariantModule& variant = unit.variant;
+  const int sm = choose_sm(unit.module.target, request.device_sm);
+  variant.version = unit.module.version;
+  variant.target = unit.module.target;
+  variant.target.sm = sm;
+  variant.target.text = target_text(unit.module.target, sm);
+  if (sm >= 80) variant.version = std::max(variant.version, ptx::Version{7, 0});
+  return sm;
+}
+
+/// With counters of shared memory in device memory, as `obstacle` wants it.
+Result<Instrumented> without_shared_counters(const Request& request, const std::string& obstacle) {
+  Request other = request;
+  other.words.shared_bits = 0;
+  Result<Instrumented> made = instrument(other);
+  if (made && made->words != nullptr && !request.has_spare_counters)
+    made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
+  return made;
+}
+
+/// What is known of the kernel when its variant is made.
+void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
+  if (request.wants_register_estimate) {
+    if (const Result<RegisterEstimate> registers = estimate_registers(unit, result.ptx)) {
+      result.registers = *registers;
+    } else {
+      unit.notes.push_back("registers not estimated: " + registers.error().diagnostics.front().message);
+    }
+  }
+  result.kernel = request.kernel;
+  result.traits = {kept_registers(unit),
+                   ptx::may_wait_for_blocks(unit.module, *unit.reached.kernel().function)};
+  result.parameters = parameter_slots(*unit.reached.kernel().function);
+  result.size.basic_blocks = unit.reached.basic_blocks;
+  result.size.instructions = unit.reached.instructions;
+  result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit));
+  for (std::size_t i = 0; i < unit.spliced.probes.size(); ++i) {
+    const std::uint64_t predicted = result.words == nullptr ? 0 : result.words->predicted.at(i);
+    result.sites_per_handler.push_back(unit.spliced.probes[i].sites + predicted);
+  }
+  result.notes = std::move(unit.notes);
+}
+
 }  // namespace
 
 Result<Instrumented> instrument(const Request& request) {
@@ -396,31 +448,17 @@ Result<Instrumented> instrument(const Request& request) {
   Result<ptx::Module> module = ptx::parse_module(*request.ptx);
   if (!module) return module.error();
   ptx::InstrumentationUnit unit(*module, request.launch);
-  unit.variant.version = module->version;
-  unit.variant.target = module->target;
-  unit.spliced.space_code = space_code;
-  unit.options.assembler_contracts = request.assembler_contracts;
-  unit.options.outline = request.limits.outline;
-  unit.options.without = request.limits.without;
+  set_options(request, unit);
   if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
   result.spent.parse_ms = watch.lap();
 
   find_transfers(std::ranges::any_of(request.specifications,
                                      [](const SpecificationPtr& each) { return each->asks_for_transfers(); }),
                  unit);
-  const int sm = choose_sm(module->target, request.device_sm);
-  unit.variant.target.sm = sm;
-  unit.variant.target.text = target_text(module->target, sm);
-  if (sm >= 80) unit.variant.version = std::max(unit.variant.version, ptx::Version{7, 0});
+  const int sm = set_target(request, unit);
   if (request.words.shared_bits != 0) {
-    if (const std::string obstacle = ptx::obstacle_to_shared_counters(unit); !obstacle.empty()) {
-      Request other = request;
-      other.words.shared_bits = 0;
-      Result<Instrumented> made = instrument(other);
-      if (made && made->words != nullptr && !request.has_spare_counters)
-        made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
-      return made;
-    }
+    const std::string obstacle = ptx::obstacle_to_shared_counters(unit);
+    if (!obstacle.empty()) return without_shared_counters(request, obstacle);
   }
   if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
@@ -446,24 +484,7 @@ Result<Instrumented> instrument(const Request& request) {
 
   result.ptx = ptx::emit(*module, unit.edits);
   result.spent.emit_ms = watch.lap();
-  if (request.wants_register_estimate) {
-    if (const Result<RegisterEstimate> registers = estimate_registers(unit, result.ptx)) {
-      result.registers = *registers;
-    } else {
-      unit.notes.push_back("registers not estimated: " + registers.error().diagnostics.front().message);
-    }
-  }
-  result.kernel = request.kernel;
-  result.traits = {kept_registers(unit), ptx::may_wait_for_blocks(*module, *unit.reached.kernel().function)};
-  result.parameters = parameter_slots(*unit.reached.kernel().function);
-  result.size.basic_blocks = unit.reached.basic_blocks;
-  result.size.instructions = unit.reached.instructions;
-  result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit));
-  for (std::size_t i = 0; i < unit.spliced.probes.size(); ++i) {
-    const std::uint64_t predicted = result.words == nullptr ? 0 : result.words->predicted.at(i);
-    result.sites_per_handler.push_back(unit.spliced.probes[i].sites + predicted);
-  }
-  result.notes = std::move(unit.notes);
+  describe(request, unit, result);
   return result;
 }
 
