@@ -220,10 +220,13 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
 }
 
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
+  // Routines know of no window: what they count is in device memory.
+  cod::WordScheme words = request.words;
+  if (request.counter_window != CounterWindow::none) words.shared_bits = 0;
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];
     const Result<cod::DeviceCode> code =
-        specification.lower_device({sm, request.plain_counters, request.wide_counters, false, request.words});
+        specification.lower_device({sm, request.plain_counters, request.wide_counters, false, words});
     if (!code) return code.error();
     if (code->minimum_sm > sm) {
       return failure("specification '" + specification.name() + "' needs sm_" +
@@ -257,7 +260,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       unit.spliced.probes.push_back(std::move(probe));
     }
     if (request.lane_values) {
-      const cod::DeviceTarget target{sm, request.plain_counters, request.wide_counters, true, request.words};
+      const cod::DeviceTarget target{sm, request.plain_counters, request.wide_counters, true, words};
       const std::size_t first = unit.spliced.probes.size() - specification.handlers().size();
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
@@ -411,6 +414,7 @@ int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
 Result<Instrumented> without_shared_counters(const Request& request, const std::string& obstacle) {
   Request other = request;
   other.words.shared_bits = 0;
+  other.counter_window = CounterWindow::none;
   Result<Instrumented> made = instrument(other);
   if (made && made->words != nullptr && !request.has_spare_counters)
     made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);

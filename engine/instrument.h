@@ -31,6 +31,13 @@ inline constexpr bool verifies_by_default = false;
 inline constexpr bool verifies_by_default = true;
 #endif
 
+/// A stretch of shared memory that has counters in the block's own; all else is counted in device memory.
+enum class CounterWindow : std::uint8_t {
+  none,            ///< all of it has
+  of_arrays,       ///< arrays that accesses with a probe name
+  of_fixed_arrays  ///< … whose size the kernel's code says
+};
+
 struct Request {
   const std::string* ptx = nullptr;  ///< the module's text
   std::string kernel;                ///< mangled name of the entry
@@ -52,6 +59,9 @@ struct Request {
   /// words.shared_bits is wanted only where an access keeps its probe, and needs no note where it cannot be
   /// (cod::WordScheme::spare_counters).
   bool has_spare_counters = false;
+  /// Which part of shared memory has such counters, where there is no room for all.
+  CounterWindow counter_window = CounterWindow::none;
+  std::uint32_t dynamic_shared_bytes = 0;  ///< of the launch, where there is a window
   /// hoist what lanes can find out about their addresses once (ptx/passes/memory/lane_values.h)
   bool lane_values = true;
   Limits limits = limits_of_environment();

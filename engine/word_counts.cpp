@@ -9,6 +9,7 @@
 #include "cod/word_map.h"
 #include "engine/instrument.h"
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_addresses.h"
 #include "ptx/replay/word_counts.h"
 
@@ -343,6 +344,56 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
   return counted;
 }
 
+/// The shared variables that accesses with a probe name: those that their addresses begin at.
+std::set<std::string_view> probed_arrays(ptx::InstrumentationUnit& unit) {
+  std::set<std::string_view> found;
+  const ptx::Function& kernel = *unit.reached.kernel().function;
+  const ptx::AffineAnalysis& affine = unit.analyses.of(kernel).affine();
+  for (const auto& [number, words] : unit.spliced.counted_words) {
+    const ptx::Probe& probe = unit.spliced.probes[number];
+    if (!words.is_shared || !probe.enabled) continue;
+    for (std::uint32_t i = 0; i < kernel.body->instructions.size(); ++i) {
+      if (!probe.matches(kernel.body->instructions[i])) continue;
+      const std::optional<ptx::AffineForm> address = affine.of_address(i);
+      if (!address) continue;
+      for (const ptx::Term& term : address->terms) {
+        const ptx::Symbol& symbol = affine.symbols()[term.product.symbols[0]];
+        if (symbol.kind == ptx::SymbolKind::variable) found.insert(symbol.name);
+      }
+    }
+  }
+  return found;
+}
+
+/// Counters in shared memory for these arrays alone, or none where there are none.
+void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
+  constexpr std::uint64_t alignment = 16;
+  const auto rounded = [](std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
+  const std::set<std::string_view> probed = probed_arrays(unit);
+  ptx::BlockCounters& counters = unit.block_counters;
+  const ptx::Function& kernel = *unit.reached.kernel().function;
+  std::uint64_t fixed = 0, dynamic = 0;
+  for (const ptx::Variable* each : ptx::addressable_shared_variables(unit.module, kernel)) {
+    const auto array =
+        std::ranges::find(counting.shared_arrays, each->name, &WordCounting::SharedArray::name);
+    if (array == counting.shared_arrays.end() || !probed.contains(each->name)) continue;
+    if (each->text.begin > ptx::entry_position(kernel)) continue;  // its name is not known where code begins
+    if (array->is_dynamic && request.counter_window == CounterWindow::of_fixed_arrays) continue;
+    counters.window.push_back(each->name);
+    // A fixed one may begin behind a multiple of 16, all names of dynamic memory stand for the same.
+    if (array->is_dynamic)
+      dynamic = rounded(request.dynamic_shared_bytes);
+    else
+      fixed += rounded(array->bytes) + alignment;
+  }
+  counters.window_bytes = static_cast<std::uint32_t>(fixed + dynamic);
+  counting.counter_window_bytes = counters.window_bytes;
+  if (!counters.window.empty() && counters.window_bytes != 0) return;
+  counters.window.clear();
+  counters.arrays.clear();
+  for (auto& [probe, words] : unit.spliced.counted_words) words.block_offset_word.reset();
+}
+
 }  // namespace
 
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
@@ -353,6 +404,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   auto counting = std::make_shared<WordCounting>();
   const ptx::Function& kernel = *unit.reached.kernel().function;
   counting->scheme = request.words;
+  counting->saturates = request.wide_counters;
   const bool replays = !request.plain_counters && request.words.analysis != cod::WordScheme::Analysis::none &&
                        !unit.options.without.contains(without_replay);
   if (replays)
@@ -381,6 +433,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   // Without a variable in shared memory no pointer leads there.
   if (request.has_spare_counters && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.block_counters.arrays.clear();
+  if (request.counter_window != CounterWindow::none) choose_window(request, unit, *counting);
   counting->block_counters = static_cast<std::uint32_t>(unit.block_counters.arrays.size());
   return counting;
 }

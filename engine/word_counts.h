@@ -22,10 +22,14 @@ struct Request;
 
 /// For VariantOptions::without: every access has its probe.
 inline constexpr std::string_view without_replay = ptx::replayed_accesses;
+/// Likewise: no CounterWindow.
+inline constexpr std::string_view without_windows = ptx::array_counters;
 
 struct WordCounting {
   cod::WordScheme scheme;
-  std::uint32_t block_counters = 0;  ///< arrays that have counters in shared memory
+  bool saturates = false;  ///< counts of 32 bits stop at their greatest number (Request::wide_counters)
+  std::uint32_t block_counters = 0;        ///< arrays that have counters in shared memory
+  std::uint32_t counter_window_bytes = 0;  ///< how much shared memory has counters there; 0: all
   /// An access without a probe, and an array that counts its words.
   struct Use {
     std::uint32_t instruction = 0;  ///< index in the kernel's body

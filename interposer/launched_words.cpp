@@ -108,6 +108,7 @@ LaunchedWords::BlockCounters LaunchedWords::block_counters() const {
   BlockCounters counters;
   counters.first = rounded(dynamic_bytes_) + ptx::BlockCounters::header_bytes;
   counters.bytes_each = rounded(shared_words_ * counting_->scheme.shared_bits / 8);
+  if (counting_->counter_window_bytes != 0) counters.bytes_each = counting_->counter_window_bytes;
   counters.dynamic_bytes = counters.first + counting_->block_counters * counters.bytes_each;
   return counters;
 }
@@ -249,6 +250,18 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
   if (arrays > 1)
     notes.push_back(std::to_string(arrays) + " arrays reach the threshold of " + threshold +
                     ", a higher one tells them apart: " + reached);
+}
+
+bool LaunchedWords::may_wrap(const cod::Specification& specification, double milliseconds,
+                             std::uint32_t clock_khz) const {
+  const bool is_narrow = std::ranges::any_of(specification.arrays(), [](const cod::GlobalArray& array) {
+    return cod::is_of_words(array) && cod::size_of(array.type) == sizeof(std::uint32_t);
+  });
+  const cod::WordScheme& scheme = counting_->scheme;
+  if (!is_narrow || counting_->saturates || scheme.threshold != 0) return false;
+  // A GPU's cache has one addition to an address in a cycle, which may be that of all lanes of a warp.
+  constexpr double counts = 4294967296.0, fastest_khz = 4'000'000, lanes = 32;
+  return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
 
 bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,

@@ -46,6 +46,10 @@ class LaunchedWords {
   /// What the device finds elements by; null: it need not.
   const cod::WordMap* word_map() const { return map_.get(); }
 
+  /// Whether probes may have added to a count of 32 bits so often, in a launch of no more than this time,
+  /// that it wrapped around. `clock_khz` 0: not known, of the cpu device.
+  bool may_wrap(const cod::Specification& specification, double milliseconds, std::uint32_t clock_khz) const;
+
   /// Adds what was found out without probes, and the arrays to `view`. `notes` gets for each specification
   /// what is not as it should be. False: accesses are missing that only probes would count.
   bool finish(const ProbeLayout& layout, std::span<std::byte> buffer,

@@ -219,6 +219,7 @@ class Session {
   bool share_variant(Seen& seen, Kernel& kernel);
 
   // ---- taking results (session_report.cpp)
+  static bool note_wrapped_words(Pending& pending, double milliseconds);
   /// Precondition of this and the next: `taking_` is held.
   void drain(bool wait);
   /// The first outstanding launch, if its results are there or `wait`, or when too many are outstanding.

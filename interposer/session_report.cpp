@@ -108,13 +108,29 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   add_once(pending.seen->coverage.notes, "results lost: " + first_message(bytes.error()));
 }
 
+/// True: the kernel's next launches should take care of it.
+bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
+  bool may_wrap = false;
+  if (pending.words == nullptr) return may_wrap;
+  for (std::size_t i = 0; i < pending.notes.size(); ++i) {
+    const cod::Specification& specification = *pending.attached->specifications[i];
+    if (!pending.words->may_wrap(specification, milliseconds, pending.device.clock_khz)) continue;
+    may_wrap = true;
+    pending.notes[i].emplace_back(
+        "counts of words have 32 bits, of which one may have wrapped around in so long a launch; those of "
+        "the "
+        "kernel's next launches stop at 4294967295");
+  }
+  return may_wrap;
+}
+
 void Session::report(Pending& pending, std::span<std::byte> bytes) {
   add_times(pending);
   if (configuration_.times_only()) return;
+  // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
+  const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
   if (pending.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
-    // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
-    const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
     const auto may_wrap = [&](double milliseconds) {
       return engine::may_wrap(*pending.counting, milliseconds, pending.device.clock_khz);
     };
@@ -129,9 +145,12 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   const bool replays = pending.words == nullptr ||
                        pending.words->finish(pending.layout, bytes, pending.attached->specifications,
                                              pending.view, pending.notes);
+  const bool words_may_have_wrapped = note_wrapped_words(
+      pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
   {
     const State state(state_);
-    pending.seen->wide_counters |= pending.counters_may_have_wrapped || pending.indices_may_have_wrapped;
+    pending.seen->wide_counters |=
+        pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
     pending.seen->replays &= replays;
   }
   for (std::size_t i = 0; i < pending.attached->specifications.size(); ++i) {

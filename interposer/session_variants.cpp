@@ -87,7 +87,8 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   return success();
 }
 
-/// False: the kernel counts no words of shared memory, its scheme says where, or there is no room.
+/// False: the kernel counts no words of shared memory, its scheme says where, or there is no room, not even
+/// for counters of those arrays alone that probes access.
 bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                        engine::Request request) {
   const std::optional<cod::WordScheme> spare = request.words.spare_counters();
@@ -95,19 +96,25 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
   if (!is_asked || !kernel.device->resident_blocks(launch, nullptr)) return false;
   request.words = *spare;
   request.has_spare_counters = true;
-  std::string obstacle;
-  if (const Status made = make_variant(seen, kernel, launch, request); !made) {
-    obstacle = first_message(made.error());
-  } else if (const Result<std::string> found = obstacle_to_block_counters(kernel, launch); !found) {
-    obstacle = first_message(found.error());
-  } else {
-    obstacle = *found;
+  request.dynamic_shared_bytes = launch.shared_bytes;
+  using Window = engine::CounterWindow;
+  for (const Window window : {Window::none, Window::of_arrays, Window::of_fixed_arrays}) {
+    if (window != Window::none && request.limits.without.contains(engine::without_windows)) break;
+    request.counter_window = window;
+    std::string obstacle;
+    if (const Status made = make_variant(seen, kernel, launch, request); !made) {
+      obstacle = first_message(made.error());
+    } else if (const Result<std::string> found = obstacle_to_block_counters(kernel, launch); !found) {
+      obstacle = first_message(found.error());
+    } else {
+      obstacle = *found;
+    }
+    if (obstacle.empty()) return true;
+    log().debug("{}: counters of shared memory stay in device memory: {}", demangle(seen.coverage.kernel),
+                obstacle);
+    kernel.variant = nullptr;
+    kernel.instrumented = {};
   }
-  if (obstacle.empty()) return true;
-  log().debug("{}: counters of shared memory stay in device memory: {}", demangle(seen.coverage.kernel),
-              obstacle);
-  kernel.variant = nullptr;
-  kernel.instrumented = {};
   return false;
 }
 

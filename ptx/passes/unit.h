@@ -147,7 +147,8 @@ struct CountedWords {
   std::uint64_t margin_bytes = 0;
   /// Shared memory: how many counts there are.
   std::uint32_t extent_word = 0;
-  /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead.
+  /// Of BlockCounters::arrays: counters of 32 bits in shared memory, to which the routine adds instead,
+  /// unless they have a window.
   std::optional<std::uint32_t> block_offset_word = {};
 };
 
@@ -213,6 +214,10 @@ struct BlockCounters {
   std::uint32_t bits = 32;
   std::uint32_t variable = 0;     ///< in SplicedCode::variables
   std::uint32_t extent_word = 0;  ///< of the hidden parameter: how many counters each array has
+  /// Counters only for the stretch of shared memory that begins where the lowest of these variables of the
+  /// kernel does, rounded down to 16: `window_bytes`, a multiple of 16. None: for all of it.
+  std::vector<std::string_view> window;
+  std::uint32_t window_bytes = 0;
 };
 
 /// A kernel while its variant is made. Members in the order in which they are filled in: by the engine, by

@@ -75,6 +75,33 @@ std::string patterns() {
   return text;
 }
 
+/// Of `exchange` and `outside`, by the name of the array of fixed size.
+std::string exchanging(const std::string& fixed) {
+  return "  mov.u32 %r17, " + fixed + R"(;
+  mov.u32 %r18, dynamic;
+  shl.b32 %r19, %r7, 2;
+  add.u32 %r17, %r17, %r19;
+  add.u32 %r18, %r18, %r19;
+  st.shared.u32 [%r17], %r7;
+  add.u32 %r19, %r7, 7;
+  st.shared.u32 [%r18], %r19;
+  bar.sync 0;
+  sub.u32 %r1, %r9, 1;
+  sub.u32 %r1, %r1, %r7;
+  shl.b32 %r1, %r1, 2;
+  mov.u32 %r17, )" +
+         fixed + R"(;
+  add.u32 %r17, %r17, %r1;
+  mov.u32 %r18, dynamic;
+  add.u32 %r18, %r18, %r1;
+  ld.shared.u32 %r2, [%r17];
+  ld.shared.u32 %r3, [%r18];
+  mad.lo.u32 %r2, %r2, 4099, %r3;
+  st.global.u32 [%rd5], %r2;
+  ret;
+)";
+}
+
 const std::string& kernels() {
   static const std::string text = [] {
     const std::string prologue = R"(
@@ -133,30 +160,10 @@ $L_b:
   @%p1 brx.idx %r18, $L_some;
 $L_x:
 )" + work + "  bra.uni $L_last;\n$L_y:\n  bra $L_last;\n$L_last:\n  ret;\n") +
-           ".extern .shared .align 4 .b8 dynamic[];\n" + entry("exchange", R"(
-  .shared .align 4 .b8 fixed[4096];
-  mov.u32 %r17, fixed;
-  mov.u32 %r18, dynamic;
-  shl.b32 %r19, %r7, 2;
-  add.u32 %r17, %r17, %r19;
-  add.u32 %r18, %r18, %r19;
-  st.shared.u32 [%r17], %r7;
-  add.u32 %r19, %r7, 7;
-  st.shared.u32 [%r18], %r19;
-  bar.sync 0;
-  sub.u32 %r1, %r9, 1;
-  sub.u32 %r1, %r1, %r7;
-  shl.b32 %r1, %r1, 2;
-  mov.u32 %r17, fixed;
-  add.u32 %r17, %r17, %r1;
-  mov.u32 %r18, dynamic;
-  add.u32 %r18, %r18, %r1;
-  ld.shared.u32 %r2, [%r17];
-  ld.shared.u32 %r3, [%r18];
-  mad.lo.u32 %r2, %r2, 4099, %r3;
-  st.global.u32 [%rd5], %r2;
-  ret;
-)") + entry("patterns", patterns() + work + "  ret;\n");
+           ".extern .shared .align 4 .b8 dynamic[];\n" +
+           entry("exchange", "  .shared .align 4 .b8 fixed[4096];\n" + exchanging("fixed")) +
+           ".shared .align 4 .b8 outer[4096];\n" + entry("outside", exchanging("outer")) +
+           entry("patterns", patterns() + work + "  ret;\n");
   }();
   return text;
 }
@@ -279,6 +286,9 @@ class Run {
     request.limits.without.insert(std::string(ptx::replayed_accesses));
     if (!how_->in_line) request.limits.without.insert(std::string(ptx::word_counters));
     if (how_->initial_in_block) request.words = *parse_word_scheme("shared=32", "test");
+    request.wide_counters = how_->saturates;
+    request.counter_window = how_->window;
+    request.dynamic_shared_bytes = dynamic_shared_bytes();
   }
 
   /// The code that clears counters in shared memory leaves another number in them, but for the header.
@@ -393,7 +403,9 @@ class Run {
     return parameters;
   }
 
-  std::uint32_t dynamic_shared_bytes() const { return kernel_ == "exchange" ? 4096u : 0u; }
+  std::uint32_t dynamic_shared_bytes() const {
+    return kernel_ == "exchange" || kernel_ == "outside" ? 4096u : 0u;
+  }
 
   /// Address and bytes.
   static std::pair<std::uint64_t, std::uint64_t> range_of(std::span<const std::uint32_t> words) {

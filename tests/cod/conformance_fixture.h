@@ -9,6 +9,7 @@
 
 #include "cod/specification.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "engine/instrument.h"
 
 namespace lynxpp::cod {
 
@@ -41,11 +42,11 @@ struct Shape {
 /// `straight`: each thread loads its own 4 bytes of `in`, adds 1 and stores them to `out`; one path, one
 /// `ret`. `divergent`: threads with an odd number do so (thread number mod 4) times in a loop. `exchange`:
 /// each thread stores its number in static and in dynamic shared memory and reads those of its mirror image
-/// in the block. `early`: threads with an odd number return at once, from a guarded `ret`. `edges`: switches
-/// and branches of which some lead to one place only; the last sends threads 1, 5, 9, … elsewhere.
-/// `patterns`: accesses to shared and global memory of 1 to 16 bytes in patterns that depend on the block:
-/// random places near and far, strides, pairs of lanes at one place; some with lanes left out. At least 64
-/// blocks of 32 threads. `assembled`: ptxas has to accept the variant, where there is one.
+/// in the block; `outside` likewise. `early`: threads with an odd number return at once, from a guarded
+/// `ret`. `edges`: switches and branches of which some lead to one place only; the last sends threads 1, 5,
+/// 9, … elsewhere. `patterns`: accesses to shared and global memory of 1 to 16 bytes in patterns that depend
+/// on the block: random places near and far, strides, pairs of lanes at one place; some with lanes left out.
+/// At least 64 blocks of 32 threads. `assembled`: ptxas has to accept the variant.
 Measured measure(const std::string& source, const Shape& shape, const std::string& kernel = "straight",
                  bool assembled = true);
 
@@ -59,7 +60,9 @@ struct CountedWith {
   std::uint64_t initial = 0;                          ///< every 8 bytes of the `global` arrays
   /// Words of shared memory are counted in the block's, where counters begin with this number.
   std::optional<std::uint32_t> initial_in_block = {};
-  bool in_line = true;  ///< where it can be
+  bool in_line = true;     ///< where it can be
+  bool saturates = false;  ///< counts of 32 bits stop at their greatest number
+  engine::CounterWindow window = engine::CounterWindow::none;  ///< … and only of this part of shared memory
 };
 
 /// The same with a probe at every access whose words are counted.

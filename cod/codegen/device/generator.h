@@ -187,6 +187,7 @@ class DeviceGenerator final : public FunctionGenerator {
   };
   WordCounter counter_of(const Symbol& array, llvm::Value* element);
   void add_with_carry(const WordCounter& counter);
+  void add_saturating(const WordCounter& counter);
   void add_plainly(const WordCounter& counter);
   void add_in_word(const WordCounter& counter);
 

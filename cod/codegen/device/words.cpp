@@ -135,6 +135,8 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
     }
     if (counter.carry_address != nullptr) {
       add_with_carry(counter);
+    } else if (wide_counters_ && counter.bits == 32) {
+      add_saturating(counter);
     } else {
       assembly("red." + std::string(counter.space) + ".add." + type + " [$0], $1;", builder_.getVoidTy(),
                {counter.address, builder_.CreateZExtOrTrunc(executions(), int_type)}, Effect::memory);
@@ -160,6 +162,22 @@ void DeviceGenerator::add_with_carry(const WordCounter& counter) {
   builder_.SetInsertPoint(wrapped);
   assembly("red.global.add.u64 [$0], $1;", builder_.getVoidTy(),
            {counter.carry_address, builder_.getInt64(std::uint64_t{1} << 32)}, Effect::memory);
+  builder_.CreateBr(end);
+  builder_.SetInsertPoint(end);
+}
+
+/// Whoever wraps the counter around sets it to its greatest number, where it stays, since all of them do.
+void DeviceGenerator::add_saturating(const WordCounter& counter) {
+  const std::string space = counter.space;
+  llvm::Value* added = executions();
+  llvm::Value* before = assembly("atom." + space + ".add.u32 $0, [$1], $2;", builder_.getInt32Ty(),
+                                 {counter.address, added}, Effect::memory);
+  llvm::BasicBlock* wrapped = new_block("wrapped");
+  llvm::BasicBlock* end = new_block("saturated");
+  builder_.CreateCondBr(builder_.CreateICmpULT(builder_.CreateAdd(before, added), before), wrapped, end);
+  builder_.SetInsertPoint(wrapped);
+  assembly("red." + space + ".max.u32 [$0], $1;", builder_.getVoidTy(),
+           {counter.address, builder_.getInt32(~std::uint32_t{0})}, Effect::memory);
   builder_.CreateBr(end);
   builder_.SetInsertPoint(end);
 }

@@ -21,6 +21,8 @@ struct Refinement {
 /// The one that is no part of the plan: the engine chooses the probes of counted words.
 inline constexpr std::string_view replayed_accesses = "replayed_accesses";
 inline constexpr std::string_view word_counters = "word_counters";
+/// Nor this: whoever knows the launch asks for them.
+inline constexpr std::string_view array_counters = "array_counters";
 
 /// In the order in which they are applied.
 std::span<const Refinement> refinement_table();

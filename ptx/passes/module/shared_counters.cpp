@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ptx/ir/code_builder.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/probes/routine.h"
 
@@ -71,7 +70,8 @@ class SharedCountersPass final : public Pass {
   }
 
   /// Bytes of one array's counters, a multiple of 16.
-  static VirtualRegister bytes_of(const InstrumentationUnit& unit, CodeBuilder& code) {
+  static CodeOperand bytes_of(const InstrumentationUnit& unit, CodeBuilder& code) {
+    if (!unit.block_counters.window.empty()) return unit.block_counters.window_bytes;
     const VirtualRegister words = low(word(unit.block_counters.extent_word, code), code);
     const VirtualRegister bytes =
         code.compute(RegisterType::b32, "mul.lo.u32", {words, unit.block_counters.bits / 8});
@@ -132,11 +132,18 @@ class SharedCountersPass final : public Pass {
     const std::uint32_t bytes = in_pieces ? piece : unit.block_counters.bits / 8;
     const std::uint32_t counters = bytes * 8 / unit.block_counters.bits;
     const std::uint32_t array_bytes = (array.is_wide ? 8 : 4) * counters;
-    const VirtualRegister words = low(word(unit.block_counters.extent_word, code), code);
+    const bool has_window = !unit.block_counters.window.empty();
+    const VirtualRegister words =
+        has_window ? code.compute(RegisterType::b32, "mov.u32", {unit.block_counters.window_bytes / 4})
+                   : low(word(unit.block_counters.extent_word, code), code);
     const VirtualRegister counter =
         code.compute(RegisterType::b32, "mad.lo.u32", {rank, bytes, begin_of(unit, array, code)});
+    VirtualRegister elements = word(array.array_word, code);
+    if (has_window)
+      elements = code.compute(RegisterType::b64, "mad.wide.u32",
+                              {begin_of_window(unit.block_counters, code), array.is_wide ? 2 : 1, elements});
     const VirtualRegister element =
-        code.compute(RegisterType::b64, "mad.wide.u32", {rank, array_bytes, word(array.array_word, code)});
+        code.compute(RegisterType::b64, "mad.wide.u32", {rank, array_bytes, elements});
     const VirtualRegister counter_step = code.compute(RegisterType::b32, "mul.lo.u32", {lanes, bytes});
     const VirtualRegister element_step =
         code.compute(RegisterType::b64, "mul.wide.u32", {lanes, array_bytes});
@@ -184,6 +191,16 @@ class SharedCountersPass final : public Pass {
 }  // namespace
 
 std::unique_ptr<Pass> make_shared_counters_pass() { return std::make_unique<SharedCountersPass>(); }
+
+VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code) {
+  const auto address_of = [&](std::string_view variable) {
+    return code.compute(RegisterType::b32, "mov.u32", {Name{std::string(variable)}});
+  };
+  VirtualRegister begin = address_of(counters.window.front());
+  for (std::size_t i = 1; i < counters.window.size(); ++i)
+    begin = code.compute(RegisterType::b32, "min.u32", {begin, address_of(counters.window[i])});
+  return code.compute(RegisterType::b32, "and.b32", {begin, 0xfffffff0u});
+}
 
 std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
   for (const FunctionUnit& function : unit.reached.functions) {

@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "ptx/ir/code_builder.h"
 #include "ptx/passes/pass.h"
+#include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {
 
@@ -10,6 +12,9 @@ namespace lynxpp::ptx {
 /// block begins, and the lanes that leave it last add them to the arrays in device memory. Nothing waits for
 /// anybody at the end, so that threads may leave wherever they do.
 std::unique_ptr<Pass> make_shared_counters_pass();
+
+/// Where the window of the kernel's counters begins in shared memory, of 32 bits.
+VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code);
 
 /// Why a kernel cannot have such counters; empty when it can.
 std::string obstacle_to_shared_counters(const InstrumentationUnit& unit);

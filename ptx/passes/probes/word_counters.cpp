@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ptx/passes/module/entry.h"
+#include "ptx/passes/module/shared_counters.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -25,20 +26,23 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
       body_(*function.function->body),
       analyses_(unit.analyses.of(*function.function)) {
   for (const auto& [probe, words] : unit.spliced.counted_words) {
-    std::size_t sites = 0;
-    bool is_in_loop = false;
+    std::size_t sites[2] = {0, 0};
+    bool is_in_loop[2] = {false, false};
     for (std::uint32_t block = 0; block < function.graph.blocks.size(); ++block) {
       const BasicBlock& range = function.graph.blocks[block];
       for (std::uint32_t i = range.begin; i < range.end; ++i) {
         if (!place_of(probe, i)) continue;
-        ++sites;
-        is_in_loop |= analyses_.loops().loop_of(block) != no_loop;
+        const bool in_block = counts_in_block(words, i);
+        ++sites[in_block];
+        is_in_loop[in_block] |= analyses_.loops().loop_of(block) != no_loop;
       }
     }
-    if (!is_in_loop && sites < 2) continue;
-    CodeBuilder code(unit.edits.names(*function.function));
-    kept_.emplace(probe, fill(words, code));
-    entry_.append(code.take());
+    for (const bool in_block : {false, true}) {
+      if (!is_in_loop[in_block] && sites[in_block] < 2) continue;
+      CodeBuilder code(unit.edits.names(*function.function));
+      kept_.emplace(std::pair(probe, in_block), fill(words, in_block, code));
+      entry_.append(code.take());
+    }
   }
 }
 
@@ -58,11 +62,14 @@ std::optional<WordCounters::Place> WordCounters::place_of(std::size_t probe,
   const MemoryAccess& access = accesses.access[side];
   const StateSpace space =
       unit_.spliced.counted_words.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
-  if (access.space != space || access.address == nullptr || access.size != nullptr ||
+  const bool is_generic = access.space == StateSpace::generic;
+  if ((access.space != space && !is_generic) || access.address == nullptr || access.size != nullptr ||
       !is_supported(access.bytes))
     return std::nullopt;
   Place place;
   place.bytes = access.bytes;
+  place.is_generic = is_generic;
+  if (is_generic) return place;
   const Operand& address = *access.address;
   if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return place;
   const Operand& base = address.elements[0];
@@ -130,7 +137,20 @@ VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const
                       {CodeAddress{base, std::int64_t{8} * index}});
 }
 
-WordCounters::Kept WordCounters::fill(const CountedWords& words, CodeBuilder& code) const {
+/// Of the variables at which a window begins only the kernel knows the names. Accesses to others would find
+/// no counter there.
+bool WordCounters::counts_in_block(const CountedWords& words, std::uint32_t instruction) const {
+  const std::vector<std::string_view>& window = unit_.block_counters.window;
+  if (!words.block_offset_word || window.empty()) return words.block_offset_word.has_value();
+  const std::optional<AffineForm> address = analyses_.affine().of_address(instruction);
+  if (!function_.function->is_entry || !address) return false;
+  return std::ranges::any_of(address->terms, [&](const Term& term) {
+    const Symbol& symbol = analyses_.affine().symbols()[term.product.symbols[0]];
+    return symbol.kind == SymbolKind::variable && std::ranges::find(window, symbol.name) != window.end();
+  });
+}
+
+WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, CodeBuilder& code) const {
   const auto low = [&](VirtualRegister wide) {
     return code.compute(RegisterType::b32, "cvt.u32.u64", {wide});
   };
@@ -141,8 +161,14 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, CodeBuilder& co
     kept.counts = word(words.array_word, code);
     return kept;
   }
-  kept.bytes = code.compute(RegisterType::b32, "shl.b32", {low(word(words.extent_word, code)), 2});
-  if (!words.block_offset_word) {
+  const BlockCounters& counters = unit_.block_counters;
+  if (in_block && !counters.window.empty()) {
+    kept.begin = begin_of_window(counters, code);
+    kept.bytes = code.compute(RegisterType::b32, "mov.u32", {counters.window_bytes});
+  } else {
+    kept.bytes = code.compute(RegisterType::b32, "shl.b32", {low(word(words.extent_word, code)), 2});
+  }
+  if (!in_block) {
     kept.counts = word(words.array_word, code);
     return kept;
   }
@@ -153,9 +179,9 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, CodeBuilder& co
   return kept;
 }
 
-WordCounters::Kept WordCounters::kept(std::size_t probe, CodeBuilder& code) const {
-  const auto found = kept_.find(probe);
-  return found == kept_.end() ? fill(unit_.spliced.counted_words.at(probe), code) : found->second;
+WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuilder& code) const {
+  const auto found = kept_.find({probe, in_block});
+  return found == kept_.end() ? fill(unit_.spliced.counted_words.at(probe), in_block, code) : found->second;
 }
 
 void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& instructions,
@@ -164,13 +190,30 @@ void WordCounters::add(const Probe& probe, const std::vector<std::uint32_t>& ins
   const CountedWords& words = unit_.spliced.counted_words.at(number);
   std::vector<Place> places;
   for (const std::uint32_t each : instructions) places.push_back(*place_of(number, each));
-  if (!words.is_shared) {
-    add_in_device(words, places, address, kept(number, code), std::move(routines), code);
-  } else if (words.block_offset_word) {
-    add_in_block(words, places, address, kept(number, code), std::move(routines), code);
-  } else {
-    add_of_shared(words, places, address, kept(number, code), std::move(routines), code);
+  std::optional<Label> elsewhere;
+  if (places[0].is_generic) {
+    elsewhere = code.fresh_label();
+    // Its number is that of the memory which it leads to, but in shared memory.
+    CodeBuilder test(unit_.edits.names(*function_.function));
+    const VirtualRegister is_shared = test.compute(RegisterType::pred, "isspacep.shared", {address});
+    test.branch_if(words.is_shared ? !CodePredicate(is_shared) : CodePredicate(is_shared), *elsewhere);
+    if (words.is_shared) {
+      code.append(test.take());
+    } else {
+      test.append(std::move(routines));
+      routines = test.take();
+    }
   }
+  const bool in_block = counts_in_block(words, instructions[0]);
+  const Kept found = kept(number, in_block, code);
+  if (!words.is_shared) {
+    add_in_device(words, places, address, found, std::move(routines), code);
+  } else if (in_block) {
+    add_in_block(words, places, address, found, std::move(routines), code);
+  } else {
+    add_of_shared(words, places, address, found, std::move(routines), code);
+  }
+  if (elsewhere) code.place(*elsewhere);
 }
 
 /// Of an address in shared memory the 32 bits that there are.
@@ -178,6 +221,8 @@ CodeOperand WordCounters::base_of(const CountedWords& words, const Place& place,
                                   CodeBuilder& code) {
   const bool is_wide = !place.base || place.is_wide;
   CodeOperand base = place.base ? CodeOperand(*place.base) : address;
+  if (words.is_shared && place.is_generic)
+    base = code.compute(RegisterType::b64, "cvta.to.shared.u64", {base});
   if (words.is_shared && is_wide) base = code.compute(RegisterType::b32, "cvt.u32.u64", {base});
   return base;
 }
@@ -191,15 +236,29 @@ CodeOperand WordCounters::whole_word(CodeOperand base, RegisterType type, Place&
   return code.compute(type, "and.b" + bits, {base, -std::int64_t{word_bytes}});
 }
 
+/// In launches so long that a count of 32 bits may come to its end it stays there: who wraps it around sets
+/// it to the greatest number again, and so does whoever wraps it around meanwhile.
+void WordCounters::add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code) {
+  const VirtualRegister before = code.compute(RegisterType::b32, "mov.b32", {0});
+  code.emit_if(holds, "atom.global.add.u32", {before, count, 1});
+  const VirtualRegister wrapped = code.compute(RegisterType::pred, "setp.eq.u32", {before, last_count});
+  code.emit_if(CodePredicate(wrapped), "red.global.max.u32", {count, last_count});
+}
+
 void WordCounters::add_reductions(const CountedWords& words, const std::vector<Place>& places,
                                   const CodePredicate& holds, VirtualRegister counts, std::int64_t distance,
-                                  CodeBuilder& code) {
+                                  CodeBuilder& code) const {
   const std::int64_t scale = words.element_bytes / word_bytes;
   const bool is_wide = words.element_bytes != word_bytes;
   for (const Place& place : places) {
-    for (std::int64_t at = 0; at < place.bytes; at += word_bytes)
-      code.emit_if(holds, is_wide ? "red.global.add.u64" : "red.global.add.u32",
-                   {CodeAddress{counts, scale * (distance + place.offset + at)}, 1});
+    for (std::int64_t at = 0; at < place.bytes; at += word_bytes) {
+      const CodeAddress count{counts, scale * (distance + place.offset + at)};
+      if (!is_wide && unit_.counting.is_wide) {
+        add_saturating(holds, count, code);
+      } else {
+        code.emit_if(holds, is_wide ? "red.global.add.u64" : "red.global.add.u32", {count, 1});
+      }
+    }
   }
 }
 
@@ -208,7 +267,14 @@ void WordCounters::add_in_device(const CountedWords& words, std::vector<Place> p
                                  CodeBuilder& code) {
   const CodeOperand base = base_of(words, places[0], address, code);
   const VirtualRegister behind = code.compute(RegisterType::b64, "sub.u64", {base, *kept.begin});
-  const VirtualRegister holds = code.compute(RegisterType::pred, "setp.lt.u64", {behind, kept.bytes});
+  VirtualRegister holds;
+  if (places[0].is_generic) {
+    // Between allocations memory may lie that is not of the device.
+    const VirtualRegister is_global = code.compute(RegisterType::pred, "isspacep.global", {address});
+    holds = code.compute(RegisterType::pred, "setp.lt.and.u64", {behind, kept.bytes, is_global});
+  } else {
+    holds = code.compute(RegisterType::pred, "setp.lt.u64", {behind, kept.bytes});
+  }
   CodeOperand distance = whole_word(behind, RegisterType::b64, places[0], code);
   if (words.element_bytes != word_bytes) distance = code.compute(RegisterType::b64, "shl.b64", {distance, 1});
   const VirtualRegister counts = code.compute(RegisterType::b64, "add.u64", {kept.counts, distance});
@@ -252,14 +318,17 @@ void WordCounters::add_of_shared(const CountedWords& words, std::vector<Place> p
   code.place(done);
 }
 
-/// As the routine does: where a counter of 32 bits wraps around, 2^32 are added in device memory.
+/// As the routine does without a window: where a counter of 32 bits wraps around, 2^32 are added in device
+/// memory.
 void WordCounters::add_in_block(const CountedWords& words, std::vector<Place> places,
                                 const CodeOperand& address, const Kept& kept, Code routines,
                                 CodeBuilder& code) {
   CodeOperand base = base_of(words, places[0], address, code);
   base = whole_word(base, RegisterType::b32, places[0], code);
-  const VirtualRegister holds = is_inside(places, base, kept, code);
-  const VirtualRegister counters = code.compute(RegisterType::b32, "add.u32", {kept.counts, base});
+  const CodeOperand behind =
+      kept.begin ? code.compute(RegisterType::b32, "sub.u32", {base, *kept.begin}) : base;
+  const VirtualRegister holds = is_inside(places, behind, kept, code);
+  const VirtualRegister counters = code.compute(RegisterType::b32, "add.u32", {kept.counts, behind});
   const bool carries = words.element_bytes != word_bytes;
   std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
   for (const Place& place : places) {

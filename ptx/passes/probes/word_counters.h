@@ -1,7 +1,7 @@
 // Counts of words, added to by a few instructions at the access.
 //
 // The routine of countWords() finds a word's count for every access there can be. Here is the code for most:
-// of known space and size, to memory whose counts follow one another. One comparison says so, and one
+// of known size, to memory whose counts follow one another. One comparison says so, and one
 // addition leads from the word to its count; whatever else there is runs the routine.
 //
 //   sub.u64 d, address, begin;  setp.lt.u64 p, d, bytes;  add.u64 c, counts, d;
@@ -54,6 +54,7 @@ class WordCounters {
     std::uint32_t value = 0;   ///< what it holds
     std::int64_t offset = 0;
     std::uint32_t bytes = 4;
+    bool is_generic = false;  ///< names no space; has no base
   };
   /// What code reads of the launch, in registers.
   struct Kept {
@@ -61,11 +62,12 @@ class WordCounters {
     VirtualRegister bytes, counts;
   };
 
+  bool counts_in_block(const CountedWords& words, std::uint32_t instruction) const;
   Key key_of(const Probe& probe, const Instruction& instruction) const;
   std::optional<Place> place_of(std::size_t probe, std::uint32_t instruction) const;
   void group(std::size_t probe, std::uint32_t block);
-  Kept kept(std::size_t probe, CodeBuilder& code) const;
-  Kept fill(const CountedWords& words, CodeBuilder& code) const;
+  Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
+  Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
   VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
   void add_in_device(const CountedWords& words, std::vector<Place> places, const CodeOperand& address,
                      const Kept& kept, Code routines, CodeBuilder& code);
@@ -79,16 +81,17 @@ class WordCounters {
   static CodeOperand whole_word(CodeOperand base, RegisterType type, Place& place, CodeBuilder& code);
   static VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base,
                                    const Kept& kept, CodeBuilder& code);
-  static void add_reductions(const CountedWords& words, const std::vector<Place>& places,
-                             const CodePredicate& holds, VirtualRegister counts, std::int64_t distance,
-                             CodeBuilder& code);
+  static void add_saturating(const CodePredicate& holds, const CodeAddress& count, CodeBuilder& code);
+  void add_reductions(const CountedWords& words, const std::vector<Place>& places, const CodePredicate& holds,
+                      VirtualRegister counts, std::int64_t distance, CodeBuilder& code) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
   std::map<Key, std::vector<std::uint32_t>> groups_;  ///< of the block
-  std::map<std::size_t, Kept> kept_;                  ///< by probe: filled at the function's entry
+  /// By probe, and whether counters are in the block's shared memory: filled at the function's entry.
+  std::map<std::pair<std::size_t, bool>, Kept> kept_;
   Code entry_;
 };
 

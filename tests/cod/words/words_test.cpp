@@ -109,6 +109,19 @@ TEST_P(WordsInWindow, WrapAroundForThemselves) {
   EXPECT_EQ(added_to_halves(measured.arrays[0], ~std::uint32_t{0}), measured.device_words);
 }
 
+/// Each of them begins near its greatest number, where it stops.
+TEST_P(WordsInWindow, StopAtTheirGreatestInLongLaunches) {
+  const auto& [kernel, bytes] = GetParam();
+  constexpr std::uint64_t room = 2, initial = 0xffffffff - room;
+  const Measured measured =
+      measure_with_probes(counting_every_access("int", "DEVICE_WORDS", "GLOBAL"), whole, kernel,
+                          {.bytes_in_window = bytes, .initial = initial << 32 | initial, .saturates = true});
+  ASSERT_EQ(measured.failure, "");
+  Counts expected;
+  for (const auto& [word, count] : measured.device_words) expected[word] = std::min(count, room);
+  EXPECT_EQ(added_to_halves(measured.arrays[0], initial), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(Bytes, WordsInWindow,
                          testing::Combine(testing::Values("straight", "edges", "patterns"),
                                           testing::Values(0, 4096, 1u << 20)));
@@ -144,6 +157,38 @@ TEST(WordsOfShared, AreCarriedFromCountersOfTheBlock) {
                 Counts(measured.counters.words->shared.begin(), measured.counters.words->shared.end()))
           << kernel << (in_line ? " in line" : " by the routine");
     }
+  }
+}
+
+/// What a block has added of each word; `in_window` becomes how many words its counters were for: all of
+/// these began with the number.
+Counts added_in_window(const std::vector<std::uint64_t>& words, std::uint64_t initial,
+                       std::uint64_t& in_window) {
+  Counts counts;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool had_counter = words[i] >= initial;
+    in_window += had_counter ? 1 : 0;
+    if (const std::uint64_t added = words[i] - (had_counter ? initial : 0); added != 0) counts[i] = added;
+  }
+  return counts;
+}
+
+/// Where there is no room for counters of all arrays, some have them, the others' are in device memory.
+TEST(WordsOfShared, AreCountedInTheBlockOfSomeArrays) {
+  constexpr std::uint32_t initial = 0xffffffff - 1;
+  constexpr std::uint64_t fixed = 1024 + 4, dynamic = 1024;  // words; a fixed array may begin anywhere
+  using Window = engine::CounterWindow;
+  for (const auto& [window, expected] :
+       {std::pair(Window::of_fixed_arrays, fixed), std::pair(Window::of_arrays, fixed + dynamic)}) {
+    const Measured measured =
+        measure_with_probes(counting_every_access("long", "SHARED_WORDS", "SHARED"), whole, "outside",
+                            {.initial_in_block = initial, .window = window});
+    ASSERT_EQ(measured.failure, "");
+    std::uint64_t in_window = 0;
+    EXPECT_EQ(added_in_window(measured.arrays[0], whole.blocks() * initial, in_window),
+              Counts(measured.counters.words->shared.begin(), measured.counters.words->shared.end()));
+    EXPECT_EQ(in_window, expected);
+    EXPECT_EQ(measured.dropped, 0u);
   }
 }
 

@@ -1,0 +1,57 @@
+"""Counters of shared memory's words lie in the block's own where there is room: for all words, else for those of one array, else for none.
+
+usage: crowded_test.py BUILD_FOLDER
+"""
+import pathlib
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import word_checks  # noqa: E402
+from harness import Build, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
+
+SPEC = "shared_memory_profile"
+ALL, ONE_ARRAY, NONE = range(3)  # the launches of crowded.cu
+
+
+def atomics(build, program, launches, **environment):
+    """Requests to device memory of each launch; by the way, every count is the device's."""
+    with tempfile.TemporaryDirectory() as folder:
+        counters = pathlib.Path(folder, "counters.jsonl")
+        run, records = build.measure(program, spec=SPEC, environment={**environment, "LYNXPP_CPU_COUNTERS": str(counters)})
+        expect(run.status == 0 and b"ok" in run.stdout, f"the program fails\n{run}")
+        table = records.by_launch(SPEC)
+        demand_equal("launches", len(table), 3)
+        for each in launches:
+            word_checks.CHECKS[SPEC](f"{environment}: launch {each['launch']}", table[each["kernel"], each["launch"]], each)
+        return [launch["global"]["atomics"]["requests"] for launch in read_json_lines(counters)], records
+
+
+def main():
+    build = Build(sys.argv[1])
+    program = build.examples / "tests/crowded"
+    if not program.exists():
+        print("skipped: no examples (they need nvcc)")
+        return 77
+    try:
+        _, launches = build.count(program)
+        found, _ = atomics(build, program, launches)
+        without, _ = atomics(build, program, launches, LYNXPP_WITHOUT="array_counters")
+        demanded, records = atomics(build, program, launches, LYNXPP_WORDS="shared=32")
+        print(f"atomic requests: {found}, without array counters {without}, demanded {demanded}")
+        demand_equal("room for all", (found[ALL], demanded[ALL]), (without[ALL], without[ALL]))
+        expect(found[ALL] < 2 * found[NONE], "with room for all, counters of four times as many threads are not in shared memory")
+        expect(found[ONE_ARRAY] < 0.7 * without[ONE_ARRAY], "with room for one array its counters are not in shared memory")
+        demand_equal("no room for all", (without[ONE_ARRAY], demanded[ONE_ARRAY]), (found[NONE], found[NONE]))
+        demand_equal("no room", (without[NONE], demanded[NONE]), (found[NONE], found[NONE]))
+        notes = [note for entry in records.coverage for note in entry.get("notes", [])]
+        expect(any("instead of 32" in note for note in notes), f"nothing says that an SM would hold fewer blocks: {notes}")
+    except TestFailure as failure:
+        print(f"FAIL: {failure}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
