@@ -320,7 +320,7 @@ class FunctionCodegen {
   Value* operands_ = nullptr;  // of a form: what varies
   std::vector<std::uint64_t> varying_values_;
   std::optional<std::pair<std::uint32_t, std::uint32_t>> again_;  // next access site and operation there are
-  std::array<llvm::AllocaInst*, 5> buffers_{};
+  std::array<llvm::AllocaInst*, 6> buffers_{};
   bool meets_ = false;                // the segment is a meeting
   bool modifiers_are_known_ = false;  // all of the instruction at hand: its operation has taken them
   const ptx::Instruction* instruction_ = nullptr;

@@ -63,8 +63,9 @@ void FunctionCodegen::store_register(const RegisterSlot& slot, Value* value) {
   Value* const lanes = active();
   builder_.CreateCondBr(builder_.CreateICmpEQ(lanes, constant32(~0u)), every, some);
   builder_.SetInsertPoint(some);
-  Value* const old = builder_.CreateAlignedLoad(value->getType(), place, llvm::Align(32));
-  builder_.CreateAlignedStore(builder_.CreateSelect(predicate_of(lanes), value, old), place, llvm::Align(32));
+  // Selecting by a mask of bits would be most of the function's code.
+  call_helper(reinterpret_cast<const void*>(find_merge(slot.bits / 8)), builder_.getVoidTy(),
+              {place, spill(5, value), lanes});
   builder_.CreateBr(done);
   builder_.SetInsertPoint(every);
   builder_.CreateAlignedStore(value, place, llvm::Align(32));

@@ -56,7 +56,7 @@ Value* FunctionCodegen::mask_of(Value* predicate) {
 
 Value* FunctionCodegen::predicate_of(Value* mask) { return builder_.CreateBitCast(mask, vector_type(1)); }
 
-/// 0: results, 1 to 3: operands, 4: addresses. One set per segment; each use is over before the next begins.
+/// 0: results, 1 to 3: operands, 4: addresses, 5: what is merged. Each use is over before the next begins.
 Value* FunctionCodegen::buffer(unsigned index, unsigned bytes) {
   llvm::AllocaInst*& place = buffers_[index];
   auto* const type = llvm::ArrayType::get(builder_.getInt8Ty(), bytes);

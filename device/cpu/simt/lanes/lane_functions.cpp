@@ -372,7 +372,28 @@ Table build() {
   return table;
 }
 
+struct Wide {
+  std::uint64_t halves[2];
+};
+
+template <typename T>
+void merge(void* place, const void* values, std::uint32_t mask) {
+  for_each_lane(
+      mask, [=](std::uint32_t lane) { static_cast<T*>(place)[lane] = static_cast<const T*>(values)[lane]; });
+}
+
 }  // namespace
+
+MergeFunction find_merge(unsigned bytes) {
+  switch (bytes) {
+    case 1: return merge<std::uint8_t>;
+    case 2: return merge<std::uint16_t>;
+    case 4: return merge<std::uint32_t>;
+    case 8: return merge<std::uint64_t>;
+    case 16: return merge<Wide>;
+    default: return nullptr;
+  }
+}
 
 const LaneOperation* find_lane_operation(std::string_view key) {
   static const Table table = build();

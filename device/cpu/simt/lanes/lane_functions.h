@@ -18,6 +18,11 @@ struct LaneOperation {
   std::uint8_t operand_bits[3] = {0, 0, 0};
 };
 
+/// place[lane] = values[lane] for every lane in `mask`.
+using MergeFunction = void (*)(void* place, const void* values, std::uint32_t mask);
+/// Of values of 1, 2, 4, 8 or 16 bytes; null for others.
+MergeFunction find_merge(unsigned bytes);
+
 /// By a key made of the opcode and the modifiers that matter: "div.s32", "add.rz.f32", "ex2.f32",
 /// "fma.rn.f16x2", "cvt.rz.f32.s64". Null when there is no such operation.
 const LaneOperation* find_lane_operation(std::string_view key);
