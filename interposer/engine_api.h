@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 11
+#define LYNXPP_ENGINE_ABI 12
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -40,6 +40,7 @@ typedef struct lynxpp_launch {
   int cache_config;            ///< CUfunc_cache the program has set of the function; < 0: none
   uint64_t attribute_changes;  ///< how often the program has set an attribute of some function
   uint64_t number;             ///< among all calls of the process that launch a kernel or a graph, from 0
+  uint64_t modules;            ///< another number when what is known of modules and functions has changed
 } lynxpp_launch;
 
 /// A kernel node of a graph.
@@ -188,6 +189,11 @@ typedef struct lynxpp_engine {
 
   /// Results that were dropped because nobody took them.
   uint64_t (*missed_results)(void);
+
+  /// Counts the launch when the calling thread has launched the function before, no filter selects it, and
+  /// nothing has changed since; its kernel and image need not be known. Returns 1: the caller makes the
+  /// original one, or 0: nothing was done.
+  int (*launch_unselected)(const lynxpp_launch* launch);
 } lynxpp_engine;
 
 /// The only symbol liblynxpp-engine.so exports. Null when `abi` is not LYNXPP_ENGINE_ABI.

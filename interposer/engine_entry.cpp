@@ -1,5 +1,6 @@
 // The composition root of liblynxpp-engine.so: one session for the process, fed by the hooks (cuda device) or
 // by the cpu device's runtime.
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -57,6 +58,23 @@ struct LastDevice {
   device::Device* device = nullptr;
   std::uint64_t retirements = 0;  ///< when it was found
 };
+
+/// A function whose kernel no filter selects, as a thread has launched it.
+struct Unselected {
+  void* function = nullptr;
+  CUcontext context = nullptr;
+  std::uint64_t modules = 0;  ///< lynxpp_launch::modules then; the next two likewise
+  std::uint64_t choices = 0;
+  std::uint64_t retirements = 0;
+  std::atomic<std::uint64_t>* launches = nullptr;  ///< counted
+};
+
+/// Where the calling thread keeps that of a function.
+Unselected& unselected_place(void* function) {
+  static thread_local std::array<Unselected, 16> places;
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  return places[(address >> 4 ^ address >> 9) % places.size()];
+}
 
 /// Null: it cannot be written, which has been said.
 std::unique_ptr<report::Sink> open_records(const std::string& pattern, std::uint64_t device) {
@@ -368,8 +386,36 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
     made.correlation = request->number;
     const KernelSource source = source_of(request->kernel, request->image, device->info().compute_capability);
     *result = CUDA_SUCCESS;
-    return engine().session->launch(*device, made, source) ? 1 : 0;
+    Unselected now{.function = request->function,
+                   .modules = request->modules,
+                   .choices = engine().session->choices(),
+                   .retirements = engine().retirements.load(std::memory_order_acquire)};
+    const bool is_at_once = engine().start.kind == StartCondition::Kind::at_once;
+    if (engine().session->launch(*device, made, source, is_at_once ? &now.launches : nullptr)) return 1;
+    if (now.launches != nullptr && engine().driver->cuCtxGetCurrent(&now.context) == CUDA_SUCCESS)
+      unselected_place(request->function) = now;
+    return 0;
   });
+}
+
+int launch_unselected(const lynxpp_launch* launch) {
+  const Unselected& known = unselected_place(launch->function);
+  if (known.launches == nullptr || known.function != launch->function || known.modules != launch->modules)
+    return 0;
+  const Engine& all = engine();
+  if (known.choices != all.session->choices() ||
+      known.retirements != all.retirements.load(std::memory_order_acquire))
+    return 0;
+  CUcontext context = nullptr;
+  if (all.driver->cuCtxGetCurrent(&context) != CUDA_SUCCESS || context != known.context) return 0;
+  auto stream = static_cast<CUstream>(launch->stream);
+  if (stream == nullptr) stream = launch->per_thread_stream != 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (all.driver->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+      status != CU_STREAM_CAPTURE_STATUS_NONE)
+    return 0;
+  known.launches->fetch_add(1, std::memory_order_relaxed);
+  return 1;
 }
 
 GraphLaunch graph_launch_of(const lynxpp_graph_launch& request, int sm) {
@@ -492,6 +538,7 @@ constexpr lynxpp_engine table{
     .keep_results = &keep_results,
     .take_results = &take_results,
     .missed_results = &missed_results,
+    .launch_unselected = &launch_unselected,
 };
 
 }  // namespace

@@ -72,6 +72,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
   const State state(state_);
   select_kernels(std::move(kernels));
   attached_ = attached->specifications.empty() ? nullptr : attached;
+  choices_.fetch_add(1, std::memory_order_release);
   ever_attached_ |= attached_ != nullptr;
   const auto has_end = [](const auto& report) { return report->has_end(); };
   if (std::any_of(attached->reports.begin(), attached->reports.end(), has_end)) ever_.push_back(attached);
@@ -83,7 +84,8 @@ bool Session::attached() {
   return attached_ != nullptr && !finished_;
 }
 
-bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source) {
+bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
+                     std::atomic<std::uint64_t>** unselected) {
   const Launching here(*this);
   const Result<bool> captured = device.capturing(launch);
   State state(state_);
@@ -97,8 +99,11 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
     if (known.coverage.instrumented_launches == 0) known.coverage.reason = "captured into a graph";
     return false;
   }
+  known.add_unselected();
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
   const bool is_wanted = wanted(known, number);
+  if (unselected != nullptr && !known.wanted && captured && !configuration_.timeline)
+    *unselected = &known.unselected[device.info().ordinal];
   // Whatever is attached or detached meanwhile comes after this launch.
   const std::shared_ptr<const Attached> attached = attached_;
   state.unlock();

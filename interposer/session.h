@@ -68,7 +68,15 @@ class Session {
 
   /// Makes the launch with the instrumented variant. Its results are taken later, by another thread. False:
   /// the caller makes the original one (the reason stands in the coverage record).
-  bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source);
+  ///
+  /// `unselected`: where not null, gets what counts the next launches of this kernel on this device, as long
+  /// as choices() is what it was before the call, when no filter selects it. Launches of a stream that is
+  /// being captured are none.
+  bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
+              std::atomic<std::uint64_t>** unselected = nullptr);
+
+  /// Another number when something was attached or detached, or other kernels were selected.
+  std::uint64_t choices() const { return choices_.load(std::memory_order_acquire); }
 
   /// Makes the launch of a graph, with variants of the kernels that are wanted; each of its kernels counts as
   /// a launch. Launches of one graph come one after the other.
@@ -254,6 +262,7 @@ class Session {
   std::atomic<bool> ending_ = false;  // nobody but finish() takes results any more
   std::atomic<bool> finished_ = false;
   std::atomic<bool> has_seen_launches_ = false;
+  std::atomic<std::uint64_t> choices_ = 0;
   std::atomic<int> launching_ = 0;                              // threads in the midst of a launch
   std::atomic<int> helpers_ = 0;                                // threads of ends()
   std::atomic<std::uint64_t> settled_ = 0;                      // launches whose results were taken

@@ -154,6 +154,7 @@ std::vector<Session::GraphNode> Session::nodes_of(const GraphLaunch& launch,
     GraphNode& node = nodes.emplace_back();
     node.kernel = &kernel;
     node.seen = &seen(kernel.source.name, modules[i]);
+    node.seen->add_unselected();
     node.number = node.seen->numbers.next(ordinal);
     node.is_wanted = wanted(*node.seen, node.number);
   }

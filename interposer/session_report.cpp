@@ -408,6 +408,7 @@ void Session::close_books() {
   report_ends();
   note_missing_results();
   for (const auto& [key, seen] : seen_) {
+    seen->add_unselected();
     report::CoverageRecord& coverage = seen->coverage;
     if (const NoRoom& missed = seen->no_room; missed.launches != 0) {
       coverage.notes.push_back(

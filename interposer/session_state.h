@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -33,6 +34,7 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
 /// A set of specifications, shared by the launches made while it was attached.
 struct Session::Attached {
   std::vector<engine::SpecificationPtr> specifications;
+  std::vector<std::uint64_t> every_launch;  ///< of each specification, which launches it wants
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
   // Guarded by Session::records_: variables of the host, and whether a launch has been reported.
   mutable std::vector<std::vector<std::byte>> host;
@@ -40,9 +42,8 @@ struct Session::Attached {
 
   /// Whether some specification wants a kernel's launch of this number.
   bool samples(std::uint64_t launch) const {
-    return std::any_of(
-        specifications.begin(), specifications.end(),
-        [&](const engine::SpecificationPtr& each) { return launch % each->sampling().launches == 0; });
+    return std::any_of(every_launch.begin(), every_launch.end(),
+                       [&](std::uint64_t every) { return launch % every == 0; });
   }
 
   Status add(const instrumentors::LoadedSpecification& item) {
@@ -50,6 +51,7 @@ struct Session::Attached {
     if (!specification) return specification.error();
     Result<std::shared_ptr<const cod::HostReport>> compiled = (*specification)->compile_host();
     if (!compiled) return compiled.error();
+    every_launch.push_back((*specification)->sampling().launches);
     specifications.push_back(std::move(*specification));
     host.push_back((*compiled)->initial_state());
     reports.push_back(std::move(*compiled));
@@ -114,6 +116,8 @@ struct Session::Seen {
   bool replays = true;  ///< false: replaying a launch has failed
   std::string logged_problem;
   LaunchNumbers numbers;
+  /// Launches that no filter selected and that were counted without `state_`, by the device's ordinal.
+  std::map<int, std::atomic<std::uint64_t>> unselected;
   std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
   std::uint64_t outstanding = 0;                  ///< launches made whose results have not been taken
   std::uint64_t lost = 0;                         ///< launches whose results could not be had
@@ -128,6 +132,15 @@ struct Session::Seen {
     std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not told
   };
   std::vector<Sites> sites;
+  /// Puts those that were counted apart to the others.
+  void add_unselected() {
+    for (auto& [ordinal, launches] : unselected) {
+      const std::uint64_t more = launches.exchange(0, std::memory_order_relaxed);
+      coverage.launches += more;
+      numbers.by_device[ordinal] += more;
+    }
+  }
+
   std::uint64_t written_sites = 0;  ///< tables, of all kernels of this name; where this is the first of them
 
   std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) {

@@ -31,6 +31,7 @@ SessionStatus Session::status() {
   }
   for (const auto& [key, seen] : seen_) {
     if (status.device.empty()) status.device = seen->timing.device;
+    seen->add_unselected();
     status.outstanding += seen->outstanding;
     status.lost += seen->lost;
     status.seen.push_back({key.kernel, seen->coverage.launches, seen->coverage.instrumented_launches});

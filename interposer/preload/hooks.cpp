@@ -400,6 +400,8 @@ bool launched_by_engine(lynxpp_launch launch, int* result) {
     const lynxpp_engine* const engine = attached_engine();
     if (engine == nullptr) return;
     const Passthrough passthrough;
+    launch.modules = registry().changes();
+    if (engine->launch_unselected(&launch) == 1) return;
     KernelPtr kernel = registry().find_function(launch.function);
     if (kernel == nullptr) kernel = ask_driver(launch.function);
     launch.kernel = kernel->name.c_str();
@@ -431,7 +433,8 @@ template <Slot slot, Door door>
                                 .attribute_count = 0,
                                 .cache_config = -1,
                                 .attribute_changes = 0,
-                                .number = 0};
+                                .number = 0,
+                                .modules = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
@@ -470,7 +473,8 @@ template <Slot slot, Door door>
                                   .attribute_count = config->attrs != nullptr ? config->numAttrs : 0,
                                   .cache_config = -1,
                                   .attribute_changes = 0,
-                                  .number = 0};
+                                  .number = 0,
+                                  .modules = 0};
     int result = cuda_success;
     if (launched_by_engine(launch, &result)) return result;
   }
@@ -509,7 +513,8 @@ template <Slot slot, Door door>
                                 .attribute_count = 0,
                                 .cache_config = -1,
                                 .attribute_changes = 0,
-                                .number = 0};
+                                .number = 0,
+                                .modules = 0};
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;

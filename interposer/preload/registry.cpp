@@ -43,12 +43,12 @@ ImagePtr Image::remember(const void* address) {
 }
 
 void Registry::add_module(void* module, ImagePtr image) {
-  const std::lock_guard lock(mutex_);
+  const Changing changing(*this);
   modules_[module] = {std::move(image), nullptr};
 }
 
 void Registry::add_module_of_library(void* module, void* library) {
-  const std::lock_guard lock(mutex_);
+  const Changing changing(*this);
   const auto found = modules_.find(library);
   if (found != modules_.end()) modules_[module] = {found->second.image, library};
 }
@@ -68,7 +68,7 @@ void Registry::add_function(void* function, void* module, const char* name) {
 }
 
 KernelPtr Registry::add_late_function(void* function, void* module, const char* name) {
-  const std::lock_guard lock(mutex_);
+  const Changing changing(*this);
   const auto owner = modules_.find(module);
   auto kernel = std::make_shared<const Kernel>(
       Kernel{name, owner != modules_.end() ? owner->second.image : nullptr, module, -1});
@@ -84,7 +84,7 @@ void Registry::add_alias(void* alias, void* function) {
     const auto present = functions_.find(alias);
     if (present != functions_.end() && present->second == known->second) return;
   }
-  const std::lock_guard lock(mutex_);
+  const Changing changing(*this);
   const auto known = functions_.find(function);
   if (known == functions_.end()) return;
   // Copied first: the insertion may move the elements.
@@ -93,7 +93,7 @@ void Registry::add_alias(void* alias, void* function) {
 }
 
 void Registry::set_cache_config(void* function, int config) {
-  const std::lock_guard lock(mutex_);
+  const Changing changing(*this);
   const auto known = functions_.find(function);
   if (known == functions_.end()) return;
   const KernelPtr before = known->second;
@@ -126,7 +126,7 @@ std::vector<void*> Registry::handles_named(const char* name) const {
 
 Registry::Removed Registry::remove_module(void* module) {
   Removed removed;
-  const std::lock_guard lock(mutex_);
+  const Changing changing(*this);
   const auto belongs = [&](void* candidate) {
     if (candidate == module) return true;
     const auto found = modules_.find(candidate);
@@ -152,7 +152,7 @@ Registry::Removed Registry::remove_module(void* module) {
 }
 
 void Registry::restore(const Removed& removed) {
-  const std::lock_guard lock(mutex_);
+  const Changing changing(*this);
   for (const auto& [handle, module] : removed.modules) modules_.try_emplace(handle, module);
   for (const auto& [function, kernel] : removed.functions) functions_.try_emplace(function, kernel);
 }

@@ -1,6 +1,7 @@
 // What the hooks have seen: which image a module or library came from, which kernel a function handle means.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,6 +61,9 @@ class Registry {
   /// A function nobody saw being looked up, with what the driver says about it.
   KernelPtr add_late_function(void* function, void* module, const char* name);
 
+  /// Another number when a module or function has come, gone or changed.
+  std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+
   bool knows_module(void* module) const;
   KernelPtr find_function(void* function) const;
   /// Of kernels of that name whose module was seen being loaded.
@@ -71,6 +75,18 @@ class Registry {
   void restore(const Removed& removed);
 
  private:
+  /// While it lives, the calling thread changes what is known.
+  class Changing {
+   public:
+    explicit Changing(Registry& registry) : lock_(registry.mutex_) {
+      registry.changes_.fetch_add(1, std::memory_order_release);
+    }
+
+   private:
+    const std::lock_guard<std::shared_mutex> lock_;
+  };
+
+  std::atomic<std::uint64_t> changes_ = 0;
   mutable std::shared_mutex mutex_;
   std::unordered_map<void*, Module> modules_;
   std::unordered_map<void*, KernelPtr> functions_;

@@ -14,6 +14,10 @@ namespace {
 
 thread_local std::vector<CUcontext> context_stack;
 
+/// What the thread has found last, and Contexts::ended() then.
+thread_local CUcontext found_context = nullptr;
+thread_local std::uint64_t found_when = 0;
+
 }  // namespace
 
 CUresult result_of(cudaError_t error) {
@@ -73,6 +77,7 @@ void Contexts::end(CUcontext handle) {
     if (found == contexts_.end()) return;
     gone = std::move(found->second);
     contexts_.erase(found);
+    ended_.fetch_add(1, std::memory_order_release);
   }
   for (DriverModule* const module : gone->modules) driver_modules().remove(module);
   for (CUstream const stream : gone->streams) streams().destroy(stream);
@@ -146,7 +151,13 @@ CUcontext Contexts::primary_of_runtime() {
 
 CUcontext current_context() {
   if (context_stack.empty()) return uses_runtime() ? contexts().primary_of_runtime() : nullptr;
-  return contexts().find(context_stack.back()) != nullptr ? context_stack.back() : nullptr;
+  CUcontext const top = context_stack.back();
+  const std::uint64_t ended = contexts().ended();
+  if (top == found_context && ended == found_when) return top;
+  if (contexts().find(top) == nullptr) return nullptr;
+  found_context = top;
+  found_when = ended;
+  return top;
 }
 
 void push_context(CUcontext handle) { context_stack.push_back(handle); }

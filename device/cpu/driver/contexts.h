@@ -41,6 +41,9 @@ class Contexts {
   /// The context of a handle; null when it is none.
   std::shared_ptr<Context> find(CUcontext handle);
 
+  /// How many have ended: what was found before may be gone when it has changed.
+  std::uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
+
   CUcontext retain_primary();
   bool release_primary();  ///< false when it is not retained
   void reset_primary();
@@ -67,6 +70,7 @@ class Contexts {
   CUcontext add(unsigned flags, bool is_primary);
   void end(CUcontext handle);
 
+  std::atomic<std::uint64_t> ended_ = 0;
   std::mutex mutex_;
   std::uint64_t next_id_ = 1;
   std::map<CUcontext, std::shared_ptr<Context>> contexts_;

@@ -351,6 +351,7 @@ cudaError_t Streams::begin_capture(cudaStream_t handle, std::shared_ptr<Graph> g
   if (stream->is_legacy) return cudaErrorStreamCaptureUnsupported;
   const std::lock_guard lock(mutex_);
   if (active(stream->capture)) return cudaErrorIllegalState;
+  has_captured_.store(true);
   stream->capture = std::make_shared<Capture>();
   stream->capture->origin = stream.get();
   stream->capture->id = next_id_++;
@@ -392,6 +393,7 @@ cudaError_t Streams::end_capture(cudaStream_t handle, std::shared_ptr<Graph>& gr
 }
 
 std::shared_ptr<const Capture> Streams::capture_of(Stream& stream) {
+  if (!has_captured_.load()) return nullptr;
   const std::lock_guard lock(mutex_);
   return active(stream.capture) ? stream.capture : nullptr;
 }
@@ -403,6 +405,7 @@ std::vector<GraphNode*> Streams::capture_ends(Stream& stream) {
 
 bool Streams::capturing(cudaStream_t handle) {
   if (recorded_work != nullptr) return true;
+  if (!has_captured_.load()) return false;
   const auto stream = find(handle);
   return stream != nullptr && capture_of(*stream) != nullptr;
 }
@@ -418,6 +421,7 @@ cudaError_t Streams::refuse_in_capture(cudaStream_t handle) {
 
 /// Makes a node of the work where the stream is being captured.
 bool Streams::captured(const std::shared_ptr<Stream>& stream, Work& work) {
+  if (!has_captured_.load()) return false;
   const std::lock_guard lock(mutex_);
   if (!active(stream->capture)) return false;
   std::vector<GraphNode*>& ends = stream->capture->ends[stream.get()];

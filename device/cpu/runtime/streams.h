@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -199,6 +200,7 @@ class Streams {
   void run(const OperationPtr& operation);
   std::vector<OperationPtr> last_operations(const Stream* stream);
 
+  std::atomic<bool> has_captured_ = false;  ///< a capture has begun: only then streams are asked for theirs
   std::mutex mutex_;
   std::condition_variable changed_;  ///< an operation is done or a turn has come
   std::uint64_t next_id_ = 1;

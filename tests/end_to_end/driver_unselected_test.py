@@ -1,0 +1,34 @@
+"""Launches of a kernel that no filter selects are all counted, from several threads, while its module comes and goes and another
+module's kernel, which is selected, may have its handle; captured ones are none.
+
+Arguments: the build folder, the program.
+"""
+import pathlib
+import sys
+import tempfile
+
+from harness import Build, TestFailure, demand_equal, read_json_lines
+
+
+def main():
+    build = Build(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "records.jsonl")
+        run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "-k", "^selected$", "-o", output, "--",
+                        sys.argv[2], preload=False)
+        demand_equal(f"status of {run}", run.status, 0)
+        wanted = int(run.stdout)
+        records = read_json_lines(output)
+    seen = {each["kernel"]: (each["launches"], each["instrumented_launches"])
+            for each in records if each["record"] == "coverage"}
+    demand_equal("launches and those counted", seen, {"selected": (wanted, wanted), "unselected": (wanted, 0)})
+    numbers = [each["launch"] for each in records if each["record"] == "launch"]
+    demand_equal("records", sorted(numbers), list(range(wanted)))
+    print(f"{wanted} launches of each kernel")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TestFailure as failure:
+        sys.exit(f"failed: {failure}")
