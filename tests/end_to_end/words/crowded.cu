@@ -1,5 +1,6 @@
-// A kernel whose words only probes can count, in launches that have room for counters of all shared memory, of
-// one array, or of none (crowded_test.py): of 64 threads an SM holds 32 blocks, with up to 6272 bytes each.
+// A kernel whose words only probes can count, in launches that have room for counters of all shared memory,
+// of one array, or of none (crowded_test.py): of 64 threads an SM holds 32 blocks, with up to 6272 bytes
+// each.
 #include <cuda_runtime.h>
 
 #include <cstdio>
